@@ -1,0 +1,93 @@
+"""What every benchmark shares: paired timing, the machine's description, one way to print."""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+Row = Mapping[str, Any]
+
+
+def arguments(description: str) -> argparse.ArgumentParser:
+    """Return a parser with the one option that every benchmark has."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--output", choices=["text", "json"], default="text")
+    return parser
+
+
+def machine() -> dict[str, str]:
+    """Say what the figures were measured on."""
+    return {
+        "processor": _processor(),
+        "cores": str(len(os.sched_getaffinity(0))),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+    }
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def seconds(function: Callable[[], object]) -> float:
+    """Time one call."""
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def paired(
+    functions: Mapping[str, Callable[[], object]], *, runs: int = 5
+) -> dict[str, list[float]]:
+    """Time the functions in turn, A B A B, after one warm-up each: a drifting machine cancels."""
+    for function in functions.values():
+        function()
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(runs):
+        for name, function in functions.items():
+            times[name].append(seconds(function))
+    return times
+
+
+def ratio(slow: Sequence[float], fast: Sequence[float]) -> float:
+    """Return the median of the pairwise ratios of two paired lists of times."""
+    return statistics.median(a / b for a, b in zip(slow, fast, strict=True))
+
+
+def show(title: str, rows: Sequence[Row], output: str, **extra: object) -> None:
+    """Print the rows as a table for people, or all of it as one JSON object."""
+    if output == "json":
+        print(json.dumps({"title": title, "machine": machine(), "rows": list(rows), **extra}))
+        return
+    print(title)
+    print("  ".join(f"{name} {value}" for name, value in machine().items()))
+    print()
+    print(table(rows))
+    for name, value in extra.items():
+        print(f"{name}: {value}")
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Align the rows under their column names."""
+    if not rows:
+        return "(no rows)"
+    names = list(rows[0])
+    cells = [names] + [[_cell(row[name]) for name in names] for row in rows]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(names))]
+    lines = ["  ".join(f"{c:>{w}}" for c, w in zip(line, widths, strict=True)) for line in cells]
+    return "\n".join(lines)
+
+
+def _cell(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

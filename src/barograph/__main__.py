@@ -1,0 +1,5 @@
+"""`python -m barograph` is `barograph`."""
+
+from barograph.cli import main
+
+main()

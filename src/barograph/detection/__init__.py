@@ -1,0 +1,1 @@
+"""Find change points: one file per detector."""

@@ -1,0 +1,1 @@
+"""Measure how good it is: metrics, protocols, tables and figures."""

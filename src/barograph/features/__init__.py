@@ -1,0 +1,1 @@
+"""What describes a change point: the stretches before and after it, as numbers."""

@@ -1,0 +1,129 @@
+"""A data set: many series with their points and candidates, as columns.
+
+Three Parquet files in one folder. `series` in the points and the candidates is the row number in
+the series table; points are sorted by series and order; `index` is the 0-based place of a point
+in its series. data/README.md describes every column.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from barograph.errors import DataError
+from barograph.series import Floats, Ints, SeriesId
+
+SERIES_SCHEMA = pa.schema(
+    [
+        ("project", pa.string()),
+        ("variant", pa.string()),
+        ("task", pa.string()),
+        ("test", pa.string()),
+        ("measurement", pa.string()),
+        ("args", pa.string()),  # a JSON object with sorted keys, "{}" where there are none
+        ("direction", pa.int8()),
+    ]
+)
+POINTS_SCHEMA = pa.schema(
+    [
+        ("series", pa.int32()),
+        ("order", pa.int64()),
+        ("commit", pa.string()),
+        ("time", pa.timestamp("ms", tz="UTC")),
+        ("value", pa.float64()),
+    ]
+)
+CANDIDATES_SCHEMA = pa.schema(
+    [
+        ("series", pa.int32()),
+        ("index", pa.int32()),
+        ("order", pa.int64()),
+        ("commit", pa.string()),
+        ("verdict", pa.string()),
+        ("calculated_on", pa.timestamp("ms", tz="UTC")),
+        ("triaged_on", pa.timestamp("ms", tz="UTC")),
+        ("algorithm", pa.string()),
+    ]
+)
+SCHEMAS = {"series": SERIES_SCHEMA, "points": POINTS_SCHEMA, "candidates": CANDIDATES_SCHEMA}
+
+
+@dataclass(frozen=True)
+class History:
+    """A data set in memory: series `k` owns the points `offsets[k]` to `offsets[k + 1]`."""
+
+    series: pa.Table
+    offsets: Ints
+    orders: Ints
+    values: Floats
+    commits: pa.ChunkedArray
+    times: Ints  # milliseconds since 1970, the smallest integer where unknown
+    candidates: pa.Table
+
+    @classmethod
+    def read(cls, folder: str | Path) -> History:
+        """Read the three tables, and check that they fit together."""
+        series = read_table(folder, "series")
+        points = read_table(folder, "points")
+        candidates = read_table(folder, "candidates")
+        owner = points.column("series").to_numpy()
+        offsets = np.searchsorted(owner, np.arange(series.num_rows + 1))
+        if owner.size and (np.any(np.diff(owner) < 0) or offsets[-1] != owner.size):
+            raise DataError(
+                f"{folder}/points.parquet: column series must be sorted and below the "
+                f"{series.num_rows} rows of series.parquet"
+            )
+        times = points.column("time").cast(pa.int64()).fill_null(np.iinfo(np.int64).min)
+        return cls(
+            series=series,
+            offsets=offsets.astype(np.int64),
+            orders=points.column("order").to_numpy(),
+            values=points.column("value").to_numpy(),
+            commits=points.column("commit"),
+            times=times.to_numpy(),
+            candidates=candidates,
+        )
+
+    def __len__(self) -> int:
+        """How many series there are."""
+        return self.offsets.size - 1
+
+    def values_of(self, number: int) -> Floats:
+        """The values of one series, a view."""
+        return self.values[self.offsets[number] : self.offsets[number + 1]]
+
+    def id_of(self, number: int) -> SeriesId:
+        """The identity of one series."""
+        row = self.series.slice(number, 1).to_pylist()[0]
+        return SeriesId(
+            row["project"],
+            row["variant"],
+            row["task"],
+            row["test"],
+            row["measurement"],
+            tuple(json.loads(row["args"]).items()),
+        )
+
+
+def read_table(folder: str | Path, name: str) -> pa.Table:
+    """Read one of the three tables; its columns must be those of its schema."""
+    path = Path(folder) / f"{name}.parquet"
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; expected one of the tables {sorted(SCHEMAS)}")
+    try:
+        table = pq.read_table(path)
+    except pa.ArrowException as error:
+        raise DataError(f"{path}: not a readable Parquet file: {error}") from error
+    schema = SCHEMAS[name]
+    missing = [field.name for field in schema if field.name not in table.column_names]
+    if missing:
+        raise DataError(f"{path}: misses the columns {missing}; has {table.column_names}")
+    try:
+        return table.select(schema.names).cast(schema)
+    except pa.ArrowException as error:
+        raise DataError(f"{path}: {error}; expected the columns {schema.names}") from error

@@ -1,0 +1,1 @@
+"""One thin module per stage of dvc.yaml, under the same name."""
