@@ -1,0 +1,64 @@
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from barograph.errors import ConfigError
+from barograph.pipeline.params import parameters, profile_name
+
+TEXT = """
+profile: quick
+train: {trees: 100, sets: [bauer8, full]}
+quick: {train: {share: 1}}
+paper: {train: {trees: 500, share: 0.5, depth: 3}}
+"""
+
+
+@dataclass(frozen=True)
+class Train:
+    trees: int
+    share: float
+    sets: tuple[str, ...]
+    depth: int | None = None
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "params.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_the_profile_adds_to_the_common_section(tmp_path: Path) -> None:
+    path = write(tmp_path, TEXT)
+    assert parameters(Train, "train", path) == Train(100, 1.0, ("bauer8", "full"))
+    assert profile_name(path) == "quick"
+
+
+def test_another_profile_overrides(tmp_path: Path) -> None:
+    path = write(tmp_path, TEXT.replace("profile: quick", "profile: paper"))
+    assert parameters(Train, "train", path) == Train(500, 0.5, ("bauer8", "full"), 3)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("trees: 100", "trees: many", r"train\.trees: expected int, got 'many'"),
+        ("trees: 100", "trees: true", r"train\.trees: expected int, got True"),
+        ("trees: 100", "treees: 100", r"train: unknown parameter 'treees'; known: \['depth'"),
+        ("{share: 1}", "{}", "parameter 'share' is missing"),
+        ("[bauer8, full]", "bauer8", r"train\.sets: expected a list, got 'bauer8'"),
+        ("profile: quick", "profile: slow", "profile is 'slow', but there is no section"),
+        ("{trees: 100, sets: [bauer8, full]}", "7", "train must be a mapping, got 7"),
+    ],
+)
+def test_a_wrong_parameter_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
+    assert old in TEXT
+    with pytest.raises(ConfigError, match=says):
+        parameters(Train, "train", write(tmp_path, TEXT.replace(old, new)))
+
+
+def test_a_missing_or_broken_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"params\.yaml: no such file"):
+        parameters(Train, "train", tmp_path / "params.yaml")
+    with pytest.raises(ConfigError, match="not valid YAML"):
+        parameters(Train, "train", write(tmp_path, "a: [1"))
