@@ -1,0 +1,77 @@
+"""The numbers every table prints: how well scores and decisions agree with people's verdicts."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+from sklearn import metrics
+
+from barograph.errors import DataError
+from barograph.series import Floats
+
+METRICS = (
+    "auc",
+    "accuracy",
+    "sensitivity",
+    "specificity",
+    "f1",
+    "mcc",
+    "average_precision",
+    "brier",
+    "calibration_error",
+)
+BINS = 10
+
+
+class Interval(NamedTuple):
+    """A mean over repetitions with its 95 % confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def scores(
+    truth: npt.ArrayLike, probability: npt.ArrayLike, threshold: float = 0.5
+) -> dict[str, float]:
+    """Judge probabilities, and the decisions `probability >= threshold`, by every metric."""
+    y = np.asarray(truth, dtype=np.int64)
+    p = np.asarray(probability, dtype=np.float64)
+    if np.unique(y).size < 2:
+        raise DataError(f"the test part holds {y.size} points of one class only: cannot be judged")
+    yes = p >= threshold
+    return {
+        "auc": float(metrics.roc_auc_score(y, p)),
+        "accuracy": float(metrics.accuracy_score(y, yes)),
+        "sensitivity": float(metrics.recall_score(y, yes)),
+        "specificity": float(metrics.recall_score(y, yes, pos_label=0)),
+        "f1": float(metrics.f1_score(y, yes)),
+        "mcc": float(metrics.matthews_corrcoef(y, yes)),
+        "average_precision": float(metrics.average_precision_score(y, p)),
+        "brier": float(np.mean((p - y) ** 2)),
+        "calibration_error": calibration_error(y, p),
+    }
+
+
+def calibration_error(truth: npt.NDArray[np.int64], probability: Floats, bins: int = BINS) -> float:
+    """Return the expected calibration error: |share of real - mean probability|, by bin."""
+    which = np.minimum((probability * bins).astype(np.int64), bins - 1)
+    gap = np.bincount(which, weights=truth - probability, minlength=bins)
+    return float(np.abs(gap).sum() / truth.size)
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """Return the mean and its 95 % t interval; one value has no width."""
+    sample = np.asarray(values, dtype=np.float64)
+    mean = float(sample.mean())
+    if sample.size < 2:
+        return Interval(mean, mean, mean)
+    half = float(stats.t.ppf(0.975, sample.size - 1) * sample.std(ddof=1) / np.sqrt(sample.size))
+    return Interval(mean, mean - half, mean + half)
+
+
+def summary(repetitions: Sequence[Mapping[str, float]]) -> dict[str, Interval]:
+    """Summarise the scores of many repetitions, metric by metric."""
+    return {name: interval([scored[name] for scored in repetitions]) for name in METRICS}

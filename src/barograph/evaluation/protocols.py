@@ -1,0 +1,80 @@
+"""Three ways to hold verdicts back; the tables print them side by side.
+
+Points of one commit are near copies of one another, and so are points of one series: the papers'
+random splits leak. `grouped` and `forward` show what a new series, a new commit, a new month get.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.series import Ints
+
+PROTOCOLS = ("random", "grouped", "forward")
+TEST_SHARE = 0.2
+VALIDATION_SHARE = 0.1
+CUTS = 10
+
+
+class Split(NamedTuple):
+    """Row numbers: learn on `train`, choose on `validation`, judge on `test`."""
+
+    train: Ints
+    validation: Ints
+    test: Ints
+
+
+def random_splits(rows: int, repetitions: int, seed: int) -> Iterator[Split]:
+    """Yield the papers' protocol: 80/20, a tenth of the 80 for validation (Bauer et al., 3.2)."""
+    for generator in _generators(seed, repetitions):
+        order = generator.permutation(rows)
+        cut = round(rows * TEST_SHARE)
+        yield _validated(order[cut:], order[:cut], generator)
+
+
+def grouped_splits(
+    series: npt.ArrayLike, commits: npt.ArrayLike, repetitions: int, seed: int
+) -> Iterator[Split]:
+    """Yield splits that share no series and no commit between train and test.
+
+    A fifth of the series and a fifth of the commits are drawn; rows with both drawn are the test,
+    rows with neither the training part, the rest is left out.
+    """
+    owner, change = _codes(series), _codes(commits)
+    for generator in _generators(seed, repetitions):
+        held_series = generator.random(owner.max() + 1) < TEST_SHARE
+        held_commits = generator.random(change.max() + 1) < TEST_SHARE
+        in_test = held_series[owner] & held_commits[change]
+        in_train = ~held_series[owner] & ~held_commits[change]
+        yield _validated(np.flatnonzero(in_train), np.flatnonzero(in_test), generator)
+
+
+def forward_splits(decided: npt.ArrayLike, seed: int, cuts: int = CUTS) -> Iterator[Split]:
+    """Yield splits forward in time: learn what was decided before, test on the next part.
+
+    The decisions, in the order in which they were made, are cut into `cuts + 1` parts; part `k`
+    is judged by what was learned from all before it. Equal dates stay together.
+    """
+    when = np.asarray(decided, dtype=np.int64)
+    last = np.arange(1, cuts + 2) * when.size // (cuts + 1) - 1
+    dates = np.sort(when)[last]
+    for generator, start, end in zip(_generators(seed, cuts), dates, dates[1:], strict=False):
+        test = np.flatnonzero((when > start) & (when <= end))
+        yield _validated(np.flatnonzero(when <= start), test, generator)
+
+
+def _generators(seed: int, count: int) -> Iterator[np.random.Generator]:
+    for child in np.random.SeedSequence(seed).spawn(count):
+        yield np.random.default_rng(child)
+
+
+def _validated(train: Ints, test: Ints, generator: np.random.Generator) -> Split:
+    order = generator.permutation(train)
+    cut = round(order.size * VALIDATION_SHARE)
+    return Split(np.sort(order[cut:]), np.sort(order[:cut]), np.sort(test))
+
+
+def _codes(labels: npt.ArrayLike) -> Ints:
+    return np.unique(np.asarray(labels), return_inverse=True)[1].astype(np.int64)
