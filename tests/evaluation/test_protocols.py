@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from barograph.errors import NotEnoughDataError
 from barograph.evaluation.protocols import forward_splits, grouped_splits, random_splits
 
 
@@ -57,3 +58,8 @@ def test_forward_splits_judge_all_but_the_first_part() -> None:
     splits = list(forward_splits(decided, seed=0))
     assert [s.test.size for s in splits] == [100] * 10
     assert splits[0].train.size + splits[0].validation.size == 100
+
+
+def test_too_few_verdicts_cannot_be_cut() -> None:
+    with pytest.raises(NotEnoughDataError, match="10 verdicts cannot be cut into 11 parts"):
+        next(forward_splits(np.arange(10), seed=0))

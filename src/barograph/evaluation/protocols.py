@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from barograph.errors import NotEnoughDataError
 from barograph.series import Ints
 
 PROTOCOLS = ("random", "grouped", "forward")
@@ -58,6 +59,8 @@ def forward_splits(decided: npt.ArrayLike, seed: int, cuts: int = CUTS) -> Itera
     is judged by what was learned from all before it. Equal dates stay together.
     """
     when = np.asarray(decided, dtype=np.int64)
+    if when.size <= cuts:
+        raise NotEnoughDataError(f"{when.size} verdicts cannot be cut into {cuts + 1} parts")
     last = np.arange(1, cuts + 2) * when.size // (cuts + 1) - 1
     dates = np.sort(when)[last]
     for generator, start, end in zip(_generators(seed, cuts), dates, dates[1:], strict=False):

@@ -1,0 +1,102 @@
+import json
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from barograph.errors import ArtifactError
+from barograph.models import artifact
+
+ARRAYS = {"a": np.arange(5.0), "b": np.ones((2, 3), dtype=np.float32)}
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "model.baro"
+    artifact.write(path, {"use": "online"}, ARRAYS)
+    header, arrays = artifact.read(path)
+    assert header["use"] == "online"
+    assert arrays.keys() == ARRAYS.keys()
+    assert all(np.array_equal(arrays[name], ARRAYS[name]) for name in ARRAYS)
+
+
+def test_equal_models_are_equal_to_the_byte(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        artifact.write(tmp_path / name, {"use": "online"}, ARRAYS)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_no_half_file_stays_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        artifact.write(tmp_path / "model", {"use": {1, 2}}, ARRAYS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_altered_bytes_are_refused_wherever_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    artifact.write(path, {"use": "online"}, ARRAYS)
+    sound = path.read_bytes()
+    original = artifact.read(path)
+    for place in range(len(sound)):
+        path.write_bytes(sound[:place] + bytes([sound[place] ^ 0xFF]) + sound[place + 1 :])
+        try:
+            header, arrays = artifact.read(path)
+        except ArtifactError:
+            continue
+        # A few bytes of a zip file mean nothing to a reader, such as the date of an entry.
+        assert header == original[0]
+        assert artifact.digest(arrays) == artifact.digest(original[1])
+
+
+@pytest.mark.parametrize("kept", [0, 1, 30, 200])
+def test_truncated_files_are_refused(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "model"
+    artifact.write(path, {}, ARRAYS)
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(ArtifactError, match="not a model file, or a damaged one"):
+        artifact.read(path)
+
+
+class Trap:
+    """Would run code on unpickling."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Path.touch, (Path("sprung"),))
+
+
+def test_a_pickle_in_disguise_is_refused_and_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plain").write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(ArtifactError):
+        artifact.read("plain")
+    np.save("objects.npy", np.array([Trap()], dtype=object), allow_pickle=True)
+    header = {"format": artifact.FORMAT, "format_version": artifact.VERSION}
+    with zipfile.ZipFile("zipped", "w") as archive:
+        archive.writestr("header.json", json.dumps(header))
+        archive.writestr("a.npy", Path("objects.npy").read_bytes())
+    with pytest.raises(ArtifactError, match=r"a\.npy is not a plain array"):
+        artifact.read("zipped")
+    assert not Path("sprung").exists()
+
+
+def test_a_missing_file_and_another_format_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="no such model"):
+        artifact.read(tmp_path / "none")
+    path = tmp_path / "other"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", '{"format": "barograph-model", "format_version": 99}')
+    with pytest.raises(ArtifactError, match="format version 99; this program reads 1"):
+        artifact.read(path)
+
+
+def test_a_bomb_is_refused_before_it_unpacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bomb"
+    artifact.write(path, {}, {"zeros": np.zeros(100_000)})
+    monkeypatch.setattr(artifact, "MAX_BYTES", 100_000)
+    with pytest.raises(ArtifactError, match="allowed are 100000"):
+        artifact.read(path)

@@ -1,0 +1,82 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+
+from barograph.errors import ArtifactError
+from barograph.models.flat import FlatForest
+from barograph.series import Floats
+
+
+def sample(rows: int, columns: int = 5, seed: int = 0) -> tuple[Floats, Any]:
+    generator = np.random.default_rng(seed)
+    matrix = generator.standard_normal((rows, columns)).round(2)
+    truth = (matrix[:, 0] + matrix[:, 1] ** 2 + generator.standard_normal(rows) > 1).astype(int)
+    return matrix, truth
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+@pytest.mark.parametrize("options", [{}, {"max_depth": 3}, {"min_samples_leaf": 5}])
+def test_equals_scikit_learn_to_the_bit(kind: Any, options: dict[str, int]) -> None:
+    matrix, truth = sample(400)
+    forest = kind(n_estimators=30, random_state=1, **options).fit(matrix, truth)
+    fresh = np.concatenate([sample(1003, seed=2)[0], matrix])
+    assert np.array_equal(FlatForest.of(forest).predict_proba(fresh), forest.predict_proba(fresh))
+
+
+def test_values_on_a_threshold_go_the_same_way() -> None:
+    matrix, truth = sample(300)
+    forest = RandomForestClassifier(n_estimators=10, random_state=0).fit(matrix, truth)
+    thresholds = np.concatenate([tree.tree_.threshold for tree in forest.estimators_])
+    rows = np.repeat(thresholds[:400, None], 5, axis=1)
+    assert np.array_equal(FlatForest.of(forest).predict_proba(rows), forest.predict_proba(rows))
+
+
+def test_a_forest_of_stumps_without_a_split() -> None:
+    forest = RandomForestClassifier(n_estimators=3).fit(np.zeros((4, 2)), [0, 1, 0, 1])
+    flat = FlatForest.of(forest)
+    assert np.array_equal(
+        flat.predict_proba(np.ones((2, 2))), forest.predict_proba(np.ones((2, 2)))
+    )
+
+
+def test_arrays_survive_the_way_through_a_file() -> None:
+    matrix, truth = sample(200)
+    flat = FlatForest.of(RandomForestClassifier(n_estimators=5, random_state=0).fit(matrix, truth))
+    again = FlatForest.from_arrays(flat.arrays(), columns=5)
+    assert np.array_equal(again.predict_proba(matrix), flat.predict_proba(matrix))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "says"),
+    [
+        ("children", 0, 10**8, "node 0 has the child 100000000: out of its tree"),
+        ("children", 0, 1, "node 0 has the child 1"),
+        ("children", 0, -5, "node 0 has the child -5"),
+        ("features", 0, 5, "feature outside 0 to 4"),
+        ("features", 0, -1, "feature outside 0 to 4"),
+        ("thresholds", 0, np.inf, "a threshold is infinite"),
+        ("shares", 0, np.nan, "a share lies outside"),
+        ("roots", 1, 10**9, "the roots must rise"),
+    ],
+)
+def test_arrays_that_would_lead_a_walk_astray_are_refused(
+    name: str, place: int, value: float, says: str
+) -> None:
+    matrix, truth = sample(200)
+    flat = FlatForest.of(RandomForestClassifier(n_estimators=2, random_state=0).fit(matrix, truth))
+    arrays = {key: array.copy() for key, array in flat.arrays().items()}
+    arrays[name][place] = value
+    with pytest.raises(ArtifactError, match=says):
+        FlatForest.from_arrays(arrays, columns=5)
+
+
+def test_a_missing_or_wrong_array_is_named() -> None:
+    matrix, truth = sample(50)
+    arrays = FlatForest.of(RandomForestClassifier(n_estimators=2).fit(matrix, truth)).arrays()
+    with pytest.raises(ArtifactError, match=r"array 'shares': expected 2 dimensions of float64"):
+        FlatForest.from_arrays({**arrays, "shares": arrays["shares"][:, 0]}, columns=5)
+    del arrays["roots"]
+    with pytest.raises(ArtifactError, match="misses the array 'roots'"):
+        FlatForest.from_arrays(arrays, columns=5)
