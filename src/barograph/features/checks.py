@@ -1,0 +1,103 @@
+"""Check what callers hand in, once, in front of the kernels."""
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.series import Floats, Ints
+
+
+def side(values: npt.ArrayLike, name: str) -> Floats:
+    """Return one side as a clean one-dimensional array of floats.
+
+    Raises:
+        ValueError: The side is empty, not one-dimensional, or holds something that is not a
+            finite number; the message names the side, the index and the value.
+    """
+    array = numbers(values, name)
+    if array.size == 0:
+        raise ValueError(f"{name} is empty; it must hold at least one value")
+    _finite(array, name)
+    return array
+
+
+def numbers(values: npt.ArrayLike, name: str) -> Floats:
+    """Return a C-contiguous, writable, one-dimensional float64 array, a view where possible."""
+    try:
+        raw = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be one-dimensional: {error}") from error
+    if raw.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, but has the shape {raw.shape}")
+    if raw.dtype.kind not in "iufb" and raw.size:
+        raw = _floats(raw, name)
+    # A read-only array is another type to the compiler, and would be compiled for again.
+    return np.require(raw, np.float64, ["C", "A", "W"])
+
+
+def _floats(raw: npt.NDArray[np.generic], name: str) -> Floats:
+    """Convert objects one by one, so that the first bad one can be named; text is no number."""
+    converted = np.empty(raw.size)
+    for index, value in enumerate(raw.tolist()):
+        if isinstance(value, (str, bytes, complex)):
+            raise ValueError(f"{name}[{index}] is {value!r}; it must be a number")
+        try:
+            converted[index] = np.nan if value is None else float(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name}[{index}] is {value!r}; it must be a number") from error
+    return converted
+
+
+def _finite(array: Floats, name: str) -> None:
+    good = np.isfinite(array)
+    if not good.all():
+        index = int(np.argmin(good))
+        raise ValueError(f"{name}[{index}] is {array[index]}; every value must be finite")
+
+
+def bounds(starts: npt.ArrayLike, splits: npt.ArrayLike, ends: npt.ArrayLike, size: int) -> Ints:
+    """Return the three bounds as rows of one array, each candidate with two non-empty sides."""
+    rows = [_indices(b, n) for b, n in ((starts, "starts"), (splits, "splits"), (ends, "ends"))]
+    if not rows[0].size == rows[1].size == rows[2].size:
+        raise ValueError(
+            "starts, splits and ends must be equally long, but have "
+            f"{rows[0].size}, {rows[1].size} and {rows[2].size} entries"
+        )
+    table = np.stack(rows)
+    good = (table[0] >= 0) & (table[0] < table[1]) & (table[1] < table[2]) & (table[2] <= size)
+    if not good.all():
+        k = int(np.argmin(good))
+        start, split, end = (int(b) for b in table[:, k])
+        raise ValueError(
+            f"candidate {k} has start {start}, split {split}, end {end}; "
+            f"0 <= start < split < end <= {size} must hold, so that neither side is empty"
+        )
+    return table
+
+
+def _indices(values: npt.ArrayLike, name: str) -> Ints:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(
+            f"{name} must be one-dimensional integers, not {array.dtype} of shape {array.shape}"
+        )
+    return array.astype(np.int64)
+
+
+def covered(values: Floats, table: Ints) -> None:
+    """Refuse a value that is not finite inside Pre or After of any candidate."""
+    bad = np.flatnonzero(~np.isfinite(values))
+    if not bad.size or not table.shape[1]:
+        return
+    # The first bad value at or after each start lies inside the candidate iff it is before its end.
+    place = np.searchsorted(bad, table[0])
+    inside = place < bad.size
+    hit = np.flatnonzero(inside & (bad[np.minimum(place, bad.size - 1)] < table[2]))
+    if hit.size:
+        k = int(hit[0])
+        index = int(bad[place[k]])
+        name = "pre" if index < table[1, k] else "after"
+        first = int(table[0, k] if name == "pre" else table[1, k])
+        raise ValueError(
+            f"{name}[{index - first}] of candidate {k} is {values[index]} (values[{index}]); "
+            "every value must be finite"
+        )

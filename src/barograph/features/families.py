@@ -1,0 +1,52 @@
+"""What a family of features is: the contract between one formula file and the batch call.
+
+A family module gives `NAMES`, its columns in order, and a compiled kernel
+
+    rows(values, starts, splits, ends, context, out)
+
+that fills row `i` of `out` (one column per name) from Pre = `values[starts[i]:splits[i]]` and
+After = `values[splits[i]:ends[i]]`. All arrays are C-contiguous; values, context and out are
+float64, the bounds int64. Both sides hold at least one finite value: input is checked once, by
+the typed functions in front. `context` has one row per candidate, and no column where no context
+was given; only a family that needs more than Pre and After reads it.
+
+A kernel allocates its work space once per call, keeps nothing between calls and starts no thread:
+the batch call cuts the candidates into chunks and runs the kernel on several at once. The
+single-pair functions call the same kernel with one row, so both give the same bits even where
+sums are fused or reassociated. Nothing is compiled before a set that holds the family is asked
+for.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from barograph.series import Floats, Ints
+
+Rows = Callable[[Floats, Ints, Ints, Ints, Floats, Floats], None]
+
+
+class Family(NamedTuple):
+    """Columns that one kernel computes together."""
+
+    names: tuple[str, ...]
+    rows: Rows
+
+
+class Derived(NamedTuple):
+    """Columns that follow from those of families, element by element."""
+
+    names: tuple[str, ...]
+    sources: tuple[str, ...]
+    columns: Callable[[Floats], Floats]  # (n, sources) -> (n, names)
+
+
+def one_row(family: Family, pre: Floats, after: Floats, context: Floats | None = None) -> Floats:
+    """Return the family's numbers for one pair of checked sides."""
+    out: Floats = np.empty((1, len(family.names)))
+    bounds = np.array([[0], [pre.size], [pre.size + after.size]])
+    row = np.empty((1, 0)) if context is None else context.reshape(1, -1)
+    family.rows(np.concatenate((pre, after)), bounds[0], bounds[1], bounds[2], row, out)
+    numbers: Floats = out[0]
+    return numbers

@@ -1,0 +1,78 @@
+"""Bad input is refused with the side, the index and the value."""
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from barograph.features import checks
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "pre is empty"),
+        ([1.0, np.nan], "pre[1] is nan"),
+        ([1.0, 2.0, -np.inf], "pre[2] is -inf"),
+        ([[1.0], [2.0]], "pre must be one-dimensional, but has the shape (2, 1)"),
+        (3.0, "pre must be one-dimensional, but has the shape ()"),
+        ([1.0, "two"], "pre[1] is 'two'"),
+        (["1", "2"], "pre[0] is '1'"),
+        ([1.0, None], "pre[1] is nan"),
+        ([1.0, {}], "pre[1] is {}"),
+        ([1.0, 2j], "pre[0] is (1+0j)"),
+        ([[1.0], [2.0, 3.0]], "pre must be one-dimensional"),
+    ],
+)
+def test_bad_side_names_the_side_the_index_and_the_value(
+    values: npt.ArrayLike, message: str
+) -> None:
+    if message.startswith("pre[1] is 'two'"):
+        values = np.array(values, dtype=object)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        checks.side(values, "pre")
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float32, np.bool_, object])
+def test_numbers_of_any_kind_become_floats(dtype: npt.DTypeLike) -> None:
+    result = checks.side(np.array([0, 1], dtype=dtype), "pre")
+    assert result.dtype == np.float64
+    assert result.tolist() == [0.0, 1.0]
+
+
+def test_strided_and_read_only_arrays_come_out_contiguous_and_writable() -> None:
+    values = np.arange(6.0)
+    values.flags.writeable = False
+    result = checks.side(values[::2], "pre")
+    assert result.flags.c_contiguous
+    assert result.flags.writeable
+    assert result.tolist() == [0.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("starts", "splits", "ends", "message"),
+    [
+        ([0], [1, 2], [3], "equally long, but have 1, 2 and 1"),
+        ([0, 2], [1, 2], [3, 3], "candidate 1 has start 2, split 2, end 3"),
+        ([0], [3], [3], "candidate 0 has start 0, split 3, end 3"),
+        ([-1], [1], [2], "candidate 0 has start -1"),
+        ([0], [1], [9], "0 <= start < split < end <= 8"),
+        ([0.0], [1], [2], "starts must be one-dimensional integers, not float64"),
+        ([[0]], [1], [2], "starts must be one-dimensional integers"),
+    ],
+)
+def test_bad_bounds_are_refused(
+    starts: npt.ArrayLike, splits: npt.ArrayLike, ends: npt.ArrayLike, message: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        checks.bounds(starts, splits, ends, 8)
+
+
+def test_a_bad_value_counts_only_inside_a_candidate() -> None:
+    values = np.array([np.nan, 1.0, 2.0, np.inf, 4.0, 5.0])
+    checks.covered(values, np.array([[1, 4], [2, 5], [3, 6]]))
+    with pytest.raises(ValueError, match=re.escape("after[1] of candidate 1 is inf (values[3])")):
+        checks.covered(values, np.array([[4, 1], [5, 2], [6, 4]]))
+    with pytest.raises(ValueError, match=re.escape("pre[0] of candidate 0 is nan (values[0])")):
+        checks.covered(values, np.array([[0], [2], [3]]))
