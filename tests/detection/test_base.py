@@ -1,0 +1,96 @@
+"""The contract of all detectors: input, indices, regions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from barograph.detection.base import Detector, Found, Missing, Observations, observe
+from barograph.errors import ConfigError, DataError
+from barograph.series import Region
+
+
+@dataclass(frozen=True)
+class Halfway(Detector):
+    """Claims that the middle point starts a new regime."""
+
+    @property
+    def shortest(self) -> int:
+        return 4
+
+    def find(self, series: Observations) -> list[Found]:
+        return [Found(series.values.size // 2, 1.5, 0.25)]
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+def test_a_change_point_has_the_regions_up_to_its_neighbours() -> None:
+    values = [1.0, 2.0, 3.0, 7.0, 8.0, 9.0]
+    (point,) = Halfway().detect(values)
+    assert (point.index, point.statistic, point.pvalue) == (3, 1.5, 0.25)
+    assert point.before == Region(3, 1.0, 3.0, 2.0, 2.0, 1.0)
+    assert point.after == Region(3, 7.0, 9.0, 8.0, 8.0, 1.0)
+
+
+@pytest.mark.parametrize("size", range(4))
+def test_a_series_shorter_than_the_method_needs_has_no_change_points(size: int) -> None:
+    assert Halfway().detect(np.arange(float(size))) == []
+
+
+@pytest.mark.parametrize(("bad", "word"), [(NAN, "nan"), (INF, "inf"), (-INF, "-inf")])
+def test_a_value_that_is_not_finite_is_refused_by_index_and_value(bad: float, word: str) -> None:
+    with pytest.raises(ValueError, match=f"index 2 is {word}:"):
+        Halfway().detect([1.0, 2.0, bad, NAN])
+
+
+@pytest.mark.parametrize(
+    ("missing", "kept", "positions"),
+    [("drop", [1.0, 4.0, 5.0], [1, 3, 5]), ("fill", [1.0, 1.0, 4.0, 4.0, 5.0], [1, 2, 3, 4, 5])],
+)
+def test_missing_values_are_dropped_or_filled_on_demand(
+    missing: Missing, kept: list[float], positions: list[int]
+) -> None:
+    series = observe([NAN, 1.0, INF, 4.0, NAN, 5.0], missing=missing)
+    assert series.values.tolist() == kept
+    assert series.positions.tolist() == positions
+
+
+def test_indices_count_the_points_as_given() -> None:
+    (point,) = Halfway(missing="drop").detect([1.0, NAN, 1.0, 9.0, INF, 9.0])
+    assert point.index == 3
+    assert point.before.count == point.after.count == 2
+
+
+def test_nothing_but_missing_values_is_an_empty_series() -> None:
+    assert Halfway(missing="drop").detect([NAN] * 9) == []
+    assert Halfway(missing="fill").detect([NAN] * 9) == []
+
+
+def test_times_and_release_follow_the_points_that_are_kept() -> None:
+    stamps = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="datetime64[D]")
+    series = observe([1.0, NAN, 2.0], missing="drop", times=stamps, release=[5.0, 6.0, NAN])
+    assert series.times is not None
+    assert series.release is not None
+    assert np.diff(series.times).tolist() == [2 * 86400.0]
+    assert series.release[0] == 5.0
+    assert np.isnan(series.release[1])
+    single = observe([1.0, 2.0], release=5.0).release
+    assert single is not None
+    assert single.tolist() == [5.0, 5.0]
+
+
+def test_input_that_is_no_series_of_numbers_is_refused() -> None:
+    with pytest.raises(DataError, match="2 dimensions"):
+        observe([[1.0, 2.0]])
+    with pytest.raises(DataError, match="not numbers"):
+        observe(["fast", "slow"])
+    with pytest.raises(DataError, match="times has the shape"):
+        observe([1.0, 2.0], times=[1.0])
+    with pytest.raises(DataError, match="release has the shape"):
+        observe([1.0, 2.0], release=[1.0, 2.0, 3.0])
+
+
+def test_an_unknown_way_with_missing_values_is_refused() -> None:
+    with pytest.raises(ConfigError, match="missing is 'ignore': allowed are 'error', 'drop'"):
+        Halfway(missing="ignore")  # type: ignore[arg-type]
