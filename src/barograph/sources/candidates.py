@@ -1,0 +1,153 @@
+"""Read change point documents, and keep them on the disk until the points stand.
+
+A candidate waits as one row of numbers and texts. Batches are sorted by series and spilled; to
+join one row group of points, each spill gives the slice that belongs to its series, so memory
+holds one batch, then one group, however many candidates there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from barograph.series import Verdict
+from barograph.sources.contract import Document, Skip
+from barograph.sources.fields import (
+    UNKNOWN_TIME,
+    FieldError,
+    identity_of,
+    order_of,
+    text_of,
+    time_of,
+    verdict_of,
+)
+from barograph.sources.report import LoadReport
+
+BATCH = 50_000
+SPILL_SCHEMA = pa.schema(
+    [
+        ("series", pa.int32()),
+        ("file", pa.string()),
+        ("document", pa.int64()),
+        ("order", pa.int64()),
+        ("commit", pa.string()),
+        ("verdict", pa.string()),
+        ("calculated_on", pa.int64()),
+        ("triaged_on", pa.int64()),
+        ("algorithm", pa.string()),
+    ]
+)
+Row = tuple[int, str, int, int | None, str | None, str, int, int, str | None]
+
+
+def read_candidate(
+    document: Document, numbers: Mapping[bytes, int], report: LoadReport
+) -> Row | None:
+    """Read a document; None, and counted, where it cannot be used."""
+    report.read["candidates"] += 1
+    place, fields = document
+    try:
+        series = _series_of(fields, numbers)
+        triage = _mapping(fields.get("triage"), "triage")
+        status = triage.get("triage_status")
+        verdict = verdict_of(status, "triage.triage_status")
+        order = order_of(fields.get("order"), "order")
+        commit = text_of(fields.get("commit"), "commit")
+        if order is None and commit is None:
+            raise FieldError("order", None, "neither order nor commit")
+    except FieldError as fault:
+        report.skip("candidates", Skip(place, fault.field, fault.value, fault.reason))
+        return None
+    report.labels["none" if status is None else str(status)] += 1
+    calculated = _time(fields.get("calculated_on"), report)
+    triaged = _time(triage.get("triaged_on"), report)
+    algorithm = _algorithm(fields.get("algorithm"))
+    return (series, *place, order, commit, verdict.value, calculated, triaged, algorithm)
+
+
+def _series_of(fields: Mapping[str, Any], numbers: Mapping[bytes, int]) -> int:
+    """Find the series by `time_series_info`, or by the same fields beside it."""
+    info = fields.get("time_series_info")
+    if info is None:
+        identity = identity_of(fields)
+    else:
+        identity = identity_of(_mapping(info, "time_series_info"), "time_series_info.")
+    number = numbers.get(identity.digest)
+    if number is None:
+        raise FieldError("time_series_info", str(identity), "no such series")
+    return number
+
+
+def _mapping(value: object, field: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise FieldError(field, value, "not a document")
+    return value
+
+
+def _time(value: object, report: LoadReport) -> int:
+    try:
+        return time_of(value, "")
+    except FieldError:
+        report.put_right["unreadable times, left empty"] += 1
+        return UNKNOWN_TIME
+
+
+def _algorithm(value: object) -> str | None:
+    """The name and the version, a space between."""
+    parts = [value.get("name"), value.get("version")] if isinstance(value, Mapping) else [value]
+    text = " ".join(str(part) for part in parts if part is not None)
+    return text.encode(errors="replace").decode() or None
+
+
+class Spills:
+    """Candidates on the disk, in batches sorted by series."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._rows: list[Row] = []
+        self._files: list[Path] = []
+
+    def add(self, row: Row) -> None:
+        """Keep one candidate."""
+        self._rows.append(row)
+        if len(self._rows) >= BATCH:
+            self.spill()
+
+    def spill(self) -> None:
+        """Write the batch that waits."""
+        if not self._rows:
+            return
+        rows, self._rows = sorted(self._rows, key=lambda row: row[0]), []
+        columns = [
+            pa.array(column, field.type)
+            for column, field in zip(zip(*rows, strict=True), SPILL_SCHEMA, strict=True)
+        ]
+        path = self._folder / f"candidates.{len(self._files)}.arrow"
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, SPILL_SCHEMA) as writer:
+            writer.write_table(pa.Table.from_arrays(columns, schema=SPILL_SCHEMA))
+        self._files.append(path)
+
+    def groups(self, ends: list[int]) -> Iterator[pa.Table]:
+        """For each range of series, up to but without each end, its candidates."""
+        spills = [pa.ipc.open_file(pa.memory_map(str(path))).read_all() for path in self._files]
+        bounds = [
+            np.searchsorted(spill.column("series").to_numpy(), [0, *ends]) for spill in spills
+        ]
+        for group in range(len(ends)):
+            slices = [
+                spill.slice(bound[group], bound[group + 1] - bound[group])
+                for spill, bound in zip(spills, bounds, strict=True)
+            ]
+            yield pa.concat_tables([SPILL_SCHEMA.empty_table(), *slices])
+
+
+def is_final(verdicts: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which of the verdicts a person has decided."""
+    final = [verdict.value for verdict in Verdict if verdict.is_final]
+    return np.isin(verdicts.to_numpy(zero_copy_only=False).astype(str), final)

@@ -1,0 +1,177 @@
+"""Read one field of a document: identities, texts, times, numbers, labels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from barograph.series import SeriesId, Verdict
+
+IDENTITY = ("project", "variant", "task", "test", "measurement")
+UNKNOWN_TIME = int(np.iinfo(np.int64).min)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
+# The years 1 to 9999, which every reader of the tables can show.
+TIME_RANGE = (-62_135_596_800_000, 253_402_300_799_999)
+
+# The four verdicts by their own names, then what older data calls them: a person who
+# acknowledged a change point took it for real, one who hid it took it for noise (Daly et al.
+# 2020, 3.1).
+VERDICTS = {verdict.value: verdict for verdict in Verdict} | {
+    "untriaged": Verdict.NOT_TRIAGED,
+    "acknowledged": Verdict.TRUE_POSITIVE,
+    "hidden": Verdict.FALSE_POSITIVE,
+}
+
+
+class FieldError(Exception):
+    """A field that cannot be used; the caller adds the place and counts it."""
+
+    def __init__(self, field: str, value: object, reason: str) -> None:
+        super().__init__(field, value, reason)
+        self.field, self.value, self.reason = field, value, reason
+
+
+def identity_of(fields: Mapping[str, Any], prefix: str = "") -> SeriesId:
+    """Read the identity of a series; a missing part is the empty text, but one must be there."""
+    parts = [_identity_part(fields.get(name), prefix + name) for name in IDENTITY]
+    if not any(parts):
+        raise FieldError(f"{prefix}project", None, "no identity")
+    project, variant, task, test, measurement = parts
+    args = args_of(fields.get("args"), f"{prefix}args")
+    return SeriesId(project, variant, task, test, measurement, args)
+
+
+def _identity_part(value: object, field: str) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, (str, int, float)):
+        raise FieldError(field, value, "identity is not text")
+    return _sound(value, field) if isinstance(value, str) else plain(value)
+
+
+def _sound(text: str, field: str) -> str:
+    """Lone surrogates, which JSON can bring, are no text that a table can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise FieldError(field, text, "identity is not valid text") from error
+    return text
+
+
+def args_of(value: object, field: str = "args") -> tuple[tuple[str, str], ...]:
+    """Read the arguments, sorted by name: 16, 16.0 and "16" are one value."""
+    if value is None:
+        return ()
+    if not isinstance(value, Mapping):
+        raise FieldError(field, value, "args is not a document")
+    pairs = [
+        (_sound(str(name), field), _sound(plain(one), f"{field}.{name}"))
+        for name, one in value.items()
+    ]
+    return tuple(sorted(pairs))
+
+
+def plain(value: object) -> str:
+    """A value as text, whatever number type it was stored in."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, (bool, list, Mapping)) or value is None:
+        return json.dumps(value, sort_keys=True, default=str)
+    return str(value)
+
+
+def args_json(args: tuple[tuple[str, str], ...]) -> str:
+    """The arguments as the series table holds them."""
+    return json.dumps(dict(args), ensure_ascii=False, sort_keys=True) if args else "{}"
+
+
+def direction_of(value: object) -> int:
+    """Read the direction, which only some sources know."""
+    if value is None:
+        return 0
+    if isinstance(value, (int, float)) and value in (-1, 0, 1):
+        return int(value)
+    raise FieldError("direction", value, "direction is not -1, 0 or 1")
+
+
+def order_of(value: object, field: str) -> int | None:
+    """Read an order: a whole number of 64 bits in any type, or None where there is none."""
+    if value is None:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) < value < 2**63:
+        raise FieldError(field, value, "order is not a whole number")
+    return int(value)
+
+
+def value_of(value: object, field: str) -> float:
+    """Read a measured value: a finite number."""
+    if value is None:
+        raise FieldError(field, value, "value is missing")
+    to_decimal = getattr(value, "to_decimal", None)  # BSON's Decimal128
+    if to_decimal is not None:
+        value = float(to_decimal())
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise FieldError(field, value, "value is not a number")
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise FieldError(field, value, "value is not finite") from error
+    if not np.isfinite(number):
+        raise FieldError(field, value, "value is not finite")
+    return number
+
+
+def text_of(value: object, field: str) -> str | None:
+    """Read a text that may be missing, such as a commit."""
+    if value is None or (isinstance(value, str) and value == ""):
+        return None
+    if not isinstance(value, str):
+        raise FieldError(field, value, "not a text")
+    return _sound(value, field)
+
+
+def time_of(value: object, field: str) -> int:
+    """Read a time as milliseconds since 1970: a datetime (UTC unless it says), ISO 8601, or them.
+
+    Returns:
+        The smallest integer where there is none.
+    """
+    if value is None:
+        return UNKNOWN_TIME
+    if isinstance(value, str):
+        value = _parsed(value, field)
+    if isinstance(value, datetime):
+        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return (aware - EPOCH) // MILLISECOND
+    # BSON's DatetimeMS, for times that Python's datetime cannot hold, is an integer in disguise.
+    integer = isinstance(value, int) and not isinstance(value, bool)
+    if integer or type(value).__name__ == "DatetimeMS":
+        milliseconds = int(value)  # type: ignore[call-overload]
+        if TIME_RANGE[0] <= milliseconds <= TIME_RANGE[1]:
+            return int(milliseconds)
+    raise FieldError(field, value, "not a time")
+
+
+def _parsed(text: str, field: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise FieldError(field, text, "not a time") from error
+
+
+def verdict_of(label: object, field: str) -> Verdict:
+    """Map a triage status; no status at all means that nobody looked."""
+    if label is None:
+        return Verdict.NOT_TRIAGED
+    if not isinstance(label, str) or label not in VERDICTS:
+        raise FieldError(field, label, f"unknown label; known: {', '.join(sorted(VERDICTS))}")
+    return VERDICTS[label]

@@ -1,0 +1,137 @@
+"""Load any source into the three Parquet tables of `barograph.history`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from barograph.errors import ConfigError, DataError
+from barograph.history import SCHEMAS
+from barograph.sources.candidates import Spills, read_candidate
+from barograph.sources.contract import Place, SeriesColumns, Skip, Source
+from barograph.sources.join import joined
+from barograph.sources.points import read_series
+from barograph.sources.publish import published
+from barograph.sources.report import KINDS, LoadReport
+from barograph.sources.tables import SeriesWriter, TableWriter
+
+TABLES = [f"{name}.parquet" for name in SCHEMAS]
+
+
+def load(source: Source, folder: str | Path, *, max_skipped_share: float = 0.05) -> LoadReport:
+    """Read a source once and write `series`, `points` and `candidates`, all three or none.
+
+    Memory holds one hash per series and a bounded batch of everything else.
+
+    Args:
+        source: From `open_source`, or any other `Source`.
+        folder: Where the tables go; made if missing, older tables in it are replaced.
+        max_skipped_share: The largest share of the series, of the points or of the candidates
+            that may be skipped as unusable; above it nothing is written.
+
+    Raises:
+        DataError: The input is damaged, has no series, or too much of it is unusable.
+        SourceError: The source cannot be reached, or broke off.
+    """
+    if not 0 <= max_skipped_share <= 1:
+        raise ConfigError(f"max_skipped_share: {max_skipped_share}; allowed: 0 to 1")
+    report = LoadReport(source.name)
+    with published(folder, TABLES) as draft:
+        numbers, ends = _write_series(source, draft, report)
+        _check_shares(report, ("series", "points"), max_skipped_share)
+        if not numbers:
+            raise DataError(f"{source.name}: no time series in it")
+        _write_candidates(source, draft, numbers, ends, report)
+        _check_shares(report, KINDS, max_skipped_share)
+    return report
+
+
+def _write_series(
+    source: Source, draft: Path, report: LoadReport
+) -> tuple[dict[bytes, int], list[int]]:
+    """Write series and points; return the number of each identity, and where groups end."""
+    numbers: dict[bytes, int] = {}
+    with ExitStack() as stack:
+        series = stack.enter_context(TableWriter(draft, "series"))
+        points = stack.enter_context(TableWriter(draft, "points"))
+        writer = SeriesWriter(series, points)
+        for columns in _columns(source, report):
+            fresh = _unseen(columns, numbers, report)
+            if fresh is not None:
+                writer.add(fresh)
+        writer.flush()
+    report.kept["series"], report.kept["points"] = writer.series, writer.points
+    return numbers, writer.ends
+
+
+def _columns(source: Source, report: LoadReport) -> Iterator[SeriesColumns]:
+    """Turn whatever the source gives into columns, and count."""
+    for item in source.columns():
+        if isinstance(item, SeriesColumns):
+            report.read["series"] += len(item.ids)
+            report.read["points"] += item.values.size
+            yield item
+            continue
+        report.read["series"] += 1
+        if isinstance(item, Skip):
+            report.skip("series", item)
+            continue
+        columns = read_series(item, report)
+        if columns is not None:
+            yield columns
+
+
+def _unseen(
+    columns: SeriesColumns, numbers: dict[bytes, int], report: LoadReport
+) -> SeriesColumns | None:
+    """Number the series; those whose identity came before are skipped, and counted."""
+    fresh = np.ones(len(columns.ids), dtype=bool)
+    for place, identity in enumerate(columns.ids):
+        digest = identity.digest
+        if digest not in numbers:
+            numbers[digest] = len(numbers)
+            continue
+        fresh[place] = False
+        skip = Skip(
+            Place(columns.file, columns.first + place),
+            "project/variant/task/test/measurement/args",
+            str(identity),
+            "a series of this identity came before",
+        )
+        report.skip("series", skip)
+        report.skip("points", skip, int(columns.counts[place]))
+    if fresh.all():
+        return columns
+    return columns.only(fresh) if fresh.any() else None
+
+
+def _write_candidates(
+    source: Source, draft: Path, numbers: dict[bytes, int], ends: list[int], report: LoadReport
+) -> None:
+    spills = Spills(draft)
+    for item in source.change_points():
+        if isinstance(item, Skip):
+            report.read["candidates"] += 1
+            report.skip("candidates", item)
+            continue
+        row = read_candidate(item, numbers, report)
+        if row is not None:
+            spills.add(row)
+    spills.spill()
+    with TableWriter(draft, "candidates") as table, pq.ParquetFile(draft / TABLES[1]) as points:
+        for columns in joined(points, spills.groups(ends), report):
+            table.write(columns)
+
+
+def _check_shares(report: LoadReport, kinds: tuple[str, ...], limit: float) -> None:
+    for kind in kinds:
+        share = report.skipped_share(kind)
+        if share > limit:
+            raise DataError(
+                f"{report.source}: {share:.1%} of {report.read[kind]:,} {kind} are unusable, "
+                f"{limit:.1%} allowed (max_skipped_share): {report.first_skip(kind)}"
+            )

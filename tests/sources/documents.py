@@ -1,0 +1,80 @@
+"""Documents as MongoDB holds them, and a source made of them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from barograph.sources import Document, Place, Skip, Source
+
+START = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def identity(test: str = "insert", **args: object) -> dict[str, Any]:
+    """The fields that tell one series from another."""
+    return {
+        "project": "sys-perf",
+        "variant": "linux-standalone",
+        "task": "bulk",
+        "test": test,
+        "measurement": "ops_per_sec",
+        "args": args or {"thread_level": 16},
+    }
+
+
+def point(order: int, value: object = 1.5, **fields: object) -> dict[str, Any]:
+    """One point with every field."""
+    return {
+        "order": order,
+        "value": value,
+        "commit": f"{order:040x}",
+        "commit_date": START + timedelta(hours=order),
+        "evg_create_date": START + timedelta(hours=order + 1),
+        "version": f"version_{order}",
+        "cedar_perf_result_id": f"{order:024x}",
+        **fields,
+    }
+
+
+def series(test: str = "insert", count: int = 5, **fields: object) -> dict[str, Any]:
+    """One time series document."""
+    data = [point(10 * n, value=100.0 + n) for n in range(count)]
+    return {**identity(test), "updateFailures": 0, "data": data, **fields}
+
+
+def change_point(test: str = "insert", order: int = 20, **fields: object) -> dict[str, Any]:
+    """One change point document, a confirmed one."""
+    return {
+        "time_series_info": identity(test),
+        "order": order,
+        "commit": f"{order:040x}",
+        "calculated_on": START + timedelta(days=30),
+        "triage": {"triage_status": "true_positive", "triaged_on": START + timedelta(days=31)},
+        "algorithm": {"name": "e_divisive_means", "version": 2},
+        **fields,
+    }
+
+
+def triaged(status: str, day: int = 31) -> dict[str, Any]:
+    """A triage field."""
+    return {"triage_status": status, "triaged_on": START + timedelta(days=day)}
+
+
+@dataclass
+class Memory(Source):
+    """The smallest source: documents in lists."""
+
+    series: list[Mapping[str, Any]] = field(default_factory=list)
+    candidates: list[Mapping[str, Any]] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return "memory"
+
+    def time_series(self) -> Iterator[Document | Skip]:
+        for number, fields in enumerate(self.series, 1):
+            yield Document(Place("series", number), fields)
+
+    def change_points(self) -> Iterator[Document | Skip]:
+        for number, fields in enumerate(self.candidates, 1):
+            yield Document(Place("candidates", number), fields)
