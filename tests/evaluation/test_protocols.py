@@ -22,7 +22,7 @@ def test_the_same_seed_draws_the_same_splits_and_another_does_not() -> None:
     assert first != [s.test.tolist() for s in random_splits(50, 3, seed=2)]
 
 
-@settings(derandomize=True, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_grouped_splits_share_no_series_and_no_commit(seed: int) -> None:
     generator = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ def test_grouped_test_part_is_about_a_fifth_of_a_fifth() -> None:
     assert np.mean(shares) == pytest.approx(0.04, abs=0.004)
 
 
-@settings(derandomize=True, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.integers(0, 50), min_size=12, max_size=200), st.integers(1, 10))
 def test_forward_splits_never_look_ahead(dates: list[int], cuts: int) -> None:
     decided = np.asarray(dates)

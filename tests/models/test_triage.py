@@ -5,9 +5,17 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from barograph.errors import ArtifactError
+from barograph.features import FEATURE_SETS
 from barograph.models import artifact
 from barograph.models.flat import FlatForest
 from barograph.models.triage import TriageModel
+
+COLUMNS = ("one", "two")
+
+
+@pytest.fixture(autouse=True)
+def small_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FEATURE_SETS, "small", COLUMNS)
 
 
 @pytest.fixture
@@ -16,7 +24,7 @@ def model() -> TriageModel:
     matrix = generator.standard_normal((100, 2))
     forest = RandomForestClassifier(n_estimators=7, random_state=0)
     flat = FlatForest.of(forest.fit(matrix, (matrix[:, 0] > 0).astype(int)))
-    return TriageModel("online", ("one", "two"), 0.5, flat, {"profile": "test"})
+    return TriageModel("online", "small", COLUMNS, 0.5, flat, {"profile": "test"})
 
 
 def test_saved_and_loaded_it_says_the_same(model: TriageModel, tmp_path: Path) -> None:
@@ -24,7 +32,7 @@ def test_saved_and_loaded_it_says_the_same(model: TriageModel, tmp_path: Path) -
     again = TriageModel.load(tmp_path / "online.baro")
     rows = np.random.default_rng(1).standard_normal((50, 2))
     assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
-    assert (again.use, again.columns, again.threshold) == ("online", ("one", "two"), 0.5)
+    assert (again.use, again.columns, again.threshold) == ("online", COLUMNS, 0.5)
     assert again.card == {"profile": "test"}
 
 
@@ -53,13 +61,19 @@ def test_wrong_rows_are_named(model: TriageModel, rows: object, says: str) -> No
         ({"use": "dancing"}, "made for the use 'dancing'"),
         ({"threshold": 2}, r"threshold 2\.0 lies outside"),
         ({"threshold": None}, "lacks or garbles"),
-        ({"columns": ["one"]}, "feature outside 0 to 0"),
+        ({"columns": ["one"]}, r"made for the columns \('one',\) of the feature set 'small'"),
+        ({"feature_set": "large"}, "of the feature set 'large'; this program computes None"),
     ],
 )
 def test_a_header_that_does_not_fit_is_refused(
     model: TriageModel, tmp_path: Path, change: dict[str, object], says: str
 ) -> None:
-    header = {"use": "online", "columns": ["one", "two"], "threshold": 0.5, **change}
+    header = {
+        "use": "online",
+        "feature_set": "small",
+        "columns": COLUMNS,
+        "threshold": 0.5,
+    } | change
     artifact.write(tmp_path / "model", header, model.forest.arrays())
     with pytest.raises(ArtifactError, match=says):
         TriageModel.load(tmp_path / "model")

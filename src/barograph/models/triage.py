@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.errors import ArtifactError
+from barograph.features import FEATURE_SETS
 from barograph.models import artifact
 from barograph.models.flat import FlatForest
 from barograph.series import Floats
@@ -23,6 +24,7 @@ class TriageModel:
     """Says how likely a person would call a candidate real, from a row of features."""
 
     use: str
+    feature_set: str
     columns: tuple[str, ...]
     threshold: float
     forest: FlatForest
@@ -33,21 +35,28 @@ class TriageModel:
         """Load a safe artifact; refuse any other file."""
         header, arrays = artifact.read(path)
         try:
-            use, columns = str(header["use"]), tuple(map(str, header["columns"]))
+            use, feature_set = str(header["use"]), str(header["feature_set"])
+            columns = tuple(map(str, header["columns"]))
             threshold = float(header["threshold"])
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"{path}: the header lacks or garbles {error}") from error
         if use not in USES:
             raise ArtifactError(f"{path}: made for the use {use!r}; known uses: {USES}")
+        if FEATURE_SETS.get(feature_set) != columns:
+            raise ArtifactError(
+                f"{path}: made for the columns {columns} of the feature set {feature_set!r}; "
+                f"this program computes {FEATURE_SETS.get(feature_set)}"
+            )
         if not 0 <= threshold <= 1:
             raise ArtifactError(f"{path}: the threshold {threshold} lies outside 0 to 1")
         forest = FlatForest.from_arrays(arrays, len(columns))
-        return cls(use, columns, threshold, forest, header.get("card", {}))
+        return cls(use, feature_set, columns, threshold, forest, header.get("card", {}))
 
     def save(self, path: str | Path) -> None:
         """Write the safe artifact, whole or not at all."""
         header = {
             "use": self.use,
+            "feature_set": self.feature_set,
             "columns": list(self.columns),
             "threshold": self.threshold,
             "card": dict(self.card),

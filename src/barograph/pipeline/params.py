@@ -75,6 +75,10 @@ def _typed(value: object, hint: object, where: str) -> object:
         if not isinstance(value, list):
             raise ConfigError(f"{where}: expected a list, got {value!r}")
         return tuple(_typed(item, get_args(hint)[0], where) for item in value)
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise ConfigError(f"{where}: expected a mapping, got {value!r}")
+        return value
     if origin is not None and value is None and type(None) in get_args(hint):
         return None
     allowed = [a for a in get_args(hint) if a is not type(None)] if origin is not None else [hint]

@@ -1,0 +1,44 @@
+# Everything a newcomer needs; `make` alone lists it. Only Python 3.11 or newer, make and git
+# are expected: the first verb makes .venv with the exact versions of constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# DVC starts the stages as `python`; they must find the one of the environment.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup repro paper test check bench clean
+
+help:    ## list the verbs
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+setup: $(VENV)/.installed ## make .venv with the pinned dependencies
+
+repro: setup ## run the pipeline to the end and print its tables
+	dvc repro
+	@python -m barograph.pipeline.summary
+
+paper: setup ## the same with the paper's numbers of splits and trees (hours)
+	sed -i 's/^profile: .*/profile: paper/' params.yaml
+	dvc repro
+	@python -m barograph.pipeline.summary
+
+test: setup check ## check the code, then run every test
+	python -m pytest -n 2
+
+check: setup ## formatting, lint and types
+	ruff format --check .
+	ruff check .
+	mypy
+
+bench: setup ## run every benchmark and render one table
+	python benchmarks/all.py
+
+clean:   ## remove what the pipeline made, but not .venv
+	git clean -fdXq -e '!$(VENV)' data src tests
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,dev]'
+	@touch $@

@@ -1,0 +1,33 @@
+"""Pictures of the tables, drawn without a screen and with the same bytes each time."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.figure import Figure
+
+from barograph.files import whole
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a PNG; no date and no program version goes into it."""
+    with whole(path) as draft, mpl.rc_context({"savefig.dpi": 120}):
+        figure.savefig(draft, format="png", metadata={"Software": None})
+
+
+def window_figure(table: pd.DataFrame, subtitle: str, path: Path) -> None:
+    """Draw AUC by window size with intervals; the uncut bounds, the last row, as a dashed line."""
+    sizes, uncut = table.iloc[:-1], table.iloc[-1]
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.subplots()
+    spread = [sizes["auc"] - sizes["low"], sizes["high"] - sizes["auc"]]
+    axes.errorbar(sizes["window"], sizes["auc"], yerr=spread, fmt="o-", capsize=3, color="#20508f")
+    axes.axhline(uncut["auc"], linestyle="--", color="#b0451f", label=f"{uncut['window']} bounds")
+    axes.set(
+        xlabel="points after the candidate (window size)",
+        ylabel="AUC",
+        title=f"How many results after a change are needed? ({subtitle})",
+    )
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right")
+    save(figure, path)

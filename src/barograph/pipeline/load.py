@@ -1,0 +1,33 @@
+"""Stage `load`: read the source into the three tables, and say what was put right or left out."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from barograph.pipeline import report
+from barograph.pipeline.params import parameters
+from barograph.sources import load, open_source
+
+FOLDER = Path("data/interim")
+
+
+@dataclass(frozen=True)
+class LoadParams:
+    """Which source is read, where it is, and how much of it may be unusable."""
+
+    kind: str
+    location: str
+    max_skipped_share: float
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def main() -> None:
+    """Run the stage."""
+    params = parameters(LoadParams, "load")
+    source = open_source(params.kind, params.location, **params.options)
+    found = load(source, FOLDER, max_skipped_share=params.max_skipped_share)
+    report.write_json(report.FOLDER / "load.json", found.as_dict())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""The feature tables between `characterise` and the stages that learn from them or judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from barograph.errors import DataError, NotEnoughDataError
+from barograph.features import FEATURE_SETS
+from barograph.series import Floats, Ints, Verdict
+
+FOLDER = Path("data/processed")
+KEYS = ("candidate", "series", "index", "commit", "verdict", "decided")
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The triaged candidates of a feature table: what models learn from."""
+
+    matrix: Floats
+    truth: Ints  # 1 where a person said true positive
+    series: Ints
+    commits: npt.NDArray[np.object_]
+    decided: Ints  # when the person said it, milliseconds since 1970
+
+
+def read(policy: str, folder: Path = FOLDER) -> pd.DataFrame:
+    """Read the table of one policy of bounds."""
+    path = folder / f"{policy}.parquet"
+    if not path.is_file():
+        known = sorted(p.stem for p in folder.glob("*.parquet"))
+        raise DataError(f"{path}: no such feature table; there are {known}")
+    return pd.read_parquet(path)
+
+
+def columns(frame: pd.DataFrame, feature_set: str) -> Floats:
+    """Return the columns of a feature set, in its order."""
+    names = list(FEATURE_SETS[feature_set])
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise DataError(f"the feature table misses the columns {missing} of {feature_set}")
+    return frame[names].to_numpy(dtype=np.float64)
+
+
+def labelled(frame: pd.DataFrame, feature_set: str) -> Labelled:
+    """Return the rows that people decided."""
+    final = frame["verdict"].isin([v.value for v in Verdict if v.is_final])
+    triaged = frame[final]
+    truth = (triaged["verdict"] == Verdict.TRUE_POSITIVE.value).to_numpy().astype(np.int64)
+    if np.unique(truth).size < 2:
+        raise NotEnoughDataError(
+            f"{truth.size} triaged points, {truth.sum()} of them true: both kinds are needed"
+        )
+    return Labelled(
+        matrix=columns(triaged, feature_set),
+        truth=truth,
+        series=triaged["series"].to_numpy(dtype=np.int64),
+        commits=triaged["commit"].to_numpy(dtype=object),
+        decided=triaged["decided"].to_numpy(dtype=np.int64),
+    )
+
+
+def untriaged(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that still wait for a person."""
+    final = frame["verdict"].isin([v.value for v in Verdict if v.is_final])
+    return frame[~final]

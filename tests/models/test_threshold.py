@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, f1_score
+
+from barograph.errors import ConfigError, NotEnoughDataError
+from barograph.models.threshold import choose
+
+PAIRS = st.lists(
+    st.tuples(st.integers(0, 1), st.sampled_from(np.linspace(0, 1, 21).tolist())), min_size=1
+)
+
+
+@settings(max_examples=100)
+@given(PAIRS, st.sampled_from(["accuracy", "f1"]))
+def test_no_other_threshold_serves_better(pairs: list[tuple[int, float]], goal: str) -> None:
+    truth = np.array([t for t, _ in pairs])
+    probability = np.array([p for _, p in pairs])
+    judge = accuracy_score if goal == "accuracy" else lambda a, b: f1_score(a, b, zero_division=0.0)
+    best = max(judge(truth, probability >= t) for t in np.linspace(0, 1, 201))
+    assert judge(truth, probability >= choose(truth, probability, goal)) >= best - 1e-12
+
+
+def test_ties_go_to_the_middle() -> None:
+    assert choose([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9]) == 0.5
+
+
+def test_wrong_goals_and_empty_parts_are_named() -> None:
+    with pytest.raises(ConfigError, match="goal 'luck' is unknown; allowed"):
+        choose([0], [0.5], "luck")
+    with pytest.raises(NotEnoughDataError):
+        choose([], [])
