@@ -1,0 +1,85 @@
+"""Holt's alpha and beta of each side: how fast level and trend follow the values.
+
+Leznik et al. 2022, Table 1, with the estimates of their statistics package: an exponential
+smoothing model with additive errors and trend, damped or not. Nine values and more are fitted in
+state-space form (`holt_ets`), fewer in smoothing form (`holt_winters`), where beta is the share of
+the trend alone and often meets its bound 1.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.compiled import kernel
+from barograph.features import holt_ets
+from barograph.features.checks import side
+from barograph.features.families import Family
+from barograph.features.holt_ets import fit_ets
+from barograph.features.holt_winters import fit_holt_winters
+from barograph.series import Floats, Ints
+
+NAMES = ("pre_alpha", "pre_beta", "after_alpha", "after_beta")
+SHORT = 8  # so many values are too few for the state-space form
+ALONE = (0.2, 0.0)  # one value has no trend
+
+# Squares, and in the short form their squares, must stay finite: larger values are divided by a
+# power of two, after which the fit is the one at that magnitude.
+LARGE = 2.0**480
+LARGE_SHORT = 2.0**200
+
+
+def holt(values: npt.ArrayLike) -> tuple[float, float]:
+    """Return alpha and beta of one side.
+
+    A single value has alpha 0.2 and beta 0. On equal values every smoothing fits perfectly, and the
+    answer is where the search starts: (0.2, 0.02), or (0.20006, 0.020096) from nine values on.
+    """
+    alpha, beta = fit_side(side(values, "values"), np.empty(holt_ets.WORKSPACE))
+    return alpha, beta
+
+
+@kernel
+def fit_side(values: Floats, workspace: Floats) -> tuple[float, float]:
+    """Return alpha and beta of one clean side."""
+    if values.size == 1:
+        return ALONE
+    if values.size <= SHORT:
+        return fit_holt_winters(reduced(values, LARGE_SHORT))
+    if np.all(values == values[0]):
+        return holt_ets.START_ALPHA, holt_ets.START_BETA
+    return fit_ets(reduced(values, LARGE), workspace)
+
+
+@kernel
+def reduced(values: Floats, limit: float) -> Floats:
+    """Return the values, divided by a power of two where the largest is beyond the limit."""
+    largest = np.max(np.abs(values))
+    if largest <= limit:
+        return values
+    return values * math.ldexp(1.0, -math.frexp(largest / limit)[1])
+
+
+@kernel
+def rows(
+    values: Floats,
+    starts: Ints,
+    splits: Ints,
+    ends: Ints,
+    context: Floats,  # noqa: ARG001  only other families read it
+    out: Floats,
+) -> None:
+    """Fill alpha and beta of both sides, one row per candidate; see `families`.
+
+    Neighbouring candidates often share a side: one that is the last row's is not fitted again.
+    """
+    workspace = np.empty(holt_ets.WORKSPACE)
+    for i in range(out.shape[0]):
+        if i > 0 and starts[i] == starts[i - 1] and splits[i] == splits[i - 1]:
+            out[i, 0], out[i, 1] = out[i - 1, 0], out[i - 1, 1]
+        else:
+            out[i, 0], out[i, 1] = fit_side(values[starts[i] : splits[i]], workspace)
+        out[i, 2], out[i, 3] = fit_side(values[splits[i] : ends[i]], workspace)
+
+
+FAMILY = Family(NAMES, rows)

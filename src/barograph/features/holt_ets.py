@@ -1,0 +1,252 @@
+"""Holt's linear trend in state-space form: the fit of sides of nine and more values.
+
+Innovations form, ETS(A,A,N) and ETS(A,Ad,N): the forecast is l + phi b; after its error e the level
+is l + phi b + alpha e and the trend phi b + beta e. The parameters minimise n ln(sum e^2) by the
+simplex of Nelder and Mead (1965). Which vertices the simplex visits decides the answer, so the
+order of its comparisons and of the sums over vertices is part of the definition. Rounding inside
+the sum of squares is not: it has not changed one decision on the golden sides, so it may be fused.
+"""
+
+import numpy as np
+
+from barograph.compiled import fused_kernel, kernel
+from barograph.series import Floats
+
+SMOOTHING_LOW = 1e-4
+SMOOTHING_HIGH = 0.9999
+DAMPING_LOW = 0.8
+DAMPING_HIGH = 0.98
+START_ALPHA = SMOOTHING_LOW + 0.2 * (SMOOTHING_HIGH - SMOOTHING_LOW)
+START_BETA = SMOOTHING_LOW + 0.1 * (START_ALPHA - SMOOTHING_LOW)
+START_PHI = DAMPING_LOW + 0.99 * (DAMPING_HIGH - DAMPING_LOW)
+START_POINTS = 10  # the first level and trend come from a line through at most so many values
+PERFECT_FIT = -1e10  # no fit is better than this
+TOLERANCE = 2.0**-26  # relative, on n ln(sum e^2)
+OUTSIDE = 1e35  # what a vertex outside the bounds counts
+MAX_EVALUATIONS = 2000
+DAMPED = 5  # alpha, beta, phi, level, trend; the undamped model has no phi
+# The rows of the work space: six vertices, their centroid, two trials; a column per parameter and
+# one for the value there.
+WORKSPACE = (DAMPED + 4, DAMPED + 1)
+
+
+@kernel
+def fit_ets(values: Floats, workspace: Floats) -> tuple[float, float]:
+    """Return alpha and beta of the damped or the undamped model, whichever has the lower AICc."""
+    level, trend = starting_line(values)
+    start = workspace[0]
+    start[0], start[1], start[2] = START_ALPHA, START_BETA, START_PHI
+    start[3], start[4] = level, trend
+    damped = nelder_mead(values, DAMPED, workspace)
+    alpha, beta = workspace[damped, 0], workspace[damped, 1]
+    score = corrected_aic(workspace[damped, DAMPED], values.size, DAMPED)
+    start[0], start[1], start[2], start[3] = START_ALPHA, START_BETA, level, trend
+    plain = nelder_mead(values, DAMPED - 1, workspace)
+    if corrected_aic(workspace[plain, DAMPED - 1], values.size, DAMPED - 1) < score:
+        return workspace[plain, 0], workspace[plain, 1]
+    return alpha, beta
+
+
+@kernel
+def corrected_aic(fit: float, count: int, parameters: int) -> float:
+    """Return the AICc; the variance of the errors counts as one parameter more."""
+    k = parameters + 1.0
+    return fit + 2.0 * k + 2.0 * k * (k + 1.0) / (count - k - 1.0)
+
+
+@kernel
+def starting_line(values: Floats) -> tuple[float, float]:
+    """Return intercept and slope of the least-squares line through the first values at 1, 2, ...
+
+    By Householder reflections, whose rounding the simplex then starts from; written out for the two
+    columns 1 and t. A reflection is stored as in LINPACK: its vector has 1 + |x_1| / norm in front.
+    """
+    count = min(START_POINTS, values.size)
+    norm = np.sqrt(float(count))
+    rest = 1.0 / norm
+    head = 1.0 + rest
+    times, observed = 0.0, 0.0
+    for i in range(count):
+        weight = head if i == 0 else rest
+        times -= weight * (i + 1.0)
+        observed -= weight * values[i]
+    times /= head
+    observed /= head
+    corner = 1.0 + times * head
+    top = values[0] + observed * head
+    square = 0.0
+    for i in range(1, count):
+        square += (i + 1.0 + times * rest) ** 2
+    second = np.sqrt(square)
+    if 2.0 + times * rest < 0.0:
+        second = -second
+    lead = 1.0 + (2.0 + times * rest) / second
+    mix = 0.0
+    for i in range(1, count):
+        weight = lead if i == 1 else (i + 1.0 + times * rest) / second
+        mix -= weight * (values[i] + observed * rest)
+    mix /= lead
+    slope = (values[1] + observed * rest + mix * lead) / -second
+    level = (top - slope * corner) / -norm
+    if abs(level + slope) < 1e-8:
+        return level * (1.0 + 1e-3), slope * (1.0 - 1e-3)
+    return level, slope
+
+
+@fused_kernel
+def squared_errors(
+    values: Floats, alpha: float, beta: float, phi: float, level: float, trend: float
+) -> float:
+    """Return the sum of the squared one-step errors from the state before the first value."""
+    damped = phi * trend
+    forecast = level + damped
+    gain = alpha + phi * beta
+    trend_gain = phi * beta
+    total = 0.0
+    # Forecast and damped trend carry over instead of level and trend: one chain of two operations.
+    for i in range(values.size):
+        error = values[i] - forecast
+        damped *= phi
+        forecast = (forecast + damped) + gain * error
+        damped += trend_gain * error
+        total += error * error
+    return total
+
+
+@kernel
+def objective(values: Floats, vertex: Floats, parameters: int) -> float:
+    """Return n ln(sum e^2), or `OUTSIDE` beyond the bounds and where the sum overflows."""
+    alpha, beta = vertex[0], vertex[1]
+    phi = vertex[2] if parameters == DAMPED else 1.0
+    if not SMOOTHING_LOW <= alpha <= SMOOTHING_HIGH:
+        return OUTSIDE
+    if not SMOOTHING_LOW <= beta <= min(alpha, SMOOTHING_HIGH):
+        return OUTSIDE
+    if parameters == DAMPED and not DAMPING_LOW <= phi <= DAMPING_HIGH:
+        return OUTSIDE
+    level, trend = vertex[parameters - 2], vertex[parameters - 1]
+    total = squared_errors(values, alpha, beta, phi, level, trend)
+    if not np.isfinite(total):
+        return OUTSIDE
+    fit: float = max(values.size * np.log(total), PERFECT_FIT)
+    return fit
+
+
+@kernel
+def nelder_mead(values: Floats, size: int, workspace: Floats) -> int:
+    """Minimise from row 0 of the workspace; return the row of the best vertex.
+
+    Reflection 1, contraction 1/2, expansion 2. Column `size` holds the value of each vertex.
+    """
+    centroid, trial, further = workspace[size + 1], workspace[size + 2], workspace[size + 3]
+    spread = first_simplex(size, workspace)
+    workspace[0, size] = objective(values, workspace[0], size)
+    tolerance = TOLERANCE * (abs(workspace[0, size]) + TOLERANCE)
+    evaluate_others(values, size, workspace, 0)
+    evaluations = size + 1
+    best = 0
+    while True:
+        best, worst = extremes(size, workspace, best)
+        if (
+            workspace[worst, size] <= workspace[best, size] + tolerance
+            or evaluations > MAX_EVALUATIONS
+        ):
+            return best
+        reflect(size, workspace, worst, centroid, trial)
+        trial[size] = objective(values, trial, size)
+        evaluations += 2
+        if trial[size] < workspace[best, size]:
+            move(size, further, trial, 2.0, centroid, -1.0)
+            further[size] = objective(values, further, size)
+            workspace[worst] = further if further[size] < trial[size] else trial
+            continue
+        lost = trial[size] >= workspace[worst, size]
+        if not lost:
+            workspace[worst] = trial
+        move(size, further, workspace[worst], 0.5, centroid, 0.5)
+        further[size] = objective(values, further, size)
+        if further[size] < workspace[worst, size]:
+            workspace[worst] = further
+        elif lost:
+            smaller = shrink(size, workspace, best)
+            if smaller >= spread:
+                return best
+            spread = smaller
+            evaluate_others(values, size, workspace, best)
+            evaluations += size
+
+
+@kernel
+def first_simplex(size: int, workspace: Floats) -> float:
+    """Build the other vertices, each one step along one axis; return ten times all steps.
+
+    The step is a tenth of the largest parameter for every axis: it depends on the data's scale. It
+    grows tenfold where it is lost in rounding.
+    """
+    start = workspace[0]
+    step = 0.0
+    for i in range(size):
+        step = max(step, 0.1 * abs(start[i]))
+    if step == 0.0:
+        step = 0.1
+    spread = 0.0
+    for i in range(size):
+        vertex = workspace[i + 1]
+        vertex[:size] = start[:size]
+        reach = step
+        while vertex[i] == start[i]:
+            vertex[i] = start[i] + reach
+            reach *= 10.0
+        spread += reach
+    return spread
+
+
+@kernel
+def evaluate_others(values: Floats, size: int, workspace: Floats, best: int) -> None:
+    """Fill in the values of all vertices but the best."""
+    for j in range(size + 1):
+        if j != best:
+            workspace[j, size] = objective(values, workspace[j], size)
+
+
+@kernel
+def extremes(size: int, workspace: Floats, best: int) -> tuple[int, int]:
+    """Return the best and the worst vertex; among equals the last best stays, then the first."""
+    low = high = best
+    for j in range(size + 1):
+        if workspace[j, size] < workspace[low, size]:
+            low = j
+        if workspace[j, size] > workspace[high, size]:
+            high = j
+    return low, high
+
+
+@kernel
+def reflect(size: int, workspace: Floats, worst: int, centroid: Floats, trial: Floats) -> None:
+    """Put the centroid of all but the worst vertex, and the reflection of the worst through it."""
+    for i in range(size):
+        total = -workspace[worst, i]
+        for j in range(size + 1):
+            total += workspace[j, i]
+        centroid[i] = total / size
+    move(size, trial, centroid, 2.0, workspace[worst], -1.0)
+
+
+@kernel
+def move(size: int, out: Floats, a: Floats, weight_a: float, b: Floats, weight_b: float) -> None:
+    """Put a weighted sum of two points."""
+    for i in range(size):
+        out[i] = weight_a * a[i] + weight_b * b[i]
+
+
+@kernel
+def shrink(size: int, workspace: Floats, best: int) -> float:
+    """Halve the way of every vertex to the best; return the sum of what is left."""
+    left = 0.0
+    for j in range(size + 1):
+        if j != best:
+            for i in range(size):
+                gap = 0.5 * (workspace[j, i] - workspace[best, i])
+                workspace[j, i] = gap + workspace[best, i]
+                left += abs(workspace[j, i] - workspace[best, i])
+    return left
