@@ -1,0 +1,124 @@
+"""A server on this machine that answers as badly as a test wants it to."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Server(ThreadingHTTPServer):
+    """A record with files; `tricks` answer the next requests for a path, in order, instead."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, record: int = 7) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.record = record
+        self.base = f"http://127.0.0.1:{self.server_address[1]}"
+        self.files: dict[str, bytes] = {}
+        self.lies: dict[str, dict[str, Any]] = {}
+        self.ranges = True
+        self.tricks: dict[str, list[Callable[[Handler], None]]] = {}
+        self.asked: list[tuple[str, str | None]] = []
+
+    @property
+    def api(self) -> str:
+        return f"/api/records/{self.record}"
+
+    def address(self, name: str) -> str:
+        return f"{self.api}/files/{name}/content"
+
+    def listing(self) -> dict[str, Any]:
+        return {"id": self.record, "files": [self.entry(name) for name in self.files]}
+
+    def entry(self, name: str) -> dict[str, Any]:
+        data = self.files[name]
+        entry = {
+            "key": name,
+            "size": len(data),
+            "checksum": f"md5:{hashlib.md5(data, usedforsecurity=False).hexdigest()}",
+            "links": {"self": self.base + self.address(name)},
+        }
+        return entry | self.lies.get(name, {})
+
+    def count(self, path: str) -> int:
+        return sum(asked == path for asked, _ in self.asked)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is part of the game."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def log_message(self, *args: object) -> None:
+        """Silent."""
+
+    def do_GET(self) -> None:
+        wanted = self.headers.get("Range")
+        self.server.asked.append((self.path, wanted))
+        tricks = self.server.tricks.get(self.path, [])
+        if tricks:
+            tricks.pop(0)(self)
+        elif self.path == self.server.api:
+            self.reply(200, json.dumps(self.server.listing()).encode())
+        else:
+            self.deliver()
+
+    def content(self) -> bytes | None:
+        for name, data in self.server.files.items():
+            if self.path == self.server.address(name):
+                return data
+        return None
+
+    def deliver(self, cut: int | None = None) -> None:
+        """Send the file, or the range asked for, breaking off after `cut` bytes."""
+        data = self.content()
+        if data is None:
+            self.reply(404, b"none")
+            return
+        wanted = self.headers.get("Range")
+        status, start = 200, 0
+        if wanted and self.server.ranges:
+            status, start = 206, int(wanted.removeprefix("bytes=").rstrip("-"))
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data) - start))
+        if status == 206:
+            self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
+        self.end_headers()
+        self.wfile.write(data[start:][:cut])
+
+    def reply(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def cut_after(count: int) -> Callable[[Handler], None]:
+    """Break off after so many bytes."""
+    return lambda handler: handler.deliver(cut=count)
+
+
+def status(code: int, body: bytes = b"", **headers: str) -> Callable[[Handler], None]:
+    """Answer with a status."""
+    return lambda handler: handler.reply(code, body, **headers)
