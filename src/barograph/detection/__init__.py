@@ -1,1 +1,22 @@
 """Find change points: one file per detector."""
+
+from barograph.detection.dynp import Dynp
+from barograph.detection.gesd import Gesd, Judgement
+from barograph.detection.nothing import Nothing
+from barograph.detection.pelt import Pelt
+from barograph.detection.setds import Setds
+from barograph.detection.stepfit import StepCluster, StepFit, cluster_steps
+from barograph.detection.threshold import Threshold
+
+__all__ = [
+    "Dynp",
+    "Gesd",
+    "Judgement",
+    "Nothing",
+    "Pelt",
+    "Setds",
+    "StepCluster",
+    "StepFit",
+    "Threshold",
+    "cluster_steps",
+]

@@ -1,0 +1,157 @@
+"""Outliers by the generalised extreme studentised deviate test (Rosner 1983).
+
+Change point detection needs several points after a change; whether one new result belongs to the
+stable region is a question of outliers (Daly et al. 2020, section 6).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from barograph.detection.base import Detector, Found, Observations, observe, require
+from barograph.detection.scaling import power_of_two
+from barograph.errors import DataError, NotEnoughDataError
+from barograph.series import Floats, Ints
+
+FEWEST = 5
+SMALLEST = 1e-200  # keeps a quotient finite where nothing but the outlier varies
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether one value belongs to a region.
+
+    Attributes:
+        is_outlier: whether the test rejects it.
+        deviation: how far it lies from the mean of the region, in its standard deviations;
+            infinite where the region is constant and the value another.
+        pvalue: of the test that took the value out; 1 where it is not among the most extreme.
+    """
+
+    is_outlier: bool
+    deviation: float
+    pvalue: float
+
+
+@dataclass(frozen=True)
+class Gesd(Detector):
+    """Find outliers, however many up to a share of the points, and where they begin.
+
+    `detect` looks at the whole series: a change point is the first of outliers in a row on one
+    side of the mean. So a single spike is reported, and a change that lasts longer than `share`
+    of the series is not. `judge` asks of one value only.
+
+    Args:
+        alpha: probability of any outlier in a normal sample.
+        share: the most outliers that are looked for, as a share of the points.
+    """
+
+    alpha: float = 0.05
+    share: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(0 < self.alpha < 1, "alpha", self.alpha, "between 0 and 1")
+        require(0 < self.share <= 0.5, "share", self.share, "above 0 and at most 0.5")
+
+    @property
+    def shortest(self) -> int:
+        """Fewer points cannot tell one of them from the rest."""
+        return FEWEST
+
+    def find(self, series: Observations) -> list[Found]:
+        """Locate the first point of each row of outliers."""
+        tested = rosner(series.values, self._most(series.values.size))
+        count = tested.outliers(self.alpha)
+        rank = np.full(series.values.size, -1)
+        rank[tested.indices[:count]] = np.arange(count)
+        sides = np.where(rank >= 0, np.sign(tested.deviations)[rank], 0.0)
+        begins = np.flatnonzero((sides[1:] != 0.0) & (sides[1:] != sides[:-1])) + 1
+        return [
+            Found(int(i), float(tested.deviations[rank[i]]), float(tested.pvalues[rank[i]]))
+            for i in begins
+        ]
+
+    def judge(self, region: npt.ArrayLike, value: float) -> Judgement:
+        """Say whether a value is an outlier of a region.
+
+        For the newest point of a series, for a patch build against the stable region it started
+        from, and for canaries, whose outliers ask for a rerun.
+
+        Raises:
+            NotEnoughDataError: the region has too few points to judge by.
+            DataError: the value is not finite, or the region holds what `missing` refuses.
+        """
+        known = observe(region, missing=self.missing).values
+        if known.size < FEWEST - 1:
+            raise NotEnoughDataError(
+                f"the region has {known.size} points: a judgement needs {FEWEST - 1}"
+            )
+        if not np.isfinite(value):
+            raise DataError(f"the value is {value}: it must be finite")
+        tested = rosner(np.append(known, value), self._most(known.size + 1))
+        at = np.flatnonzero(tested.indices == known.size)
+        return Judgement(
+            is_outlier=bool(at.size and at[0] < tested.outliers(self.alpha)),
+            deviation=_deviation(known, value),
+            pvalue=float(tested.pvalues[at[0]]) if at.size else 1.0,
+        )
+
+    def _most(self, size: int) -> int:
+        return max(1, int(self.share * size))
+
+
+class Extremes(NamedTuple):
+    """The points of a sample from the most extreme on, each tested against those left."""
+
+    indices: Ints
+    deviations: Floats
+    pvalues: Floats
+
+    def outliers(self, alpha: float) -> int:
+        """How many of them are outliers: up to the last that is significant (Rosner's rule)."""
+        significant = np.flatnonzero(self.pvalues < alpha)
+        return int(significant[-1]) + 1 if significant.size else 0
+
+
+def rosner(values: Floats, most: int) -> Extremes:
+    """Take out the most extreme point `most` times, and test each against what was left.
+
+    R = |x - mean| / s of the m points left. R exceeds Rosner's critical value at the level alpha
+    just where m times the two-sided probability of the Student statistic below is under alpha.
+    """
+    order = np.argsort(values, kind="stable")
+    ordered = values[order] / power_of_two(values)
+    low, high = 0, ordered.size
+    indices = np.empty(most, dtype=np.int64)
+    deviations = np.zeros(most)
+    for k in range(most):
+        left = ordered[low:high]
+        mean, sd = left.mean(), left.std(ddof=1)
+        upper = left[-1] - mean >= mean - left[0]
+        indices[k] = order[high - 1] if upper else order[low]
+        if sd > 0:
+            deviations[k] = ((left[-1] if upper else left[0]) - mean) / sd
+        low, high = (low, high - 1) if upper else (low + 1, high)
+    return Extremes(indices, deviations, _pvalues(deviations, values.size - np.arange(most)))
+
+
+def _pvalues(deviations: Floats, sizes: Ints) -> Floats:
+    squares = deviations**2
+    # (m - 1)^2 / m is the largest square that m points can reach.
+    rest = np.maximum((sizes - 1.0) ** 2 - sizes * squares, SMALLEST)
+    student = np.sqrt(sizes * (sizes - 2.0) * squares / rest)
+    pvalues: Floats = np.minimum(1.0, 2.0 * sizes * stats.t.sf(student, sizes - 2))
+    return pvalues
+
+
+def _deviation(region: Floats, value: float) -> float:
+    unit = power_of_two(np.append(region, value))
+    away = value / unit - (region / unit).mean()
+    sd = (region / unit).std(ddof=1)
+    if sd > 0:
+        return float(away / sd)
+    return float(np.copysign(np.inf, away)) if value != region[0] else 0.0

@@ -1,0 +1,105 @@
+"""SETDS, the method of Perfomalist (Leznik et al. 2022, 2.3), from its published description.
+
+The product's code is closed. What the description fixes: control limits, the exception value EV
+beyond them, and change points at the roots of EV. What it leaves open is a parameter here.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from barograph.compiled import kernel
+from barograph.detection.base import Detector, Found, Observations, require
+from barograph.detection.scaling import power_of_two
+from barograph.series import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Setds(Detector):
+    """Statistical exception and trend detection: leave the control limits, and stay outside.
+
+    Limits are the mean of a baseline plus and minus `sigmas` standard deviations; the baseline
+    holds the points since the last change point, without those of a run in question. EV(t) is
+    how far a value lies beyond the nearer limit, signed, 0 inside. A change point is the first
+    point of a run over which the cumulative EV leaves 0 and stays away: it returns to 0 when it
+    crosses 0 or when `patience` points in a row lie inside, and it has stayed away after `hold`
+    points. The statistic is that cumulative EV, in the unit of the values.
+
+    Args:
+        sigmas: half the width of the limits; 3 in the control charts that SETDS extends.
+        minimum: points of baseline before anything is judged; also the least distance between
+            two change points.
+        hold: points of a run, with the first, that make it a change.
+        patience: points in a row inside the limits that end a run.
+    """
+
+    sigmas: float = 3.0
+    minimum: int = 8
+    hold: int = 3
+    patience: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(0 < self.sigmas < np.inf, "sigmas", self.sigmas, "positive and finite")
+        require(self.minimum >= 2, "minimum", self.minimum, "at least 2 points")
+        require(self.hold >= 1, "hold", self.hold, "at least 1 point")
+        require(self.patience >= 1, "patience", self.patience, "at least 1 point")
+
+    @property
+    def shortest(self) -> int:
+        """A baseline, and a run that stays away from it."""
+        return self.minimum + self.hold
+
+    def find(self, series: Observations) -> list[Found]:
+        """Locate the first point of each new phase."""
+        unit = power_of_two(series.values)
+        scaled = series.values / unit
+        starts, severities = phases(scaled, self.sigmas, self.minimum, self.hold, self.patience)
+        return [
+            Found(int(start), float(severity) * unit)
+            for start, severity in zip(starts, severities, strict=True)
+        ]
+
+
+@kernel
+def phases(
+    values: Floats, sigmas: float, minimum: int, hold: int, patience: int
+) -> tuple[Ints, Floats]:
+    """Return where each new phase starts, and the cumulative EV that showed it."""
+    starts = np.empty(values.size, dtype=np.int64)
+    severities = np.empty(values.size, dtype=np.float64)
+    found = 0
+    count, mean, squares = 0, 0.0, 0.0  # the baseline, after Welford: exact on equal values
+    t = 0
+    while t < values.size:
+        if count >= minimum:
+            reach = sigmas * np.sqrt(squares / (count - 1))
+            length, total = run_outside(values[t:], mean, reach, hold, patience)
+            if length == hold:
+                starts[found], severities[found] = t, total
+                found += 1
+                count, mean, squares = 0, 0.0, 0.0
+        # A point inside, and the first of a run that came back to 0, belong to the norm.
+        count += 1
+        step = values[t] - mean
+        mean += step / count
+        squares += step * (values[t] - mean)
+        t += 1
+    return starts[:found], severities[:found]
+
+
+@kernel
+def run_outside(
+    values: Floats, mean: float, reach: float, hold: int, patience: int
+) -> tuple[int, float]:
+    """Return for how many points, up to `hold`, the cumulative EV stays away from 0, and it."""
+    total = 0.0
+    quiet = 0
+    for t in range(min(hold, values.size)):
+        beyond = values[t] - mean
+        exception = beyond - min(max(beyond, -reach), reach)
+        quiet = quiet + 1 if exception == 0.0 else 0
+        if quiet == patience or (total + exception) * (total if t else exception) <= 0.0:
+            return t, total
+        total += exception
+    return min(hold, values.size), total

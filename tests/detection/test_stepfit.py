@@ -1,0 +1,227 @@
+from collections.abc import Hashable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from barograph.detection import StepCluster, StepFit, cluster_steps
+from barograph.detection.stepfit import Status
+from barograph.detection.stepfit.clusters import BEST, coalesce
+from barograph.detection.stepfit.shapes import shapes
+from barograph.detection.stepfit.step import best_step
+from barograph.errors import ConfigError, DataError
+from barograph.series import Floats
+
+NAN = float("nan")
+
+
+def plain_shape(trace: Floats, floor: float) -> Floats:
+    """Fill forward, centre, divide: with numpy, one trace at a time."""
+    known = np.flatnonzero(~np.isnan(trace))
+    if not known.size:
+        return np.zeros(trace.size)
+    at = [
+        known[max(int(np.searchsorted(known, t, side="right")) - 1, 0)] for t in range(trace.size)
+    ]
+    filled = trace[at]
+    level, sd = np.abs(filled).mean(), filled.std()
+    centred: Floats = filled - filled.mean()
+    width = sd if sd > floor * level else level
+    return centred / width if width else centred
+
+
+@settings(derandomize=True, deadline=None)
+@given(
+    trace=st.lists(st.sampled_from([NAN, 0.0, 1.0, 1.0005, 2.0, -3.0]), min_size=2, max_size=12),
+    floor=st.sampled_from([0.0, 1e-3, 0.5]),
+)
+def test_a_shape_is_filled_forward_centred_and_divided(trace: list[float], floor: float) -> None:
+    values = np.array(trace)
+    np.testing.assert_allclose(
+        shapes(values.reshape(1, -1), floor)[0], plain_shape(values, floor), atol=1e-9
+    )
+
+
+def test_a_trace_below_the_floor_stays_nearly_flat() -> None:
+    noise = np.random.default_rng(0).standard_normal((1, 100))
+    assert np.abs(shapes(1000.0 + 0.01 * noise, 1e-3)).max() < 1e-4
+    assert shapes(1000.0 + 10.0 * noise, 1e-3).std() == pytest.approx(1.0)
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.lists(st.integers(-20, 20).map(float), min_size=2, max_size=15))
+def test_the_best_step_has_the_least_error(values: list[float]) -> None:
+    shape = np.array(values)
+    errors = [
+        ((shape[:i] - shape[:i].mean()) ** 2).sum() + ((shape[i:] - shape[i:].mean()) ** 2).sum()
+        for i in range(1, shape.size)
+    ]
+    step = best_step(shape, "sum", 0.0)
+    assert step.fit == pytest.approx(min(errors), abs=1e-9)
+    assert step.height == pytest.approx(shape[step.turn :].mean() - shape[: step.turn].mean())
+    assert best_step(shape, "mean", 0.0).fit == pytest.approx(step.fit / shape.size)
+
+
+def test_the_sum_divides_the_regression_factor_by_the_length() -> None:
+    shape = np.repeat([0.0, 1.0], 25) + np.tile([0.01, -0.01], 25)
+    mean, total = best_step(shape, "mean", 0.0), best_step(shape, "sum", 0.0)
+    assert mean.regression == pytest.approx(50 * total.regression)
+
+
+def test_one_trace_with_one_clear_step() -> None:
+    noise = np.random.default_rng(2).standard_normal(200)
+    values = 100 + 0.1 * noise
+    values[120:] += 10.0
+    (point,) = StepFit().detect(values)
+    assert point.index == 120
+    assert point.statistic > 150
+    assert StepFit(fit="sum").detect(values) == []
+
+
+def test_a_long_trace_is_looked_at_again_and_again() -> None:
+    values = 100 + 0.05 * np.random.default_rng(3).standard_normal(900)
+    values[200:] += 10.0
+    values[640:] -= 10.0
+    assert [point.index for point in StepFit().detect(values)] == [200, 640]
+
+
+# Clusters.
+
+
+def traces(seed: int, *, size: int = 30, length: int = 60) -> Floats:
+    """Three groups: a step up at 20, a step down at 40, and noise."""
+    noise = np.random.default_rng(seed).standard_normal((3 * size, length))
+    matrix: Floats = 50.0 + 0.2 * noise
+    matrix[:size, 20:] += 5.0
+    matrix[size : 2 * size, 40:] -= 5.0
+    return matrix
+
+
+def test_steps_that_traces_have_in_common_are_found() -> None:
+    up, down = sorted(cluster_steps(traces(0), k=3), key=lambda cluster: cluster.index)
+    assert (up.index, down.index) == (20, 40)
+    assert set(up.members) == set(range(30))
+    assert set(down.members) == set(range(30, 60))
+    assert up.regression > 150
+    assert down.regression < -150
+    assert up.regression == pytest.approx(up.step / max(up.fit, 1e-3))
+    bare = min(cluster_steps(traces(0), k=3, sd_floor=0.0), key=lambda cluster: cluster.index)
+    assert bare.regression == pytest.approx(bare.step / bare.fit)
+    assert (up.status, up.current) == (Status.NEW, True)
+
+
+def test_members_come_nearest_first() -> None:
+    matrix = traces(1)
+    for cluster in cluster_steps(matrix, k=3):
+        rows = [int(str(name)) for name in cluster.members]
+        shaped = shapes(matrix[rows], 1e-3)
+        distances = ((shaped - shaped.mean(axis=0)) ** 2).sum(axis=1)
+        assert np.all(np.diff(distances) > -1e-9)
+        np.testing.assert_allclose(cluster.centroid, shaped.mean(axis=0), atol=1e-9)
+
+
+def test_the_same_traces_give_the_same_clusters() -> None:
+    once, again = cluster_steps(traces(2), k=5), cluster_steps(traces(2), k=5)
+    assert [cluster.members for cluster in once] == [cluster.members for cluster in again]
+    assert [cluster.regression for cluster in once] == [cluster.regression for cluster in again]
+
+
+def test_missing_commits_do_not_hide_a_step() -> None:
+    matrix = traces(3)
+    gaps = np.random.default_rng(4).random(matrix.shape) < 0.1
+    gaps[:, 19:21] = False
+    matrix[gaps] = NAN
+    assert 20 in [cluster.index for cluster in cluster_steps(matrix, k=3)]
+
+
+def test_a_trace_without_values_takes_part_in_nothing() -> None:
+    matrix = traces(5)
+    matrix[7] = NAN
+    found = cluster_steps(matrix, k=3)
+    assert 7 not in {name for cluster in found for name in cluster.members}
+
+
+def cluster(members: range, status: Status = Status.NEW) -> StepCluster:
+    names: tuple[Hashable, ...] = tuple(members)
+    return StepCluster(names, np.zeros(4), 2, 1.0, 0.001, 1000.0, status)
+
+
+def test_a_cluster_that_holds_the_best_twenty_of_a_known_one_is_that_one() -> None:
+    known = cluster(range(100), Status.IGNORED)
+    assert coalesce([cluster(range(BEST))], [known])[0].status is Status.IGNORED
+    assert len(coalesce([cluster(range(BEST))], [known])) == 1
+    missing_one = coalesce([cluster(range(1, 100))], [known])
+    assert [(c.status, c.current) for c in missing_one] == [
+        (Status.NEW, True),
+        (Status.IGNORED, False),
+    ]
+
+
+def test_a_known_cluster_of_fewer_must_be_held_whole() -> None:
+    known = cluster(range(5), Status.REGRESSION)
+    assert coalesce([cluster(range(9))], [known])[0].status is Status.REGRESSION
+    assert coalesce([cluster(range(4))], [known])[0].status is Status.NEW
+
+
+def test_statuses_are_kept_across_runs() -> None:
+    names = [f"trace {number}" for number in range(90)]
+    first = cluster_steps(traces(6), names, k=3)
+    told = [replace(c, status=Status.IGNORED if c.index == 20 else c.status) for c in first]
+    grown = np.hstack([traces(6), traces(7)[:, -5:]])[:, 5:]
+    grown[:30, -5:] = traces(8)[:30, -5:]
+    second = cluster_steps(grown, names, known=told, k=3)
+    assert {c.index: c.status for c in second} == {15: Status.IGNORED, 35: Status.NEW}
+    quiet = cluster_steps(traces(9)[60:], names[60:], known=second, k=3)
+    assert [(c.status, c.current) for c in quiet if c.index == 15] == [(Status.IGNORED, False)]
+    back = cluster_steps(grown, names, known=quiet, k=3)
+    assert {c.index: (c.status, c.current) for c in back}[15] == (Status.IGNORED, True)
+
+
+def test_little_or_nothing_has_no_clusters() -> None:
+    assert cluster_steps([]) == []
+    assert cluster_steps([[1.0, 2.0, 3.0]]) == []
+    assert cluster_steps(np.ones((5, 50))) == []
+    assert cluster_steps(np.full((2, 9), NAN)) == []
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ([1.0, 2.0], "the traces have 1 dimensions: rows are traces, columns commits"),
+        ([["x", "y"]], "the traces are not rows of numbers of one length"),
+        ([[1.0, 2.0, float("inf"), 1.0]], "trace 0 is infinite at commit 2"),
+    ],
+)
+def test_traces_that_are_none_are_refused(bad: object, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        cluster_steps(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("names", [["a"], ["a", "a"]])
+def test_each_trace_needs_a_name_of_its_own(names: list[str]) -> None:
+    with pytest.raises(DataError, match="for 2 traces: each needs its own"):
+        cluster_steps(np.ones((2, 9)), names)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"k": 0}, "k is 0: it must be at least 1"),
+        ({"threshold": 0.0}, "threshold is 0.0: it must be positive and finite"),
+        ({"fit": "median"}, "fit is 'median': allowed are 'mean', 'sum'"),
+        ({"sd_floor": -1.0}, "sd_floor is -1.0: it must be 0 or more, and finite"),
+    ],
+)
+def test_a_parameter_out_of_range_is_named(parameters: dict[str, float], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        cluster_steps(traces(0), **parameters)  # type: ignore[arg-type]
+    if "k" not in parameters:
+        with pytest.raises(ConfigError, match=words):
+            StepFit(**parameters)  # type: ignore[arg-type]
+
+
+def test_a_look_needs_four_points() -> None:
+    with pytest.raises(ConfigError, match="window is 3: it must be at least 4 points"):
+        StepFit(window=3)

@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+
+from barograph.detection import Threshold
+from barograph.detection.base import Observations
+from barograph.detection.threshold import references
+from barograph.errors import ConfigError
+from barograph.series import Direction, Floats
+
+DAY = 24 * 3600.0
+NAN = float("nan")
+
+
+def indices(values: list[float], **known: object) -> list[int]:
+    return [point.index for point in Threshold().detect(values, **known)]  # type: ignore[arg-type]
+
+
+def test_the_previous_run_sees_a_jump_once() -> None:
+    (point,) = Threshold().detect([100.0, 105.0, 120.0, 121.0, 119.0])
+    assert point.index == 2
+    assert point.statistic == pytest.approx(100 * 15 / 105)
+    assert point.pvalue is None
+
+
+def test_exactly_the_threshold_is_no_alarm() -> None:
+    assert indices([100.0, 110.0]) == []
+
+
+def test_a_week_ago_sees_what_crept_up() -> None:
+    values = [100.0 * 1.02**day for day in range(20)]
+    assert indices(values) == []
+    assert indices(values, times=[DAY * day for day in range(20)]) == [7]
+
+
+def test_times_may_be_dates() -> None:
+    values = [100.0 * 1.02**day for day in range(20)]
+    days = np.datetime64("2026-01-01") + np.arange(20).astype("timedelta64[D]")
+    assert indices(values, times=days) == [7]
+
+
+def test_no_run_of_a_week_ago_skips_the_comparison() -> None:
+    times = [0.0, DAY, 30 * DAY, 31 * DAY]
+    values = np.array([100.0, 100.0, 109.0, 118.0])
+    week = references(Observations(values, np.arange(4), np.array(times)))[1]
+    assert np.isnan(week).all()
+
+
+def week_ago(values: Floats, times: Floats) -> list[float]:
+    """The newest run that is one to two weeks old, by looking at all of them."""
+    result = []
+    for t, now in enumerate(times):
+        old = [j for j in range(t) if 7 * DAY <= now - times[j] <= 14 * DAY]
+        result.append(values[old[-1]] if old else NAN)
+    return result
+
+
+def test_the_reference_of_a_week_ago_is_the_newest_such_run() -> None:
+    generator = np.random.default_rng(3)
+    for _ in range(50):
+        times: Floats = DAY * np.cumsum(generator.exponential(2.0, 40))
+        values = generator.standard_normal(40)
+        week = references(Observations(values, np.arange(40), times))[1]
+        np.testing.assert_array_equal(week, week_ago(values, times))
+
+
+def test_unknown_times_are_skipped() -> None:
+    times = np.arange(10.0) * DAY
+    times[8] = NAN
+    times[0] = NAN
+    week = references(Observations(np.arange(10.0), np.arange(10), times))[1]
+    np.testing.assert_array_equal(np.isnan(week), [True] * 8 + [True, False])
+
+
+def test_the_release_is_one_number_or_one_per_run() -> None:
+    values = [100.0, 104.0, 108.0, 112.0, 116.0]
+    assert indices(values, release=100.0) == [3]
+    assert indices(values, release=[NAN, NAN, NAN, NAN, 100.0]) == [4]
+    assert indices(values, release=[100.0, 100.0, 100.0, 112.0, 112.0]) == []
+
+
+def test_an_alarm_that_begins_with_the_series_is_no_change() -> None:
+    assert indices([120.0, 121.0, 122.0], release=100.0) == []
+
+
+def test_no_percentage_of_zero() -> None:
+    assert indices([0.0, 5.0, 5.0]) == []
+
+
+def test_a_negative_reference_counts_by_its_magnitude() -> None:
+    (point,) = Threshold().detect([-100.0, -80.0])
+    assert point.statistic == pytest.approx(20.0)
+
+
+def test_only_what_is_worse_when_the_direction_is_known() -> None:
+    values = [100.0, 150.0, 150.0, 100.0]
+    for direction, expected in [
+        (Direction.LOWER_IS_BETTER, [1]),
+        (Direction.HIGHER_IS_BETTER, [3]),
+        (Direction.UNKNOWN, [1, 3]),
+    ]:
+        points = Threshold(direction=direction).detect(values)
+        assert [point.index for point in points] == expected
+
+
+def test_a_huge_ratio_stays_a_number() -> None:
+    (point,) = Threshold().detect([1e-300, 1e300])
+    assert point.statistic == np.finfo(np.float64).max
+
+
+def test_a_threshold_of_nothing_is_refused() -> None:
+    with pytest.raises(ConfigError, match="percent is 0: it must be positive and finite"):
+        Threshold(percent=0)
