@@ -1,0 +1,98 @@
+"""How well found change points agree with known ones (Fleming et al. 2023, 4.3)."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from barograph.errors import ConfigError
+from barograph.series import Ints
+
+
+class Counts(NamedTuple):
+    """Change points that were found rightly, found wrongly, and missed."""
+
+    tp: int
+    fp: int
+    fn: int
+
+    @property
+    def precision(self) -> float:
+        """The share of the found that is true; 1 where nothing was found and nothing was there."""
+        return _share(self.tp, self.tp + self.fp, empty=float(self.fn == 0))
+
+    @property
+    def recall(self) -> float:
+        """The share of the true that was found; 1 where nothing was there and nothing was found."""
+        return _share(self.tp, self.tp + self.fn, empty=float(self.fp == 0))
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of both; 1 where nothing was there and nothing was found."""
+        return _share(2 * self.tp, 2 * self.tp + self.fp + self.fn, empty=1.0)
+
+    @property
+    def printed_rand(self) -> float:
+        """The papers' "Rand index": with TN = 0 it is TP / (TP + FP + FN), the Jaccard index."""
+        return _share(self.tp, self.tp + self.fp + self.fn, empty=1.0)
+
+
+def pairs(found: Iterable[int], truth: Iterable[int], margin: int) -> list[tuple[int, int]]:
+    """Pair found with true points at most `margin` apart, each used once, as many as possible.
+
+    The paper marks a true point as visited so that it counts once. All reaches are equally long,
+    so taking both in order gives the largest number of pairs, whatever the order of discovery.
+    """
+    if margin < 0:
+        raise ConfigError(f"margin must be 0 or more points, got {margin}")
+    matched: list[tuple[int, int]] = []
+    waiting = iter(sorted(set(truth)))
+    known = next(waiting, None)
+    for point in sorted(set(found)):
+        while known is not None and known < point - margin:
+            known = next(waiting, None)
+        if known is not None and known <= point + margin:
+            matched.append((point, known))
+            known = next(waiting, None)
+    return matched
+
+
+def count(found: Iterable[int], truth: Iterable[int], margin: int) -> Counts:
+    """Count the pairs of `pairs`, and what is left over on both sides."""
+    here, there = set(found), set(truth)
+    tp = len(pairs(here, there, margin))
+    return Counts(tp, len(here) - tp, len(there) - tp)
+
+
+def rand_index(found: Iterable[int], truth: Iterable[int], length: int) -> float:
+    """Return the true Rand index of two segmentations of `length` points.
+
+    The share of all pairs of points on which both agree: one segment, or two. No margin; a near
+    miss costs little because few pairs change sides. 1 for fewer than two points.
+    """
+    if length < 2:
+        return 1.0
+    a, b = _segments(found, length), _segments(truth, length)
+    together = np.bincount(a * (int(b.max()) + 1) + b)
+    disagree = _pairs_within(np.bincount(a)) + _pairs_within(np.bincount(b))
+    disagree -= 2 * _pairs_within(together)
+    return 1.0 - disagree / (length * (length - 1) / 2)
+
+
+def _segments(points: Iterable[int], length: int) -> Ints:
+    """The number of the segment that each point lies in."""
+    starts = np.zeros(length, dtype=np.int64)
+    for point in points:
+        if not 0 < point < length:
+            raise ConfigError(f"change point {point} lies outside 1..{length - 1}")
+        starts[point] = 1
+    segments: Ints = np.cumsum(starts)
+    return segments
+
+
+def _pairs_within(sizes: Ints) -> float:
+    return float((sizes * (sizes - 1) // 2).sum())
+
+
+def _share(part: int, whole: int, *, empty: float) -> float:
+    return part / whole if whole else empty
