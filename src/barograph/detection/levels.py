@@ -24,7 +24,7 @@ def fitted(values: Floats, minimum: int, predict: Callable[[Any], list[int]]) ->
     noise = noise_level(scaled)
     if noise == 0.0:
         return []
-    import ruptures  # noqa: PLC0415 - only who asks for a reference waits for it
+    import ruptures
 
     signal = (scaled - np.median(scaled)) / noise
     search = ruptures.KernelCPD(kernel="linear", min_size=minimum).fit(signal)

@@ -7,6 +7,7 @@ import pandas as pd
 from barograph.models.triage import TriageModel
 from barograph.pipeline import report, tables
 from barograph.pipeline.params import parameters
+from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.pipeline.train import POLICY
 
@@ -47,4 +48,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

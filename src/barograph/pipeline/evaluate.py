@@ -16,6 +16,7 @@ from barograph.evaluation.protocols import (
 )
 from barograph.pipeline import report, tables
 from barograph.pipeline.params import parameters, profile_name
+from barograph.pipeline.stage import run
 from barograph.pipeline.work import each
 
 FOLDER = report.FOLDER / "evaluate"
@@ -130,4 +131,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -6,6 +6,7 @@ from typing import Any
 
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
+from barograph.pipeline.stage import run
 from barograph.sources import load, open_source
 
 FOLDER = Path("data/interim")
@@ -30,4 +31,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

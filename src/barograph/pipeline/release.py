@@ -9,6 +9,7 @@ from barograph.files import whole
 from barograph.models.triage import TriageModel
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
+from barograph.pipeline.stage import run
 from barograph.pipeline.tracking import tracked
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.pipeline.train import POLICY
@@ -56,4 +57,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

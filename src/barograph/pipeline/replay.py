@@ -15,6 +15,7 @@ from barograph.models.triage import TriageModel
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
+from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.pipeline.work import each
 from barograph.series import Floats, Ints, Verdict
@@ -101,4 +102,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

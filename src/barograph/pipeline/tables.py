@@ -11,6 +11,7 @@ import pandas as pd
 
 from barograph.errors import DataError, NotEnoughDataError
 from barograph.features import FEATURE_SETS
+from barograph.features.subseries import Policy
 from barograph.series import Floats, Ints, Verdict
 
 FOLDER = Path("data/processed")
@@ -28,11 +29,16 @@ class Labelled:
     decided: Ints  # when the person said it, milliseconds since 1970
 
 
-def read(policy: str, folder: Path = FOLDER) -> pd.DataFrame:
-    """Read the table of one policy of bounds."""
-    path = folder / f"{policy}.parquet"
+def path_of(policy: Policy) -> Path:
+    """Return where the table of a policy lies."""
+    return FOLDER / f"{str(policy).replace(':', '_')}.parquet"
+
+
+def read(policy: str) -> pd.DataFrame:
+    """Read the table of one policy of bounds, by its name."""
+    path = path_of(Policy.named(policy))
     if not path.is_file():
-        known = sorted(p.stem for p in folder.glob("*.parquet"))
+        known = sorted(p.stem for p in FOLDER.glob("*.parquet"))
         raise DataError(f"{path}: no such feature table; there are {known}")
     return pd.read_parquet(path)
 

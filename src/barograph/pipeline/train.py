@@ -14,10 +14,11 @@ from barograph.models.threshold import choose
 from barograph.models.triage import TriageModel
 from barograph.pipeline import report, tables
 from barograph.pipeline.params import parameters, profile_name
+from barograph.pipeline.stage import run
 
 FOLDER = Path("data/models")
 # Which bounds each use sees: `online` judges the newest point alone, before any later result.
-POLICY = {"adaptive": "adaptive", "label_free": "label_free", "online": "label_free_w0"}
+POLICY = {"adaptive": "adaptive", "label_free": "label_free", "online": "label_free:w0"}
 
 
 @dataclass(frozen=True)
@@ -75,4 +76,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

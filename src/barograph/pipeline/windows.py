@@ -11,6 +11,7 @@ from barograph.evaluation.metrics import interval
 from barograph.evaluation.protocols import random_splits
 from barograph.pipeline import report, tables
 from barograph.pipeline.params import parameters, profile_name
+from barograph.pipeline.stage import run
 from barograph.pipeline.work import each
 
 FOLDER = report.FOLDER / "windows"
@@ -33,7 +34,7 @@ class WindowsParams:
 def study(params: WindowsParams) -> pd.DataFrame:
     """Return AUC with its interval for window sizes 0 to 10 and the uncut bounds."""
     rows = []
-    policies = {str(w): f"{params.base}_w{w}" for w in SIZES} | {params.base: params.base}
+    policies = {str(w): f"{params.base}:w{w}" for w in SIZES} | {params.base: params.base}
     for window, policy in policies.items():
         data = tables.labelled(tables.read(policy), params.feature_set)
         splits = random_splits(data.truth.size, params.repetitions, params.seed)
@@ -68,4 +69,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

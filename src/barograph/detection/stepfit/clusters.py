@@ -156,8 +156,8 @@ def _scaled(matrix: Floats) -> Floats:
 
 def _partition(shaped: Floats, k: int, seed: int) -> list[Ints]:
     """Return the rows of each cluster of a k-means on the shapes."""
-    from sklearn.cluster import KMeans  # noqa: PLC0415 - takes seconds to import
-    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
 
     means = KMeans(min(k, len(shaped)), n_init=1, random_state=seed)
     with warnings.catch_warnings():

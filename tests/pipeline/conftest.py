@@ -1,0 +1,98 @@
+"""A small project of its own: params.yaml and three tables made by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from barograph.history import CANDIDATES_SCHEMA, POINTS_SCHEMA, SERIES_SCHEMA
+
+PARAMS = """
+profile: tiny
+characterise: {feature_set: bauer8, window_set: bauer8}
+train: {feature_set: bauer8, classifier: random_forest, goal: accuracy, seed: 1}
+evaluate:
+  feature_set: bauer8
+  policies: [adaptive]
+  classifiers: [random_forest, most_frequent]
+  goal: accuracy
+  seed: 1
+windows: {feature_set: bauer8, classifier: random_forest, base: adaptive, goal: accuracy, seed: 1}
+classify: {use: label_free}
+replay: {shortest: 2}
+release: {least_auc: 0.5}
+tiny:
+  train: {trees: 8}
+  evaluate: {repetitions: 2, trees: 8}
+  windows: {repetitions: 2, trees: 8}
+"""
+SERIES, LENGTH = 120, 30
+DAY = 86_400_000
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with parameters and tables, made the current one; one worker, no MLflow."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BAROGRAPH_WORKERS", "1")
+    monkeypatch.setenv("BAROGRAPH_MLFLOW", "off")
+    (tmp_path / "params.yaml").write_text(PARAMS)
+    write_tables(tmp_path / "data" / "interim")
+    return tmp_path
+
+
+def write_tables(folder: Path) -> None:
+    """Write series with a step in every second one; a candidate stands at the middle of each."""
+    generator = np.random.default_rng(7)
+    folder.mkdir(parents=True)
+    names = ("project", "variant", "task", "test", "measurement")
+    series = {name: [f"{name}{k % 7}" if k % 7 else name for k in range(SERIES)] for name in names}
+    series["test"] = [f"test{k}" for k in range(SERIES)]
+    write(
+        folder,
+        "series",
+        SERIES_SCHEMA,
+        series | {"args": ["{}"] * SERIES, "direction": [1] * SERIES},
+    )
+    values = 100 + generator.standard_normal((SERIES, LENGTH))
+    values[::2, LENGTH // 2 :] += 6
+    orders = np.tile(np.arange(LENGTH), SERIES)
+    points = {
+        "series": np.repeat(np.arange(SERIES), LENGTH),
+        "order": orders,
+        "commit": [f"c{order}" for order in orders],
+        "time": orders * DAY,
+        "value": values.ravel(),
+    }
+    write(folder, "points", POINTS_SCHEMA, points)
+    index = generator.integers(LENGTH // 2 - 5, LENGTH // 2 + 5, SERIES)
+    index[::2] = LENGTH // 2
+    verdicts = np.where(np.arange(SERIES) % 2 == 0, "true_positive", "false_positive").astype(
+        object
+    )
+    verdicts[-20:] = "not_triaged"
+    decided = [int(i + 3) * DAY if k < SERIES - 20 else None for k, i in enumerate(index)]
+    candidates = {
+        "series": np.arange(SERIES),
+        "index": index,
+        "order": index,
+        "commit": [f"c{i}" for i in index],
+        "verdict": verdicts,
+        "calculated_on": (index + 2) * DAY,
+        "triaged_on": decided,
+        "algorithm": ["by hand"] * SERIES,
+    }
+    write(folder, "candidates", CANDIDATES_SCHEMA, candidates)
+
+
+def write(folder: Path, name: str, schema: pa.Schema, columns: dict[str, object]) -> None:
+    """Write one table with the types of its schema."""
+    arrays = [
+        pa.array(columns[field.name]).cast(pa.int64()).cast(field.type)
+        if pa.types.is_timestamp(field.type)
+        else pa.array(columns[field.name], type=field.type)
+        for field in schema
+    ]
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), folder / f"{name}.parquet")

@@ -1,0 +1,144 @@
+"""Each stage on a small project; a step of six standard deviations must be learnt from it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from barograph.errors import BarographError, DataError
+from barograph.models.triage import TriageModel
+from barograph.pipeline import (
+    characterise,
+    classify,
+    evaluate,
+    release,
+    replay,
+    subseries,
+    tables,
+    train,
+    windows,
+)
+
+REPORTS = Path("data/reports")
+
+
+def described() -> None:
+    subseries.main()
+    characterise.main()
+
+
+def metrics(stage: str) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = json.loads((REPORTS / f"{stage}.json").read_text())
+    return found
+
+
+@pytest.mark.usefixtures("project")
+def test_every_policy_gets_a_table_of_every_candidate() -> None:
+    described()
+    assert len(list(Path("data/processed").glob("*.parquet"))) == 24
+    adaptive, newest = tables.read("adaptive"), tables.read("label_free:w0")
+    assert len(adaptive) == len(newest) == 120
+    assert adaptive["after_norm_sd"].gt(0).all()
+    assert newest["after_norm_sd"].eq(0).all()
+
+
+@pytest.mark.usefixtures("project")
+def test_a_missing_table_or_column_is_named() -> None:
+    with pytest.raises(DataError, match=r"adaptive\.parquet: no such feature table"):
+        tables.read("adaptive")
+    described()
+    frame = tables.read("adaptive").drop(columns="pre_entropy")
+    with pytest.raises(DataError, match=r"misses the columns \['pre_entropy'\] of bauer8"):
+        tables.columns(frame, "bauer8")
+
+
+@pytest.mark.usefixtures("project")
+def test_models_learn_the_step_and_are_released_with_a_card() -> None:
+    described()
+    train.main()
+    assert metrics("train")["label_free"]["auc"] > 0.9
+    release.main()
+    model = TriageModel.load("data/release/label_free.baro")
+    assert model.card["rows"] == 100
+    assert "grouped by series and commit" in Path("data/release/label_free.md").read_text()
+
+
+@pytest.mark.usefixtures("project")
+def test_a_model_below_the_bar_is_not_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    described()
+    train.main()
+    monkeypatch.setattr(release, "parameters", lambda *_: release.ReleaseParams(least_auc=1.1))
+    release.main()
+    assert not Path("data/release").exists()
+    assert metrics("release")["online"]["released"] is False
+
+
+@pytest.mark.usefixtures("project")
+def test_the_untriaged_are_classified_the_surest_first() -> None:
+    described()
+    train.main()
+    classify.main()
+    found = pd.read_csv(REPORTS / "classify/classified.csv")
+    assert len(found) == 20
+    assert found["probability"].is_monotonic_decreasing
+    assert found["real"].equals(found["series"] % 2 == 0)
+
+
+@pytest.mark.usefixtures("project")
+def test_the_table_holds_three_protocols_and_a_baseline_that_knows_nothing() -> None:
+    described()
+    evaluate.main()
+    table = pd.read_csv(REPORTS / "evaluate/table.csv").set_index(["protocol", "classifier"])
+    assert set(table.index.get_level_values("protocol")) == {"random", "grouped", "forward"}
+    assert table.loc[("random", "random_forest"), "auc"] > 0.95
+    assert table.loc[("random", "most_frequent"), "auc"] == 0.5
+    assert "profile tiny" in (REPORTS / "evaluate/table.md").read_text()
+
+
+@pytest.mark.usefixtures("project")
+def test_the_window_study_has_a_row_a_size_and_a_picture() -> None:
+    described()
+    windows.main()
+    table = pd.read_csv(REPORTS / "windows/windows.csv")
+    assert table["window"].tolist() == [*map(str, range(11)), "adaptive"]
+    assert (REPORTS / "windows/windows.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("project")
+def test_the_replay_finds_steps_at_their_first_point() -> None:
+    described()
+    train.main()
+    replay.main()
+    found = pd.read_parquet(REPORTS / "replay/found.parquet")
+    steps = found[(found["series"] % 2 == 0) & (found["index"] == 15)]
+    assert len(steps) > 50
+    assert metrics("replay")["points"] == 3600
+
+
+@pytest.mark.usefixtures("project")
+def test_any_number_of_workers_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    described()
+    train.main()
+    for stage in (evaluate, replay):
+        stage.main()
+    once = contents()
+    monkeypatch.setenv("BAROGRAPH_WORKERS", "3")
+    for stage in (evaluate, replay):
+        stage.main()
+    assert contents() == once
+
+
+def contents() -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in sorted(REPORTS.rglob("*")) if p.is_file()}
+
+
+@pytest.mark.usefixtures("project")
+def test_wrong_tables_and_workers_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("data/interim/series.parquet").write_bytes(b"no parquet")
+    with pytest.raises(DataError, match=r"series\.parquet: not a readable Parquet file"):
+        subseries.main()
+    monkeypatch.setenv("BAROGRAPH_WORKERS", "several")
+    with pytest.raises(BarographError, match="BAROGRAPH_WORKERS is 'several'"):
+        evaluate.each(np.sum, [], "none")
