@@ -1,0 +1,336 @@
+"""A live database, played by a collection that drops the connection; and a real one if named."""
+
+import logging
+import os
+import pickle
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bson
+import pytest
+from bson.codec_options import CodecOptions
+from bson.raw_bson import RawBSONDocument
+from pymongo import MongoClient
+from pymongo.errors import AutoReconnect, CursorNotFound, OperationFailure
+
+from barograph.errors import BarographError, ConfigError, SourceError
+from barograph.history import History
+from barograph.sources import Document, Skip, load, open_source
+from barograph.sources.mongodb import Address, MongoDB
+from barograph.sources.mongodb.source import Client, Collection, Connection
+from tests.sources.documents import Memory, change_point, series
+
+URI = "mongodb://baron:hunter%2F2%40x@db.example:27017,db2.example/perf?replicaSet=rs"
+SECRETS = ("hunter%2F2%40x", "hunter/2@x", "baron")
+TYPES = [float, str, dict, bson.ObjectId]  # how a server orders values of several types
+
+
+def rank(key: Any) -> tuple[int, Any]:
+    return (0, key) if isinstance(key, int) else (TYPES.index(type(key)), key)
+
+
+def projected(value: Any, paths: list[list[str]]) -> Any:
+    """An inclusive projection, as a server does it: an array's elements one by one."""
+    if isinstance(value, list):
+        return [projected(one, paths) for one in value if isinstance(one, dict)]
+    kept = {}
+    for name, inner in value.items():
+        below = [path[1:] for path in paths if path[0] == name]
+        if [] in below:
+            kept[name] = inner
+        elif below and isinstance(inner, (dict, list)):
+            kept[name] = projected(inner, below)
+    return kept
+
+
+@dataclass
+class Fake:
+    """A server whose cursors break with the next of `failures` after `each` documents."""
+
+    collections: dict[str, list[Mapping[str, Any]]]
+    failures: list[Exception] = field(default_factory=list, repr=False)
+    each: int = 3
+    finds: list[dict[str, Any]] = field(default_factory=list)
+    uris: list[str] = field(default_factory=list, repr=False)
+    hangs: int = 0
+
+    def connect(self, uri: str) -> Client:
+        self.uris.append(uri)
+        return self
+
+    def collection(self, database: str, name: str) -> Collection:
+        assert database == "perf"
+        return FakeCollection(self, self.collections[name])
+
+    def close(self) -> None:
+        self.hangs += 1
+
+
+@dataclass
+class FakeCollection:
+    server: Fake
+    documents: list[Mapping[str, Any]]
+
+    def find(
+        self, query: Mapping[str, Any], projection: Mapping[str, int], **options: Any
+    ) -> Iterator[RawBSONDocument]:
+        assert query == {}
+        assert options["sort"] == [("_id", 1)]
+        self.server.finds.append(options)
+        start = options.get("min", [("_id", None)])[0][1]
+        paths = [name.split(".") for name in projection]
+        given = 0
+        for document in sorted(self.documents, key=lambda one: rank(one["_id"])):
+            if start is not None and rank(document["_id"]) < rank(start):
+                continue
+            if given == self.server.each and self.server.failures:
+                raise self.server.failures.pop(0)
+            given += 1
+            raw = document.get("raw") or bson.encode(projected(document, paths))
+            yield RawBSONDocument(raw, CodecOptions(document_class=RawBSONDocument))
+
+
+def server(count: int = 10, *failures: Exception, **changes: Any) -> Fake:
+    documents: list[Mapping[str, Any]] = [
+        {"_id": bson.ObjectId(f"{n:024x}"), **series(f"t{n}")} for n in range(count)
+    ]
+    found: list[Mapping[str, Any]] = [
+        {"_id": n, "message": "x", **change_point(f"t{n}")} for n in range(count)
+    ]
+    collections = {"time_series": documents[::-1], "change_points": found}
+    return Fake(collections, list(failures), **changes)
+
+
+def source(fake: Fake, location: str = URI, **options: Any) -> MongoDB:
+    return MongoDB(location, connect=fake.connect, pause=0.0, **options)
+
+
+def names_of(stream: Iterator[Document | Skip]) -> list[str]:
+    return [item.fields["test"] for item in stream if isinstance(item, Document)]
+
+
+def hidden(error: BaseException | None) -> bool:
+    """Whether no secret stands in an error, in what caused it, or in its traceback."""
+    texts = ["".join(traceback.format_exception(error))] if error else []
+    while error is not None:
+        texts += [str(error), repr(error), repr(error.args)]
+        error = error.__cause__ or error.__context__
+    return not any(secret in text for text in texts for secret in SECRETS)
+
+
+def test_tables_are_those_of_the_same_documents_in_memory(tmp_path: Path) -> None:
+    fake = server(10, AutoReconnect("reset"))
+    report = load(source(fake), tmp_path / "live")
+    plain = Memory(fake.collections["time_series"][::-1], fake.collections["change_points"])
+    load(plain, tmp_path / "plain")
+    live, memory = History.read(tmp_path / "live"), History.read(tmp_path / "plain")
+    assert live.series == memory.series
+    assert live.candidates == memory.candidates
+    assert live.values.tolist() == memory.values.tolist()
+    assert live.times.tolist() == memory.times.tolist()
+    assert live.commits == memory.commits
+    assert (report.series, report.points, report.candidates) == (10, 50, 10)
+    assert fake.hangs == len(fake.uris) == 2
+
+
+def test_what_the_tables_do_not_hold_stays_on_the_server() -> None:
+    fake = server(1)
+    first = next(source(fake).time_series())
+    assert isinstance(first, Document)
+    assert "updateFailures" not in first.fields
+    assert set(first.fields["data"][0]) == {
+        "order", "value", "commit", "commit_date", "evg_create_date",
+    }  # fmt: skip
+    candidate = next(source(fake).change_points())
+    assert isinstance(candidate, Document)
+    assert "message" not in candidate.fields
+
+
+def test_places_name_the_server_and_count_from_one() -> None:
+    places = [item.place for item in source(server(3)).time_series()]
+    name = "mongodb://db.example:27017,db2.example/perf.time_series"
+    assert places == [(name, 1), (name, 2), (name, 3)]
+
+
+@pytest.mark.parametrize("each", [1, 2, 3, 9])
+def test_dropped_connections_are_taken_up_behind_the_last_document(each: int) -> None:
+    failures = [AutoReconnect("reset"), CursorNotFound("gone"), AutoReconnect("reset")]
+    fake = server(10, *failures, each=each)
+    assert names_of(source(fake).time_series()) == [f"t{n}" for n in range(10)]
+    assert len(fake.finds) > 1
+    assert all(find["hint"] == [("_id", 1)] for find in fake.finds[1:])
+
+
+def test_batches_are_of_the_size_asked_for() -> None:
+    fake = server(10, AutoReconnect("reset"))
+    list(source(fake, batch_size=7).time_series())
+    assert [find["batch_size"] for find in fake.finds] == [7, 7]
+
+
+def test_ids_of_several_types_are_all_read_after_a_drop() -> None:
+    fake = server(0, AutoReconnect("reset"), each=2)
+    ids = [1, 2.5, 3, "a", "b", bson.ObjectId()]
+    fake.collections["time_series"] = [{"_id": key, **series(str(key))} for key in ids]
+    assert names_of(source(fake).time_series()) == [str(key) for key in ids]
+
+
+def test_patience_is_for_tries_that_bring_nothing() -> None:
+    drops = [AutoReconnect("reset") for _ in range(9)]
+    assert len(names_of(source(server(10, *drops, each=2), attempts=2).time_series())) == 10
+    fake = server(10, *drops, each=0)
+    with pytest.raises(SourceError, match=r"breaks off after document 0: AutoReconnect: reset"):
+        list(source(fake, attempts=4).time_series())
+    assert len(fake.finds) == 4
+    assert fake.hangs == 1
+
+
+def test_failure_that_does_not_pass_is_not_repeated() -> None:
+    fake = server(10, OperationFailure("not authorized on perf", 13))
+    with pytest.raises(SourceError, match=r"after document 3: OperationFailure: not authorized"):
+        list(source(fake).time_series())
+    assert len(fake.finds) == 1
+
+
+def test_damaged_document_costs_only_itself() -> None:
+    fake = server(4, AutoReconnect("reset"), each=2)
+    broken = bson.encode({"_id": 5, "test": "abcd"}).replace(b"abcd", b"a\xff\xfed")
+    nameless = b"\x10\0\0\0\x02x\0\x7f\0\0\0a\0\0\0\0"
+    fake.collections["time_series"] += [{"_id": 5, "raw": broken}, {"_id": 6, "raw": nameless}]
+    items = list(source(fake).time_series())
+    skips = [item for item in items if isinstance(item, Skip)]
+    assert {skip.reason for skip in skips} == {"damaged BSON"}
+    assert len(names_of(iter(items))) == 4
+
+
+def test_no_collection_of_change_points() -> None:
+    fake = server(1)
+    assert list(source(fake, change_points=None).change_points()) == []
+    assert fake.uris == []
+
+
+def test_address_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = server(1)
+    monkeypatch.delenv("BAROGRAPH_MONGODB_URI", raising=False)
+    with pytest.raises(ConfigError, match="BAROGRAPH_MONGODB_URI is not set"):
+        source(fake, "")
+    monkeypatch.setenv("BAROGRAPH_MONGODB_URI", URI)
+    assert names_of(source(fake, "").time_series()) == ["t0"]
+    assert fake.uris == [URI]
+    assert source(fake, "mongodb://other/perf").name == "mongodb://other/perf"
+
+
+@pytest.mark.parametrize(
+    ("uri", "name"),
+    [
+        ("mongodb://host/db", "mongodb://host"),
+        ("mongodb://u:p%40@[::1]:27017,b:1/db?x=1", "mongodb://[::1]:27017,b:1"),
+        ("mongodb+srv://u:p@cluster.example", "mongodb+srv://cluster.example"),
+        ("mongodb://u:p/q?r#s@t@host/db", "mongodb://host"),
+        ("mongodb://baron:hunter", "mongodb://***"),
+        ("mongodb://baron:hun ter/x", "mongodb://***"),
+    ],
+)
+def test_name_holds_hosts_alone(uri: str, name: str) -> None:
+    assert Address(uri).name == name
+    assert repr(Address(uri)) == f"Address({name!r})"
+
+
+def test_secrets_never_show(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    caplog.set_level(logging.DEBUG)
+    told = f"auth failed for {URI} as baron with hunter/2@x (hunter%2F2%40x)"
+    for failure in (AutoReconnect(told), OperationFailure(told), bson.InvalidBSON(told)):
+        live = source(server(5, *[failure] * 9, each=0))
+        with pytest.raises(SourceError) as caught:
+            load(live, tmp_path / "out")
+        assert hidden(caught.value)
+        assert caught.value.__cause__ is caught.value.__context__ is None
+    texts = [repr(live), str(live), live.name, repr(vars(live)), caplog.text]
+    assert not any(secret in text for text in texts for secret in SECRETS)
+    with pytest.raises(TypeError, match="not written anywhere"):
+        pickle.dumps(live)
+
+
+def test_secrets_in_options_are_hidden() -> None:
+    address = Address("mongodb://h/db?tlsCertificateKeyFilePassword=s3cr%20et&appName=x")
+    assert address.redact("wrong: s3cr et, s3cr%20et, x") == "wrong: ***, ***, x"
+    token = Address("mongodb://h/?authMechanismProperties=AWS_SESSION_TOKEN:tok3n,B:c1d2")
+    assert token.redact("tok3n c1d2") == "*** ***"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "mongodb://baron:hunter/2@x@host/perf",
+        "mongodb://baron:hunter%2F2%40x@host:port/perf",
+        "mongodb://baron:hunter%2F2%40x@/perf",
+        "mongodb://baron:hunter%zz@host/perf",
+        "mongodb://baron:hunter/2@x@host/perf?wtimeoutMS=hunter/2@x",
+    ],
+)
+def test_address_that_pymongo_refuses(uri: str) -> None:
+    with pytest.raises(SourceError, match="must be percent-encoded") as caught:
+        list(MongoDB(uri, database="perf").time_series())
+    assert hidden(caught.value)
+    assert "hunter" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None
+
+
+def test_warning_of_the_client_is_told_without_secrets() -> None:
+    uri = "mongodb://baron:hunter%2F2%40x@127.0.0.1:1/perf?serverSelectionTimeoutMS=20&baron=1"
+    with (
+        pytest.warns(UserWarning, match=r"Unknown option: \*\*\*"),
+        pytest.raises(SourceError, match="ServerSelectionTimeoutError") as caught,
+    ):
+        list(MongoDB(uri, attempts=1).time_series())
+    assert hidden(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("location", "options"),
+    [
+        ("http://host/db", {}),
+        ("baron:hunter/2@x", {}),
+        ("mongodb://host", {}),
+        ("mongodb://host/", {}),
+        (URI, {"batch_size": 0}),
+        (URI, {"attempts": 0}),
+    ],
+)
+def test_options_that_are_not_allowed(location: str, options: dict[str, int]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        open_source("mongodb", location, **options)
+    assert hidden(caught.value)
+
+
+def test_every_error_of_ours_is_one_kind() -> None:
+    assert issubclass(SourceError, BarographError)
+
+
+needs_server = pytest.mark.skipif(
+    "BAROGRAPH_TEST_MONGODB" not in os.environ, reason="BAROGRAPH_TEST_MONGODB names no server"
+)
+
+
+@needs_server
+def test_real_server(tmp_path: Path) -> None:
+    uri, database = os.environ["BAROGRAPH_TEST_MONGODB"], f"barograph_test_{os.getpid()}"
+    fake = server(50)
+    with MongoClient[dict[str, Any]](uri) as client:
+        try:
+            for name, documents in fake.collections.items():
+                client[database][name].insert_many([dict(one) for one in documents])
+            live = MongoDB(uri, database=database, batch_size=7)
+            report = load(live, tmp_path / "out")
+            assert (report.series, report.points, report.candidates) == (50, 250, 50)
+
+            connection = Connection(uri)
+            found = connection.collection(database, "time_series")
+            half = [("_id", bson.ObjectId(f"{25:024x}"))]
+            behind = found.find({}, {"_id": 1}, sort=[("_id", 1)], min=half, hint=[("_id", 1)])
+            assert len(list(behind)) == 25
+            connection.close()
+        finally:
+            client.drop_database(database)
