@@ -1,0 +1,135 @@
+"""The voting scheme of Leznik et al. 2022: every feature has one vote, weighted by its record.
+
+A feature votes for a change on one side of its median; its weight is the share of real changes on
+that side (their Table 4). The score is the weight of the votes cast for a change over the weight of
+all votes in use, and a point is a change where that is above one half.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from barograph.series import Floats
+
+DISTANCE = "distance"
+SIXTH = 5  # where the distance stands in a matrix without names
+
+# Leznik et al. 2022, Table 4 and the text beside it: columns in the order of the set `leznik`.
+PUBLISHED_THRESHOLDS = (0.62, 0.09, 0.31, 0.26, 1.00, 2.48)
+PUBLISHED_ABOVE = (True, False, False, True, True, True)
+PUBLISHED_WEIGHTS = (
+    5708 / 7666,
+    4974 / 7665,
+    4261 / 7665,
+    3963 / 7666,
+    3572 / 7666,
+    4012 / 7666,
+)
+
+
+class VotingTriage(ClassifierMixin, BaseEstimator):
+    """Classify candidates as noise (0) or real (1) by weighted votes.
+
+    Args:
+        use_distance: Whether the distance votes: the column named `distance`, or the sixth of a
+            matrix without names.
+
+    Attributes:
+        thresholds_: The median of each voting column.
+        above_: Whether it votes for a change at and above its threshold, or below.
+        weights_: The share of real changes on the voting side.
+    """
+
+    def __init__(self, use_distance: bool = True) -> None:
+        self.use_distance = use_distance
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Learn medians, sides and weights; a NaN is left out of its own column only."""
+        matrix, labels = validate_data(
+            self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2
+        )
+        check_classification_targets(labels)
+        self.classes_, truth = np.unique(labels, return_inverse=True)
+        if self.classes_.size != 2:
+            raise ValueError(
+                f"Only binary classification is supported: two classes are needed, got "
+                f"{self.classes_.size} class(es) {self.classes_}"
+            )
+        self.columns_ = self._voting(matrix.shape[1])
+        votes = [_learnt(matrix[:, column], truth == 1) for column in self.columns_]
+        self.thresholds_ = np.array([vote[0] for vote in votes])
+        self.above_ = np.array([vote[1] for vote in votes])
+        self.weights_ = np.array([vote[2] for vote in votes])
+        return self
+
+    @classmethod
+    def published(cls, *, use_distance: bool = True) -> VotingTriage:
+        """Return the fitted scheme with the thresholds and weights printed in the paper."""
+        voting = cls(use_distance=use_distance)
+        voting.classes_ = np.array([0, 1])
+        voting.n_features_in_ = len(PUBLISHED_WEIGHTS)
+        voting.columns_ = voting._voting(voting.n_features_in_)
+        voting.thresholds_ = np.array(PUBLISHED_THRESHOLDS)[voting.columns_]
+        voting.above_ = np.array(PUBLISHED_ABOVE)[voting.columns_]
+        voting.weights_ = np.array(PUBLISHED_WEIGHTS)[voting.columns_]
+        return voting
+
+    def score_samples(self, X: npt.ArrayLike) -> Floats:
+        """Return the normalised score, 0 to 1; a vote abstains where its feature is NaN."""
+        check_is_fitted(self)
+        matrix = validate_data(
+            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
+        )[:, self.columns_]
+        cast = ~np.isnan(matrix)
+        votes = np.where(self.above_, matrix >= self.thresholds_, matrix < self.thresholds_) & cast
+        total = cast @ self.weights_
+        # Where nobody votes nothing speaks for a change.
+        score: Floats = (votes @ self.weights_) / np.where(total > 0, total, 1.0)
+        return score
+
+    def decision_function(self, X: npt.ArrayLike) -> Floats:
+        """Return the normalised score minus one half."""
+        return self.score_samples(X) - 0.5
+
+    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Return the second class where the score is above one half."""
+        decision = self.decision_function(X)
+        answer: npt.NDArray[Any] = self.classes_[(decision > 0).astype(np.int64)]
+        return answer
+
+    def _voting(self, columns: int) -> npt.NDArray[np.int64]:
+        """Return the columns that vote."""
+        names = getattr(self, "feature_names_in_", None)
+        if self.use_distance:
+            return np.arange(columns)
+        if names is not None and DISTANCE in names:
+            silent = list(names).index(DISTANCE)
+        else:
+            silent = SIXTH if names is None else -1
+        return np.array([column for column in range(columns) if column != silent], dtype=np.int64)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what this takes: two classes, and NaN."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _learnt(values: Floats, real: npt.NDArray[np.bool_]) -> tuple[float, bool, float]:
+    """Return the median of a column, the side that votes, and the share of real changes there."""
+    known = ~np.isnan(values)
+    if not known.any():
+        return np.nan, True, 0.0
+    threshold = float(np.median(values[known]))
+    upper = real[known & (values >= threshold)]
+    lower = real[known & (values < threshold)]
+    shares = [float(side.mean()) if side.size else 0.0 for side in (upper, lower)]
+    above = shares[0] >= shares[1]
+    return threshold, above, max(shares)

@@ -1,0 +1,72 @@
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from barograph.models.voting import VotingTriage
+from tests.shared import SHARED, needs_shared
+
+LEZNIK = ["delta_mean", "delta_sd", "delta_hurst", "delta_alpha", "delta_beta", "distance"]
+
+
+@parametrize_with_checks([VotingTriage(), VotingTriage(use_distance=False)])
+def test_is_a_scikit_learn_estimator(estimator: Any, check: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks provoke scikit-learn's own warnings
+        check(estimator)
+
+
+def test_medians_sides_and_weights_by_hand() -> None:
+    matrix = [[1.0, 9.0], [2.0, 8.0], [3.0, 2.0], [4.0, 1.0]]
+    voting = VotingTriage().fit(matrix, [0, 1, 1, 1])
+    assert voting.thresholds_.tolist() == [2.5, 5.0]
+    assert voting.above_.tolist() == [True, False]
+    assert voting.weights_.tolist() == [1.0, 1.0]
+    assert voting.score_samples([[3.0, 9.0]]).tolist() == [0.5]
+    assert voting.predict([[3.0, 9.0], [3.0, 1.0]]).tolist() == [0, 1]
+
+
+def test_a_vote_abstains_where_its_feature_is_unknown() -> None:
+    voting = VotingTriage().fit([[1.0, 9.0], [2.0, 8.0], [3.0, 2.0], [4.0, 1.0]], [0, 1, 1, 1])
+    assert voting.score_samples([[3.0, np.nan], [np.nan, 9.0], [np.nan, np.nan]]).tolist() == [
+        1,
+        0,
+        0,
+    ]
+    assert voting.decision_function([[3.0, np.nan]]).tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("frame", "kept"),
+    [
+        (pd.DataFrame(np.eye(4, 3), columns=["a", "distance", "b"]), [0, 2]),
+        (pd.DataFrame(np.eye(4, 3), columns=["a", "b", "c"]), [0, 1, 2]),
+        (np.eye(4, 7), [0, 1, 2, 3, 4, 6]),
+    ],
+)
+def test_without_distance_its_column_is_silent(frame: Any, kept: list[int]) -> None:
+    voting = VotingTriage(use_distance=False).fit(frame, [0, 1, 1, 0])
+    assert voting.columns_.tolist() == kept
+
+
+def test_one_class_cannot_be_learnt() -> None:
+    with pytest.raises(ValueError, match=r"two classes are needed, got 1 class\(es\) \[1\]"):
+        VotingTriage().fit([[1.0], [2.0]], [1, 1])
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("use_distance", "published", "fitted"), [(True, 0.7797, 0.7682), (False, 0.6962, 0.7152)]
+)
+def test_published_figures(use_distance: bool, published: float, fitted: float) -> None:
+    rows = pd.read_csv(SHARED / "data/mongodb/triaged_points.csv")
+    matrix, truth = rows[LEZNIK], (rows["label"] == "true_positive").to_numpy().astype(int)
+    printed = VotingTriage.published(use_distance=use_distance)
+    assert round(float((printed.predict(matrix.to_numpy()) == truth).mean()), 4) == published
+    voting = VotingTriage(use_distance=use_distance).fit(matrix, truth)
+    assert round(float((voting.predict(matrix) == truth).mean()), 4) == fitted
+    if use_distance:
+        assert voting.score_samples(matrix).shape == (15331,)
