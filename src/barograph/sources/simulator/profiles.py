@@ -1,0 +1,142 @@
+"""Two kinds of worlds: long wandering histories, and short clean ones."""
+
+import zlib
+from dataclasses import dataclass
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Families:
+    """How often each kind of noise is found, before a platform's own liking for it."""
+
+    log_normal: float
+    autocorrelated: float
+    heavy_tailed: float
+    drifting: float
+    heteroscedastic: float
+    bimodal: float
+    quantised: float
+    seasonal: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What platforms of one world have in common; docs/simulator.md describes every field.
+
+    A pair is the range that a platform, a series or an event draws from. `sd` is the noise of
+    the series, CV its ratio to the level; rates are per point unless the name says otherwise.
+    """
+
+    name: str
+    commits: int
+    hours_between_commits: float
+    length: Span
+    run_share: Span
+    outages_per_100: float
+    measurements: tuple[tuple[str, int], ...]
+    log10_level: Span
+    cv: Span
+    cv_spread: float
+    families: Families
+    steps_per_100: Span
+    relative_share: float
+    relative_scale: float
+    relative_spread: float
+    relative_df: float
+    sd_scale: float
+    sd_spread: float
+    reverts_per_100: Span
+    revert_length: Span
+    revert_boost: float
+    ramps_per_300: float
+    ramp_length: Span
+    variance_changes_per_300: Span
+    spikes: Span
+
+    @property
+    def key(self) -> int:
+        """A number that stands for the name where streams of random numbers are told apart."""
+        return zlib.crc32(self.name.encode())
+
+
+LONG = Profile(
+    name="long",
+    commits=1400,
+    hours_between_commits=7.0,
+    length=(190, 900),
+    run_share=(0.7, 1.0),
+    outages_per_100=0.15,
+    measurements=(("elapsed_time", -1), ("cpu_time", -1), ("cpu_service_time", -1)),
+    log10_level=(-2.0, 5.0),
+    cv=(0.002, 0.10),
+    cv_spread=0.5,
+    families=Families(
+        log_normal=0.5,
+        autocorrelated=0.6,
+        heavy_tailed=0.45,
+        drifting=0.4,
+        heteroscedastic=0.35,
+        bimodal=0.25,
+        quantised=0.2,
+        seasonal=0.15,
+    ),
+    steps_per_100=(0.25, 0.9),
+    relative_share=0.4,
+    relative_scale=0.03,
+    relative_spread=0.8,
+    relative_df=3.0,
+    sd_scale=2.0,
+    sd_spread=1.1,
+    reverts_per_100=(0.02, 0.6),
+    revert_length=(2, 60),
+    revert_boost=1.5,
+    ramps_per_300=0.15,
+    ramp_length=(10, 120),
+    variance_changes_per_300=(0.05, 0.5),
+    spikes=(0.0005, 0.03),
+)
+
+SHORT = Profile(
+    name="short",
+    commits=300,
+    hours_between_commits=9.0,
+    length=(20, 90),
+    run_share=(0.5, 0.9),
+    outages_per_100=0.3,
+    measurements=(
+        ("ops_per_sec", 1),
+        ("ops_per_sec", 1),
+        ("Latency50thPercentile", -1),
+        ("Latency95thPercentile", -1),
+    ),
+    log10_level=(0.0, 5.0),
+    cv=(0.001, 0.015),
+    cv_spread=0.5,
+    families=Families(
+        log_normal=0.5,
+        autocorrelated=0.2,
+        heavy_tailed=0.35,
+        drifting=0.0,
+        heteroscedastic=0.1,
+        bimodal=0.25,
+        quantised=0.1,
+        seasonal=0.0,
+    ),
+    steps_per_100=(0.2, 0.8),
+    relative_share=0.3,
+    relative_scale=0.2,
+    relative_spread=0.8,
+    relative_df=3.0,
+    sd_scale=9.0,
+    sd_spread=0.8,
+    reverts_per_100=(0.5, 3.0),
+    revert_length=(2, 30),
+    revert_boost=1.5,
+    ramps_per_300=0.0,
+    ramp_length=(10, 120),
+    variance_changes_per_300=(0.05, 2.0),
+    spikes=(0.0005, 0.01),
+)
+
+PROFILES = (LONG, SHORT)

@@ -1,0 +1,144 @@
+"""Projects: their commits, the platforms they run on, and the commits that change performance."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from barograph.series import Ints
+from barograph.sources.simulator.platforms import Platform
+from barograph.sources.simulator.profiles import Profile
+from barograph.sources.simulator.seeds import Stream, stream
+
+# Where a commit that changes performance is felt, and the share of all changes of that reach.
+# A change of one variant is a change of its platform: the only one that canaries feel.
+REACH = {"project": 0.1, "variant": 0.1, "task": 0.2, "test": 0.35, "series": 0.25}
+REACHES = tuple(REACH)
+# A group's commits are drawn this many times as often as a mean series feels them: a change
+# within reach is felt by about half of the series.
+SELECTIVE = 2.0
+EPOCH_MS = 1_546_300_800_000  # 2019-01-01
+HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A commit that changes performance; `undone` is the order of the commit that takes it back."""
+
+    order: int
+    undone: int | None
+    relative: bool
+    size: float
+    better: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How many variants, tasks and tests a project has, and its thread levels."""
+
+    variants: int = 6
+    tasks: int = 3
+    tests: int = 2
+    threads: tuple[int, ...] = (1, 4, 16)
+
+    @property
+    def tests_of_variant(self) -> int:
+        """Every task has its tests at every thread level; the canary task has one series."""
+        return 1 + (self.tasks - 1) * self.tests * len(self.threads)
+
+    @property
+    def series(self) -> int:
+        """The number of series of a project."""
+        return self.variants * self.tests_of_variant
+
+
+DEFAULT_LAYOUT = Layout()
+
+
+@dataclass(frozen=True)
+class Project:
+    """One project of a world, with everything that its series share."""
+
+    seed: int
+    number: int
+    profile: Profile
+    layout: Layout
+    name: str
+    times: Ints  # of every commit, milliseconds since 1970
+    platforms: tuple[Platform, ...]
+    up: float  # how many of its changes are for the better
+
+    def changes(self, reach: str, *where: int) -> tuple[Change, ...]:
+        """List the changes within one reach, the same for every series that asks."""
+        return _changes(self.seed, self.number, self.profile, self.layout, reach, where)
+
+
+@lru_cache(maxsize=4)
+def project(seed: int, number: int, profile: Profile, layout: Layout) -> Project:
+    """Make one project from the seed alone."""
+    world = profile.key
+    rng = stream(seed, Stream.PROJECT, world, number)
+    gaps = rng.exponential(profile.hours_between_commits * HOUR_MS, profile.commits) + 60_000
+    times = EPOCH_MS + int(rng.integers(365 * 24)) * HOUR_MS + np.cumsum(gaps).astype(np.int64)
+    return Project(
+        seed=seed,
+        number=number,
+        profile=profile,
+        layout=layout,
+        name=f"{profile.name}-{number + 1}",
+        times=times // 1000 * 1000,
+        platforms=tuple(
+            Platform.draw(profile, stream(seed, Stream.PLATFORM, world, number, variant))
+            for variant in range(layout.variants)
+        ),
+        up=float(rng.beta(6.0, 6.0)),
+    )
+
+
+@lru_cache(maxsize=256)
+def _changes(
+    seed: int, number: int, profile: Profile, layout: Layout, reach: str, where: tuple[int, ...]
+) -> tuple[Change, ...]:
+    rng = stream(seed, Stream.CHANGES, profile.key, number, REACHES.index(reach), *where)
+    home = project(seed, number, profile, layout)
+    steps, reverts = group_rates(profile, reach)
+    drawn = [
+        draw_change(home, lasting, rng)
+        for lasting, rate in ((True, steps), (False, reverts))
+        for _ in range(rng.poisson(rate * profile.commits))
+    ]
+    return tuple(sorted(drawn, key=lambda change: change.order))
+
+
+def group_rates(profile: Profile, reach: str) -> tuple[float, float]:
+    """Return how many steps and reverts a commit brings to a group of this reach."""
+    share = SELECTIVE * REACH[reach] * float(np.mean(profile.run_share)) / 100
+    low, high = np.log(profile.reverts_per_100)
+    mean_reverts = (np.exp(high) - np.exp(low)) / max(high - low, 1e-12)
+    return share * float(np.mean(profile.steps_per_100)), share * float(mean_reverts)
+
+
+def draw_change(home: Project, lasting: bool, rng: np.random.Generator) -> Change:
+    """Draw one commit that changes performance, for good or until it is reverted."""
+    profile = home.profile
+    order = int(rng.integers(1, profile.commits + 1))
+    relative = bool(rng.random() < profile.relative_share)
+    if relative:
+        tail = rng.standard_t(profile.relative_df)
+        size = profile.relative_scale * np.exp(min(profile.relative_spread * tail, 5.0))
+    else:
+        size = profile.sd_scale * np.exp(rng.normal(0.0, profile.sd_spread))
+    undone = None
+    if not lasting:
+        low, high = profile.revert_length
+        runs = np.exp(rng.uniform(np.log(low), np.log(high)))
+        undone = order + max(1, round(runs / float(np.mean(profile.run_share))))
+        size *= profile.revert_boost
+    better = 1 if rng.random() < home.up else -1
+    return Change(order, undone, relative, float(size), better)
+
+
+def commit_hash(name: str, order: int) -> str:
+    """Return the forty hex digits of one commit."""
+    return hashlib.blake2b(f"{name}@{order}".encode(), digest_size=20).hexdigest()

@@ -1,0 +1,117 @@
+"""What really happened and what everybody saw: tables to look at, never to train on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from barograph.files import whole
+from barograph.sources.simulator.people import Crowd
+from barograph.sources.simulator.triage import Judged
+from barograph.sources.simulator.world import SimulatedSeries
+
+# `series` is the place of the series' document in the dump, from 0; `index` that of a point.
+TRUTH_SCHEMA = pa.schema(
+    [
+        ("series", pa.int32()),
+        ("index", pa.int32()),
+        ("order", pa.int64()),
+        ("kind", pa.string()),  # step, regressed, reverted, slow
+        ("shift", pa.float64()),  # of the logarithm of the level
+        ("chance", pa.float64()),  # that a person marks it, the mean over the people asked
+    ]
+)
+MARKS_SCHEMA = pa.schema(
+    [("series", pa.int32()), ("person", pa.int32()), ("index", pa.int32()), ("order", pa.int64())]
+)
+VOTES_SCHEMA = pa.schema(
+    [
+        ("series", pa.int32()),
+        ("index", pa.int32()),
+        ("order", pa.int64()),
+        ("votes", pa.int32()),
+        ("people", pa.int32()),
+        ("verdict", pa.string()),
+        ("mistaken", pa.bool_()),
+    ]
+)
+SCHEMAS = {"truth": TRUTH_SCHEMA, "marks": MARKS_SCHEMA, "votes": VOTES_SCHEMA}
+GROUP = 50_000
+Row = tuple[object, ...]
+Rows = dict[str, list[Row]]
+
+
+def rows_of(
+    number: int, series: SimulatedSeries, crowd: Crowd, judged: Sequence[Judged]
+) -> Mapping[str, list[Row]]:
+    """Return the rows of one series, which is number `number` of the dump, by table."""
+    orders = series.orders.tolist()
+    return {
+        "truth": [
+            (number, e.index, orders[e.index], e.kind, e.shift, chance)
+            for e, chance in zip(series.events, crowd.chances.tolist(), strict=True)
+        ],
+        "marks": [
+            (number, person, index, orders[index])
+            for person, marks in enumerate(crowd.marks)
+            for index in marks.tolist()
+        ],
+        "votes": [
+            (
+                number,
+                j.index,
+                orders[j.index],
+                j.votes,
+                len(crowd.marks),
+                j.verdict.value,
+                j.mistaken,
+            )
+            for j in judged
+        ],
+    }
+
+
+class TruthWriter:
+    """Takes rows as they come and writes them in groups."""
+
+    def __init__(self, writers: Mapping[str, pq.ParquetWriter]) -> None:
+        self._writers = writers
+        self._waiting: Rows = {name: [] for name in writers}
+
+    def add(self, rows: Mapping[str, list[Row]]) -> None:
+        """Keep the rows of one series."""
+        for name, added in rows.items():
+            self._waiting[name].extend(added)
+            if len(self._waiting[name]) >= GROUP:
+                self._flush(name)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        for name in self._waiting:
+            self._flush(name)
+
+    def _flush(self, name: str) -> None:
+        rows, schema = self._waiting[name], SCHEMAS[name]
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+        self._writers[name].write_table(pa.Table.from_arrays(arrays, schema=schema))
+        self._waiting[name] = []
+
+
+@contextmanager
+def truth_writer(folder: Path) -> Iterator[TruthWriter]:
+    """Yield a writer of truth.parquet, marks.parquet and votes.parquet."""
+    with ExitStack() as stack:
+        writers = {
+            name: stack.enter_context(
+                pq.ParquetWriter(stack.enter_context(whole(folder / f"{name}.parquet")), schema)
+            )
+            for name, schema in SCHEMAS.items()
+        }
+        writer = TruthWriter(writers)
+        yield writer
+        writer.flush()

@@ -1,0 +1,113 @@
+"""The rule: large, lasting, lonely shifts get votes; small, short and crowded ones do not."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from barograph.series import Floats
+from barograph.sources.simulator.events import Event
+from barograph.sources.simulator.people import (
+    Crowd,
+    contrast,
+    mark_chances,
+    survey,
+)
+
+NOISE = np.random.default_rng(7).standard_normal(200)
+HABITS = np.zeros(1)
+
+
+def stepped(*events: Event) -> Floats:
+    """A level of 100 with unit noise and the shifts of the events, in the same unit."""
+    values = 100.0 + NOISE
+    for event in events:
+        values[event.index :] += event.shift
+    return values
+
+
+def chance(*events: Event, of: int = 0) -> float:
+    return float(mark_chances(stepped(*events), events, HABITS)[0, of])
+
+
+@settings(derandomize=True, deadline=None, max_examples=50)
+@given(st.floats(1.0, 30.0), st.floats(1.05, 3.0), st.integers(20, 180))
+def test_a_bigger_step_is_seen_by_more(size: float, factor: float, index: int) -> None:
+    assert chance(Event(index, size * factor, "step")) >= chance(Event(index, size, "step")) - 1e-9
+
+
+def test_a_clear_lasting_step_is_seen_by_nearly_everybody_and_noise_by_nobody() -> None:
+    assert chance(Event(100, 12.0, "step")) > 0.99
+    assert chance(Event(100, 0.3, "step")) < 0.02
+
+
+def test_a_step_that_is_soon_taken_back_is_seen_by_fewer() -> None:
+    lasting = chance(Event(100, 10.0, "step"))
+    chances = [
+        chance(Event(100, 10.0, "regressed"), Event(100 + n, -10.0, "reverted"))
+        for n in (2, 4, 10, 50)
+    ]
+    assert chances == sorted(chances)
+    assert chances[0] < 0.2 * lasting
+    assert chances[-1] > 0.9 * lasting
+
+
+def test_a_step_at_the_very_end_is_not_trusted() -> None:
+    assert chance(Event(198, 10.0, "step")) < 0.2 < 0.9 < chance(Event(160, 10.0, "step"))
+
+
+def test_small_neighbours_do_not_cut_the_comparison_short() -> None:
+    alone = chance(Event(100, 10.0, "step"))
+    assert chance(Event(100, 10.0, "step"), Event(103, 1.0, "step")) > 0.9 * alone
+
+
+def test_what_is_small_beside_the_whole_plot_is_overlooked() -> None:
+    small = Event(150, 4.0, "step")
+    assert chance(small) > 0.5
+    assert chance(Event(50, 300.0, "step"), small, of=1) < 0.05
+
+
+def test_readier_people_mark_more() -> None:
+    event = Event(100, 2.0, "step")
+    chances = mark_chances(stepped(event), [event], np.array([-1.0, 0.0, 1.0]))[:, 0]
+    assert chances[0] < chances[1] < chances[2]
+
+
+def test_noise_is_measured_around_both_medians() -> None:
+    values = np.array([0.0, 1.0, -1.0, 0.0, 10.0, 11.0, 9.0, 10.0])
+    size, noise = contrast(values, 0, 4, 8)
+    assert size == 10.0
+    assert noise == pytest.approx(1.4826 * 0.5)
+
+
+def test_nothing_can_be_seen_in_a_flat_line() -> None:
+    assert mark_chances(np.ones(50), [Event(20, 0.5, "step")], HABITS)[0, 0] == 0.0
+
+
+def test_a_clean_step_without_any_noise_is_seen() -> None:
+    values = np.repeat([1.0, 2.0], 50)
+    assert mark_chances(values, [Event(50, 0.7, "step")], HABITS)[0, 0] > 0.9
+
+
+def test_marks_lie_near_their_events_and_votes_count_people() -> None:
+    event = Event(100, 20.0, "step")
+    crowd = survey(stepped(event), [event], 200, np.random.default_rng(3))
+    near = [np.abs(mark - 100).min() <= 2 for mark in crowd.marks if mark.size]
+    assert np.mean(near) > 0.97
+    marked = [mark for mark in crowd.marks if mark.size]
+    offsets = np.array([mark[np.abs(mark - 100).argmin()] - 100 for mark in marked])
+    assert 0.4 < np.mean(offsets == 0) < 0.6
+    assert crowd.votes(100) > 190
+    assert crowd.votes(30) < 20
+
+
+def test_strays_are_the_only_marks_where_nothing_happened() -> None:
+    crowd = survey(100.0 + NOISE, [], 1000, np.random.default_rng(3))
+    assert 30 <= sum(mark.size for mark in crowd.marks) <= 75
+
+
+def test_a_vote_reaches_five_points_and_no_further() -> None:
+    crowd = Crowd((np.array([100]), np.array([94, 106])), np.zeros(0))
+    assert crowd.votes(105) == 2
+    assert crowd.votes(100) == 1
+    assert crowd.votes(112) == 0
