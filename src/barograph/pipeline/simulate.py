@@ -1,0 +1,155 @@
+"""Stage `simulate`: the default data, as a dump of a performance database that never was.
+
+A real detector runs over simulated series, simulated people judge its candidates, and the result
+is written as MongoDB's own tool would write it. What really happened goes to tables beside the
+dump that no later stage reads. docs/simulator.md describes every parameter.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import bson
+from bson.raw_bson import RawBSONDocument
+
+from barograph.detection import Hunter
+from barograph.errors import ConfigError
+from barograph.pipeline import report
+from barograph.pipeline.params import parameters
+from barograph.pipeline.work import each
+from barograph.sources.mongodump import dump_writer
+from barograph.sources.simulator import LONG, SHORT, Habits, Profile, World, judge, survey
+from barograph.sources.simulator.documents import candidate_document, series_document
+from barograph.sources.simulator.seeds import Stream, stream
+from barograph.sources.simulator.truth import Row, rows_of, truth_writer
+
+FOLDER = Path("data/raw/simulated")
+# Series that one task makes; fixed, and far more work than handing it over.
+CHUNK = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulateParams:
+    """How much is simulated, who judges it, and what the detector is told."""
+
+    seed: int = 1
+    long_series: int = 300
+    short_series: int = 2000
+    long_pvalue: float = 0.001
+    short_pvalue: float = 0.003
+    window: int = 50
+    people: int = 5
+    watched: float = 0.7
+    missed: float = 0.1
+    mistaken: float = 0.03
+    investigated: float = 0.5
+    days_to_triage: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name in ("long_series", "short_series"):
+            _check(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
+        for name in ("watched", "missed", "mistaken", "investigated"):
+            share = getattr(self, name)
+            _check(name, share, 0.0 <= share <= 1.0, "from 0 to 1")
+        _check("people", self.people, self.people >= 1, "at least 1")
+        _check("days_to_triage", self.days_to_triage, self.days_to_triage >= 0.0, "at least 0")
+
+    @property
+    def habits(self) -> Habits:
+        """How the simulated team works."""
+        return Habits(
+            watched=self.watched,
+            missed=self.missed,
+            mistaken=self.mistaken,
+            investigated=self.investigated,
+            days=self.days_to_triage,
+        )
+
+
+def _check(name: str, value: object, allowed: bool, what: str) -> None:
+    if not allowed:
+        raise ConfigError(f"simulate.{name} is {value!r}; expected {what}")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What one task hands back: encoded documents, and rows of truth."""
+
+    series: list[bytes]
+    change_points: list[bytes]
+    truth: list[Mapping[str, list[Row]]]
+    counts: Counter[str]
+
+
+def simulate(params: SimulateParams, out: Path) -> dict[str, int]:
+    """Write `out/dump` and the tables of truth beside it; return what there is of each kind."""
+    counts: Counter[str] = Counter()
+    with dump_writer(out / "dump") as dump, truth_writer(out) as truth:
+        for chunk in each(make, [(params, part) for part in parts(params)], "simulate"):
+            for document in chunk.series:
+                dump.add_series(RawBSONDocument(document))
+            for document in chunk.change_points:
+                dump.add_change_point(RawBSONDocument(document))
+            for rows in chunk.truth:
+                truth.add(rows)
+            counts.update(chunk.counts)
+    return dict(sorted(counts.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The series `start` to `stop - 1` of one profile, from number `first` of the dump on."""
+
+    profile: Profile
+    pvalue: float
+    first: int
+    start: int
+    stop: int
+
+
+def parts(params: SimulateParams) -> Iterator[Part]:
+    """Cut the work; the cuts depend on the parameters alone, not on how many workers there are."""
+    first = 0
+    for profile, count, pvalue in (
+        (LONG, params.long_series, params.long_pvalue),
+        (SHORT, params.short_series, params.short_pvalue),
+    ):
+        for start in range(0, count, CHUNK):
+            yield Part(profile, pvalue, first + start, start, min(start + CHUNK, count))
+        first += count
+
+
+def make(params: SimulateParams, part: Part) -> Chunk:
+    """Simulate one part: its series, what the detector finds and what people say of it."""
+    profile = part.profile
+    options = {"window": params.window, "pvalue": part.pvalue}
+    algorithm = {"name": "hunter", "version": 1, "options": options}
+    detector = Hunter(window=params.window, pvalue=part.pvalue)
+    chunk = Chunk([], [], [], Counter())
+    many = World(params.seed, profile).stream(part.start, part.stop)
+    for number, series in enumerate(many, part.first):
+        rng = stream(params.seed, Stream.CROWD, profile.key, series.number)
+        crowd = survey(series.values, series.events, params.people, rng)
+        found = detector.detect(series.values)
+        judged = judge(series, crowd, [f.index for f in found], params.habits, params.seed)
+        chunk.series.append(bson.encode(series_document(series)))
+        chunk.change_points.extend(
+            bson.encode(candidate_document(series, *pair, algorithm))
+            for pair in zip(found, judged, strict=True)
+        )
+        chunk.truth.append(rows_of(number, series, crowd, judged))
+        chunk.counts.update(series=1, points=series.values.size, candidates=len(judged))
+        chunk.counts.update(j.verdict.value for j in judged)
+    return chunk
+
+
+def main() -> None:
+    """Run the stage."""
+    counts: dict[str, Any] = simulate(parameters(SimulateParams, "simulate"), FOLDER)
+    report.write_json(report.FOLDER / "simulate.json", counts)
+
+
+if __name__ == "__main__":
+    main()

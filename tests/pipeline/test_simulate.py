@@ -1,0 +1,147 @@
+"""The stage: one dump and its truth, whatever the workers, sound enough to be loaded."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from barograph.errors import ConfigError
+from barograph.history import History
+from barograph.pipeline.simulate import CHUNK, SimulateParams, parts, simulate
+from barograph.series import Verdict
+from barograph.sources import load, open_source
+from barograph.sources.simulator import LONG, SHORT
+from barograph.sources.simulator.truth import SCHEMAS
+
+SMALL = SimulateParams(seed=4, long_series=CHUNK + 10, short_series=2 * CHUNK)
+
+
+def run(out: Path, workers: int, params: SimulateParams = SMALL) -> dict[str, int]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BAROGRAPH_WORKERS", str(workers))
+        return simulate(params, out)
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("simulated")
+    run(folder, 1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def history(out: Path) -> History:
+    load(open_source("mongodump", str(out / "dump")), out / "interim")
+    return History.read(out / "interim")
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    files = [*folder.glob("*.parquet"), *(folder / "dump").iterdir()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_the_same_seed_gives_the_same_bytes_for_any_number_of_workers(
+    out: Path, tmp_path: Path
+) -> None:
+    run(tmp_path, 2)
+    expected = content(out)
+    assert len(expected) == 7
+    assert content(tmp_path) == expected
+
+
+def test_another_seed_gives_other_data(out: Path, tmp_path: Path) -> None:
+    tiny = dataclasses.replace(SMALL, seed=5, long_series=3, short_series=3)
+    run(tmp_path, 1, tiny)
+    same = dataclasses.replace(tiny, seed=4)
+    run(tmp_path / "same", 1, same)
+    first = (tmp_path / "dump" / "time_series.bson").read_bytes()
+    assert first != (tmp_path / "same" / "dump" / "time_series.bson").read_bytes()
+
+
+def test_the_loader_finds_nothing_to_put_right(out: Path, tmp_path: Path) -> None:
+    report = load(open_source("mongodump", str(out / "dump")), tmp_path)
+    assert report.series == SMALL.long_series + SMALL.short_series
+    assert not report.put_right
+    assert not any(report.skipped.values())
+
+
+def test_counts_are_those_of_the_loaded_data(history: History, tmp_path: Path) -> None:
+    counts = run(tmp_path, 1)
+    assert counts["series"] == len(history)
+    assert counts["points"] == history.values.size
+    assert counts["candidates"] == history.candidates.num_rows
+    verdicts = history.candidates.column("verdict").to_pylist()
+    assert {v: verdicts.count(v) for v in Verdict} == {v: counts.get(v, 0) for v in Verdict}
+
+
+def test_every_verdict_occurs_and_many_candidates_have_none(history: History) -> None:
+    verdicts = history.candidates.column("verdict").to_pylist()
+    shares = {verdict: verdicts.count(verdict) / len(verdicts) for verdict in Verdict}
+    assert min(shares.values()) > 0.005
+    assert shares[Verdict.NOT_TRIAGED] > 0.3
+
+
+def test_candidates_are_calculated_after_their_points_and_triaged_later(history: History) -> None:
+    table = history.candidates
+    calculated = table.column("calculated_on").cast(pa.int64()).to_numpy()
+    triaged = table.column("triaged_on").cast(pa.int64()).to_numpy(zero_copy_only=False)
+    places = history.offsets[table.column("series").to_numpy()] + table.column("index").to_numpy()
+    assert np.all(calculated > history.times[places])
+    done = ~np.isnan(triaged)
+    assert np.all(triaged[done] > calculated[done])
+    verdicts = np.array(table.column("verdict").to_pylist())
+    assert np.array_equal(done, verdicts != Verdict.NOT_TRIAGED)
+
+
+def test_some_verdicts_are_known_before_a_later_candidate_of_the_series(history: History) -> None:
+    rows = history.candidates.to_pandas()
+    rows = rows.sort_values(["series", "index"])
+    later = rows.groupby("series")["calculated_on"].shift(-1)
+    assert (rows["triaged_on"] < later).sum() > 20
+
+
+def test_the_votes_beside_the_dump_belong_to_its_candidates(out: Path, history: History) -> None:
+    votes = pq.read_table(out / "votes.parquet").to_pandas()
+    found = history.candidates.to_pandas()
+    both = votes.merge(found, on=["series", "index", "order"], how="outer", validate="1:1")
+    assert len(both) == len(votes) == len(found)
+    assert (both["verdict_x"] == both["verdict_y"]).all()
+    final = votes[votes["verdict"].isin([v.value for v in Verdict if v.is_final])]
+    agrees = (2 * final["votes"] > final["people"]) == (final["verdict"] == "true_positive")
+    assert (agrees != final["mistaken"]).all()
+    assert 0 < final["mistaken"].mean() < 0.1
+
+
+def test_truth_and_marks_name_points_of_their_series(out: Path, history: History) -> None:
+    sizes = np.diff(history.offsets)
+    for name in ("truth", "marks"):
+        table = pq.read_table(out / f"{name}.parquet", schema=SCHEMAS[name])
+        series, index = table.column("series").to_numpy(), table.column("index").to_numpy()
+        assert np.all(index >= 1)
+        assert np.all(index < sizes[series])
+        orders = history.orders[history.offsets[series] + index]
+        assert np.array_equal(table.column("order").to_numpy(), orders)
+    people = pq.read_table(out / "marks.parquet").column("person").to_numpy()
+    assert set(people) == set(range(SMALL.people))
+
+
+def test_parts_number_the_dump_without_a_gap() -> None:
+    cut = list(parts(SMALL))
+    assert [(p.profile.name, p.first, p.start, p.stop) for p in cut] == [
+        (LONG.name, 0, 0, 50),
+        (LONG.name, 50, 50, 60),
+        (SHORT.name, 60, 0, 50),
+        (SHORT.name, 110, 50, 100),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("long_series", -1), ("watched", 1.5), ("mistaken", -0.1), ("people", 0)],
+)
+def test_a_parameter_that_is_not_allowed_is_named(name: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=f"simulate.{name} is {value}"):
+        SimulateParams(**{name: value})  # type: ignore[arg-type]
