@@ -1,0 +1,145 @@
+"""The sixteen characteristics of Bauer et al. 2022, eight per side."""
+
+import numpy as np
+
+from barograph.compiled import kernel
+from barograph.features import level
+from barograph.features.crossing import crossing_points
+from barograph.features.entropy import Space, space_for, spectral_entropy
+from barograph.features.families import Family
+from barograph.features.serial import LAGS, lag_products, serial_correlation
+from barograph.features.shift import max_level_shift
+from barograph.features.sums import Sums, mean, sums_of
+from barograph.features.tiles import cut, lumpiness_and_stability
+from barograph.series import Floats, Ints
+
+EIGHT = (
+    "norm_mean",
+    "norm_sd",
+    "lumpiness",
+    "stability",
+    "entropy",
+    "crossing_points",
+    "max_level_shift",
+    "serial_correlation",
+)
+NAMES = tuple(f"{side}_{name}" for side in ("pre", "after") for name in EIGHT)
+
+# Beyond this, sums of a few values overflow: such sides are computed in a smaller unit.
+_LARGE = 1e300
+_UNIT = 2.0**40
+
+
+def rows(
+    values: Floats, starts: Ints, splits: Ints, ends: Ints, context: Floats, out: Floats
+) -> None:
+    """Fill one row of `out` per candidate; see `families`.
+
+    The kernel leaves what only printed digits can tell, and magnitudes near the largest double,
+    as rows whose first number is NaN: few in a thousand, and these are finished here.
+    """
+    bauer_rows(values, starts, splits, ends, out)
+    for i in np.flatnonzero(np.isnan(out[:, 0])):
+        pre, after = values[starts[i] : splits[i]], values[splits[i] : ends[i]]
+        _finish(pre, after, context, out[i])
+
+
+def _finish(pre: Floats, after: Floats, context: Floats, out: Floats) -> None:
+    """Compute one row that the kernel gave back."""
+    both = np.concatenate((pre, after))
+    low, high = float(both.min()), float(both.max())
+    if max(-low, high) > _LARGE:
+        bounds = np.array([[0], [pre.size], [both.size]])
+        rows(both / _UNIT, bounds[0], bounds[1], bounds[2], context, out.reshape(1, -1))
+        _enlarge(out, low == high)
+        return
+    for side, first in ((pre, 0), (after, 8)):
+        sums = sums_of(side)
+        constant = level.prints_alike(low, high)
+        out[first : first + 2] = (
+            level.raw(sums) if constant else level.normalised(side, sums, low, high)
+        )
+
+
+def _enlarge(out: Floats, constant: bool) -> None:
+    """Bring what has the unit of the values back to it, at most the largest double."""
+    largest = np.finfo(np.float64).max
+    columns = [6, 14, 0, 8] if constant else [6, 14]
+    limit = largest / _UNIT
+    out[columns] = np.clip(out[columns], -limit, limit) * _UNIT
+
+
+@kernel
+def bauer_rows(values: Floats, starts: Ints, splits: Ints, ends: Ints, out: Floats) -> None:
+    """Fill one row per candidate; NaN first where `rows` has to finish it."""
+    size = 0
+    for i in range(out.shape[0]):
+        size = max(size, splits[i] - starts[i], ends[i] - splits[i])
+    space = space_for(size)
+    for i in range(out.shape[0]):
+        pre, after = values[starts[i] : splits[i]], values[splits[i] : ends[i]]
+        pair(pre, after, space, out[i])
+
+
+@kernel
+def pair(pre: Floats, after: Floats, space: Space, out: Floats) -> None:
+    """Fill the sixteen numbers of one pair."""
+    before, behind = sums_of(pre), sums_of(after)
+    low, high = min(before.low, behind.low), max(before.high, behind.high)
+    if max(-low, high) > _LARGE:
+        out[0] = np.nan
+        return
+    side_into(pre, before, space, out[:8])
+    side_into(after, behind, space, out[8:])
+    levels_into(pre, before, after, behind, out)
+
+
+@kernel
+def levels_into(pre: Floats, before: Sums, after: Floats, behind: Sums, out: Floats) -> None:
+    """Fill the four columns that see both sides at once."""
+    low, high = min(before.low, behind.low), max(before.high, behind.high)
+    if level.is_doubtful(low, high):
+        out[0] = np.nan
+    elif low == high:
+        out[0], out[1] = level.raw(before)
+        out[8], out[9] = level.raw(behind)
+    else:
+        out[0], out[1] = level.normalised(pre, before, low, high)
+        out[8], out[9] = level.normalised(after, behind, low, high)
+
+
+@kernel
+def side_into(x: Floats, sums: Sums, space: Space, out: Floats) -> None:
+    """Fill columns 2 to 7 of one side."""
+    if x.size < 3:
+        short_side_into(x, space, out)
+        return
+    width = 10 if x.size > 10 else 2
+    count = cut(x, sums.first, width, space.u, space.v)
+    out[2], out[3] = lumpiness_and_stability(sums, space.u[:count], space.v[:count])
+    out[4] = spectral_entropy(x, mean(sums), space)
+    out[5] = crossing_points(x, space.u)
+    out[6] = max_level_shift(x, width, space.u)
+    products = np.empty(LAGS + 1)
+    lag_products(x, products)
+    out[7] = serial_correlation(x, width, sums, products)
+
+
+@kernel
+def short_side_into(x: Floats, space: Space, out: Floats) -> None:
+    """Fill columns 2 to 7 of one or two values, which the authors' code repeats to four.
+
+    Tiles and windows of a repeated pair are alike, and no order of its fit is the only best.
+    """
+    four = space.centred[:4]
+    for t in range(4):
+        four[t] = x[t % x.size]
+    out[2] = out[3] = out[6] = 0.0
+    out[4] = 1.0
+    out[5] = crossing_points(four, space.u)
+    products = np.empty(LAGS + 1)
+    lag_products(four, products)
+    out[7] = serial_correlation(four, 2, sums_of(four), products)
+
+
+FAMILY = Family(NAMES, rows)

@@ -1,0 +1,28 @@
+"""The eighteen characteristics of Bauer et al. 2022 for one pair of sides."""
+
+import numpy.typing as npt
+
+from barograph.features import bauer, hurst
+from barograph.features.checks import side
+from barograph.features.families import one_row
+
+_NINE = (*bauer.EIGHT[:-1], "hurst", bauer.EIGHT[-1])
+NAMES = tuple(f"{where}_{name}" for where in ("pre", "after") for name in _NINE)
+
+
+def characteristics(pre: npt.ArrayLike, after: npt.ArrayLike) -> dict[str, float]:
+    """Describe both sides of a candidate by nine numbers each, in the authors' order.
+
+    Args:
+        pre: The values before the candidate, at least one.
+        after: The values from the candidate on, at least one.
+
+    Raises:
+        ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
+            number; the message names the side, the index and the value.
+    """
+    sides = side(pre, "pre"), side(after, "after")
+    numbers: dict[str, float] = {}
+    for family in (bauer.FAMILY, hurst.FAMILY):
+        numbers.update(zip(family.names, one_row(family, *sides).tolist(), strict=True))
+    return {name: numbers[name] for name in NAMES}

@@ -1,0 +1,121 @@
+"""Any feature set for many candidates in one call, on several cores."""
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.features import checks
+from barograph.features.families import Family
+from barograph.features.sets import DERIVED, FAMILIES, FEATURE_SETS
+from barograph.series import Floats, Ints
+
+# Fewer candidates than this are not worth another thread.
+WORTH_A_THREAD = 64
+# Chunks per thread, so that a thread with short sides takes over from one with long sides.
+CHUNKS = 8
+
+
+def feature_matrix(
+    values: npt.ArrayLike,
+    starts: npt.ArrayLike,
+    splits: npt.ArrayLike,
+    ends: npt.ArrayLike,
+    feature_set: str = "bauer8",
+    *,
+    context: npt.ArrayLike | None = None,
+    threads: int | None = None,
+) -> Floats:
+    """Compute a feature set: one row per candidate, one column per name of the set.
+
+    Every row has the very bits of the single-pair functions, whatever the number of threads.
+
+    Args:
+        values: All values; Pre is values[start:split], After is values[split:end].
+        starts: Where each Pre starts.
+        splits: Where each After starts.
+        ends: Where each After ends.
+        feature_set: One of FEATURE_SETS.
+        context: What the contrasts know beyond Pre and After, one row per candidate.
+        threads: How many threads to use; as many as there are usable cores by default.
+
+    Raises:
+        ValueError: A side is empty or holds a value that is not finite, the bounds do not fit, or
+            there is no such feature set; the message names what, the value, and what is allowed.
+    """
+    columns = columns_of(feature_set)
+    numbers = checks.numbers(values, "values")
+    table = checks.bounds(starts, splits, ends, numbers.size)
+    checks.covered(numbers, table)
+    rows = _context(context, table.shape[1])
+    known: dict[str, Floats] = {}
+    for family in _families(columns):
+        result = _compute(family, numbers, table, rows, threads or usable_cores())
+        known.update(zip(family.names, result.T, strict=True))
+    for derived in DERIVED:
+        if not set(derived.names).isdisjoint(columns):
+            sources = np.column_stack([known[name] for name in derived.sources])
+            known.update(zip(derived.names, derived.columns(sources).T, strict=True))
+    return np.column_stack([known[name] for name in columns])
+
+
+def columns_of(feature_set: str) -> tuple[str, ...]:
+    """Return the columns of a set by its name."""
+    if feature_set not in FEATURE_SETS:
+        raise ValueError(f"no feature set {feature_set!r}; there are {', '.join(FEATURE_SETS)}")
+    return FEATURE_SETS[feature_set]
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _families(columns: Sequence[str]) -> Iterable[Family]:
+    """Return the families that own the columns, or what the columns are derived from."""
+    wanted = set(columns)
+    for derived in DERIVED:
+        if not wanted.isdisjoint(derived.names):
+            wanted.update(derived.sources)
+    return [family for family in FAMILIES if not wanted.isdisjoint(family.names)]
+
+
+def _context(context: npt.ArrayLike | None, count: int) -> Floats:
+    """Return one row of context per candidate, without columns where none is given."""
+    if context is None:
+        return np.empty((count, 0))
+    rows = np.require(context, np.float64, ["C", "A", "W"])
+    if rows.ndim != 2 or rows.shape[0] != count:
+        raise ValueError(
+            f"context has the shape {rows.shape}; one row for each of {count} candidates is needed"
+        )
+    if not np.isfinite(rows).all():
+        k, column = (int(i) for i in np.argwhere(~np.isfinite(rows))[0])
+        raise ValueError(f"context[{k}, {column}] is {rows[k, column]}; it must be finite")
+    return rows
+
+
+def _compute(family: Family, values: Floats, table: Ints, context: Floats, threads: int) -> Floats:
+    """Run one family over all candidates, in chunks on several threads where that pays.
+
+    Compiled code lets go of the interpreter, so plain threads run it on all cores: no process is
+    forked, and no thread outlives the call.
+    """
+    count = table.shape[1]
+    out: Floats = np.empty((count, len(family.names)))
+
+    def run(chunk: slice) -> None:
+        starts, splits, ends = table[:, chunk]
+        family.rows(values, starts, splits, ends, context[chunk], out[chunk])
+
+    if threads == 1 or count < 2 * WORTH_A_THREAD:
+        run(slice(0, count))
+        return out
+    size = max(WORTH_A_THREAD, -(-count // (threads * CHUNKS)))
+    chunks = [slice(first, first + size) for first in range(0, count, size)]
+    with ThreadPoolExecutor(min(threads, len(chunks))) as pool:
+        for _ in pool.map(run, chunks):
+            pass
+    return out

@@ -1,0 +1,207 @@
+"""Pre and After of every candidate of a data set, as index bounds into the values.
+
+Pre runs from the previous bound (or the first point) to just before the candidate, After from the
+candidate to just before the next bound (or the end). What bounds them is the policy:
+
+- `adaptive`: the confirmed points, as in Bauer et al. 2022, 3.1. Pre starts at the previous
+  confirmed point itself, as in their Algorithm 1: it is the first point of the regime.
+- `label_free`: the nearest candidates on both sides, except those that a verdict given before
+  this candidate's `calculated_on` called false. No verdict of that date or later is read.
+- `window(w)`: the bounds of either, with After cut to at most w + 1 points (3.4).
+
+A verdict without a date is not known to be earlier, so `label_free` does not read it; a candidate
+without `calculated_on` knows of no earlier verdict. Rows at one point never bound each other; the
+point bounds others if any of its rows does. A candidate's own verdict plays no part in its bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from barograph.compiled import kernel
+from barograph.errors import ConfigError, DataError
+from barograph.series import Ints, Verdict
+
+UNKNOWN = np.iinfo(np.int64).min  # a date that is missing
+WIDEST = 10
+
+
+class Bound(StrEnum):
+    """Which points bound Pre and After."""
+
+    ADAPTIVE = "adaptive"
+    LABEL_FREE = "label_free"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How Pre and After are cut; `width` is the paper's window size, None for all of After."""
+
+    bound: Bound
+    width: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a window size that the paper does not know."""
+        if self.width is not None and not 0 <= self.width <= WIDEST:
+            raise ConfigError(f"window size {self.width} is not allowed; give 0 to {WIDEST}")
+
+    def window(self, width: int) -> Policy:
+        """Return the same bounds with After cut to at most `width` + 1 points."""
+        return replace(self, width=width)
+
+    @classmethod
+    def named(cls, name: str) -> Policy:
+        """Read `adaptive`, `label_free`, or either with a window size, like `label_free:w3`."""
+        bound, colon, width = name.partition(":w")
+        if bound in set(Bound) and (not colon or (width.isdecimal() and width.isascii())):
+            return cls(Bound(bound), int(width) if colon else None)
+        raise ConfigError(
+            f"no policy {name!r}; give one of {[b.value for b in Bound]}, "
+            f"or one of them with a window size of 0 to {WIDEST}, like 'label_free:w3'"
+        )
+
+    def __str__(self) -> str:
+        """Return the name that `named` reads."""
+        return self.bound.value if self.width is None else f"{self.bound.value}:w{self.width}"
+
+
+ADAPTIVE = Policy(Bound.ADAPTIVE)
+LABEL_FREE = Policy(Bound.LABEL_FREE)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Candidates as columns; dates in milliseconds since 1970, UNKNOWN where missing."""
+
+    series: Ints
+    index: Ints  # 0-based place in the series
+    verdict: npt.NDArray[np.str_]
+    calculated_on: Ints
+    triaged_on: Ints
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Candidates:
+        """Take the columns of the table `candidates`."""
+        dates = [
+            pc.fill_null(table.column(name).cast(pa.int64()), int(UNKNOWN)).to_numpy()
+            for name in ("calculated_on", "triaged_on")
+        ]
+        return cls(
+            table.column("series").to_numpy().astype(np.int64),
+            table.column("index").to_numpy().astype(np.int64),
+            np.array(table.column("verdict").to_pylist(), dtype=np.str_),
+            *dates,
+        )
+
+
+class SubSeries(NamedTuple):
+    """Pre = values[start:split] and After = values[split:end] of every candidate, row by row."""
+
+    starts: Ints
+    splits: Ints
+    ends: Ints
+
+
+def subseries(policy: Policy, offsets: Ints, candidates: Candidates) -> SubSeries:
+    """Return the bounds of all candidates as indices into the values of the whole data set.
+
+    Args:
+        policy: What bounds Pre and After.
+        offsets: Series k owns the values offsets[k] to offsets[k + 1].
+        candidates: Any order, duplicates allowed; the result has the same order.
+
+    Raises:
+        DataError: A candidate names no series, or a point that can not be the first of a new
+            regime: index 0, or beyond the end of its series.
+    """
+    _check(offsets, candidates)
+    first, last = offsets[candidates.series], offsets[candidates.series + 1]
+    splits = first + candidates.index
+    key, threshold = _keys(policy.bound, candidates)
+    order = np.argsort(splits, kind="stable")
+    back = order[::-1].copy()
+    starts, ends = first.copy(), last.copy()
+    _bound_before(candidates.series, splits, key, threshold, order, starts)
+    _bound_before(candidates.series, splits, key, threshold, back, ends)
+    if policy.width is not None:
+        ends = np.minimum(ends, splits + policy.width + 1)
+    return SubSeries(starts, splits, ends)
+
+
+def _check(offsets: Ints, candidates: Candidates) -> None:
+    count = offsets.size - 1
+    bad = (candidates.series < 0) | (candidates.series >= count)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise DataError(f"candidate {k} names series {candidates.series[k]} of {count}")
+    sizes = np.diff(offsets)[candidates.series]
+    bad = (candidates.index < 1) | (candidates.index >= sizes)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise DataError(
+            f"candidate {k} has index {candidates.index[k]} in a series of {sizes[k]} points; "
+            "a change point is the first point of a new regime: 1 to the last index"
+        )
+
+
+def _keys(bound: Bound, candidates: Candidates) -> tuple[Ints, Ints]:
+    """Return key and threshold per row: row j bounds row i iff key[j] >= threshold[i]."""
+    if bound is Bound.ADAPTIVE:
+        confirmed = candidates.verdict == Verdict.TRUE_POSITIVE.value
+        return confirmed.astype(np.int64), np.ones(confirmed.size, dtype=np.int64)
+    false = candidates.verdict == Verdict.FALSE_POSITIVE.value
+    dated = false & (candidates.triaged_on != UNKNOWN)
+    never = np.int64(np.iinfo(np.int64).max)
+    return np.where(dated, candidates.triaged_on, never), candidates.calculated_on
+
+
+@kernel
+def _bound_before(
+    series: Ints, splits: Ints, key: Ints, threshold: Ints, order: Ints, bounds: Ints
+) -> None:
+    """Set each row's bound to the nearest split before it, in `order`, whose key suffices.
+
+    The stack holds the rows that may still be nearest to someone: keys fall from its bottom to
+    its top, so the answer is found by bisection, and the whole data set in O(n log n).
+    """
+    stack = np.empty(order.size, dtype=np.int64)
+    height = 0
+    begin = 0
+    while begin < order.size:
+        here = order[begin]
+        if begin > 0 and series[order[begin - 1]] != series[here]:
+            height = 0
+        end = begin
+        while end < order.size and splits[order[end]] == splits[here]:
+            row = order[end]
+            depth = _enough(key, stack, height, threshold[row])
+            if depth > 0:
+                bounds[row] = splits[stack[depth - 1]]
+            end += 1
+        for place in range(begin, end):
+            row = order[place]
+            while height > 0 and key[stack[height - 1]] <= key[row]:
+                height -= 1
+            stack[height] = row
+            height += 1
+        begin = end
+
+
+@kernel
+def _enough(key: Ints, stack: Ints, height: int, threshold: int) -> int:
+    """Return how many rows at the bottom of the stack have a key of at least `threshold`."""
+    low, high = 0, height
+    while low < high:
+        middle = (low + high) // 2
+        if key[stack[middle]] >= threshold:
+            low = middle + 1
+        else:
+            high = middle
+    return low

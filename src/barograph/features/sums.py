@@ -1,0 +1,76 @@
+"""One pass over a side: the extremes and the sums that several characteristics share.
+
+Every sum runs from left to right over distances to the first value, so a side that grows by one
+point carries its sums on and gets the very bits that a fresh pass would give. Distances are exact
+where it matters, on nearly constant sides; and because the first value belongs to the side, what
+cancels in a variance is at most a factor of the side's length.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from barograph.compiled import kernel
+from barograph.series import Floats
+
+# Where squares of distances leave the range of doubles, formulas take their careful form.
+TINY = 1e-140
+HUGE = 1e150
+
+
+class Sums(NamedTuple):
+    """Running sums of a side; d is the distance of a value to the first one."""
+
+    size: int
+    first: float
+    low: float
+    high: float
+    distance: float  # sum of d
+    square: float  # sum of d^2
+    differing: int  # how many values differ from the first one: the set D of the near-constant rule
+    gap: float  # sum of |d|, all of it over D
+    magnitude: float  # sum of |x| over D
+
+
+@kernel
+def sums_of(x: Floats) -> Sums:
+    """Pass over a non-empty side once."""
+    sums = Sums(0, x[0], x[0], x[0], 0.0, 0.0, 0, 0.0, 0.0)
+    for value in x:
+        sums = grown(sums, value)
+    return sums
+
+
+@kernel
+def grown(sums: Sums, value: float) -> Sums:
+    """Return the sums with one more value."""
+    d = value - sums.first
+    differs = value != sums.first
+    return Sums(
+        sums.size + 1,
+        sums.first,
+        min(sums.low, value),
+        max(sums.high, value),
+        sums.distance + d,
+        sums.square + d * d,
+        sums.differing + differs,
+        sums.gap + abs(d),
+        sums.magnitude + (abs(value) if differs else 0.0),
+    )
+
+
+@kernel
+def mean(sums: Sums) -> float:
+    """Return the mean, rounded like a mean in higher precision where the side hardly varies."""
+    return sums.first + sums.distance / sums.size
+
+
+@kernel
+def variance(sums: Sums) -> float:
+    """Return the unbiased variance; infinite where the squares overflow, 0 for one value."""
+    if sums.size < 2:
+        return 0.0
+    spread = sums.square - sums.distance * (sums.distance / sums.size)
+    if not np.isfinite(spread):
+        return np.inf
+    return max(spread, 0.0) / (sums.size - 1)

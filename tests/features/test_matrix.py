@@ -1,0 +1,94 @@
+"""Many candidates in one call: the bits of single pairs, whatever the threads."""
+
+import re
+
+import numpy as np
+import pytest
+
+from barograph.features import FEATURE_SETS, characteristics, feature_matrix
+from barograph.features.matrix import usable_cores
+from barograph.series import Floats, Ints
+
+
+def candidates(count: int, seed: int = 0) -> tuple[Floats, Ints, Ints, Ints]:
+    """Sides of 1 to 130 values from noise, a walk, steps and constants."""
+    rng = np.random.default_rng(seed)
+    parts = [
+        rng.normal(100.0, 1.0, 400),
+        np.cumsum(rng.normal(size=400)),
+        np.repeat(rng.integers(0, 3, 40), 10).astype(float),
+        np.full(100, 5.0),
+        rng.normal(size=300) * 1e305,
+        rng.normal(size=300) * 1e-310,
+        1.0 + rng.integers(0, 9, 100) * 2.0**-52,
+    ]
+    values = np.concatenate(parts)
+    sizes = rng.integers(1, 131, (2, count))
+    starts = rng.integers(0, values.size - 260, count)
+    return values, starts, starts + sizes[0], starts + sizes.sum(axis=0)
+
+
+def test_every_row_has_the_bits_of_the_single_pair() -> None:
+    values, starts, splits, ends = candidates(150)
+    matrix = feature_matrix(values, starts, splits, ends, "bauer9", threads=1)
+    for row, start, split, end in zip(matrix, starts, splits, ends, strict=True):
+        single = characteristics(values[start:split], values[split:end])
+        assert row.tolist() == list(single.values())
+    assert np.isfinite(matrix).all()
+
+
+@pytest.mark.parametrize("feature_set", FEATURE_SETS)
+def test_threads_change_nothing(feature_set: str) -> None:
+    data = candidates(700)
+    alone = feature_matrix(*data, feature_set, threads=1)
+    assert alone.shape == (700, len(FEATURE_SETS[feature_set]))
+    for threads in (2, 5):
+        assert feature_matrix(*data, feature_set, threads=threads).tobytes() == alone.tobytes()
+
+
+def test_differences_and_changes_follow_from_the_characteristics() -> None:
+    data = candidates(100)
+    pre, after = np.split(feature_matrix(*data, "bauer8"), 2, axis=1)
+    assert (feature_matrix(*data, "difference8") == after - pre).all()
+    change = feature_matrix(*data, "change8")
+    usual = (pre != 0) & (np.abs(after - pre) < 1000 * np.abs(pre))
+    assert np.allclose(change[usual], ((after - pre)[usual] / np.abs(pre[usual])), rtol=1e-15)
+    assert (change[after == pre] == 0.0).all()
+    rest = ~usual & (after != pre)
+    assert (change[rest] == 1000.0 * np.sign(after - pre)[rest]).all()
+
+
+def test_no_candidates_give_no_rows() -> None:
+    none = np.array([], dtype=np.int64)
+    assert feature_matrix([1.0, 2.0], none, none, none).shape == (0, 16)
+
+
+def test_any_kind_of_array_gives_the_same() -> None:
+    values = np.arange(40.0) % 7
+    expected = feature_matrix(values, [0], [20], [40])
+    frozen = values.copy()
+    frozen.flags.writeable = False
+    for same in (frozen, values.astype(np.float32), values.astype(int), np.repeat(values, 2)[::2]):
+        assert (feature_matrix(same, [0], [20], [40]) == expected).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"feature_set": "bauer10"}, "no feature set 'bauer10'; there are bauer8, bauer9"),
+        ({"context": [[1.0], [2.0]]}, "context has the shape (2, 1); one row for each of 1"),
+        ({"context": [[1.0, np.nan]]}, "context[0, 1] is nan"),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        feature_matrix([1.0, 2.0], [0], [1], [2], **options)  # type: ignore[arg-type]
+
+
+def test_a_bad_value_is_named_by_candidate_side_and_index() -> None:
+    with pytest.raises(ValueError, match=re.escape("after[1] of candidate 1 is nan (values[3])")):
+        feature_matrix([1.0, 2.0, 3.0, np.nan], [0, 0], [1, 2], [2, 4])
+
+
+def test_at_least_one_core_is_usable() -> None:
+    assert usable_cores() >= 1
