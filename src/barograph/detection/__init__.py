@@ -2,6 +2,7 @@
 
 from barograph.detection.dynp import Dynp
 from barograph.detection.gesd import Gesd, Judgement
+from barograph.detection.hunter import Hunter
 from barograph.detection.nothing import Nothing
 from barograph.detection.pelt import Pelt
 from barograph.detection.setds import Setds
@@ -11,6 +12,7 @@ from barograph.detection.threshold import Threshold
 __all__ = [
     "Dynp",
     "Gesd",
+    "Hunter",
     "Judgement",
     "Nothing",
     "Pelt",

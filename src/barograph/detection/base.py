@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from barograph.detection.regions import regions
 from barograph.errors import ConfigError, DataError
-from barograph.series import ChangePoint, Floats, Ints, Region
+from barograph.series import ChangePoint, Floats, Ints
 
 Missing = Literal["error", "drop", "fill"]
 
@@ -92,15 +92,14 @@ def describe(series: Observations, found: Sequence[Found]) -> list[ChangePoint]:
     """Give change points their places in the series as given, and the regions around them."""
     if not found:
         return []
-    edges = [0, *(point.index for point in found), series.values.size]
-    regions = [Region.of(series.values[a:b]) for a, b in pairwise(edges)]
+    around = regions(series.values, [point.index for point in found])
     return [
         ChangePoint(
             index=int(series.positions[point.index]),
             statistic=point.statistic,
             pvalue=point.pvalue,
-            before=regions[k],
-            after=regions[k + 1],
+            before=around[k],
+            after=around[k + 1],
         )
         for k, point in enumerate(found)
     ]

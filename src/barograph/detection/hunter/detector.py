@@ -1,0 +1,134 @@
+"""The Hunter detector: its parameters, and the two steps put together."""
+
+import math
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from barograph.compiled import kernel
+from barograph.detection.base import Detector, Found, Observations, require
+from barograph.detection.hunter.merge import merge
+from barograph.detection.hunter.windows import weak_points
+from barograph.series import Floats, Ints
+
+SHORTEST = 3
+# Squares and sums of values in this range neither overflow nor vanish.
+SMALL, LARGE = 1e-100, 1e100
+
+
+@dataclass(frozen=True)
+class Hunter(Detector):
+    """E-Divisive in windows, judged by Student's t-test, weak points merged from the bottom up.
+
+    Deterministic. `statistic` is the energy Q with which a point was found in its window, `pvalue`
+    the t-test's between the two regions that remain.
+
+    Args:
+        window: the length of a window, in points; each overlaps half of the one before.
+        pvalue: a change point is less likely than this by chance.
+        min_magnitude: a change point's relative change (the larger of both directions) is above
+            this: 0.05 leaves out changes below 5 %.
+        parity: give the change points of Apache Otava 0.8.0 to the index, with its quirks: a
+            point keeps its p-value when the point to its right is merged away, and constant
+            stretches are compared with NumPy's rounding.
+        weak: find weak change points at a generous p-value first, and merge them; without it the
+            windows are divided at `pvalue` itself (Fleming et al. 2023, Table 1).
+    """
+
+    window: int = 50
+    pvalue: float = 0.001
+    min_magnitude: float = 0.0
+    parity: bool = False
+    weak: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.window >= 2, "window", self.window, "at least 2 points")
+        require(0 < self.pvalue < 1, "pvalue", self.pvalue, "between 0 and 1")
+        require(self.min_magnitude >= 0, "min_magnitude", self.min_magnitude, "0 or more")
+
+    @property
+    def shortest(self) -> int:
+        """Three points: two of them have no variance to compare a difference with."""
+        return SHORTEST
+
+    def find(self, series: Observations) -> list[Found]:
+        """Locate the change points of one series."""
+        return self.find_many(series.values, np.array([0, series.values.size]))[0]
+
+    def find_many(self, values: Floats, offsets: Ints) -> list[list[Found]]:
+        """Locate the change points of many series: values[offsets[i]:offsets[i + 1]] is one."""
+        counts = np.zeros(offsets.size - 1, dtype=np.int64)
+        points = np.empty(values.size, dtype=np.int64)
+        energies, pvalues = np.empty(values.size), np.empty(values.size)
+        total = hunt(values, offsets, *self.limits, counts, points, energies, pvalues)
+        rows = [points[:total].tolist(), energies[:total].tolist(), pvalues[:total].tolist()]
+        found = map(Found, *rows)
+        return [list(islice(found, count)) for count in counts.tolist()]
+
+    @property
+    def limits(self) -> tuple[int, float, float, float, bool]:
+        """The parameters of the kernel: window, first and final p-value, magnitude, parity."""
+        if not self.weak:
+            return self.window, self.pvalue, math.inf, self.min_magnitude, self.parity
+        return self.window, generous(self.pvalue), self.pvalue, self.min_magnitude, self.parity
+
+
+def generous(pvalue: float) -> float:
+    """Return the p-value at which weak change points are found, as Hunter and Otava choose it."""
+    if pvalue < 0.05:
+        return pvalue * 10
+    return pvalue * 2 if pvalue < 0.5 else pvalue
+
+
+@kernel
+def hunt(
+    values: Floats,
+    offsets: Ints,
+    window: int,
+    first: float,
+    final: float,
+    magnitude: float,
+    parity: bool,
+    counts: Ints,
+    points: Ints,
+    energies: Floats,
+    pvalues: Floats,
+) -> int:
+    """Find and merge, one series after the other; return how many points all of them have."""
+    total = 0
+    for i in range(counts.size):
+        series = values[offsets[i] : offsets[i + 1]]
+        if series.size < SHORTEST:
+            continue
+        scale = _scale(series)
+        if scale != 1.0:
+            series = series / scale
+        end = total + weak_points(
+            series, window, first, not parity, points[total:], energies[total:]
+        )
+        counts[i] = merge(
+            series,
+            points[total:end],
+            energies[total:end],
+            pvalues[total:end],
+            final,
+            magnitude,
+            parity,
+        )
+        for k in range(total, total + counts[i]):
+            energies[k] *= scale
+        total += counts[i]
+    return total
+
+
+@kernel
+def _scale(values: Floats) -> float:
+    """Return the power of two to divide a series by, 1 for most: it only moves the exponents."""
+    peak = 0.0
+    for value in values:
+        peak = max(peak, abs(value))
+    if peak == 0.0 or SMALL <= peak <= LARGE:
+        return 1.0
+    return math.ldexp(1.0, max(math.frexp(peak)[1] - 1, -1000))

@@ -1,0 +1,134 @@
+"""Hunter's first step: E-Divisive in overlapping windows, judged by Student's t-test.
+
+Fleming et al. 2023, 3.2 to 3.4. A window is divided as long as its best proposal is significant;
+the next window starts half a window on, or at the last change point found, whichever is later, so
+that no change point lies on an edge and none is found twice.
+"""
+
+import math
+
+import numpy as np
+
+from barograph.compiled import kernel
+from barograph.detection.student import two_sided
+from barograph.detection.sums import mean_and_squares
+from barograph.detection.tau_kappa import add_distances, best_pair
+from barograph.series import Floats, Ints
+
+
+@kernel
+def t_test(
+    values: Floats, start: int, split: int, end: int, exact: bool, scratch: Floats
+) -> tuple[float, float]:
+    """Compare values[start:split] with values[split:end]: the p-value and the relative change.
+
+    The deviations are the population's (divided by n), as in Hunter and Apache Otava. The change
+    is the larger of both directions, 0 relative to a mean of 0. `exact` measures from a value of
+    the series, so that two equal constants are equal at any level (p = 1 then).
+    """
+    pivot = values[start] if exact else 0.0
+    left, right = split - start, end - split
+    mean_l, squares_l = mean_and_squares(values, start, split, pivot, scratch)
+    mean_r, squares_r = mean_and_squares(values, split, end, pivot, scratch)
+    forward = abs(mean_r / mean_l - 1.0) if mean_l != 0 else 0.0
+    backward = abs(mean_l / mean_r - 1.0) if mean_r != 0 else 0.0
+    change = max(forward, backward)
+    if left + right == 2:
+        return 1.0, change
+    freedom = left + right - 2.0
+    deviation_l, deviation_r = math.sqrt(squares_l / left), math.sqrt(squares_r / right)
+    pooled = ((left - 1.0) * deviation_l**2 + (right - 1.0) * deviation_r**2) / freedom
+    t = (mean_l - mean_r) / math.sqrt(pooled * (1.0 / left + 1.0 / right))
+    if exact and math.isnan(t):
+        return 1.0, change
+    return two_sided(t, freedom), change
+
+
+@kernel
+def weak_points(
+    values: Floats, window: int, pvalue: float, exact: bool, points: Ints, found: Floats
+) -> int:
+    """Write the change points of all windows into `points`, their energies into `found`."""
+    size = values.size
+    scratch = np.empty(5 * min(size, window))
+    count, start = 0, 0
+    while start < size:
+        end = min(start + window, size)
+        more = _divide(values[start:end], pvalue, exact, scratch, points[count:], found[count:])
+        last = 0
+        for k in range(count, count + more):
+            last = start + points[k]
+            points[k] = last
+        count += more
+        start = max(last, start + window // 2)
+    return count
+
+
+@kernel
+def _divide(
+    window: Floats, pvalue: float, exact: bool, scratch: Floats, points: Ints, found: Floats
+) -> int:
+    """Divide one window until its best proposal is not significant; return how many points.
+
+    A part is named by its first point, and keeps its proposal until it is divided itself.
+    """
+    size = window.size
+    behind, energies, reached = np.empty(size), np.empty(size), np.empty(size)
+    ends, taus = np.empty(size, np.int64), np.empty(size, np.int64)
+    for i in range(size):
+        behind[i] = 0.0
+    for i in range(size):
+        add_distances(window, i, i + 1, size, behind)
+    part, fresh, count = 0, 0, 0
+    ends[0] = size
+    while True:
+        # At first one part is new, then the two halves of the one that was divided.
+        for new in range(part, fresh + 1, max(fresh - part, 1)):
+            taus[new], energies[new] = _propose(window, behind, new, ends[new], scratch)
+        part = _strongest(ends, energies)
+        fresh = taus[part]
+        if energies[part] < 0:
+            break
+        if not t_test(window, part, fresh, ends[part], exact, scratch)[0] <= pvalue:
+            break
+        reached[fresh] = energies[part]
+        ends[part], ends[fresh] = fresh, ends[part]
+        count += 1
+    part = 0
+    for k in range(count):
+        part = ends[part]
+        points[k], found[k] = part, reached[part]
+    return count
+
+
+@kernel
+def _strongest(ends: Ints, energies: Floats) -> int:
+    """Return the part with the largest energy, the first of equals."""
+    best, part = 0, 0
+    while part < ends.size:
+        if energies[part] > energies[best]:
+            best = part
+        part = ends[part]
+    return best
+
+
+@kernel
+def _propose(
+    window: Floats, behind: Floats, start: int, end: int, scratch: Floats
+) -> tuple[int, float]:
+    """Return the best division of a part and its energy, or -1 where there is nothing to divide.
+
+    `behind` holds the distances from each point back to the start of the window; those to points
+    before the part are taken off, in the order of addition that Apache Otava rounds in.
+    """
+    if end - start < 2:
+        return start, -1.0
+    size = window.size
+    columns, rows, rest = scratch[:size], scratch[size : 2 * size], scratch[2 * size :]
+    for t in range(start, end):
+        columns[t] = 0.0
+    for i in range(start):
+        add_distances(window, i, start, end, columns)
+    for t in range(start, end):
+        columns[t] = behind[t] - columns[t]
+    return best_pair(window, start, end, columns, rows, rest)
