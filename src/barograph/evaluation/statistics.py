@@ -1,0 +1,213 @@
+"""What tells confirmed change points from false ones: the analysis of Leznik et al. 2022, 3.
+
+Every function takes the table of `triaged` rows and returns one table. The tests are those that
+give the paper's printed p-values: Wilcoxon's rank-sum test in its asymptotic form without
+continuity correction (Tables 2 and 3), and the chi-square test with Yates' correction (Table 4).
+Beyond the paper stand effect sizes with intervals, and q-values over the projects. All of it takes
+rows as independent, which points of one series are not: the intervals are too narrow by as much.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from barograph.errors import DataError, NotEnoughDataError
+from barograph.series import Floats, Verdict
+
+SAMPLE = 5000  # Shapiro and Wilk's test is defined for so many values at most
+LEVEL = 0.05
+LABELS = ("verdict", "label")
+
+
+def triaged(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that a person has decided, with the columns `project` and `real` in front.
+
+    The verdict is the column `verdict` or `label`; the project is the column `project`, or the
+    first part of the path in `file`. The features are the columns `delta_*` and `distance`.
+
+    Raises:
+        DataError: A column is missing or holds something that is not a finite number.
+        NotEnoughDataError: There is no decided row of one of the two kinds.
+    """
+    label = next((name for name in LABELS if name in rows.columns), None)
+    if label is None:
+        raise DataError(f"no column {' or '.join(LABELS)} among {list(rows.columns)}")
+    final = rows[label].isin([verdict.value for verdict in Verdict if verdict.is_final])
+    decided = rows[final].reset_index(drop=True)
+    table = pd.DataFrame(
+        {"project": _projects(decided), "real": decided[label] == Verdict.TRUE_POSITIVE.value}
+    )
+    for name in features_of(rows):
+        table[name] = _numbers(decided[name])
+    for verdict, there in (("true_positive", table["real"]), ("false_positive", ~table["real"])):
+        if not there.any():
+            raise NotEnoughDataError(f"no row is a {verdict}; both kinds are needed to compare")
+    return table
+
+
+def features_of(rows: pd.DataFrame) -> list[str]:
+    """Return the names of the feature columns, the distance last."""
+    names = [str(name) for name in rows.columns if str(name).startswith("delta_")]
+    if not names:
+        raise DataError(f"no column delta_* among {list(rows.columns)}")
+    return [*names, "distance"] if "distance" in rows.columns else names
+
+
+def normality(table: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Test each feature for normality on a random sample of at most 5,000 rows."""
+    rows = []
+    for name in features_of(table):
+        values = table[name].to_numpy()
+        size = min(SAMPLE, values.size)
+        sample = np.random.default_rng(seed).choice(values, size, replace=False)
+        varies = size > 2 and np.ptp(sample) > 0.0  # the test is not defined otherwise
+        w, p = stats.shapiro(sample) if varies else (np.nan, np.nan)
+        rows.append({"feature": name, "sample": size, "w": float(w), "p_value": float(p)})
+    return pd.DataFrame(rows)
+
+
+def medians(table: pd.DataFrame) -> pd.DataFrame:
+    """Compare each feature between both kinds: Table 2."""
+    rows = []
+    for name in features_of(table):
+        real, false = kinds(table, name)
+        row: dict[str, object] = {"feature": name}
+        for kind, values in (("true", real), ("false", false)):
+            low, middle, high = np.percentile(values, [25, 50, 75])
+            row |= {f"{kind}_median": middle, f"{kind}_q1": low, f"{kind}_q3": high}
+        rows.append(row | {"p_value": rank_sum(real, false)} | effect(real, false))
+    return pd.DataFrame(rows)
+
+
+def by_project(table: pd.DataFrame, feature: str = "distance") -> pd.DataFrame:
+    """Compare one feature between both kinds, project by project: Table 3.
+
+    `q_value` is the p-value adjusted for the number of projects by Benjamini and Hochberg.
+    """
+    rows = []
+    for project, part in table.groupby("project", sort=True):
+        real, false = kinds(part, feature)
+        row = {
+            "project": project,
+            "true_median": np.median(real) if real.size else np.nan,
+            "false_median": np.median(false) if false.size else np.nan,
+            "p_value": rank_sum(real, false),
+            "true_positives": real.size,
+            "false_positives": false.size,
+        }
+        rows.append(row | effect(real, false))
+    result = pd.DataFrame(rows)
+    result.insert(4, "q_value", adjusted(result["p_value"].to_numpy()))
+    return result
+
+
+def median_split(table: pd.DataFrame) -> pd.DataFrame:
+    """Count both kinds on either side of each feature's median over all rows: Table 4."""
+    rows = []
+    real = table["real"].to_numpy()
+    for name in features_of(table):
+        values = table[name].to_numpy()
+        middle = np.median(values)
+        above = values >= middle
+        counts = [[int((side & kind).sum()) for kind in (real, ~real)] for side in (above, ~above)]
+        p_value = yates(counts)
+        for sign, (true, false) in zip((">=", "<"), counts, strict=True):
+            rows.append(
+                {
+                    "feature": name,
+                    "side": sign,
+                    "median": middle,
+                    "true_positives": true,
+                    "false_positives": false,
+                    "rows": true + false,
+                    "p_value": p_value,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def kinds(table: pd.DataFrame, feature: str) -> tuple[Floats, Floats]:
+    """Return a feature's values of the true and of the false positives."""
+    values, real = table[feature].to_numpy(), table["real"].to_numpy()
+    return values[real], values[~real]
+
+
+def rank_sum(real: Floats, false: Floats) -> float:
+    """Return Wilcoxon's p-value; NaN where a side is empty or all values are equal."""
+    if not real.size or not false.size or np.ptp(np.concatenate((real, false))) == 0.0:
+        return np.nan
+    result = stats.mannwhitneyu(real, false, method="asymptotic", use_continuity=False)
+    return float(result.pvalue)
+
+
+def effect(real: Floats, false: Floats) -> dict[str, float]:
+    """Return the rank-biserial correlation with its 95 % interval, both within [-1, 1].
+
+    It is the chance that a true positive has the larger value, less the chance that it has the
+    smaller one. The interval is Brunner and Munzel's, and missing where a side has one value or
+    where no value of one side lies among the other's.
+    """
+    if not real.size or not false.size:
+        return {"effect": np.nan, "effect_low": np.nan, "effect_high": np.nan}
+    greater = stats.mannwhitneyu(real, false, method="asymptotic").statistic
+    size = 2.0 * float(greater) / (real.size * false.size) - 1.0
+    low, high = _effect_interval(real, false) if abs(size) < 1.0 else (np.nan, np.nan)
+    return {"effect": size, "effect_low": low, "effect_high": high}
+
+
+def _effect_interval(real: Floats, false: Floats) -> tuple[float, float]:
+    from statsmodels.stats.nonparametric import rank_compare_2indep
+
+    if min(real.size, false.size) < 2 or np.ptp(np.concatenate((real, false))) == 0.0:
+        return np.nan, np.nan
+    result = rank_compare_2indep(real, false)
+    low, high = result.confint_lintransf(const=-1.0, slope=2.0, alpha=LEVEL)
+    return max(float(low), -1.0), min(float(high), 1.0)
+
+
+def adjusted(p_values: Floats) -> Floats:
+    """Return q-values; what has no p-value gets none, and counts for nothing."""
+    from statsmodels.stats.multitest import multipletests
+
+    known = ~np.isnan(p_values)
+    result: Floats = np.full(p_values.size, np.nan)
+    if known.any():
+        result[known] = multipletests(p_values[known], method="fdr_bh")[1]
+    return result
+
+
+def yates(counts: list[list[int]]) -> float:
+    """Return the chi-square p-value of a 2 x 2 table; NaN where a row or a column is empty."""
+    table = np.array(counts)
+    if not table.sum(axis=0).all() or not table.sum(axis=1).all():
+        return np.nan
+    return float(stats.chi2_contingency(table, correction=True).pvalue)
+
+
+def _projects(rows: pd.DataFrame) -> pd.Series:
+    if "project" in rows.columns:
+        return rows["project"].astype(str)
+    if "file" in rows.columns:
+        return rows["file"].astype(str).str.split("/").str[0].astype(str)
+    raise DataError(f"no column project or file among {list(rows.columns)}")
+
+
+def _numbers(column: pd.Series) -> pd.Series:
+    numbers = pd.to_numeric(column, errors="coerce").astype(np.float64)
+    bad = ~np.isfinite(numbers.to_numpy())
+    if bad.any():
+        row = int(np.argmax(bad))
+        value = column.tolist()[row]
+        raise DataError(
+            f"column {column.name}, decided row {row}: {value!r} is not a finite number"
+        )
+    return numbers
+
+
+TABLES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "table2_medians": medians,
+    "table3_projects": by_project,
+    "table4_median_split": median_split,
+}

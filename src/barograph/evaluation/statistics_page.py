@@ -1,0 +1,119 @@
+"""The tables of `statistics` as a page to read, in the paper's own layout and notation."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+BELOW = "2.20E-16"  # what R prints for a p-value that no double can hold
+TITLES = {
+    "normality": "Normality of the features (Shapiro-Wilk)",
+    "table2_medians": "Table 2: medians and quartiles of the features (rank-sum test)",
+    "table3_projects": "Table 3: distance by project (rank-sum test)",
+    "table4_median_split": "Table 4: rows on either side of the median (chi-square with Yates)",
+}
+NOTE = (
+    f"p = {BELOW} stands for below that: too small to tell. q is p adjusted over the projects "
+    "(Benjamini and Hochberg). Effect is the rank-biserial correlation with its 95 % interval; it "
+    "takes rows as independent, which points of one series are not."
+)
+
+
+def scientific(p_value: float) -> str:
+    """Write a p-value as the paper does; a dash where there is none."""
+    if math.isnan(p_value):
+        return "-"
+    return f"{p_value:.2E}" if p_value > 0.0 else BELOW
+
+
+def page(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Return all tables as one Markdown page."""
+    lines = ["# Statistics of the triaged points", "", NOTE]
+    for name, title in TITLES.items():
+        lines += ["", f"## {title}", "", *markdown(_CELLS[name](tables[name]))]
+    return "\n".join(lines) + "\n"
+
+
+def markdown(cells: pd.DataFrame) -> Iterable[str]:
+    """Return the lines of a Markdown table."""
+    yield _line(str(name) for name in cells.columns)
+    yield _line("---" for _ in cells.columns)
+    for row in cells.itertuples(index=False):
+        yield _line(str(cell).replace("|", r"\|") for cell in row)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _normality(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "Feature": table["feature"],
+            "Rows": table["sample"],
+            "W": table["w"].map(_fixed),
+            "p": table["p_value"].map(scientific),
+        }
+    )
+
+
+def _medians(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "Feature": table["feature"],
+            "True positive": _quartiles(table, "true"),
+            "False positive": _quartiles(table, "false"),
+            "p": table["p_value"].map(scientific),
+            "Effect": _effects(table),
+        }
+    )
+
+
+def _projects(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "Project": table["project"],
+            "Median TP": table["true_median"].map(_fixed),
+            "Median FP": table["false_median"].map(_fixed),
+            "p": table["p_value"].map(scientific),
+            "q": table["q_value"].map(scientific),
+            "Effect": _effects(table),
+            "TP": table["true_positives"],
+            "FP": table["false_positives"],
+        }
+    )
+
+
+def _median_split(table: pd.DataFrame) -> pd.DataFrame:
+    condition = table["feature"] + " " + table["side"] + " " + table["median"].map(_fixed)
+    rows = table["rows"].astype(str)
+    return pd.DataFrame(
+        {
+            "Condition": condition,
+            "True positive": table["true_positives"].astype(str) + "/" + rows,
+            "False positive": table["false_positives"].astype(str) + "/" + rows,
+            "p": table["p_value"].map(scientific),
+        }
+    )
+
+
+def _quartiles(table: pd.DataFrame, kind: str) -> pd.Series:
+    middle, low, high = (table[f"{kind}_{part}"].map(_fixed) for part in ("median", "q1", "q3"))
+    return middle + " [" + low + ";" + high + "]"
+
+
+def _effects(table: pd.DataFrame) -> pd.Series:
+    size, low, high = (table[name].map(_fixed) for name in ("effect", "effect_low", "effect_high"))
+    return size + (" [" + low + ";" + high + "]").where(table["effect_low"].notna(), "")
+
+
+def _fixed(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.2f}"
+
+
+_CELLS = {
+    "normality": _normality,
+    "table2_medians": _medians,
+    "table3_projects": _projects,
+    "table4_median_split": _median_split,
+}

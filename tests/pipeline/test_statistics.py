@@ -1,0 +1,61 @@
+"""The stage reads a table, and leaves the tables as CSV, JSON and a page."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from barograph.errors import DataError
+from barograph.pipeline.statistics import main, read_rows
+
+
+@pytest.fixture
+def rows() -> pd.DataFrame:
+    rng = np.random.default_rng(2)
+    return pd.DataFrame(
+        {
+            "project": ["a"] * 20 + ["b"] * 20,
+            "delta_mean": rng.random(40),
+            "distance": rng.random(40),
+            "verdict": ["true_positive", "false_positive"] * 10 + ["false_positive"] * 20,
+        }
+    )
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_command_writes_every_table_in_every_form(
+    tmp_path: Path, rows: pd.DataFrame, ending: str
+) -> None:
+    path, out = tmp_path / f"rows.{ending}", tmp_path / "out"
+    rows.to_csv(path, index=False) if ending == "csv" else rows.to_parquet(path)
+    result = CliRunner().invoke(main, ["--rows", str(path), "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    document = json.loads((out / "statistics.json").read_text())
+    for name, records in document.items():
+        table = pd.read_csv(out / f"{name}.csv")
+        assert list(table.columns) == list(records[0])
+        assert len(table) == len(records)
+    assert document["table3_projects"][1]["p_value"] is None
+    assert document["table3_projects"][0]["true_positives"] == 10
+    assert (out / "statistics.md").read_text().count("\n## ") == len(document)
+
+
+def test_command_says_what_is_wrong_in_one_line(tmp_path: Path, rows: pd.DataFrame) -> None:
+    path = tmp_path / "rows.csv"
+    rows.drop(columns="verdict").to_csv(path, index=False)
+    result = CliRunner().invoke(main, ["--rows", str(path), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: no column verdict or label among ['project'")
+    assert not (tmp_path / "out").exists()
+
+
+def test_unreadable_tables_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file"):
+        read_rows(tmp_path / "none.csv")
+    for name in ("empty.csv", "broken.parquet"):
+        (tmp_path / name).write_bytes(b"")
+        with pytest.raises(DataError, match="not a readable table"):
+            read_rows(tmp_path / name)
