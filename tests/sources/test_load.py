@@ -1,26 +1,30 @@
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
+
+from barograph.errors import ConfigError, DataError
 from barograph.history import History
 from barograph.series import Verdict
-from barograph.sources import LoadReport, load
-from tests.sources.documents import (
-    START,
-    Memory,
-    change_point,
-    series,
-)
+from barograph.sources import Document, LoadReport, Place, Skip, load
+from barograph.sources import tables as tables_module
+from tests.sources.samples import START, Memory, change_point, identity, point, series, triaged
 
 
 def loaded(
     folder: Path,
-    documents: list[Mapping[str, Any]],
-    candidates: list[Mapping[str, Any]] | None = None,
+    documents: Sequence[Mapping[str, Any]],
+    candidates: Sequence[Mapping[str, Any]] = (),
     share: float = 1.0,
 ) -> tuple[History, LoadReport]:
-    report = load(Memory(documents, candidates or []), folder, max_skipped_share=share)
+    report = load(Memory(documents, candidates), folder, max_skipped_share=share)
     return History.read(folder), report
+
+
+def reasons(report: LoadReport, kind: str) -> dict[str, int]:
+    return {reason: entry.count for reason, entry in report.skipped[kind].items()}
 
 
 def test_a_series_and_its_candidate_arrive_whole(tmp_path: Path) -> None:
@@ -34,7 +38,318 @@ def test_a_series_and_its_candidate_arrive_whole(tmp_path: Path) -> None:
     assert history.times[1] == (START.timestamp() + 36_000) * 1000
     row = history.candidates.to_pylist()[0]
     assert (row["series"], row["index"], row["order"]) == (0, 2, 20)
+    assert row["commit"] == f"{20:040x}"
     assert row["verdict"] == Verdict.TRUE_POSITIVE
     assert (row["triaged_on"] - row["calculated_on"]).days == 1
     assert row["algorithm"] == "e_divisive_means 2"
     assert (report.series, report.points, report.candidates) == (1, 5, 1)
+
+
+def test_a_source_without_change_points_gives_an_empty_table(tmp_path: Path) -> None:
+    history, _ = loaded(tmp_path, [series()])
+    assert history.candidates.num_rows == 0
+
+
+@pytest.mark.parametrize("name", [*identity(), "updateFailures"])
+def test_any_field_of_a_series_but_its_points_may_be_missing(tmp_path: Path, name: str) -> None:
+    document = series()
+    document.pop(name)
+    info = {key: value for key, value in identity().items() if key != name}
+    history, report = loaded(tmp_path, [document], [change_point(time_series_info=info)])
+    assert report.candidates == 1
+    if name != "args" and name in identity():
+        assert history.series.column(name).to_pylist() == [""]
+
+
+@pytest.mark.parametrize("value", [16, 16.0, "16"])
+def test_arguments_join_whatever_type_their_numbers_have(tmp_path: Path, value: object) -> None:
+    info = identity(thread_level=value)
+    _, report = loaded(tmp_path, [series()], [change_point(time_series_info=info)])
+    assert report.candidates == 1
+
+
+def test_arguments_have_no_order_among_them(tmp_path: Path) -> None:
+    documents = [series(args={"b": 1, "a": True})]
+    info = identity(a=True, b="1")
+    history, report = loaded(tmp_path, documents, [change_point(time_series_info=info)])
+    assert report.candidates == 1
+    assert history.series.column("args").to_pylist() == ['{"a": "true", "b": "1"}']
+
+
+def test_the_identity_of_a_change_point_may_stand_beside_its_other_fields(tmp_path: Path) -> None:
+    candidate = {**change_point(), **identity()}
+    del candidate["time_series_info"]
+    _, report = loaded(tmp_path, [series()], [candidate])
+    assert report.candidates == 1
+
+
+def test_points_out_of_order_are_sorted_and_counted(tmp_path: Path) -> None:
+    data = [point(order, value=float(order)) for order in (3, 1, 2, 5, 4)]
+    history, report = loaded(tmp_path, [series(data=data)])
+    assert history.values_of(0).tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert history.commits.to_pylist() == [f"{order:040x}" for order in (1, 2, 3, 4, 5)]
+    assert report.put_right["points out of order, sorted"] == 3
+
+
+def test_of_duplicate_points_the_last_stays(tmp_path: Path) -> None:
+    data = [point(1, value=1.0), point(2, value=7.0), point(2, value=8.0), point(1, value=1.0)]
+    history, report = loaded(tmp_path, [series(data=data)])
+    assert history.values_of(0).tolist() == [1.0, 8.0]
+    assert report.put_right["duplicate points of different value, the last kept"] == 1
+    assert report.put_right["duplicate points of equal value, the last kept"] == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (float("nan"), "value is not finite"),
+        (float("inf"), "value is not finite"),
+        (float("-inf"), "value is not finite"),
+        (10**400, "value is not finite"),
+        ("1.5", "value is not a number"),
+        (True, "value is not a number"),
+        ({}, "value is not a number"),
+        (None, "value is missing"),
+    ],
+)
+def test_a_point_without_a_usable_value_is_skipped(
+    tmp_path: Path, value: object, reason: str
+) -> None:
+    document = series()
+    document["data"][3]["value"] = value
+    history, report = loaded(tmp_path, [series("other"), document])
+    assert history.orders.tolist() == [0, 10, 20, 30, 40, 0, 10, 20, 40]
+    assert reasons(report, "points") == {reason: 1}
+    example = report.skipped["points"][reason].examples[0]
+    assert (example["file"], example["document"]) == ("series", 2)
+    assert example["field"] == "data.3.value"
+
+
+@pytest.mark.parametrize("order", ["7", 1.5, True, 2**70, None])
+def test_a_point_without_a_usable_order_is_skipped(tmp_path: Path, order: object) -> None:
+    document = series()
+    document["data"][0]["order"] = order
+    history, report = loaded(tmp_path, [document])
+    assert history.orders.tolist() == [10, 20, 30, 40]
+    assert sum(reasons(report, "points").values()) == 1
+
+
+def test_points_without_any_order_are_numbered_as_listed(tmp_path: Path) -> None:
+    data = [{"value": 1.0, "commit": "a"}, {"value": 2.0, "commit": "b"}]
+    candidate = {**change_point(commit="b"), "order": None}
+    history, report = loaded(tmp_path, [series(data=data)], [candidate])
+    assert history.orders.tolist() == [0, 1]
+    assert history.candidates.to_pylist()[0]["index"] == 1
+    assert report.put_right["points without an order, numbered as listed"] == 2
+
+
+def test_the_time_is_the_commits_or_else_the_builds_or_else_missing(tmp_path: Path) -> None:
+    data = [point(1), point(2, commit_date=None), point(3, commit_date="soon")]
+    data.append({"order": 4, "value": 1.0})
+    data.append(point(5, commit_date="2020-01-01T02:00:00+02:00"))
+    history, report = loaded(tmp_path, [series(data=data)])
+    none = int(np.iinfo(np.int64).min)
+    hour, start = 3_600_000, int(START.timestamp()) * 1000
+    assert history.times.tolist() == [start + hour, start + 3 * hour, none, none, start]
+    assert report.put_right["unreadable times, left empty"] == 1
+
+
+def test_whole_numbers_of_any_type_are_orders_and_values(tmp_path: Path) -> None:
+    data = [{"order": 1.0, "value": 3}, {"order": 2, "value": 2.5}]
+    history, _ = loaded(tmp_path, [series(data=data)])
+    assert history.orders.tolist() == [1, 2]
+    assert history.values.tolist() == [3.0, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"data": None}, "data is not a list"),
+        ({"data": "x"}, "data is not a list"),
+        ({"data": []}, "no usable point"),
+        ({"data": [7, "x"]}, "no usable point"),
+        ({"args": [1]}, "args is not a document"),
+        ({"test": ["a"]}, "identity is not text"),
+        ({"test": "\ud800"}, "identity is not valid text"),
+        ({"direction": 2}, "direction is not -1, 0 or 1"),
+        (dict.fromkeys(identity(), None), "no identity"),
+    ],
+)
+def test_a_series_of_a_wrong_schema_is_skipped(
+    tmp_path: Path, changes: dict[str, Any], reason: str
+) -> None:
+    history, report = loaded(tmp_path, [series("good"), series(**changes)])
+    assert len(history) == 1
+    assert reasons(report, "series") == {reason: 1}
+    assert report.read["points"] == report.points + sum(reasons(report, "points").values())
+
+
+def test_the_second_series_of_one_identity_is_skipped(tmp_path: Path) -> None:
+    second = series("a", count=3)
+    history, report = loaded(tmp_path, [series("a"), second, series("b")])
+    assert history.series.column("test").to_pylist() == ["a", "b"]
+    assert history.offsets.tolist() == [0, 5, 10]
+    assert reasons(report, "series") == {"a series of this identity came before": 1}
+    assert report.read["points"] - report.points == 3
+
+
+def test_a_direction_is_kept_where_a_source_knows_it(tmp_path: Path) -> None:
+    history, _ = loaded(tmp_path, [series("a", direction=-1), series("b")])
+    assert history.series.column("direction").to_pylist() == [-1, 0]
+
+
+@pytest.mark.parametrize(
+    ("label", "verdict"),
+    [
+        ("true_positive", Verdict.TRUE_POSITIVE),
+        ("false_positive", Verdict.FALSE_POSITIVE),
+        ("not_triaged", Verdict.NOT_TRIAGED),
+        ("under_investigation", Verdict.UNDER_INVESTIGATION),
+        ("untriaged", Verdict.NOT_TRIAGED),
+        ("acknowledged", Verdict.TRUE_POSITIVE),
+        ("hidden", Verdict.FALSE_POSITIVE),
+        (None, Verdict.NOT_TRIAGED),
+    ],
+)
+def test_labels_old_and_new_become_verdicts(
+    tmp_path: Path, label: str | None, verdict: Verdict
+) -> None:
+    candidate = change_point(triage={"triage_status": label})
+    history, report = loaded(tmp_path, [series()], [candidate])
+    assert history.candidates.column("verdict").to_pylist() == [verdict]
+    assert report.verdicts == {verdict: 1}
+    assert report.labels == {label or "none": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"triage": {"triage_status": "maybe"}}, "unknown label"),
+        ({"triage": {"triage_status": 1}}, "unknown label"),
+        ({"triage": "true_positive"}, "not a document"),
+        ({"time_series_info": identity("none")}, "no such series"),
+        ({"time_series_info": 3}, "not a document"),
+        ({"time_series_info": {}}, "no identity"),
+        ({"order": 21, "commit": None}, "no such point in its series"),
+        ({"order": 21, "commit": "?"}, "no such point in its series"),
+        ({"order": None, "commit": None}, "neither order nor commit"),
+        ({"order": "x"}, "order is not a whole number"),
+        ({"commit": 5}, "not a text"),
+        ({"order": 0}, "the first point of its series"),
+    ],
+)
+def test_an_unusable_candidate_is_skipped(
+    tmp_path: Path, changes: dict[str, Any], reason: str
+) -> None:
+    candidates = [change_point(order=30), {**change_point(), **changes}]
+    history, report = loaded(tmp_path, [series()], candidates)
+    assert history.candidates.column("index").to_pylist() == [3]
+    (told,) = reasons(report, "candidates")
+    assert told.startswith(reason)
+    example = report.skipped["candidates"][told].examples[0]
+    assert (example["file"], example["document"]) == ("candidates", 2)
+
+
+@pytest.mark.parametrize("order", [None, 21])
+def test_a_candidate_finds_its_point_by_commit(tmp_path: Path, order: int | None) -> None:
+    candidate = change_point(order=order or 0, commit=f"{30:040x}")
+    candidate["order"] = order
+    history, report = loaded(tmp_path, [series()], [candidate])
+    row = history.candidates.to_pylist()[0]
+    assert (row["index"], row["order"]) == (3, 30)
+    assert report.put_right["candidates placed by their commit"] == 1
+
+
+def test_order_goes_before_commit_and_the_contradiction_is_counted(tmp_path: Path) -> None:
+    history, report = loaded(tmp_path, [series()], [change_point(order=20, commit="else")])
+    row = history.candidates.to_pylist()[0]
+    assert (row["index"], row["commit"]) == (2, f"{20:040x}")
+    assert report.put_right["candidates placed by order, whose commit is another"] == 1
+
+
+def test_of_candidates_at_one_point_the_best_known_stays(tmp_path: Path) -> None:
+    statuses = [("not_triaged", 40), ("true_positive", 31), ("false_positive", 33)]
+    candidates = [change_point(triage=triaged(status, day)) for status, day in statuses]
+    history, report = loaded(tmp_path, [series()], candidates)
+    assert history.candidates.column("verdict").to_pylist() == ["false_positive"]
+    assert report.put_right["duplicate candidates, one kept"] == 2
+    assert report.verdicts == {"false_positive": 1}
+
+
+def test_many_row_groups_and_spills_join_like_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [series(f"t{number}", count=3 + number % 5) for number in range(60)]
+    numbers = np.random.default_rng(1).permutation(60).tolist()
+    candidates = [change_point(f"t{n}", order=20) for n in numbers]
+    loaded(tmp_path / "one", documents, candidates)
+    monkeypatch.setattr(tables_module, "GROUP", 17)
+    monkeypatch.setattr("barograph.sources.candidates.BATCH", 7)
+    history, _ = loaded(tmp_path / "many", documents, candidates)
+    one = History.read(tmp_path / "one")
+    assert history.candidates.equals(one.candidates)
+    assert history.values.tolist() == one.values.tolist()
+    assert history.candidates.column("series").to_pylist() == list(range(60))
+
+
+def test_too_large_a_share_of_unusable_points_stops(tmp_path: Path) -> None:
+    document = series()
+    document["data"][2]["value"] = float("nan")
+    message = (
+        r"memory: 20\.0% of 5 points are unusable, 10\.0% allowed.*series: document 1: data\.2"
+    )
+    with pytest.raises(DataError, match=message):
+        loaded(tmp_path / "out", [document], share=0.1)
+    assert list(tmp_path.iterdir()) == []
+    loaded(tmp_path / "out", [document], share=0.2)
+
+
+def test_too_large_a_share_of_unknown_labels_stops(tmp_path: Path) -> None:
+    candidate = change_point(triage=triaged("maybe"))
+    with pytest.raises(DataError, match=r"candidates are unusable.*triage_status = 'maybe'"):
+        loaded(tmp_path, [series()], [candidate], share=0.5)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_a_share_lies_between_nothing_and_all(tmp_path: Path, share: float) -> None:
+    with pytest.raises(ConfigError, match="max_skipped_share"):
+        loaded(tmp_path, [series()], share=share)
+
+
+def test_an_empty_source_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="memory: no time series"):
+        loaded(tmp_path, [])
+
+
+class Breaking(Memory):
+    """Breaks off in the middle of the change points."""
+
+    def change_points(self) -> Iterator[Document | Skip]:
+        yield Document(Place("candidates", 1), change_point())
+        raise DataError("candidates: document 2: broken off")
+
+
+def test_an_error_leaves_the_older_tables_as_they_were(tmp_path: Path) -> None:
+    loaded(tmp_path / "out", [series("old")], [change_point("old")])
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    with pytest.raises(DataError, match="broken off"):
+        load(Breaking([series()]), tmp_path / "out")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_a_source_skips_itself_is_counted(tmp_path: Path) -> None:
+    class Skipping(Memory):
+        def time_series(self) -> Iterator[Document | Skip]:
+            yield from super().time_series()
+            yield Skip(Place("series", 2), "row", "x", "too short")
+
+    report = load(Skipping([series()]), tmp_path, max_skipped_share=0.5)
+    assert reasons(report, "series") == {"too short": 1}
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        loaded(tmp_path / name, [series("x"), series("y")], [change_point("y")])
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()

@@ -70,10 +70,17 @@ def args_of(value: object, field: str = "args") -> tuple[tuple[str, str], ...]:
     if not isinstance(value, Mapping):
         raise FieldError(field, value, "args is not a document")
     pairs = [
-        (_sound(str(name), field), _sound(plain(one), f"{field}.{name}"))
+        (_sound(str(name), field), _sound(_plain_arg(one, field), field))
         for name, one in value.items()
     ]
     return tuple(sorted(pairs))
+
+
+def _plain_arg(value: object, field: str) -> str:
+    try:
+        return plain(value)
+    except RecursionError as error:
+        raise FieldError(field, "a document", "args is nested too deep") from error
 
 
 def plain(value: object) -> str:

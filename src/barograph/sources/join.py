@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from barograph.series import Ints
 from barograph.sources.candidates import is_final
 from barograph.sources.contract import Place, Skip
+from barograph.sources.fields import UNKNOWN_TIME
 from barograph.sources.report import LoadReport
 from barograph.sources.tables import times_array
 
@@ -22,41 +23,44 @@ class PointGroup:
     """The points of one row group, to be looked up by series and order or commit."""
 
     def __init__(self, table: pa.Table) -> None:
-        self._owners = table.column("series").to_numpy()
-        self._orders = table.column("order").to_numpy()
-        self._commits = table.column("commit")
+        self.owners = table.column("series").to_numpy()
+        self.orders = table.column("order").to_numpy()
+        self.commits = table.column("commit").combine_chunks()
         self._known: tuple[int, dict[str, int]] = (-1, {})
 
-    def find(self, series: int, order: int | None, commit: str | None) -> int | None:
-        """The row of a series' point at an order, or else of its first one with a commit."""
-        low, high = np.searchsorted(self._owners, [series, series + 1])
-        if order is not None:
-            row = int(low + np.searchsorted(self._orders[low:high], order))
-            if row < high and self._orders[row] == order:
-                return row
-        if commit is None:
-            return None
-        return self._rows_by_commit(series, int(low), int(high)).get(commit)
+    def by_order(self, series: Ints, orders: Ints) -> Ints:
+        """The rows of the points of given series at given orders, -1 where there is none."""
+        lows = np.searchsorted(self.owners, series)
+        highs = np.searchsorted(self.owners, series, side="right")
+        return rows_of(self.orders, lows, highs, orders)
 
-    def _rows_by_commit(self, series: int, low: int, high: int) -> dict[str, int]:
+    def by_commit(self, series: int, commit: str) -> int:
+        """The row of a series' first point with a commit, -1 where there is none."""
         if self._known[0] != series:
-            commits = self._commits.slice(low, high - low).to_pylist()
+            low, high = np.searchsorted(self.owners, [series, series + 1]).tolist()
+            commits = self.commits[low:high].to_pylist()
             rows = {commit: row for row, commit in reversed(list(enumerate(commits, low)))}
             self._known = (series, rows)
-        return self._known[1]
+        return self._known[1].get(commit, -1)
 
-    def index(self, row: int) -> int:
-        """The 0-based place of a row in its series."""
-        return row - int(np.searchsorted(self._owners, self._owners[row]))
+    def indices(self, rows: Ints) -> Ints:
+        """The 0-based places of rows in their series."""
+        indices: Ints = rows - np.searchsorted(self.owners, self.owners[rows])
+        return indices
 
-    def order(self, row: int) -> int:
-        """The order of a row."""
-        return int(self._orders[row])
 
-    def commit(self, row: int) -> str | None:
-        """The commit of a row."""
-        commit: str | None = self._commits[row].as_py()
-        return commit
+def rows_of(orders: Ints, lows: Ints, highs: Ints, wanted: Ints) -> Ints:
+    """Find each wanted order in its own sorted stretch of the orders; -1 where it is not.
+
+    A binary search of all of them at once.
+    """
+    low, high = lows, highs
+    while (low < high).any():
+        middle = (low + high) // 2
+        below = (low < high) & (orders[np.minimum(middle, orders.size - 1)] < wanted)
+        low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
+    found = (low < highs) & (orders[np.minimum(low, orders.size - 1)] == wanted)
+    return np.where(found, low, -1)
 
 
 def joined(
@@ -66,76 +70,74 @@ def joined(
     for number, candidates in enumerate(groups):
         if candidates.num_rows:
             group = PointGroup(points.read_row_group(number, columns=COLUMNS))
-            yield _columns(candidates, *_matched(group, candidates, report), report)
+            yield _columns(group, candidates, report)
 
 
-def _matched(
-    group: PointGroup, candidates: pa.Table, report: LoadReport
-) -> tuple[Ints, Ints, list[str | None]]:
-    """The index, order and commit of each candidate's point; index -1 where it was skipped."""
-    indices = np.full(candidates.num_rows, -1, dtype=np.int64)
-    orders = np.zeros(candidates.num_rows, dtype=np.int64)
-    commits: list[str | None] = [None] * candidates.num_rows
-    for number, candidate in enumerate(candidates.select(range(5)).to_pylist()):
-        order, commit = candidate["order"], candidate["commit"]
-        row = group.find(candidate["series"], order, commit)
-        if row is None or group.index(row) == 0:
-            report.skip("candidates", _unplaced(candidate, row))
-            continue
-        indices[number], orders[number] = group.index(row), group.order(row)
-        commits[number] = group.commit(row) or commit
-        if orders[number] != order:
-            report.put_right["candidates placed by their commit"] += 1
-        elif commit is not None and commit != commits[number]:
-            report.put_right["candidates placed by order, whose commit is another"] += 1
-    return indices, orders, commits
-
-
-def _unplaced(candidate: dict[str, Any], row: int | None) -> Skip:
-    place = Place(candidate["file"], candidate["document"])
-    field = "commit" if candidate["order"] is None else "order"
-    reason = "its series has no such point" if row is None else "the first point of its series"
-    return Skip(place, field, candidate[field], reason)
-
-
-def _columns(
-    candidates: pa.Table, indices: Ints, orders: Ints, commits: list[str | None], report: LoadReport
-) -> list[pa.Array]:
-    series = candidates.column("series").to_numpy()
-    rows = _one_per_point(candidates, series, indices, report)
-    kept = candidates.take(rows)
-    report.verdicts.update(kept.column("verdict").to_pylist())
-    report.kept["candidates"] += len(rows)
+def _columns(group: PointGroup, candidates: pa.Table, report: LoadReport) -> list[pa.Array]:
+    rows = _rows(group, candidates, report)
+    chosen = _one_per_point(candidates, rows, report)
+    kept, rows = candidates.take(chosen), rows[chosen]
+    verdicts = kept.column("verdict").combine_chunks()
+    report.verdicts.update(verdicts.to_pylist())
+    report.kept["candidates"] += rows.size
     return [
         kept.column("series").combine_chunks(),
-        pa.array(indices[rows].astype(np.int32)),
-        pa.array(orders[rows]),
-        pa.array([commits[row] for row in rows], pa.string()),
-        kept.column("verdict").combine_chunks(),
+        pa.array(group.indices(rows).astype(np.int32)),
+        pa.array(group.orders[rows]),
+        _commits(group, kept, rows, report),
+        verdicts,
         times_array(kept.column("calculated_on").to_numpy()),
         times_array(kept.column("triaged_on").to_numpy()),
         kept.column("algorithm").combine_chunks(),
     ]
 
 
-def _one_per_point(candidates: pa.Table, series: Ints, indices: Ints, report: LoadReport) -> Ints:
-    """The rows to keep, sorted: of several at one point the best known.
+def _rows(group: PointGroup, candidates: pa.Table, report: LoadReport) -> Ints:
+    """The row of each candidate's point, by order or else by commit; -1 where it is skipped."""
+    series = candidates.column("series").to_numpy()
+    orders = candidates.column("order").fill_null(UNKNOWN_TIME).to_numpy()
+    rows = group.by_order(series, orders)
+    for number in np.flatnonzero(rows < 0).tolist():
+        commit = candidates.column("commit")[number].as_py()
+        if commit is not None:
+            rows[number] = group.by_commit(int(series[number]), commit)
+        if rows[number] >= 0:
+            report.put_right["candidates placed by their commit"] += 1
+        else:
+            report.skip("candidates", _unplaced(candidates, number, "no such point in its series"))
+    for number in np.flatnonzero((rows >= 0) & (group.indices(rows) == 0)).tolist():
+        report.skip("candidates", _unplaced(candidates, number, "the first point of its series"))
+        rows[number] = -1
+    return rows
+
+
+def _unplaced(candidates: pa.Table, number: int, reason: str) -> Skip:
+    candidate = candidates.slice(number, 1).to_pylist()[0]
+    field = "commit" if candidate["order"] is None else "order"
+    return Skip(Place(candidate["file"], candidate["document"]), field, candidate[field], reason)
+
+
+def _one_per_point(candidates: pa.Table, rows: Ints, report: LoadReport) -> Ints:
+    """Which to keep, sorted by their points: of several at one point the best known.
 
     A decided verdict goes before an open one, then the later triaged, the later calculated, and
     the later document.
     """
-    ranks = (
-        candidates.column("document").to_numpy(),
-        candidates.column("calculated_on").to_numpy(),
-        candidates.column("triaged_on").to_numpy(),
-        is_final(candidates.column("verdict")),
-        indices,
-        series,
-    )
-    rows = np.lexsort(ranks)
-    rows = rows[indices[rows] >= 0]
-    last = np.ones(rows.size, dtype=bool)
-    last[:-1] = (np.diff(series[rows]) != 0) | (np.diff(indices[rows]) != 0)
+    names = ("document", "calculated_on", "triaged_on")
+    ranks = [candidates.column(name).to_numpy() for name in names]
+    chosen = np.lexsort((*ranks, is_final(candidates.column("verdict")), rows))
+    chosen = chosen[rows[chosen] >= 0]
+    last = np.diff(rows[chosen], append=-1) != 0
     if not last.all():
         report.put_right["duplicate candidates, one kept"] += int((~last).sum())
-    return rows[last]
+    kept: Ints = chosen[last]
+    return kept
+
+
+def _commits(group: PointGroup, kept: pa.Table, rows: Ints, report: LoadReport) -> pa.Array:
+    """The commits of the points; where a point has none, what the candidate says."""
+    of_points, own = group.commits.take(pa.array(rows)), kept.column("commit").combine_chunks()
+    differ = pc.sum(pc.not_equal(of_points, own)).as_py() or 0
+    if differ:
+        report.put_right["candidates placed by order, whose commit is another"] += differ
+    return pc.coalesce(of_points, own)

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import bson
-from bson.codec_options import CodecOptions, DatetimeConversion
-from bson.errors import BSONError
 
 from barograph.errors import DataError
-from barograph.sources.contract import Document, Place, Skip, Source
-from barograph.sources.mongodump.frames import Frames, framed, opened
-
-# Times that Python's datetime cannot hold must not stop the rest of their document.
-OPTIONS: CodecOptions[Mapping[str, Any]] = CodecOptions(
-    datetime_conversion=DatetimeConversion.DATETIME_AUTO
-)
+from barograph.sources.contract import Document, SeriesColumns, Skip, Source
+from barograph.sources.documents.columns import columns, decoded
+from barograph.sources.documents.frames import Frames, framed, opened
+from barograph.sources.mongodump.archive import archived, is_archive
 
 
 class MongoDump(Source):
@@ -50,6 +42,12 @@ class MongoDump(Source):
         for frames in batches:
             yield from decoded(frames, name)
 
+    def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
+        """Stream the collection of series, sound ones as columns."""
+        name, batches = self._frames(self._time_series)
+        for frames in batches:
+            yield from columns(frames, name)
+
     def change_points(self) -> Iterator[Document | Skip]:
         """Stream the collection of change points."""
         if self._change_points is None:
@@ -60,6 +58,11 @@ class MongoDump(Source):
 
     def _frames(self, collection: str) -> tuple[str, Iterator[Frames]]:
         """What messages call the collection, and its documents."""
+        if self._path.is_file():
+            if not is_archive(self._path):
+                raise DataError(f"{self._path}: neither a dump's directory nor a mongodump archive")
+            name = f"{self._path}:{collection}"
+            return name, archived(self._path, collection, name)
         path = find(self._path, collection)
         return str(path), _framed_file(path)
 
@@ -81,18 +84,3 @@ def find(folder: Path, collection: str) -> Path:
             + "".join(f", {path.relative_to(folder)}" for path in found)
         )
     return found[0]
-
-
-def decoded(frames: Frames, name: str) -> Iterator[Document | Skip]:
-    """Decode each document; one whose inside is damaged is skipped."""
-    data, starts, first = frames
-    for number in range(len(starts) - 1):
-        yield decode(data[starts[number] : starts[number + 1]], Place(name, first + number))
-
-
-def decode(data: bytes, place: Place) -> Document | Skip:
-    """Decode one document."""
-    try:
-        return Document(place, bson.decode(data, OPTIONS))
-    except (BSONError, ValueError, OverflowError) as error:
-        return Skip(place, "(whole document)", str(error), "damaged BSON")

@@ -1,7 +1,7 @@
 """Documents as MongoDB holds them, and a source made of them."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -64,8 +64,8 @@ def triaged(status: str, day: int = 31) -> dict[str, Any]:
 class Memory(Source):
     """The smallest source: documents in lists."""
 
-    series: list[Mapping[str, Any]] = field(default_factory=list)
-    candidates: list[Mapping[str, Any]] = field(default_factory=list)
+    series: Sequence[Mapping[str, Any]] = ()
+    candidates: Sequence[Mapping[str, Any]] = ()
 
     @property
     def name(self) -> str:

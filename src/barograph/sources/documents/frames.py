@@ -71,20 +71,27 @@ def cut(data: bytes, name: str, number: int, offset: int) -> list[int]:
     while start + 4 <= len(data):
         length = int.from_bytes(data[start : start + 4], "little", signed=True)
         if not SMALLEST <= length <= LARGEST:
-            raise DataError(
-                f"{name}: document {number + len(starts) - 1}: length field at byte "
-                f"{offset + start} says {length}; allowed: {SMALLEST} to {LARGEST}"
-            )
+            checked_length(data[start : start + 4], _place(name, number, starts, offset))
         if start + length > len(data):
             break
         if data[start + length - 1] != 0:
-            raise DataError(
-                f"{name}: document {number + len(starts) - 1}: length field at byte "
-                f"{offset + start} says {length}, but no document ends there"
-            )
+            place = _place(name, number, starts, offset)
+            raise DataError(f"{place}: length field says {length}, but no document ends there")
         start += length
         starts.append(start)
     return starts
+
+
+def checked_length(prefix: bytes, place: str) -> int:
+    """Read a length field, if it is one that a document may have."""
+    length = int.from_bytes(prefix, "little", signed=True)
+    if not SMALLEST <= length <= LARGEST:
+        raise DataError(f"{place}: length field says {length}; allowed: {SMALLEST} to {LARGEST}")
+    return length
+
+
+def _place(name: str, number: int, starts: list[int], offset: int) -> str:
+    return f"{name}: document {number + len(starts) - 1}: byte {offset + starts[-1]}"
 
 
 def _told(rest: bytes) -> str:

@@ -1,0 +1,43 @@
+import json
+
+from barograph.sources import LoadReport, Place, Skip
+
+
+def report_of_skips(count: int) -> LoadReport:
+    report = LoadReport("somewhere")
+    for number in range(count):
+        report.read["points"] += 1
+        report.skip("points", Skip(Place("file", number), "data.0.value", "x" * 500, "bad"))
+    return report
+
+
+def test_a_report_keeps_the_count_and_the_first_few_examples() -> None:
+    entry = report_of_skips(10).as_dict()["skipped"]["points"]["bad"]
+    assert entry["count"] == 10
+    assert [example["document"] for example in entry["examples"]] == [0, 1, 2]
+    assert all(len(example["value"]) < 100 for example in entry["examples"])
+
+
+def test_a_report_is_json_in_an_order_of_its_own() -> None:
+    one, other = LoadReport("s"), LoadReport("s")
+    for report, labels in ((one, ("a", "b")), (other, ("b", "a"))):
+        for label in labels:
+            report.labels[label] += 1
+            report.put_right[label] += 1
+            report.skip("series", Skip(Place("f", 1), "x", None, label))
+    assert json.dumps(one.as_dict()) == json.dumps(other.as_dict())
+
+
+def test_a_report_reads_well() -> None:
+    text = str(report_of_skips(2))
+    assert "0 of 2" in text
+    assert "2 skipped: bad" in text
+    assert "file: document 1: data.0.value" in text
+
+
+def test_a_skip_names_place_field_and_value() -> None:
+    skip = Skip(Place("dump/time_series.bson", 7), "data.3.value", "abc", "value is not a number")
+    assert str(skip) == (
+        "dump/time_series.bson: document 7: data.3.value: value is not a number (got 'abc')"
+    )
+    assert "dict of 3" in str(Skip(Place("f", 1), "x", dict.fromkeys("abc"), "y"))
