@@ -44,6 +44,7 @@ def test_calibration_error_of_an_honest_forecast_is_small() -> None:
 def test_interval_is_the_t_interval() -> None:
     assert interval([1.0, 2.0, 3.0]) == pytest.approx((2.0, -0.4841377, 4.4841377))
     assert interval([5.0]) == Interval(5.0, 5.0, 5.0)
+    assert np.isnan(interval([])).all()
 
 
 def test_summary_takes_every_metric() -> None:

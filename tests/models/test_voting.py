@@ -12,7 +12,9 @@ from tests.shared import SHARED, needs_shared
 LEZNIK = ["delta_mean", "delta_sd", "delta_hurst", "delta_alpha", "delta_beta", "distance"]
 
 
-@parametrize_with_checks([VotingTriage(), VotingTriage(use_distance=False)])
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [VotingTriage(), VotingTriage(use_distance=False)]
+)
 def test_is_a_scikit_learn_estimator(estimator: Any, check: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke scikit-learn's own warnings

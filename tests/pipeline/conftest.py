@@ -59,10 +59,11 @@ def write_tables(folder: Path) -> None:
     values = 100 + generator.standard_normal((SERIES, LENGTH))
     values[::2, LENGTH // 2 :] += 6
     orders = np.tile(np.arange(LENGTH), SERIES)
+    owners = np.repeat(np.arange(SERIES), LENGTH)
     points = {
-        "series": np.repeat(np.arange(SERIES), LENGTH),
+        "series": owners,
         "order": orders,
-        "commit": [f"c{order}" for order in orders],
+        "commit": [commit(k, i) for k, i in zip(owners.tolist(), orders.tolist(), strict=True)],
         "time": orders * DAY,
         "value": values.ravel(),
     }
@@ -73,18 +74,23 @@ def write_tables(folder: Path) -> None:
         object
     )
     verdicts[-20:] = "not_triaged"
-    decided = [int(i + 3) * DAY if k < SERIES - 20 else None for k, i in enumerate(index)]
+    decided = [LENGTH * DAY + k if k < SERIES - 20 else None for k in range(SERIES)]
     candidates = {
         "series": np.arange(SERIES),
         "index": index,
         "order": index,
-        "commit": [f"c{i}" for i in index],
+        "commit": [commit(k, i) for k, i in enumerate(index.tolist())],
         "verdict": verdicts,
         "calculated_on": (index + 2) * DAY,
         "triaged_on": decided,
         "algorithm": ["by hand"] * SERIES,
     }
     write(folder, "candidates", CANDIDATES_SCHEMA, candidates)
+
+
+def commit(series: int, order: int) -> str:
+    """Name a commit: the histories of the series begin at one of eleven commits."""
+    return f"c{order + series % 11}"
 
 
 def write(folder: Path, name: str, schema: pa.Schema, columns: dict[str, object]) -> None:

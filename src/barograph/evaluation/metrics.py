@@ -63,8 +63,10 @@ def calibration_error(truth: npt.NDArray[np.int64], probability: Floats, bins: i
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """Return the mean and its 95 % t interval; one value has no width."""
+    """Return the mean and its 95 % t interval; one value has no width, none is NaN."""
     sample = np.asarray(values, dtype=np.float64)
+    if not sample.size:
+        return Interval(np.nan, np.nan, np.nan)
     mean = float(sample.mean())
     if sample.size < 2:
         return Interval(mean, mean, mean)

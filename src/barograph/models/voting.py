@@ -33,7 +33,7 @@ PUBLISHED_WEIGHTS = (
 )
 
 
-class VotingTriage(ClassifierMixin, BaseEstimator):
+class VotingTriage(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it ships no types
     """Classify candidates as noise (0) or real (1) by weighted votes.
 
     Args:

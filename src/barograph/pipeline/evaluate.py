@@ -93,7 +93,7 @@ def printed(rows: list[dict[str, Any]]) -> pd.DataFrame:
         cells = {key: row[key] for key in ("policy", "protocol", "classifier", "repetitions")}
         for metric in METRICS:
             mean, low, high = (100 * value for value in row[metric])
-            cells[metric] = f"{mean:.2f} [{low:.2f}; {high:.2f}]"
+            cells[metric] = f"{mean:.2f} [{low:.2f}; {high:.2f}]" if row["repetitions"] else "-"
         published = PAPER.get(row["classifier"], {}) if row["protocol"] == "random" else {}
         cells["paper: auc"] = f"{published['auc']:.2f}" if published else "-"
         cells["paper: accuracy"] = f"{published['accuracy']:.2f}" if published else "-"
@@ -118,6 +118,7 @@ def main() -> None:
     metrics = {
         f"{row['policy']}.{row['protocol']}.{row['classifier']}": {m: row[m].mean for m in METRICS}
         for row in rows
+        if row["repetitions"]
     }
     report.write_json(report.FOLDER / "evaluate.json", metrics)
     notes = [

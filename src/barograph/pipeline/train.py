@@ -4,7 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from barograph.evaluation.experiment import real
+import numpy as np
+
+from barograph.errors import NotEnoughDataError
+from barograph.evaluation.experiment import judged, real
 from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import grouped_splits
 from barograph.features import FEATURE_SETS
@@ -17,6 +20,7 @@ from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 
 FOLDER = Path("data/models")
+DRAWS = 20  # how often a split with both classes on both sides is looked for
 # Which bounds each use sees: `online` judges the newest point alone, before any later result.
 POLICY = {"adaptive": "adaptive", "label_free": "label_free", "online": "label_free:w0"}
 
@@ -55,7 +59,13 @@ def train(use: str, params: TrainParams) -> tuple[TriageModel, dict[str, float]]
 
 def _held_out(data: tables.Labelled, params: TrainParams) -> tuple[float, dict[str, float]]:
     """Choose the threshold on validation and judge on test, both unseen by that fit."""
-    split = next(grouped_splits(data.series, data.commits, 1, params.seed))
+    drawn = grouped_splits(data.series, data.commits, DRAWS, params.seed)
+    split = next((split for split in drawn if judged(split, data.truth)), None)
+    if split is None:
+        raise NotEnoughDataError(
+            f"{data.truth.size} triaged points of {np.unique(data.series).size} series and "
+            f"{np.unique(data.commits).size} commits cannot be held out by series and commit"
+        )
     model = classifier(params.classifier, seed=params.seed, trees=params.trees)
     model.fit(data.matrix[split.train], data.truth[split.train])
     held = real(model, data.matrix[split.validation])
