@@ -76,4 +76,10 @@ def interval(values: Sequence[float]) -> Interval:
 
 def summary(repetitions: Sequence[Mapping[str, float]]) -> dict[str, Interval]:
     """Summarise the scores of many repetitions, metric by metric."""
-    return {name: interval([scored[name] for scored in repetitions]) for name in METRICS}
+    return {name: _within(name, interval([r[name] for r in repetitions])) for name in METRICS}
+
+
+def _within(name: str, found: Interval) -> Interval:
+    """Cut an interval where the metric itself ends."""
+    least = -1.0 if name == "mcc" else 0.0
+    return Interval(found.mean, max(found.low, least), min(found.high, 1.0))

@@ -21,7 +21,7 @@ NEXT = """Where to look next
 def main() -> None:
     """Print to stdout."""
     table = (EVALUATION / "table.md").read_text(encoding="utf-8")
-    sys.stdout.write(f"{table}\n{line('load')}\n{line('replay')}\n{line('classify')}\n\n{NEXT}")
+    sys.stdout.write(f"{table}\n{line('simulate')}\n{line('replay')}\n{line('classify')}\n\n{NEXT}")
 
 
 def line(stage: str) -> str:
