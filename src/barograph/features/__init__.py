@@ -1,6 +1,7 @@
 """What describes a change point: the stretches before and after it, as numbers."""
 
 from barograph.features.eighteen import characteristics
+from barograph.features.growing import GrowingPre
 from barograph.features.matrix import feature_matrix
 from barograph.features.sets import FEATURE_SETS
 from barograph.features.subseries import (
@@ -17,6 +18,7 @@ __all__ = [
     "FEATURE_SETS",
     "LABEL_FREE",
     "Candidates",
+    "GrowingPre",
     "Policy",
     "SubSeries",
     "characteristics",

@@ -85,13 +85,18 @@ def bauer_rows(values: Floats, starts: Ints, splits: Ints, ends: Ints, out: Floa
 def pair(pre: Floats, after: Floats, space: Space, out: Floats) -> None:
     """Fill the sixteen numbers of one pair."""
     before, behind = sums_of(pre), sums_of(after)
-    low, high = min(before.low, behind.low), max(before.high, behind.high)
-    if max(-low, high) > _LARGE:
+    if is_large(before, behind):
         out[0] = np.nan
         return
     side_into(pre, before, space, out[:8])
     side_into(after, behind, space, out[8:])
     levels_into(pre, before, after, behind, out)
+
+
+@kernel
+def is_large(before: Sums, behind: Sums) -> bool:
+    """Whether sums over a few of the values may overflow."""
+    return max(-before.low, -behind.low, before.high, behind.high) > _LARGE
 
 
 @kernel

@@ -30,6 +30,8 @@ def numbers(values: npt.ArrayLike, name: str) -> Floats:
         raise ValueError(f"{name} must be one-dimensional, but has the shape {raw.shape}")
     if raw.dtype.kind not in "iufb" and raw.size:
         raw = _floats(raw, name)
+    if raw.dtype == np.float64 and raw.flags.carray:
+        return raw
     # A read-only array is another type to the compiler, and would be compiled for again.
     return np.require(raw, np.float64, ["C", "A", "W"])
 

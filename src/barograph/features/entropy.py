@@ -19,6 +19,7 @@ from barograph.series import Floats
 
 # Below this share of unpredictable variance the order of operations shows in the result.
 DELICATE = 1e-4
+SPACE_ROWS = 8
 _SMALLEST_NORMAL = 2.3e-308
 
 
@@ -38,9 +39,13 @@ class Space(NamedTuple):
 @kernel
 def space_for(size: int) -> Space:
     """Allocate the work space for sides of up to `size` values."""
-    table = np.empty((6, size + 4))
-    orders = np.empty((3, highest_order(size + 4) + 1))
-    return Space(table[0], table[1], table[2], orders[0], orders[1], orders[2], table[3], table[4])
+    return space_in(np.empty((SPACE_ROWS, size + 4)))
+
+
+@kernel
+def space_in(t: Floats) -> Space:
+    """Lay the work space out in the rows of a table with four columns more than values."""
+    return Space(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7])
 
 
 @kernel

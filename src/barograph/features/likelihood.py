@@ -14,7 +14,7 @@ from barograph.compiled import fused_kernel, kernel
 from barograph.series import Floats
 
 TERMS = 100  # how far the exact predictor looks back
-_LOG_TERM = 2.8378  # ln(2 pi) + 1, as the authors' code rounds it
+LOG_TERM = 2.8378  # ln(2 pi) + 1, as the authors' code rounds it
 
 
 class Sample(NamedTuple):
@@ -86,7 +86,7 @@ def likelihood(d: float, n: int, sample: Sample) -> float:
     tail = _tail(d, n, sample)
     xx, xa, aa = head[0] + tail[0], head[1] + tail[1], head[2] + tail[2]
     spread = (xx - xa * xa / aa) / n
-    return 0.5 * (n * (math.log(spread) + _LOG_TERM) + math.log(determinant))
+    return 0.5 * (n * (math.log(spread) + LOG_TERM) + math.log(determinant))
 
 
 @fused_kernel

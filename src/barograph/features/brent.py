@@ -1,0 +1,100 @@
+"""Brent's minimiser without derivatives, one step at a time.
+
+Where it stops is part of the Hurst exponent's definition, so it follows the classical `fmin`
+(Brent 1973) with the authors' tolerance: parabolas through the three best points, golden sections
+where a parabola leads nowhere. The caller evaluates; a step is a value in, a value out.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from barograph.compiled import kernel
+
+LOW, HIGH = 0.0, 0.5
+GOLDEN = 0.38196601125011
+FIRST = LOW + GOLDEN * (HIGH - LOW)
+MOST_STEPS = 100
+
+_TOLERANCE = 2.0**-13
+_ROOT_EPSILON = 2.0**-26
+
+
+class Search(NamedTuple):
+    """What the minimiser knows: the bracket, and the three best points so far."""
+
+    low: float
+    high: float
+    best: float
+    second: float
+    third: float
+    at_best: float
+    at_second: float
+    at_third: float
+    step: float  # the last step
+    before: float  # the one before it, or the stretch that a golden section divides
+
+
+@kernel
+def begin(value: float) -> Search:
+    """Start from the value at FIRST."""
+    return Search(LOW, HIGH, FIRST, FIRST, FIRST, value, value, value, 0.0, 0.0)
+
+
+@kernel
+def _least(s: Search) -> float:
+    return _ROOT_EPSILON * (abs(s.best) + 1.0) + _TOLERANCE / 3.0
+
+
+@kernel
+def is_found(s: Search) -> bool:
+    """Whether the bracket is narrow enough."""
+    middle = 0.5 * (s.low + s.high)
+    return abs(s.best - middle) + 0.5 * (s.high - s.low) <= 2.0 * _least(s)
+
+
+@kernel
+def next_step(s: Search) -> tuple[float, float]:
+    """Return the next step from the best point, and the stretch it is measured by."""
+    least = _least(s)
+    left = s.best < 0.5 * (s.low + s.high)
+    if abs(s.before) > least:
+        r = (s.best - s.second) * (s.at_best - s.at_third)
+        q = (s.best - s.third) * (s.at_best - s.at_second)
+        p = (s.best - s.third) * q - (s.best - s.second) * r
+        q = 2.0 * (q - r)
+        p, q = (-p, q) if q > 0.0 else (p, -q)
+        inside = q * (s.low - s.best) < p < q * (s.high - s.best)
+        if abs(p) < abs(0.5 * q * s.before) and inside:
+            step = p / q
+            u = s.best + step
+            if u - s.low < 2.0 * least or s.high - u < 2.0 * least:
+                step = least if left else -least
+            return step, s.step
+    stretch = (s.high if left else s.low) - s.best
+    return GOLDEN * stretch, stretch
+
+
+@kernel
+def place(s: Search, step: float) -> float:
+    """Return where to evaluate next: never nearer to the best point than the tolerance."""
+    least = _least(s)
+    return s.best + (step if abs(step) >= least else np.copysign(least, step))
+
+
+@kernel
+def narrowed(s: Search, u: float, value: float, step: float, before: float) -> Search:
+    """Return the search with the value at u taken in."""
+    low, high = s.low, s.high
+    if value <= s.at_best:
+        low, high = (low, s.best) if u < s.best else (s.best, high)
+        return Search(low, high, u, s.best, s.second, value, s.at_best, s.at_second, step, before)
+    low, high = (u, high) if u < s.best else (low, u)
+    second, third = s.second, s.third
+    at_second, at_third = s.at_second, s.at_third
+    if value <= at_second or second == s.best:
+        second, third = u, second
+        at_second, at_third = value, at_second
+    elif value <= at_third or third in (s.best, second):
+        third, at_third = u, value
+    return Search(low, high, s.best, second, third, s.at_best, at_second, at_third, step, before)
