@@ -2,6 +2,7 @@
 
 from barograph.features.eighteen import characteristics
 from barograph.features.growing import GrowingPre
+from barograph.features.leznik import PUBLISHED_RANGES, deltas, distance
 from barograph.features.matrix import feature_matrix
 from barograph.features.sets import FEATURE_SETS
 from barograph.features.subseries import (
@@ -17,11 +18,14 @@ __all__ = [
     "ADAPTIVE",
     "FEATURE_SETS",
     "LABEL_FREE",
+    "PUBLISHED_RANGES",
     "Candidates",
     "GrowingPre",
     "Policy",
     "SubSeries",
     "characteristics",
+    "deltas",
+    "distance",
     "feature_matrix",
     "subseries",
 ]

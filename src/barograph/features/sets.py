@@ -1,14 +1,15 @@
 """The table of feature sets, and of the families that compute their columns."""
 
-from barograph.features import bauer, changes, eighteen, hurst
+from barograph.features import bauer, changes, eighteen, holt, hurst, leznik
 from barograph.features.families import Derived, Family
 
-FAMILIES: tuple[Family, ...] = (bauer.FAMILY, hurst.FAMILY)
-DERIVED: tuple[Derived, ...] = (changes.DIFFERENCES, changes.CHANGES)
+FAMILIES: tuple[Family, ...] = (bauer.FAMILY, hurst.FAMILY, holt.FAMILY)
+DERIVED: tuple[Derived, ...] = (changes.DIFFERENCES, changes.CHANGES, leznik.DELTAS)
 
 FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "bauer8": bauer.NAMES,
     "bauer9": eighteen.NAMES,
+    "leznik": leznik.DELTAS.names,
     "difference8": changes.DIFFERENCES.names,
     "change8": changes.CHANGES.names,
 }

@@ -1,0 +1,111 @@
+"""How much five features differ between Pre and After, and the distance they add up to.
+
+Leznik et al. 2022: section 2.1 and Table 1 (the deltas), section 2.2 and equation 1 (the distance,
+"zoomed ranking"). Mean and standard deviation are those of the min-max normalised merged series;
+the Hurst exponent and Holt's alpha and beta are those of the raw values.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.features import bauer, holt, hurst
+from barograph.features.checks import side
+from barograph.features.families import Derived, one_row
+from barograph.series import Floats
+
+FEATURES = ("norm_mean", "norm_sd", "hurst", "alpha", "beta")
+NAMES = ("delta_mean", "delta_sd", "delta_hurst", "delta_alpha", "delta_beta")
+SOURCES = tuple(f"{side}_{feature}" for side in ("pre", "after") for feature in FEATURES)
+
+# The authors' ranges: a normalised mean lies in [0, 1], two normalised values have a standard
+# deviation of at most 1 / sqrt(2), and the Hurst exponents spanned what their search can reach.
+PUBLISHED_RANGES: Mapping[str, float] = {
+    "delta_mean": 1.0,
+    "delta_sd": 0.7071067811865476,
+    "delta_hurst": 0.499904545815897,
+    "delta_alpha": 1.0,
+    "delta_beta": 1.0,
+}
+
+
+def deltas(pre: npt.ArrayLike, after: npt.ArrayLike) -> dict[str, float]:
+    """Return the absolute differences of the five features between both sides.
+
+    Args:
+        pre: The values before the candidate, at least one.
+        after: The values from the candidate on, at least one.
+
+    Raises:
+        ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
+            number; the message names the side, the index and the value.
+    """
+    sides = side(pre, "pre"), side(after, "after")
+    numbers: dict[str, float] = {}
+    for family in (bauer.FAMILY, hurst.FAMILY, holt.FAMILY):
+        numbers.update(zip(family.names, one_row(family, *sides), strict=True))
+    sources = np.array([[numbers[name] for name in SOURCES]])
+    return dict(zip(NAMES, differences(sources)[0].tolist(), strict=True))
+
+
+def distance(deltas: Mapping[str, float], ranges: Mapping[str, float] = PUBLISHED_RANGES) -> float:
+    """Return the sum of the deltas, each divided by the range of its feature.
+
+    Raises:
+        ValueError: One of the five is missing, a delta is not finite, or a range is not positive
+            and finite; 0 is allowed as a range, and such a feature adds nothing.
+    """
+    row = np.array([[_entry(deltas, name, "deltas") for name in NAMES]])
+    return float(distances(row, ranges)[0])
+
+
+def distances(rows: Floats, ranges: Mapping[str, float] = PUBLISHED_RANGES) -> Floats:
+    """Return the distance of each row of the five deltas."""
+    total = np.zeros(rows.shape[0])
+    for column, name in enumerate(NAMES):
+        width = _entry(ranges, name, "ranges")
+        if width < 0.0:
+            raise ValueError(f"ranges[{name!r}] is {width}; it must be 0 or more")
+        # A feature that never varied in training tells nothing apart.
+        total += rows[:, column] / width if width > 0.0 else 0.0
+    return total
+
+
+def ranges_of(matrix: Floats) -> dict[str, float]:
+    """Return each feature's largest less its smallest value over all sub-series.
+
+    Args:
+        matrix: One row per candidate, the columns SOURCES.
+    """
+    if matrix.ndim != 2 or matrix.shape[1] != len(SOURCES) or not matrix.shape[0]:
+        raise ValueError(
+            f"the matrix has the shape {matrix.shape}; it must have a row or more, and the "
+            f"{len(SOURCES)} columns {', '.join(SOURCES)}"
+        )
+    both = np.concatenate(np.split(matrix, 2, axis=1))
+    return dict(zip(NAMES, np.ptp(both, axis=0).tolist(), strict=True))
+
+
+def differences(sources: Floats) -> Floats:
+    """Return the five deltas of each row of SOURCES."""
+    pre, after = np.split(sources, 2, axis=1)
+    rows: Floats = np.abs(after - pre)
+    return rows
+
+
+def with_distance(sources: Floats) -> Floats:
+    """Return the five deltas and the distance by the published ranges."""
+    rows = differences(sources)
+    return np.column_stack([rows, distances(rows)])
+
+
+def _entry(table: Mapping[str, float], name: str, what: str) -> float:
+    if name not in table:
+        raise ValueError(f"{what} has no {name!r}; it must have {', '.join(NAMES)}")
+    if not np.isfinite(table[name]):
+        raise ValueError(f"{what}[{name!r}] is {table[name]}; it must be finite")
+    return float(table[name])
+
+
+DELTAS = Derived((*NAMES, "distance"), SOURCES, with_distance)

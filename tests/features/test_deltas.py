@@ -1,0 +1,132 @@
+"""The five deltas and their distance are those of Leznik et al. 2022."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from barograph.features import FEATURE_SETS, characteristics, feature_matrix
+from barograph.features.holt import holt
+from barograph.features.leznik import (
+    NAMES,
+    PUBLISHED_RANGES,
+    SOURCES,
+    deltas,
+    distance,
+    distances,
+    ranges_of,
+)
+from tests.shared import SHARED, needs_shared
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+SIDE = st.lists(FINITE, min_size=1, max_size=15)
+EVEN = dict.fromkeys(NAMES, 0.5)
+
+
+def test_deltas_are_the_differences_of_what_describes_each_side() -> None:
+    values = np.random.default_rng(4).normal(10.0, 1.0, 50)
+    pre, after = values[:32], values[32:] + 5.0
+    sides = characteristics(pre, after)
+    (pre_alpha, pre_beta), (after_alpha, after_beta) = holt(pre), holt(after)
+    assert deltas(pre, after) == {
+        "delta_mean": abs(sides["after_norm_mean"] - sides["pre_norm_mean"]),
+        "delta_sd": abs(sides["after_norm_sd"] - sides["pre_norm_sd"]),
+        "delta_hurst": abs(sides["after_hurst"] - sides["pre_hurst"]),
+        "delta_alpha": abs(after_alpha - pre_alpha),
+        "delta_beta": abs(after_beta - pre_beta),
+    }
+
+
+def test_one_value_on_either_side_is_defined() -> None:
+    found = deltas([1.0], [2.0])
+    expected = {"delta_mean": 1.0} | dict.fromkeys(NAMES[1:], 0.0)
+    assert found == expected
+    found = deltas([1.0, 3.0, 2.0], [2.5])
+    alpha, beta = holt([1.0, 3.0, 2.0])
+    assert found["delta_alpha"] == abs(0.2 - alpha)
+    assert found["delta_beta"] == beta
+    assert found["delta_sd"] == pytest.approx(0.5)
+
+
+@needs_shared
+def test_published_distances_are_the_sum_of_delta_over_range() -> None:
+    rows = pd.read_csv(SHARED / "data" / "mongodb" / "triaged_points.csv")
+    found = distances(rows[list(NAMES)].to_numpy())
+    np.testing.assert_allclose(found, rows["distance"], rtol=0.0, atol=1e-12)
+
+
+def test_distance_adds_up_what_each_range_makes_of_a_delta() -> None:
+    ranges = dict(zip(NAMES, (1.0, 2.0, 0.5, 0.25, 0.0), strict=True))
+    assert distance(EVEN, ranges) == 0.5 + 0.25 + 1.0 + 2.0
+    assert distance(EVEN) == pytest.approx(1.5 + 0.5 * np.sqrt(2.0) + 0.5 / 0.49990455, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("change", "ranges", "message"),
+    [
+        ({"delta_sd": np.nan}, {}, "deltas['delta_sd'] is nan; it must be finite"),
+        ({}, {"delta_beta": np.inf}, "ranges['delta_beta'] is inf; it must be finite"),
+        ({}, {"delta_beta": -1.0}, "ranges['delta_beta'] is -1.0; it must be 0 or more"),
+    ],
+)
+def test_bad_entries_are_named(
+    change: dict[str, float], ranges: dict[str, float], message: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        distance(EVEN | change, {**PUBLISHED_RANGES, **ranges})
+
+
+def test_missing_deltas_are_named() -> None:
+    with pytest.raises(ValueError, match="deltas has no 'delta_sd'; it must have delta_mean"):
+        distance({"delta_mean": 1.0})
+
+
+def test_ranges_span_both_sides_of_all_rows() -> None:
+    rows = np.zeros((2, len(SOURCES)))
+    rows[:, 0] = 0.2, 0.4  # pre_norm_mean
+    rows[:, 5] = 0.9, 0.5  # after_norm_mean
+    rows[1, 9] = 1.0  # after_beta
+    found = ranges_of(rows)
+    assert found == pytest.approx(
+        {"delta_mean": 0.7, "delta_sd": 0, "delta_hurst": 0, "delta_alpha": 0, "delta_beta": 1}
+    )
+
+
+@pytest.mark.parametrize("shape", [(0, 10), (3, 5), (10,)])
+def test_ranges_of_anything_else_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"the matrix has the shape {shape}")):
+        ranges_of(np.zeros(shape))
+
+
+def test_batch_gives_the_bits_of_single_pairs() -> None:
+    values = np.random.default_rng(8).normal(size=80).cumsum()
+    starts, splits, ends = np.array([0, 0, 20, 30]), np.array([9, 30, 21, 60]), [40, 60, 30, 80]
+    matrix = feature_matrix(values, starts, splits, ends, "leznik")
+    assert FEATURE_SETS["leznik"] == (*NAMES, "distance")
+    for row, start, split, end in zip(matrix, starts, splits, ends, strict=True):
+        single = deltas(values[start:split], values[split:end])
+        assert row.tolist() == [*single.values(), distance(single)]
+
+
+@settings(deadline=None, derandomize=True, max_examples=150)
+@given(SIDE, SIDE)
+def test_every_finite_pair_has_deltas_within_what_they_can_be(
+    pre: list[float], after: list[float]
+) -> None:
+    found = deltas(pre, after)
+    assert all(np.isfinite(value) and value >= 0.0 for value in found.values())
+    assert max(found["delta_alpha"], found["delta_beta"]) <= 1.0
+    assert found["delta_hurst"] <= 0.5
+    assert found == deltas(after, pre)
+
+
+@pytest.mark.parametrize(
+    ("pre", "after", "message"),
+    [([], [1.0], "pre is empty"), ([1.0], [1.0, np.inf], r"after\[1\] is inf")],
+)
+def test_bad_sides_are_named(pre: list[float], after: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        deltas(pre, after)
