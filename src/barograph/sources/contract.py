@@ -45,12 +45,14 @@ class Skip:
         field: The field at fault, dotted ("data.3.value").
         value: What stood there.
         reason: Why it cannot be used: one of few short texts, they are counted by it.
+        kind: What it is, where it is not what its stream is of: "points" among series.
     """
 
     place: Place
     field: str
     value: object
     reason: str
+    kind: str = ""
 
     def __str__(self) -> str:
         """`FILE: document N: field: reason (got VALUE)`."""

@@ -76,10 +76,11 @@ def _columns(source: Source, report: LoadReport) -> Iterator[SeriesColumns]:
             report.read["points"] += item.values.size
             yield item
             continue
-        report.read["series"] += 1
         if isinstance(item, Skip):
-            report.skip("series", item)
+            report.read[item.kind or "series"] += 1
+            report.skip(item.kind or "series", item)
             continue
+        report.read["series"] += 1
         columns = read_series(item, report)
         if columns is not None:
             yield columns
