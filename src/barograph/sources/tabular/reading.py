@@ -1,0 +1,211 @@
+"""Read a CSV or Parquet file batch by batch, its columns converted, its bad rows told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+from barograph.errors import DataError
+from barograph.series import Ints
+from barograph.sources.contract import Place, Skip
+from barograph.sources.fields import FieldError
+from barograph.sources.tabular.convert import Converter, Faults
+
+BATCH = 1 << 16
+BLOCK = 1 << 22  # bytes of a CSV in memory; no row may be longer
+FORMATS = (".parquet", ".csv", ".csv.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which columns a file must have, which it may have, and what they hold.
+
+    Args:
+        needed: The columns without which there is no table, each with its converter.
+        allowed: The columns that may be missing.
+        others: The converter for columns of any other name, by name; None where it is unknown.
+    """
+
+    needed: Mapping[str, Converter]
+    allowed: Mapping[str, Converter]
+    others: Callable[[str], Converter | None] = lambda _: None
+
+    def converters(self, path: Path, names: list[str]) -> dict[str, Converter]:
+        """The converter of every column of a file."""
+        missing = [name for name in self.needed if name not in names]
+        if missing:
+            raise DataError(f"{path}: misses the columns {missing}; has {names}")
+        if len(set(names)) < len(names):
+            raise DataError(f"{path}: two columns of one name; has {names}")
+        known = {**self.needed, **self.allowed}
+        found = {name: known.get(name) or self.others(name) for name in names}
+        unknown = [name for name, converter in found.items() if converter is None]
+        if unknown:
+            raise DataError(f"{path}: unknown columns {unknown}; known are {sorted(known)}")
+        return {name: converter for name, converter in found.items() if converter is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Sound rows of a file, and which rows they are, counted from 1."""
+
+    columns: dict[str, pa.Array]
+    numbers: Ints
+
+
+class Raw(NamedTuple):
+    """A batch as it stands in the file: well-formed rows, and the malformed ones among them."""
+
+    table: pa.RecordBatch
+    malformed: list[csv.InvalidRow]
+
+
+def read(path: Path, layout: Layout, kind: str, delimiter: str = ",") -> Iterator[Rows | Skip]:
+    """Stream a file: of each batch the bad rows, then the sound ones.
+
+    Args:
+        path: The file.
+        layout: Its columns.
+        kind: What a row is, for those that are skipped.
+        delimiter: What stands between the cells of a CSV.
+
+    Raises:
+        DataError: The file cannot be read, or has other columns than it should.
+    """
+    with _as_data_error(path), path.open("rb"):
+        names, batches = _parquet(path) if path.suffix == ".parquet" else _csv(path, delimiter)
+        converters = layout.converters(path, names)
+        count = 0
+        for raw in batches:
+            numbers = _numbers(raw, count)
+            count += raw.table.num_rows + len(raw.malformed)
+            for row in raw.malformed:
+                yield _malformed(path, row, kind)
+            columns, faults = _converted(raw.table, converters)
+            for number, fault in sorted(faults.items()):
+                place = Place(str(path), int(numbers[number]))
+                yield Skip(place, fault.field, fault.value, fault.reason, kind)
+            yield _without(columns, numbers, faults)
+
+
+@contextmanager
+def _as_data_error(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, EOFError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    except pa.ArrowException as error:
+        raise DataError(f"{path}: not a readable table: {error}") from error
+
+
+def _parquet(path: Path) -> tuple[list[str], Iterator[Raw]]:
+    file = pq.ParquetFile(path)
+    return file.schema_arrow.names, (Raw(batch, []) for batch in _closing(file))
+
+
+def _closing(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    with file:
+        yield from file.iter_batches(batch_size=BATCH)
+
+
+def _csv(path: Path, delimiter: str) -> tuple[list[str], Iterator[Raw]]:
+    """Every cell as bytes: what they mean is found out later, row by row where it must be."""
+    malformed: list[csv.InvalidRow] = []
+
+    def set_aside(row: csv.InvalidRow) -> str:
+        malformed.append(row)
+        return "skip"
+
+    options = csv.ReadOptions(use_threads=False, block_size=BLOCK)
+    parsing = csv.ParseOptions(delimiter=delimiter, invalid_row_handler=set_aside)
+    with (
+        pa.input_stream(str(path), compression="detect") as stream,
+        csv.open_csv(stream, options, parsing) as reader,
+    ):
+        names = reader.schema.names
+    malformed.clear()
+
+    def batches() -> Iterator[Raw]:
+        binary = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.binary()))
+        with (
+            pa.input_stream(str(path), compression="detect") as stream,
+            csv.open_csv(stream, options, parsing, binary) as reader,
+        ):
+            for batch in reader:
+                _refuse_open_quotes(path, batch, malformed)
+                yield Raw(batch, malformed.copy())
+                malformed.clear()
+            rest = pa.RecordBatch.from_pylist([], reader.schema)  # malformed rows may be the last
+            _refuse_open_quotes(path, rest, malformed)
+            yield Raw(rest, malformed.copy())
+
+    return names, batches()
+
+
+def _refuse_open_quotes(path: Path, batch: pa.RecordBatch, malformed: list[csv.InvalidRow]) -> None:
+    """A quote that is not closed swallows the rows behind it: no count of them would be true."""
+    swallowed = any("\n" in (row.text or "") for row in malformed) or any(
+        pc.any(pc.match_substring(column, "\n")).as_py() for column in batch.columns
+    )
+    if swallowed:
+        raise DataError(f"{path}: a quoted cell runs over the end of its line")
+
+
+def _numbers(raw: Raw, count: int) -> Ints:
+    """Which rows of the file the well-formed ones are; `count` rows came before."""
+    total = raw.table.num_rows + len(raw.malformed)
+    numbers = np.arange(count + 1, count + total + 1, dtype=np.int64)
+    # pyarrow counts the header as row 1.
+    return np.setdiff1d(numbers, np.array([row.number - 1 for row in raw.malformed], np.int64))
+
+
+def _malformed(path: Path, row: csv.InvalidRow, kind: str) -> Skip:
+    reason = "not as many cells as columns"
+    return Skip(Place(str(path), row.number - 1), "(whole row)", row.text, reason, kind)
+
+
+def _converted(
+    table: pa.RecordBatch, converters: Mapping[str, Converter]
+) -> tuple[dict[str, pa.Array], Faults]:
+    """All columns, and the first fault of each row that has one."""
+    columns: dict[str, pa.Array] = {}
+    faults: Faults = {}
+    for name, converter in converters.items():
+        columns[name], found = converter(table.column(name), name)
+        faults = found | faults
+    return columns, faults
+
+
+def _without(columns: dict[str, pa.Array], numbers: Ints, faults: Faults) -> Rows:
+    if not faults:
+        return Rows(columns, numbers)
+    sound = np.ones(numbers.size, dtype=bool)
+    sound[list(faults)] = False
+    keep = pa.array(sound)
+    kept = {name: column.filter(keep) for name, column in columns.items()}
+    return Rows(kept, numbers[sound])
+
+
+def required(converter: Converter) -> Converter:
+    """The same converter, for a column in which every row must have something."""
+
+    def convert(array: pa.Array, field: str) -> tuple[pa.Array, Faults]:
+        found, faults = converter(array, field)
+        if found.null_count > len(faults):
+            empty = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))
+            missing = {int(row): FieldError(field, None, f"{field} is missing") for row in empty}
+            faults = missing | faults
+        return found, faults
+
+    return convert

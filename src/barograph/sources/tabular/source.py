@@ -1,0 +1,165 @@
+"""The three tables of `barograph.history` in a folder, or one file of points, as a source."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from barograph.errors import ConfigError, DataError
+from barograph.sources.contract import Document, Place, SeriesColumns, Skip, Source
+from barograph.sources.fields import FieldError
+from barograph.sources.tabular.convert import integers, numbers, texts, times
+from barograph.sources.tabular.flat import POINTS_SCHEMA, Splitter
+from barograph.sources.tabular.groups import Files, Group, candidate, grouped
+from barograph.sources.tabular.reading import FORMATS, Layout, Rows, read, required
+from barograph.sources.tabular.runs import Runs, Step, steps, to_batch
+
+SERIES = Layout(
+    dict.fromkeys(("project", "variant", "task", "test", "measurement"), texts),
+    {"args": texts, "direction": integers},
+)
+POINTS = Layout(
+    {"series": required(integers), "order": required(integers), "value": numbers},
+    {"commit": texts, "time": times},
+)
+CANDIDATES = Layout(
+    {"series": required(integers), "order": integers, "verdict": texts},
+    {
+        "index": integers,
+        "commit": texts,
+        "calculated_on": times,
+        "triaged_on": times,
+        "algorithm": texts,
+    },
+)
+CANDIDATES_SCHEMA = pa.schema(
+    [
+        ("series", pa.int64()),
+        ("row", pa.int64()),
+        ("order", pa.int64()),
+        ("commit", pa.string()),
+        ("verdict", pa.string()),
+        ("calculated_on", pa.int64()),
+        ("triaged_on", pa.int64()),
+        ("algorithm", pa.string()),
+    ]
+)
+
+
+class Tabular(Source):
+    """A folder with series, points and candidates, each `.parquet` or `.csv`; or one such file.
+
+    The candidates may be missing. The one file has a point in each row: its order and value,
+    perhaps its commit and time, and the identity of its series in the columns project, variant,
+    task, test, measurement, args (a JSON object) and args.NAME. Rows may come in any order.
+
+    Args:
+        location: The folder or the file; a CSV may be gzipped.
+        delimiter: What stands between the cells of a CSV.
+    """
+
+    def __init__(self, location: str, *, delimiter: str = ",") -> None:
+        if len(delimiter) != 1 or not delimiter.isascii():
+            raise ConfigError(f"delimiter: {delimiter!r}; allowed: one ASCII character")
+        self._path, self._delimiter = Path(location), delimiter
+
+    @property
+    def name(self) -> str:
+        """The path, as given."""
+        return str(self._path)
+
+    def time_series(self) -> Iterator[Document | Skip]:
+        """Stream the series with their points as documents."""
+        for group in self._groups():
+            if isinstance(group, Skip):
+                yield group
+            else:
+                yield from group.documents()
+
+    def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
+        """Stream the series as columns, or as documents where points have to be put right."""
+        for group in self._groups():
+            if isinstance(group, Skip):
+                yield group
+            else:
+                yield from group.items()
+
+    def change_points(self) -> Iterator[Document | Skip]:
+        """Stream the candidates; one file of points has none."""
+        path = table(self._path, "candidates") if self._path.is_dir() else None
+        if path is None:
+            return
+        with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
+            runs = Runs(Path(folder), CANDIDATES_SCHEMA)
+            for rows in read(path, CANDIDATES, "", self._delimiter):
+                if isinstance(rows, Skip):
+                    yield rows
+                else:
+                    runs.add(to_batch(rows, rows.columns["series"], CANDIDATES_SCHEMA))
+            runs.finish()
+            for step in steps(self._series(), runs):
+                if isinstance(step, Step):  # a skip was told with the series
+                    yield from _placed(step, str(path))
+
+    def _groups(self) -> Iterator[Group | Skip]:
+        with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
+            runs = Runs(Path(folder), POINTS_SCHEMA)
+            if self._path.is_dir():
+                points = needed(self._path, "points")
+                files = Files(str(needed(self._path, "series")), str(points))
+                yield from self._spill(points, runs)
+                series = self._series()
+            else:
+                files = Files(self.name, self.name)
+                splitter = Splitter(self._path, Path(folder), runs)
+                yield from splitter.split(self._delimiter)
+                series = splitter.series()
+            for step in steps(series, runs):
+                if isinstance(step, Skip):
+                    yield step
+                else:
+                    yield from grouped(step, files)
+
+    def _spill(self, points: Path, runs: Runs) -> Iterator[Skip]:
+        for rows in read(points, POINTS, "points", self._delimiter):
+            if isinstance(rows, Skip):
+                yield rows
+            else:
+                runs.add(to_batch(rows, rows.columns["series"], POINTS_SCHEMA))
+        runs.finish()
+
+    def _series(self) -> Iterator[Rows | Skip]:
+        return read(needed(self._path, "series"), SERIES, "series", self._delimiter)
+
+
+def table(folder: Path, name: str) -> Path | None:
+    """The file of a table in a folder, whatever its format."""
+    found = [folder / f"{name}{ending}" for ending in FORMATS]
+    found = [path for path in found if path.is_file()]
+    if len(found) > 1:
+        raise DataError(f"{folder}: {[path.name for path in found]}: there must be one of them")
+    return found[0] if found else None
+
+
+def needed(folder: Path, name: str) -> Path:
+    """The file of a table that there must be."""
+    path = table(folder, name)
+    if path is None:
+        raise DataError(f"{folder}: has no table {name}: expected {name} with one of {FORMATS}")
+    return path
+
+
+def _placed(step: Step, file: str) -> Iterator[Document | Skip]:
+    """Give each candidate the identity of its series."""
+    for row in step.rows.to_pylist():
+        number, reason = row["series"], step.strangers
+        try:
+            if number in step.series:
+                yield candidate(row, step.series[number], file)
+                continue
+        except FieldError:
+            reason = "its series was skipped"
+        yield Skip(Place(file, row["row"]), "series", number, reason)
