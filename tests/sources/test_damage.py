@@ -14,7 +14,7 @@ from barograph.history import History
 from barograph.sources import load
 from barograph.sources.mongodump import MongoDump
 from tests.sources.archives import archive
-from tests.sources.samples import change_point, series
+from tests.sources.documents import change_point, series
 
 SERIES = [series("a", count=3), series("b", count=2, data=[{"order": 1, "value": 2}])]
 CHANGE_POINTS = [change_point("a", order=10), change_point("a", order=20)]

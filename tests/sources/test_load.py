@@ -10,7 +10,7 @@ from barograph.history import History
 from barograph.series import Verdict
 from barograph.sources import Document, LoadReport, Place, Skip, load
 from barograph.sources import tables as tables_module
-from tests.sources.samples import START, Memory, change_point, identity, point, series, triaged
+from tests.sources.documents import START, Memory, change_point, identity, point, series, triaged
 
 
 def loaded(

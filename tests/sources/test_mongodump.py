@@ -10,7 +10,7 @@ from barograph.history import History
 from barograph.sources import Skip, load, open_source
 from barograph.sources.mongodump import MongoDump, dump_writer, write_dump
 from tests.sources.archives import MAGIC, archive, block, closing, prelude
-from tests.sources.samples import change_point, series
+from tests.sources.documents import change_point, series
 
 SERIES = [series(f"t{number}", count=3 + number) for number in range(5)]
 CHANGE_POINTS = [change_point(f"t{number}", order=10 * number) for number in (1, 2, 3)]

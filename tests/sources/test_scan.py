@@ -18,7 +18,7 @@ from barograph.sources.documents.columns import columns, decoded
 from barograph.sources.documents.frames import Frames
 from barograph.sources.documents.scan import scan
 from barograph.sources.points import read_series
-from tests.sources.samples import identity, point, series
+from tests.sources.documents import identity, point, series
 
 
 def frames_of(documents: list[dict[str, Any]]) -> Frames:
@@ -101,6 +101,16 @@ DOCUMENTS = st.fixed_dictionaries(
 def test_columns_say_what_the_general_reader_says(documents: list[dict[str, Any]]) -> None:
     frames = frames_of(documents)
     assert told(columns(frames, "f")) == told(decoded(frames, "f"))
+
+
+def test_arguments_may_hold_any_bytes() -> None:
+    frames = frames_of([series(args={"thread_level": 128}), series(args={"rate": -0.1, "é": 1})])
+    found, report = told(columns(frames, "f"))
+    assert [one.args for _, one, *_ in found] == [
+        (("thread_level", "128"),),
+        (("rate", "-0.1"), ("é", "1")),
+    ]
+    assert (found, report) == told(decoded(frames, "f"))
 
 
 def test_sound_documents_are_taken_together() -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.errors import BSONError
 
-from barograph.series import Ints, SeriesId
+from barograph.series import SeriesId
 from barograph.sources.contract import Document, Place, SeriesColumns, Skip
 from barograph.sources.documents.frames import Frames
 from barograph.sources.documents.scan import Scanned, scan
@@ -24,20 +24,22 @@ OPTIONS: CodecOptions[Mapping[str, Any]] = CodecOptions(
 )
 
 
-def decoded(frames: Frames, name: str) -> Iterator[Document | Skip]:
-    """Decode each document; one whose inside is damaged is skipped."""
-    for number in range(len(frames.starts) - 1):
-        yield decode(frames, number, name)
-
-
-def decode(frames: Frames, number: int, name: str) -> Document | Skip:
-    """Decode one document of a batch."""
-    place = Place(name, frames.first + number)
-    data = frames.data[frames.starts[number] : frames.starts[number + 1]]
+def decode(data: bytes, place: Place) -> Document | Skip:
+    """Decode one document; one whose inside is damaged is skipped."""
     try:
         return Document(place, bson.decode(data, OPTIONS))
     except (BSONError, ValueError, OverflowError, RecursionError) as error:
         return Skip(place, "(document)", str(error), "damaged BSON")
+
+
+def decoded(frames: Frames, name: str) -> Iterator[Document | Skip]:
+    """Decode a batch, document by document."""
+    return (_decoded(frames, number, name) for number in range(len(frames.starts) - 1))
+
+
+def _decoded(frames: Frames, number: int, name: str) -> Document | Skip:
+    data = frames.data[frames.starts[number] : frames.starts[number + 1]]
+    return decode(data, Place(name, frames.first + number))
 
 
 def columns(frames: Frames, name: str) -> Iterator[SeriesColumns | Document | Skip]:
@@ -52,7 +54,7 @@ def columns(frames: Frames, name: str) -> Iterator[SeriesColumns | Document | Sk
     borders = np.flatnonzero(np.diff(sound, prepend=~sound[:1], append=~sound[-1:]))
     for start, stop in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
         if not sound[start]:
-            yield from (decode(frames, number, name) for number in range(start, stop))
+            yield from (_decoded(frames, number, name) for number in range(start, stop))
             continue
         points = slice(ends[start], ends[stop])
         yield SeriesColumns(
@@ -72,15 +74,14 @@ def _identity(data: bytes, scanned: Scanned, number: int) -> SeriesId | None:
     """The identity of a document that the scan took, if it has a sound one."""
     if scanned.counts[number] < 0:
         return None
-    spans: Ints = scanned.spans[number]
-    parts = [data[start:stop].decode("ascii") if start >= 0 else "" for start, stop in spans]
-    start, stop = spans[-1]
+    *named, (start, stop) = scanned.spans[number].tolist()
+    parts = [data[first:last].decode("ascii") if first >= 0 else "" for first, last in named]
     try:
         args = _args(data[start:stop]) if start >= 0 else ()
     except (BSONError, ValueError, OverflowError, RecursionError, FieldError):
         return None
-    project, variant, task, test, measurement = parts[:5]
-    if not any(parts[:5]):
+    project, variant, task, test, measurement = parts
+    if not any(parts):
         return None
     return SeriesId(project, variant, task, test, measurement, args)
 

@@ -16,9 +16,9 @@ from pymongo.errors import AutoReconnect, CursorNotFound, PyMongoError
 
 from barograph.errors import ConfigError, SourceError
 from barograph.sources.contract import Document, Place, Skip, Source
+from barograph.sources.documents.columns import OPTIONS, decode
 from barograph.sources.fields import IDENTITY
 from barograph.sources.mongodb.address import Address
-from barograph.sources.mongodump.source import OPTIONS, decode
 
 # Only what the tables are made of; a point's version, build and result ids stay on the server.
 POINT = ("order", "value", "commit", "commit_date", "evg_create_date")
