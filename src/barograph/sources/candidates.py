@@ -1,12 +1,14 @@
 """Read change point documents, and keep them on the disk until the points stand.
 
-A candidate waits as one row of numbers and texts. Batches are sorted by series and spilled; to
-join one row group of points, each spill gives the slice that belongs to its series, so memory
-holds one batch, then one group, however many candidates there are.
+A candidate waits as one row of numbers and texts. Batches are sorted by series and spilled, in
+pieces that belong to one row group of points each; to join a group, its piece of every spill is
+read. So memory holds one batch, then one group, however many candidates there are.
 """
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -106,10 +108,15 @@ def _algorithm(value: object) -> str | None:
 
 
 class Spills:
-    """Candidates on the disk, in batches sorted by series."""
+    """Candidates on the disk, in batches cut where row groups of points end.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    Args:
+        folder: Where the spills go.
+        ends: The series below which each row group ends.
+    """
+
+    def __init__(self, folder: Path, ends: list[int]) -> None:
+        self._folder, self._ends = folder, ends
         self._rows: list[Row] = []
         self._files: list[Path] = []
 
@@ -117,34 +124,35 @@ class Spills:
         """Keep one candidate."""
         self._rows.append(row)
         if len(self._rows) >= BATCH:
-            self.spill()
+            self._spill()
 
-    def spill(self) -> None:
-        """Write the batch that waits."""
-        if not self._rows:
-            return
-        rows, self._rows = sorted(self._rows, key=lambda row: row[0]), []
+    def _spill(self) -> None:
+        rows, self._rows = sorted(self._rows, key=operator.itemgetter(0)), []
         columns = [
             pa.array(column, field.type)
             for column, field in zip(zip(*rows, strict=True), SPILL_SCHEMA, strict=True)
         ]
+        batch = pa.RecordBatch.from_arrays(columns, schema=SPILL_SCHEMA)
+        bounds = np.searchsorted([row[0] for row in rows], [0, *self._ends]).tolist()
         path = self._folder / f"candidates.{len(self._files)}.arrow"
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, SPILL_SCHEMA) as writer:
-            writer.write_table(pa.Table.from_arrays(columns, schema=SPILL_SCHEMA))
+            for start, stop in itertools.pairwise(bounds):
+                writer.write_batch(batch.slice(start, stop - start))
         self._files.append(path)
 
-    def groups(self, ends: list[int]) -> Iterator[pa.Table]:
-        """For each range of series, up to but without each end, its candidates."""
-        spills = [pa.ipc.open_file(pa.memory_map(str(path))).read_all() for path in self._files]
-        bounds = [
-            np.searchsorted(spill.column("series").to_numpy(), [0, *ends]) for spill in spills
-        ]
-        for group in range(len(ends)):
-            slices = [
-                spill.slice(bound[group], bound[group + 1] - bound[group])
-                for spill, bound in zip(spills, bounds, strict=True)
-            ]
-            yield pa.concat_tables([SPILL_SCHEMA.empty_table(), *slices])
+    def groups(self) -> Iterator[pa.Table]:
+        """The candidates of each row group of points."""
+        if self._rows:
+            self._spill()
+        for group in range(len(self._ends)):
+            pieces = [_piece(path, group) for path in self._files]
+            yield pa.Table.from_batches(pieces, SPILL_SCHEMA).combine_chunks()
+
+
+def _piece(path: Path, group: int) -> pa.RecordBatch:
+    # Read, not mapped: mapped pages would count as this process's memory.
+    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as spill:
+        return spill.get_batch(group)
 
 
 def is_final(verdicts: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.bool_]]:

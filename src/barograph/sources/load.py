@@ -113,7 +113,7 @@ def _unseen(
 def _write_candidates(
     source: Source, draft: Path, numbers: dict[bytes, int], ends: list[int], report: LoadReport
 ) -> None:
-    spills = Spills(draft)
+    spills = Spills(draft, ends)
     for item in source.change_points():
         if isinstance(item, Skip):
             report.read["candidates"] += 1
@@ -122,9 +122,8 @@ def _write_candidates(
         row = read_candidate(item, numbers, report)
         if row is not None:
             spills.add(row)
-    spills.spill()
     with TableWriter(draft, "candidates") as table, pq.ParquetFile(draft / TABLES[1]) as points:
-        for columns in joined(points, spills.groups(ends), report):
+        for columns in joined(points, spills.groups(), report):
             table.write(columns)
 
 
