@@ -1,0 +1,86 @@
+"""The stage on a small project: what it remembers, what it refuses, what it leaves behind."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from barograph.errors import ConfigError
+from barograph.evaluation.pool import FURTHER, POOL
+from barograph.history import History
+from barograph.pipeline import selection, subseries
+from barograph.pipeline.load import FOLDER
+from barograph.series import Floats
+
+SECTION = """
+selection: {policy: adaptive, protocol: random, runs: 2, population: 6, generations: 2, trees: 4}
+"""
+
+
+@pytest.fixture
+def asked(project: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A project with bounds; the slow characteristics are drawn, and each time is noted."""
+    calls: list[int] = []
+
+    def further(values: Floats, starts: Floats, *_: Any, **__: Any) -> Floats:
+        calls.append(starts.size)
+        width = 2 * sum(map(len, FURTHER.values()))
+        return np.random.default_rng(0).normal(size=(starts.size, width))
+
+    monkeypatch.setattr(selection, "further_matrix", further)
+    params = project / "params.yaml"
+    params.write_text(params.read_text() + SECTION)
+    subseries.main()
+    return calls
+
+
+def test_stage_reports_every_characteristic(asked: list[int]) -> None:
+    selection.main()
+    table = pd.read_csv(selection.FOLDER / "characteristics.csv")
+    assert sorted(table["characteristic"]) == sorted(POOL)
+    runs = pd.read_csv(selection.FOLDER / "runs.csv")
+    assert len(runs) == 2
+    assert runs["validation_accuracy"].between(0.5, 1.0).all()
+    assert len(pd.read_csv(selection.FOLDER / "generations.csv")) == 4
+    assert "population 6, 2 generations" in (selection.FOLDER / "characteristics.md").read_text()
+    assert asked == [100]
+
+
+def test_stage_started_again_computes_nothing_and_ends_the_same(
+    asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    selection.main()
+    first = {path.name: path.read_bytes() for path in selection.FOLDER.iterdir()}
+
+    def no_forest(_: object, calls: list[Any], label: str) -> list[float]:
+        assert not calls, label
+        return []
+
+    monkeypatch.setattr(selection, "each", no_forest)
+    selection.main()
+    assert {path.name: path.read_bytes() for path in selection.FOLDER.iterdir()} == first
+    assert asked == [100]
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"policy": "nearest"}, "has no policy 'nearest'"),
+        ({"protocol": "forward"}, r"protocol is 'forward'; give one of \('random', 'grouped'\)"),
+        ({"population": 1}, "population is 1"),
+    ],
+)
+def test_bad_parameters_are_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        selection.select(selection.SelectionParams(**change))
+
+
+@pytest.mark.usefixtures("asked")
+def test_grouped_splits_share_no_series() -> None:
+    rows = selection.decided(History.read(FOLDER), "adaptive")
+    for split in selection.splits(rows, selection.SelectionParams(protocol="grouped", runs=3)):
+        held = set(rows["series"].iloc[split.test])
+        assert held.isdisjoint(rows["series"].iloc[split.train])
