@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from barograph.errors import DataError
-from barograph.pipeline.statistics import main, read_rows
+from barograph.errors import ConfigError, DataError
+from barograph.pipeline import subseries
+from barograph.pipeline.statistics import FOLDER, candidate_rows, main, read_rows
 
 
 @pytest.fixture
@@ -36,11 +37,40 @@ def test_command_writes_every_table_in_every_form(
     document = json.loads((out / "statistics.json").read_text())
     for name, records in document.items():
         table = pd.read_csv(out / f"{name}.csv")
-        assert list(table.columns) == list(records[0])
+        assert set(table.columns) == set(records[0])
         assert len(table) == len(records)
     assert document["table3_projects"][1]["p_value"] is None
     assert document["table3_projects"][0]["true_positives"] == 10
     assert (out / "statistics.md").read_text().count("\n## ") == len(document)
+
+
+def test_stage_compares_the_decided_candidates(project: Path) -> None:
+    params = project / "params.yaml"
+    params.write_text(params.read_text() + "statistics: {policy: adaptive, seed: 3}\n")
+    subseries.main()
+    result = CliRunner().invoke(main, [])
+    assert result.exit_code == 0, result.output
+    document = json.loads((FOLDER / "statistics.json").read_text())
+    mean = document["table2_medians"][0]
+    assert mean["feature"] == "delta_mean"
+    assert mean["effect"] > 0.9
+    projects = document["table3_projects"]
+    assert sum(row["true_positives"] for row in projects) == 50
+    assert sum(row["false_positives"] for row in projects) == 50
+    assert len(projects) == 7
+
+
+@pytest.mark.usefixtures("project")
+def test_stage_names_a_policy_that_is_not_there() -> None:
+    subseries.main()
+    with pytest.raises(ConfigError, match="has no policy 'nearest'"):
+        candidate_rows("nearest")
+
+
+def test_rows_without_a_folder_to_write_to_are_a_usage_error(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["--rows", str(tmp_path / "rows.csv")])
+    assert result.exit_code == 2
+    assert "--rows and --out belong together" in result.output
 
 
 def test_command_says_what_is_wrong_in_one_line(tmp_path: Path, rows: pd.DataFrame) -> None:

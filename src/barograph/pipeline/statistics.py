@@ -1,22 +1,55 @@
 """Stage `statistics`: what tells confirmed change points from false ones, as tables.
 
-Also for a table of one's own:
+Without options it is the stage, on the candidates of the data set. Also for a table of one's own:
 
     python -m barograph.pipeline.statistics --rows points.csv --out folder
 """
 
-import json
 from collections.abc import Hashable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 import pandas as pd
 
-from barograph.errors import BarographError, DataError
+from barograph.errors import BarographError, ConfigError, DataError
 from barograph.evaluation import statistics
 from barograph.evaluation.statistics_page import page
 from barograph.files import whole
+from barograph.history import History
+from barograph.pipeline import report
+from barograph.pipeline.characterise import characterise, keys_of
+from barograph.pipeline.load import FOLDER as INTERIM
+from barograph.pipeline.params import parameters
+from barograph.pipeline.subseries import OUT as BOUNDS
+from barograph.series import Verdict
+
+FOLDER = report.FOLDER / "statistics"
+FEATURE_SET = "leznik"
+
+
+@dataclass(frozen=True)
+class StatisticsParams:
+    """Which bounds the features see, and the seed of the sample for Shapiro-Wilk."""
+
+    policy: str = "adaptive"
+    seed: int = 0
+
+
+def candidate_rows(policy: str) -> pd.DataFrame:
+    """Return the deltas of the decided candidates under a policy, with project and verdict."""
+    history = History.read(INTERIM)
+    bounds = pd.read_parquet(BOUNDS)
+    bounds = bounds[bounds["policy"] == policy]
+    if bounds.empty:
+        raise ConfigError(f"{BOUNDS} has no policy {policy!r}")
+    keys = keys_of(history)
+    final = keys["verdict"].isin([v.value for v in Verdict if v.is_final])
+    bounds = bounds[final.to_numpy()[bounds["candidate"].to_numpy()]]
+    rows = characterise(history, bounds, FEATURE_SET, keys)
+    projects = history.series.column("project").to_pandas().to_numpy()
+    return rows.assign(project=projects[rows["series"].to_numpy()])
 
 
 def analyse(rows: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
@@ -39,11 +72,10 @@ def read_rows(path: Path) -> pd.DataFrame:
 def write(tables: dict[str, pd.DataFrame], folder: Path) -> None:
     """Write one CSV per table, all of them as JSON, and the page."""
     for name, table in tables.items():
-        with whole(folder / f"{name}.csv") as draft:
-            table.to_csv(draft, index=False)
-    with whole(folder / "statistics.json") as draft:
-        document = {name: records(table) for name, table in tables.items()}
-        draft.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        report.write_csv(folder / f"{name}.csv", table)
+    report.write_json(
+        folder / "statistics.json", {name: records(table) for name, table in tables.items()}
+    )
     with whole(folder / "statistics.md") as draft:
         draft.write_text(page(tables), encoding="utf-8")
 
@@ -58,22 +90,31 @@ def records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
 )
 @click.option(
     "--rows",
+    "path",
     type=click.Path(path_type=Path),
-    required=True,
     help="CSV or Parquet with delta_*, distance, verdict or label, and project or file.",
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="The folder to write to."
-)
-@click.option("--seed", default=0, show_default=True, help="Of the sample for Shapiro-Wilk.")
-def main(rows: Path, out: Path, seed: int) -> None:
-    """Compare the features of confirmed and of false change points."""
+@click.option("--out", type=click.Path(path_type=Path), help="The folder to write to.")
+@click.option("--seed", type=int, help="Of the sample for Shapiro-Wilk.  [default: 0]")
+def main(path: Path | None, out: Path | None, seed: int | None) -> None:
+    """Compare the features of confirmed and of false change points.
+
+    With neither --rows nor --out: those of the data set, as params.yaml says.
+    """
     try:
-        tables = analyse(read_rows(rows), seed)
+        if path is not None and out is not None:
+            write(analyse(read_rows(path), seed or 0), out)
+            click.echo(out / "statistics.md")
+        elif path is None and out is None:
+            params = parameters(StatisticsParams, "statistics")
+            write(
+                analyse(candidate_rows(params.policy), params.seed if seed is None else seed),
+                FOLDER,
+            )
+        else:
+            raise click.UsageError("--rows and --out belong together")
     except BarographError as error:
         raise click.ClickException(str(error)) from error
-    write(tables, out)
-    click.echo(f"{out / 'statistics.md'}")
 
 
 if __name__ == "__main__":
