@@ -22,6 +22,7 @@ from barograph.sources import Document, Skip, load, open_source
 from barograph.sources.mongodb import Address, MongoDB
 from barograph.sources.mongodb.source import Client, Collection, Connection
 from tests.sources.documents import Memory, change_point, series
+from tests.sources.wire import talking
 
 URI = "mongodb://baron:hunter%2F2%40x@db.example:27017,db2.example/perf?replicaSet=rs"
 SECRETS = ("hunter%2F2%40x", "hunter/2@x", "baron")
@@ -80,7 +81,7 @@ class FakeCollection:
         assert query == {}
         assert options["sort"] == [("_id", 1)]
         self.server.finds.append(options)
-        start = options.get("min", [("_id", None)])[0][1]
+        start = options.get("min", {"_id": None})["_id"]
         paths = [name.split(".") for name in projection]
         given = 0
         for document in sorted(self.documents, key=lambda one: rank(one["_id"])):
@@ -161,7 +162,7 @@ def test_dropped_connections_are_taken_up_behind_the_last_document(each: int) ->
     fake = server(10, *failures, each=each)
     assert names_of(source(fake).time_series()) == [f"t{n}" for n in range(10)]
     assert len(fake.finds) > 1
-    assert all(find["hint"] == [("_id", 1)] for find in fake.finds[1:])
+    assert all(find["hint"] == {"_id": 1} for find in fake.finds[1:])
 
 
 def test_batches_are_of_the_size_asked_for() -> None:
@@ -309,6 +310,31 @@ def test_every_error_of_ours_is_one_kind() -> None:
     assert issubclass(SourceError, BarographError)
 
 
+@pytest.mark.parametrize("hang_ups", [[], [1], [2, 3], [3]])
+def test_real_client_reads_on_after_the_server_hung_up(hang_ups: list[int], tmp_path: Path) -> None:
+    with talking(server(10).collections["time_series"]) as wire:
+        wire.hang_ups = hang_ups
+        uri = f"mongodb://{wire.address}/perf?retryReads=false"
+        live = MongoDB(uri, batch_size=3, pause=0.0, change_points=None)
+        report = load(live, tmp_path / "out")
+        assert (report.series, report.points) == (10, 50)
+        assert report.skipped == {"series": {}, "points": {}, "candidates": {}}
+        first, *others = [one for one in wire.commands if "find" in one]
+        assert len(others) == len(hang_ups)
+        assert first["projection"]["data.value"] == 1
+        assert first["batchSize"] == 3
+        assert all(one["hint"] == {"_id": 1} for one in others)
+
+
+def test_real_client_that_is_not_let_in_tells_no_password() -> None:
+    with talking([]) as wire:
+        uri = f"mongodb://baron:hunter%2F2%40x@{wire.address}/perf?authMechanism=PLAIN"
+        with pytest.raises(SourceError, match="Authentication failed") as caught:
+            list(MongoDB(uri, pause=0.0).time_series())
+        assert hidden(caught.value)
+        assert caught.value.__cause__ is caught.value.__context__ is None
+
+
 needs_server = pytest.mark.skipif(
     "BAROGRAPH_TEST_MONGODB" not in os.environ, reason="BAROGRAPH_TEST_MONGODB names no server"
 )
@@ -328,8 +354,8 @@ def test_real_server(tmp_path: Path) -> None:
 
             connection = Connection(uri)
             found = connection.collection(database, "time_series")
-            half = [("_id", bson.ObjectId(f"{25:024x}"))]
-            behind = found.find({}, {"_id": 1}, sort=[("_id", 1)], min=half, hint=[("_id", 1)])
+            half = {"_id": bson.ObjectId(f"{25:024x}")}
+            behind = found.find({}, {"_id": 1}, sort=[("_id", 1)], min=half, hint={"_id": 1})
             assert len(list(behind)) == 25
             connection.close()
         finally:

@@ -12,9 +12,9 @@ import pytest
 from barograph.errors import ConfigError, DataError, SourceError
 from barograph.sources import load, open_source
 from barograph.sources.mongodump import write_dump
+from barograph.sources.mongodump.archive import MAGIC
 from barograph.sources.zenodo import Record
 from barograph.sources.zenodo.download import Patience
-from barograph.sources.zenodo.record import ARCHIVE_MAGIC
 from barograph.sources.zenodo.unpack import Limits
 from tests.sources.documents import change_point, series
 from tests.sources.server import Server, cut_after, serving, status
@@ -74,7 +74,7 @@ def test_broken_download_goes_on_in_a_second_run(server: Server, tmp_path: Path)
 
 def test_dump_as_one_archive_file(server: Server, tmp_path: Path) -> None:
     server.files = {
-        "mongo.archive.gz": gzip.compress(ARCHIVE_MAGIC + b"..."),
+        "mongo.archive.gz": gzip.compress(MAGIC + b"..."),
         "other.gz": b"\x1f\x8b",
     }
     path = record(server, tmp_path).obtain()

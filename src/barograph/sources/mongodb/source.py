@@ -15,10 +15,12 @@ from pymongo import MongoClient
 from pymongo.errors import AutoReconnect, CursorNotFound, PyMongoError
 
 from barograph.errors import ConfigError, SourceError
-from barograph.sources.contract import Document, Place, Skip, Source
-from barograph.sources.documents.columns import OPTIONS, decode
+from barograph.sources.contract import Document, SeriesColumns, Skip, Source
+from barograph.sources.documents.columns import OPTIONS, columns, decoded
+from barograph.sources.documents.frames import Frames
 from barograph.sources.fields import IDENTITY
 from barograph.sources.mongodb.address import Address
+from barograph.sources.mongodump.archive import Batch
 
 # Only what the tables are made of; a point's version, build and result ids stay on the server.
 POINT = ("order", "value", "commit", "commit_date", "evg_create_date")
@@ -124,35 +126,48 @@ class MongoDB(Source):
 
     def time_series(self) -> Iterator[Document | Skip]:
         """Stream the collection of series."""
-        return self._documents(self._time_series, SERIES_FIELDS)
+        for frames in self._frames(self._time_series, SERIES_FIELDS):
+            yield from decoded(frames, self._called(self._time_series))
+
+    def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
+        """Stream the collection of series, sound ones as columns."""
+        for frames in self._frames(self._time_series, SERIES_FIELDS):
+            yield from columns(frames, self._called(self._time_series))
 
     def change_points(self) -> Iterator[Document | Skip]:
         """Stream the collection of change points."""
         if self._change_points is None:
-            return iter(())
-        return self._documents(self._change_points, CANDIDATE_FIELDS)
+            return
+        for frames in self._frames(self._change_points, CANDIDATE_FIELDS):
+            yield from decoded(frames, self._called(self._change_points))
 
-    def _documents(self, collection: str, fields: tuple[str, ...]) -> Iterator[Document | Skip]:
+    def _called(self, collection: str) -> str:
+        return f"{self.name}.{collection}"
+
+    def _frames(self, collection: str, fields: tuple[str, ...]) -> Iterator[Frames]:
         """Every document once, however often the connection drops."""
-        file = f"{self.name}.{collection}"
         with closing(self._client()) as client:
             reader = _Reader(client.collection(self._database, collection), fields)
-            attempt = number = 0
+            batch, first, number, attempt = Batch(), 1, 0, 0
             while True:
                 before = number
                 try:
                     for raw in reader.after_last(self._batch_size):
                         number += 1
-                        yield decode(raw, Place(file, number))
-                    return
+                        if batch.add(raw):
+                            yield batch.taken(first)
+                            first = number + 1
+                    break
                 except (PyMongoError, BSONError) as error:
                     passing = isinstance(error, (AutoReconnect, CursorNotFound))
-                    reason = self._told(error)
+                    reason = self._address.redact(f"{type(error).__name__}: {error}")
                 # Outside of the except: nothing of the client's error hangs on to ours.
                 attempt = 1 if number > before else attempt + 1
                 if not passing or attempt >= self._attempts:
-                    raise SourceError(f"{file}: breaks off after document {number}: {reason}")
+                    name = self._called(collection)
+                    raise SourceError(f"{name}: breaks off after document {number}: {reason}")
                 time.sleep(self._pause * 2.0 ** (attempt - 1))
+            yield batch.taken(first)
 
     def _client(self) -> Client:
         with warnings.catch_warnings(record=True) as caught:
@@ -175,9 +190,6 @@ class MongoDB(Source):
                 "every : / ? # [ ] @ % must be percent-encoded"
             )
 
-    def _told(self, error: Exception) -> str:
-        return self._address.redact(f"{type(error).__name__}: {error}")
-
 
 class _Reader:
     """One collection in the order of `_id`, which remembers how far it came."""
@@ -193,7 +205,7 @@ class _Reader:
         last = self._last
         if last:
             # Not {"$gt": last}: that finds only documents whose _id is of the same type.
-            options |= {"min": [("_id", last[0])], "hint": [("_id", 1)]}
+            options |= {"min": {"_id": last[0]}, "hint": {"_id": 1}}
         cursor = self._collection.find({}, self._projection, **options)
         with closing(cast("Any", cursor)):
             for document in cursor:

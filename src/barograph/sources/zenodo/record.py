@@ -6,10 +6,8 @@ The record's page for programs, `/api/records/ID`, lists `files` with `key`, `si
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -19,6 +17,7 @@ import requests
 from barograph import __version__
 from barograph.errors import ConfigError, DataError, SourceError
 from barograph.files import whole
+from barograph.sources.mongodump.archive import is_archive
 from barograph.sources.zenodo.download import (
     PASSING,
     Patience,
@@ -33,7 +32,6 @@ from barograph.sources.zenodo.unpack import Limits, kind_of, safe_path, unpack
 MONGODB = 5138516  # the raw MongoDB set: Daly et al. 2020
 ANNOTATED = 18889836  # SAP HANA, MongoDB and Graal histories with people's marks
 LONGEST_ANSWER = 8 << 20
-ARCHIVE_MAGIC = bytes.fromhex("6de29981")  # 0x8199e26d, the first word of mongodump --archive
 
 
 @dataclass(frozen=True)
@@ -201,12 +199,7 @@ def find_dumps(folder: Path, collection: str) -> list[Path]:
 
 
 def _is_archive(path: Path) -> bool:
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start[:2] != b"\x1f\x8b":
-        return start == ARCHIVE_MAGIC
     try:
-        with gzip.open(path) as stream:
-            return stream.read(4) == ARCHIVE_MAGIC
-    except (OSError, EOFError, zlib.error):
+        return is_archive(path)
+    except DataError:  # a damaged file is no dump; whether it matters is not known here
         return False
