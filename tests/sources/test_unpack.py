@@ -1,5 +1,6 @@
 """Hostile archives leave nothing behind, and honest ones come out whole."""
 
+import errno
 import gzip
 import io
 import stat
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from barograph.errors import DataError
+from barograph.errors import DataError, SourceError
 from barograph.sources.zenodo.unpack import Limits, kind_of, safe_path, unpack
 
 CONTENT = {"dump/mongo/time_series.bson": b"a" * 3000, "dump/readme": b"hello", "empty": b""}
@@ -236,3 +237,28 @@ def test_kind_is_told_by_content(tmp_path: Path) -> None:
         path.write_bytes(data)
         assert kind_of(path) is None
     refused(path, "neither a zip nor a tar")
+
+
+def test_what_a_killed_process_left_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / ".out.tmp").mkdir()
+    (tmp_path / ".out.tmp" / "half").write_bytes(b"1")
+    out = unpack(zipped(tmp_path / "a.zip", CONTENT), tmp_path / "out")
+    assert not (out / "half").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.zip", "out"]
+
+
+def test_folder_that_is_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert unpack(zipped(tmp_path / "a.zip", CONTENT), tmp_path / "out") == tmp_path / "out"
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    archive = zipped(tmp_path / "a.zip", CONTENT)
+    monkeypatch.setattr("barograph.sources.zenodo.unpack._write", full)
+    with pytest.raises(SourceError, match=r"a\.zip: cannot be unpacked: No space left"):
+        unpack(archive, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == [archive]

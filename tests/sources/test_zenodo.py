@@ -94,6 +94,27 @@ def test_several_dumps_need_a_choice(server: Server, tmp_path: Path) -> None:
         record(server, tmp_path, inside="../..").obtain()
 
 
+def test_what_is_left_of_other_runs_is_no_dump(server: Server, tmp_path: Path) -> None:
+    left = tmp_path / "cache/zenodo-7/unpacked/.other.zip.tmp"
+    left.mkdir(parents=True)
+    (left / "time_series.bson").write_bytes(b"")
+    assert record(server, tmp_path).obtain().name == "mongo"
+
+
+def test_files_of_one_name_in_two_folders(server: Server, tmp_path: Path) -> None:
+    data = server.files.pop("data.zip")
+    server.files |= {"a/data.zip": data, "b/data.zip": data}
+    path = record(server, tmp_path, inside="unpacked/b/data.zip/dump/mongo").obtain()
+    assert (path / "time_series.bson").is_file()
+    assert (tmp_path / "cache/zenodo-7/unpacked/a/data.zip/dump").is_dir()
+
+
+def test_file_that_would_be_a_folder_too(server: Server, tmp_path: Path) -> None:
+    server.files = {"a": b"1", "a/b": b"2"}
+    with pytest.raises(SourceError, match=r"File exists|Not a directory"):
+        record(server, tmp_path).obtain()
+
+
 def test_no_dump_at_all_tells_what_there_is(server: Server, tmp_path: Path) -> None:
     del server.files["data.zip"]
     with pytest.raises(DataError, match=r"no mongodump in the record; it holds .*README\.md"):

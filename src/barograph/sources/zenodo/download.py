@@ -81,9 +81,9 @@ def fetch(
     """
     if path.is_file() and path.stat().st_size == file.size:
         return path
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("ab+") as sink:
             _claim(sink, part)
             _refuse_full_disk(file, sink, path.parent)

@@ -72,14 +72,17 @@ class Record:
         with requests.Session() as session:
             session.headers["User-Agent"] = f"barograph/{__version__}"
             session.max_redirects = 5
-            files = self.files(session)
-            for file in files:
-                path = safe_path(self.folder / "files", file.name, self._url)
-                fetch(file, path, session, self.patience, self.progress)
-                target = self.folder / "unpacked" / path.name
-                if kind_of(path) is not None and not target.exists():
-                    unpack(path, target, self.limits)
-        return self._dump(collection)
+            places = [self._fetched(file, session) for file in self.files(session)]
+        return self._dump(places, collection)
+
+    def _fetched(self, file: RemoteFile, session: requests.Session) -> Path:
+        """A file, or the folder of what was packed in it."""
+        path = safe_path(self.folder / "files", file.name, self._url)
+        fetch(file, path, session, self.patience, self.progress)
+        if kind_of(path) is None:
+            return path
+        target = safe_path(self.folder / "unpacked", file.name, self._url)
+        return unpack(path, target, self.limits)
 
     @property
     def _url(self) -> str:
@@ -165,14 +168,14 @@ class Record:
             raise SourceError(f"{where}: link is {link!r}, expected an address like the record's")
         return RemoteFile(key, url, size, checksum.removeprefix("md5:").lower())
 
-    def _dump(self, collection: str) -> Path:
+    def _dump(self, places: list[Path], collection: str) -> Path:
         """The one mongodump among the files."""
         if self.inside:
             path = safe_path(self.folder, self.inside, "inside")
             if not path.exists():
                 raise ConfigError(f"inside: {path} does not exist; there are {self._contents()}")
             return path
-        found = find_dumps(self.folder, collection)
+        found = sorted(path for place in places for path in find_dumps(place, collection))
         if len(found) == 1:
             return found[0]
         if found:
@@ -186,16 +189,16 @@ class Record:
         return names if len(names) <= 12 else [*names[:12], f"and {len(names) - 12} more"]
 
 
-def find_dumps(folder: Path, collection: str) -> list[Path]:
+def find_dumps(place: Path, collection: str) -> set[Path]:
     """Folders with this collection dumped, and single-file archives of mongodump."""
     found = set()
-    for path in folder.rglob("*"):
+    for path in [place] if place.is_file() else place.rglob("*"):
         if path.is_file():
             if path.name in (f"{collection}.bson", f"{collection}.bson.gz"):
                 found.add(path.parent)
             elif _is_archive(path):
                 found.add(path)
-    return sorted(found)
+    return found
 
 
 def _is_archive(path: Path) -> bool:

@@ -6,11 +6,11 @@ sizes it declares. What is written is counted while it is written.
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import shutil
 import stat
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol, cast
 
-from barograph.errors import DataError
+from barograph.errors import DataError, SourceError
 
 CHUNK = 1 << 20
 LONGEST_HEADER = 16 << 10  # of a long name in a tar: a path is shorter, a bomb is not
@@ -128,30 +128,34 @@ def safe_path(folder: Path, name: str, archive: Path | str) -> Path:
 
 
 def unpack(archive: Path, target: Path, limits: Limits | None = None) -> Path:
-    """Unpack a zip or a tar into the new folder `target`, whole or not at all.
+    """Unpack a zip or a tar into the folder `target`, whole or not at all, unless it is there.
 
     Raises:
-        DataError: a name leads out of the folder or comes twice, a member is a link or a device,
+        DataError: A name leads out of the folder or comes twice, a member is a link or a device,
             the limits are passed, or the archive is damaged.
+        SourceError: The disk is full, or may not be written to.
     """
-    budget = Budget(archive, limits or Limits())
     kind = kind_of(archive)
     if kind is None:
         raise DataError(f"{archive}: neither a zip nor a tar, gzipped or not")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp"))
-    try:
-        with _as_data_error(archive):
+    budget = Budget(archive, limits or Limits())
+    draft = target.with_name(f".{target.name}.tmp")
+    with _told(archive), archive.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # another process may be unpacking this one
+        if target.exists():
+            return target
+        shutil.rmtree(draft, ignore_errors=True)  # of a process that was killed
+        draft.mkdir(parents=True)
+        try:
             (_unpack_zip if kind == "zip" else _unpack_tar)(archive, draft, budget)
-        draft.chmod(0o755)
-        draft.replace(target)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+            draft.replace(target)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
     return target
 
 
 @contextmanager
-def _as_data_error(archive: Path) -> Iterator[None]:
+def _told(archive: Path) -> Iterator[None]:
     """Whatever a damaged archive makes the standard library raise, in our words."""
     damage = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile)
     try:
@@ -160,6 +164,8 @@ def _as_data_error(archive: Path) -> Iterator[None]:
         raise
     except (*damage, NotImplementedError, UnicodeError, ValueError, RuntimeError) as error:
         raise DataError(f"{archive}: damaged, or packed in a way not supported: {error}") from error
+    except OSError as error:
+        raise SourceError(f"{archive}: cannot be unpacked: {error.strerror}") from error
 
 
 def _unpack_zip(archive: Path, folder: Path, budget: Budget) -> None:
