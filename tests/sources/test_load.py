@@ -292,6 +292,17 @@ def test_many_row_groups_and_spills_join_like_one(
     assert history.candidates.column("series").to_pylist() == list(range(60))
 
 
+def test_progress_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables_module, "GROUP", 30)
+    monkeypatch.setattr("barograph.sources.candidates.BATCH", 2)
+    told: list[tuple[str, int]] = []
+    documents = [series(f"t{number}") for number in range(6)]
+    candidates = [change_point(f"t{number}") for number in range(5)]
+    source = Memory(documents, candidates)
+    load(source, tmp_path, progress=lambda kind, count: told.append((kind, count)))
+    assert told == [("points", 15), ("points", 30), ("candidates", 2), ("candidates", 4)]
+
+
 def test_too_large_a_share_of_unusable_points_stops(tmp_path: Path) -> None:
     document = series()
     document["data"][2]["value"] = float("nan")

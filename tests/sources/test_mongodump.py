@@ -1,5 +1,6 @@
 import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import bson
@@ -7,7 +8,8 @@ import pytest
 
 from barograph.errors import DataError
 from barograph.history import History
-from barograph.sources import Skip, load, open_source
+from barograph.sources import Document, Skip, load, open_source
+from barograph.sources.contract import SeriesColumns
 from barograph.sources.mongodump import MongoDump, dump_writer, write_dump
 from tests.sources.archives import MAGIC, archive, block, closing, prelude
 from tests.sources.documents import change_point, series
@@ -55,6 +57,33 @@ def test_every_form_of_a_dump_gives_the_same_tables(dump: Path, tmp_path: Path) 
     for source in (tmp_path / "root", plain, packed_archive):
         assert tables(str(source), tmp_path / f"from {source.name}") == whole
     assert History.read(tmp_path / "a").candidates.column("index").to_pylist() == [1, 2, 3]
+
+
+class General(MongoDump):
+    """Every document through the general reader."""
+
+    def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
+        return self.time_series()
+
+
+def test_the_scan_and_the_general_reader_write_the_same_bytes(tmp_path: Path) -> None:
+    documents = []
+    for number in range(40):
+        fields = series(f"t{number % 37}", count=3 + number % 5)
+        if number % 4 == 0:
+            fields["data"].reverse()
+        if number % 7 == 0:
+            fields["data"][1]["value"] = "x"
+        documents.append(fields)
+    candidates = [change_point(f"t{number}", order=20) for number in range(37)]
+    write_dump(tmp_path / "dump", documents, candidates)
+    reports = []
+    for kind in (MongoDump, General):
+        report = load(kind(str(tmp_path / "dump")), tmp_path / kind.__name__, max_skipped_share=0.5)
+        reports.append(report.as_dict())
+    assert reports[0] == reports[1]
+    for path in (tmp_path / "General").iterdir():
+        assert path.read_bytes() == (tmp_path / "MongoDump" / path.name).read_bytes()
 
 
 def test_a_writer_takes_both_kinds_in_any_order(dump: Path, tmp_path: Path) -> None:

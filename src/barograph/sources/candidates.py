@@ -120,11 +120,13 @@ class Spills:
         self._rows: list[Row] = []
         self._files: list[Path] = []
 
-    def add(self, row: Row) -> None:
-        """Keep one candidate."""
+    def add(self, row: Row) -> bool:
+        """Keep one candidate; whether a batch was written."""
         self._rows.append(row)
-        if len(self._rows) >= BATCH:
+        full = len(self._rows) >= BATCH
+        if full:
             self._spill()
+        return full
 
     def _spill(self) -> None:
         rows, self._rows = sorted(self._rows, key=operator.itemgetter(0)), []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,10 +19,18 @@ from barograph.sources.publish import published
 from barograph.sources.report import KINDS, LoadReport
 from barograph.sources.tables import SeriesWriter, TableWriter
 
+Progress = Callable[[str, int], None]
+
 TABLES = [f"{name}.parquet" for name in SCHEMAS]
 
 
-def load(source: Source, folder: str | Path, *, max_skipped_share: float = 0.05) -> LoadReport:
+def load(
+    source: Source,
+    folder: str | Path,
+    *,
+    max_skipped_share: float = 0.05,
+    progress: Progress | None = None,
+) -> LoadReport:
     """Read a source once and write `series`, `points` and `candidates`, all three or none.
 
     Memory holds one hash per series and a bounded batch of everything else.
@@ -32,6 +40,7 @@ def load(source: Source, folder: str | Path, *, max_skipped_share: float = 0.05)
         folder: Where the tables go; made if missing, older tables in it are replaced.
         max_skipped_share: The largest share of the series, of the points or of the candidates
             that may be skipped as unusable; above it nothing is written.
+        progress: Told now and then what is being read and how many of it were.
 
     Raises:
         DataError: The input is damaged, has no series, or too much of it is unusable.
@@ -41,17 +50,24 @@ def load(source: Source, folder: str | Path, *, max_skipped_share: float = 0.05)
         raise ConfigError(f"max_skipped_share: {max_skipped_share}; allowed: 0 to 1")
     report = LoadReport(source.name)
     with published(folder, TABLES) as draft:
-        numbers, ends = _write_series(source, draft, report)
+        numbers, ends = _write_series(source, draft, report, progress)
         _check_shares(report, ("series", "points"), max_skipped_share)
         if not numbers:
             raise DataError(f"{source.name}: no time series in it")
-        _write_candidates(source, draft, numbers, ends, report)
+        spills = Spills(draft, ends)
+        _spill_candidates(source, spills, numbers, report, progress)
+        with (
+            TableWriter(draft, "candidates") as table,
+            pq.ParquetFile(draft / "points.parquet") as points,
+        ):
+            for columns in joined(points, spills.groups(), report):
+                table.write(columns)
         _check_shares(report, KINDS, max_skipped_share)
     return report
 
 
 def _write_series(
-    source: Source, draft: Path, report: LoadReport
+    source: Source, draft: Path, report: LoadReport, progress: Progress | None
 ) -> tuple[dict[bytes, int], list[int]]:
     """Write series and points; return the number of each identity, and where groups end."""
     numbers: dict[bytes, int] = {}
@@ -61,8 +77,8 @@ def _write_series(
         writer = SeriesWriter(series, points)
         for columns in _columns(source, report):
             fresh = _unseen(columns, numbers, report)
-            if fresh is not None:
-                writer.add(fresh)
+            if fresh is not None and writer.add(fresh) and progress:
+                progress("points", report.read["points"])
         writer.flush()
     report.kept["series"], report.kept["points"] = writer.series, writer.points
     return numbers, writer.ends
@@ -110,21 +126,21 @@ def _unseen(
     return columns.only(fresh) if fresh.any() else None
 
 
-def _write_candidates(
-    source: Source, draft: Path, numbers: dict[bytes, int], ends: list[int], report: LoadReport
+def _spill_candidates(
+    source: Source,
+    spills: Spills,
+    numbers: dict[bytes, int],
+    report: LoadReport,
+    progress: Progress | None,
 ) -> None:
-    spills = Spills(draft, ends)
     for item in source.change_points():
         if isinstance(item, Skip):
             report.read["candidates"] += 1
             report.skip("candidates", item)
             continue
         row = read_candidate(item, numbers, report)
-        if row is not None:
-            spills.add(row)
-    with TableWriter(draft, "candidates") as table, pq.ParquetFile(draft / TABLES[1]) as points:
-        for columns in joined(points, spills.groups(), report):
-            table.write(columns)
+        if row is not None and spills.add(row) and progress:
+            progress("candidates", report.read["candidates"])
 
 
 def _check_shares(report: LoadReport, kinds: tuple[str, ...], limit: float) -> None:

@@ -16,6 +16,7 @@ from barograph.sources.contract import SeriesColumns
 from barograph.sources.fields import UNKNOWN_TIME, args_json
 
 GROUP = 1 << 18  # points; about 20 MB in memory
+SERIES_WEIGHT = 8  # an identity in memory takes about as much as so many points
 
 
 class TableWriter:
@@ -62,12 +63,14 @@ class SeriesWriter:
         self.points = 0
         self.ends: list[int] = []  # the series below which each row group ends
 
-    def add(self, columns: SeriesColumns) -> None:
-        """Take the next series, in the order of their numbers."""
+    def add(self, columns: SeriesColumns) -> bool:
+        """Take the next series, in the order of their numbers; whether a group was written."""
         self._waiting.append(columns)
-        self._size += columns.values.size
-        if self._size >= GROUP:
+        self._size += columns.values.size + SERIES_WEIGHT * len(columns.ids)
+        full = self._size >= GROUP
+        if full:
             self.flush()
+        return full
 
     def flush(self) -> None:
         """Write what waits as one row group of each table."""

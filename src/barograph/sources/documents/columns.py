@@ -86,8 +86,13 @@ def _identity(data: bytes, scanned: Scanned, number: int) -> SeriesId | None:
     return SeriesId(project, variant, task, test, measurement, args)
 
 
-@lru_cache(maxsize=4096)
 def _args(data: bytes) -> tuple[tuple[str, str], ...]:
+    # What is remembered must be small, whatever a document brings.
+    return _short_args(data) if len(data) <= 1024 else args_of(bson.decode(data, OPTIONS))
+
+
+@lru_cache(maxsize=4096)
+def _short_args(data: bytes) -> tuple[tuple[str, str], ...]:
     """The arguments; few different ones come up again and again."""
     return args_of(bson.decode(data, OPTIONS))
 

@@ -227,17 +227,22 @@ def value_end(data: Bytes, kind: int, at: int, last: int) -> int:
 
 @kernel
 def length_at(data: Bytes, at: int) -> int:
-    """The 32-bit length at a place."""
-    return integer_at(data, at, 4)
+    """The signed little-endian integer of 32 bits at a place."""
+    number = np.int32(0)
+    for place in range(4):
+        number |= np.int32(data[at + place]) << np.int32(8 * place)
+    return int(number)
 
 
 @kernel
 def integer_at(data: Bytes, at: int, size: int) -> int:
     """The signed little-endian integer of 4 or 8 bytes at a place."""
+    if size == 4:
+        return length_at(data, at)
     number = np.int64(0)
-    for place in range(size):
+    for place in range(8):
         number |= np.int64(data[at + place]) << np.int64(8 * place)
-    return int(number) if size == 8 or number < 2**31 else int(number - 2**32)
+    return int(number)
 
 
 @kernel
@@ -265,8 +270,9 @@ def is_ascii(data: Bytes, start: int, stop: int) -> bool:
 @kernel
 def copied(data: Bytes, start: int, stop: int, text: Bytes, to: int) -> int:
     """Copy a text; return where its copy ends, or -1 where it is not ASCII."""
-    for place in range(start, stop):
-        if data[place] >= 128:
-            return -1
-        text[to + place - start] = data[place]
-    return to + stop - start
+    highest = np.uint8(0)
+    for place in range(stop - start):
+        byte = data[start + place]
+        text[to + place] = byte
+        highest |= byte
+    return to + stop - start if highest < 128 else -1
