@@ -38,7 +38,7 @@ class SimulateParams:
     long_series: int = 300
     short_series: int = 2000
     long_pvalue: float = 0.001
-    short_pvalue: float = 0.003
+    short_pvalue: float = 0.01
     window: int = 50
     people: int = 5
     watched: float = 0.7

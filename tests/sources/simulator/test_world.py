@@ -75,22 +75,21 @@ def test_some_changes_are_too_small_to_see_and_some_are_plain(
     many: list[SimulatedSeries],
 ) -> None:
     ratios = [abs(e.shift) / s.cv for s in many for e in s.events if e.kind == "step"]
-    assert np.mean(np.array(ratios) < 2.0) > 0.005
+    assert np.mean(np.array(ratios) < 1.0) > 0.05
     assert np.mean(np.array(ratios) > 5.0) > 0.1
 
 
-def test_one_commit_moves_many_series_by_different_amounts(many: list[SimulatedSeries]) -> None:
+def test_one_commit_moves_many_series_by_different_amounts(profile: Profile) -> None:
     moved: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for series in many:
+    for series in World(3, profile).stream(0, 10 * PROJECT):
         for event in series.events:
-            if event.kind == "step":
-                before = int(series.orders[event.index - 1])
-                if series.orders[event.index] - before == 1:
-                    key = series.home.name, int(series.orders[event.index])
-                    moved[key].append(abs(event.shift))
+            order = int(series.orders[event.index])
+            if event.kind != "slow" and order - series.orders[event.index - 1] == 1:
+                moved[series.home.name, order].append(abs(event.shift))
     largest = max(moved.values(), key=len)
-    assert len(largest) >= 6
-    assert len(set(largest)) == len(largest)
+    assert len(largest) >= 10
+    assert len(set(largest)) > 0.8 * len(largest)
+    assert max(largest) > 2 * min(largest)
 
 
 def test_commits_go_unrun_and_series_are_born_and_retired(many: list[SimulatedSeries]) -> None:

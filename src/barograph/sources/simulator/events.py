@@ -9,8 +9,9 @@ from barograph.sources.simulator.projects import Change
 
 # Shared commits move every series by an amount of its own around the common one.
 AMOUNT_SPREAD = 0.5
-# No change moves a level by more than a factor of five.
+# No change moves a level by more than a factor of five, and few by more than two.
 LARGEST = 1.6
+LARGEST_COMMON = 0.8
 SLOW_WINDOW = 12
 
 
@@ -29,7 +30,7 @@ def steps(
     """Turn the commits that this series feels into shifts at the points that first show them."""
     events: dict[int, Event] = {}
     for change in changes:
-        amount = change.size * (1.0 if change.relative else cv)
+        amount = min(change.size * (1.0 if change.relative else cv), LARGEST_COMMON)
         amount *= float(np.exp(rng.normal(0.0, AMOUNT_SPREAD)))
         shift = min(amount, LARGEST) * change.better * sign
         start = int(np.searchsorted(orders, change.order))

@@ -40,6 +40,8 @@ class Profile:
     cv_spread: float
     families: Families
     steps_per_100: Span
+    small_share: float
+    small_scale: float
     relative_share: float
     relative_scale: float
     relative_spread: float
@@ -82,6 +84,8 @@ LONG = Profile(
         seasonal=0.15,
     ),
     steps_per_100=(0.25, 0.9),
+    small_share=0.0,
+    small_scale=0.3,
     relative_share=0.4,
     relative_scale=0.03,
     relative_spread=0.8,
@@ -99,9 +103,9 @@ LONG = Profile(
 
 SHORT = Profile(
     name="short",
-    commits=300,
+    commits=120,
     hours_between_commits=9.0,
-    length=(20, 90),
+    length=(18, 60),
     run_share=(0.5, 0.9),
     outages_per_100=0.3,
     measurements=(
@@ -115,27 +119,29 @@ SHORT = Profile(
     cv_spread=0.5,
     families=Families(
         log_normal=0.5,
-        autocorrelated=0.2,
+        autocorrelated=0.4,
         heavy_tailed=0.35,
         drifting=0.0,
         heteroscedastic=0.1,
-        bimodal=0.25,
+        bimodal=0.4,
         quantised=0.1,
         seasonal=0.0,
     ),
-    steps_per_100=(0.2, 0.8),
+    steps_per_100=(0.25, 0.75),
+    small_share=0.2,
+    small_scale=0.3,
     relative_share=0.3,
     relative_scale=0.2,
     relative_spread=0.8,
     relative_df=3.0,
-    sd_scale=9.0,
-    sd_spread=0.8,
+    sd_scale=12.0,
+    sd_spread=1.0,
     reverts_per_100=(0.5, 3.0),
     revert_length=(2, 30),
     revert_boost=1.5,
     ramps_per_300=0.0,
     ramp_length=(10, 120),
-    variance_changes_per_300=(0.05, 2.0),
+    variance_changes_per_300=(0.05, 4.0),
     spikes=(0.0005, 0.01),
 )
 

@@ -13,7 +13,7 @@ from barograph.sources.simulator.seeds import Stream, stream
 
 # Where a commit that changes performance is felt, and the share of all changes of that reach.
 # A change of one variant is a change of its platform: the only one that canaries feel.
-REACH = {"project": 0.1, "variant": 0.1, "task": 0.2, "test": 0.35, "series": 0.25}
+REACH = {"project": 0.2, "variant": 0.1, "task": 0.25, "test": 0.35, "series": 0.1}
 REACHES = tuple(REACH)
 # A group's commits are drawn this many times as often as a mean series feels them: a change
 # within reach is felt by about half of the series.
@@ -124,7 +124,9 @@ def draw_change(home: Project, lasting: bool, rng: np.random.Generator) -> Chang
     profile = home.profile
     order = int(rng.integers(1, profile.commits + 1))
     relative = bool(rng.random() < profile.relative_share)
-    if relative:
+    if rng.random() < profile.small_share:
+        relative, size = False, profile.small_scale * np.exp(rng.normal(0.0, 0.5))
+    elif relative:
         tail = rng.standard_t(profile.relative_df)
         size = profile.relative_scale * np.exp(min(profile.relative_spread * tail, 5.0))
     else:

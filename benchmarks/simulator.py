@@ -1,0 +1,98 @@
+"""How near the short simulated histories are to MongoDB's triaged change points.
+
+Simulates the short profile through the stages that everybody's data takes (a dump, the loader,
+adaptive bounds, the characteristics) for several seeds, and prints the Kolmogorov-Smirnov distance
+to the rows that Leznik et al. 2022 published, by feature and class. The goal is at most 0.20.
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+from scipy.stats import ks_2samp
+from side_by_side import Row, arguments, show
+
+from barograph.features import ADAPTIVE, FEATURE_SETS, Candidates, feature_matrix, subseries
+from barograph.history import History
+from barograph.pipeline.simulate import SimulateParams, simulate
+from barograph.series import Floats
+from barograph.sources import load, open_source
+
+SHARED = Path(os.environ.get("BAROGRAPH_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+PUBLISHED = SHARED / "data" / "mongodb" / "triaged_points.csv"
+CLASSES = ("true_positive", "false_positive")
+FEATURES = ("mean", "sd")
+Deltas = Mapping[tuple[str, str], Floats]
+
+
+def published(path: Path) -> Deltas:
+    """Read the published deltas."""
+    table = pyarrow.csv.read_csv(path)
+    label = np.array(table.column("label").to_pylist())
+    return {
+        (feature, kind): table.column(f"delta_{feature}").to_numpy()[label == kind]
+        for feature in FEATURES
+        for kind in CLASSES
+    }
+
+
+def simulated(seed: int, count: int) -> Deltas:
+    """Simulate short histories alone, and describe their triaged points."""
+    params = SimulateParams(seed=seed, long_series=0, short_series=count)
+    with tempfile.TemporaryDirectory() as folder:
+        simulate(params, Path(folder))
+        load(open_source("mongodump", f"{folder}/dump"), f"{folder}/interim")
+        history = History.read(f"{folder}/interim")
+    candidates = Candidates.of(history.candidates)
+    bounds = subseries(ADAPTIVE, history.offsets, candidates)
+    matrix = feature_matrix(history.values, *bounds, feature_set="bauer8")
+    column = {name: matrix[:, k] for k, name in enumerate(FEATURE_SETS["bauer8"])}
+    return {
+        (feature, kind): np.abs(column[f"after_norm_{feature}"] - column[f"pre_norm_{feature}"])[
+            candidates.verdict == kind
+        ]
+        for feature in FEATURES
+        for kind in CLASSES
+    }
+
+
+def rows(seeds: int, count: int) -> Iterator[Row]:
+    """Yield the four distances of each seed, and their medians."""
+    real = published(PUBLISHED)
+    distances: dict[str, list[float]] = {}
+    for seed in range(1, seeds + 1):
+        made = simulated(seed, count)
+        row: dict[str, object] = {"seed": seed}
+        for feature, kind in real:
+            name = f"delta_{feature} {kind.partition('_')[0]}"
+            distance = float(ks_2samp(real[feature, kind], made[feature, kind]).statistic)
+            distances.setdefault(name, []).append(distance)
+            row[name] = distance
+        triaged = [made["mean", kind].size for kind in CLASSES]
+        yield {**row, "triaged": sum(triaged), "share true": triaged[0] / sum(triaged)}
+    medians = {name: statistics.median(values) for name, values in distances.items()}
+    yield {"seed": "median", **medians, "triaged": "", "share true": ""}
+
+
+def main() -> None:
+    """Print the distances."""
+    parser = arguments(__doc__ or "")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--series", type=int, default=3000)
+    chosen = parser.parse_args()
+    if not PUBLISHED.is_file():
+        sys.exit(f"skipped: {PUBLISHED} is not there; BAROGRAPH_SHARED names another folder")
+    show(
+        "Kolmogorov-Smirnov distance of simulated to published deltas (goal: at most 0.20)",
+        list(rows(chosen.seeds, chosen.series)),
+        chosen.output,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""docs/simulator.md tells of every parameter, with the value that it has."""
+
+from dataclasses import fields
+from pathlib import Path
+
+from barograph.pipeline.simulate import SimulateParams
+from barograph.sources.simulator.profiles import LONG, SHORT, Families, Profile
+
+TEXT = (Path(__file__).resolve().parents[3] / "docs" / "simulator.md").read_text(encoding="utf-8")
+ROWS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in TEXT.splitlines()]
+
+
+def row(name: str) -> list[str]:
+    (found,) = [cells[1:] for cells in ROWS if cells and cells[0] == f"`{name}`"]
+    return found
+
+
+def test_every_parameter_is_described_with_its_default() -> None:
+    for field in fields(SimulateParams):
+        assert row(field.name)[0] == str(field.default), field.name
+
+
+def test_every_family_is_described_with_its_shares() -> None:
+    for field in fields(Families):
+        told = [float(cell) for cell in row(field.name)[:2]]
+        assert told == [getattr(p.families, field.name) for p in (LONG, SHORT)], field.name
+
+
+def test_every_field_of_a_profile_is_described_with_its_numbers() -> None:
+    for field in fields(Profile):
+        if field.name in ("families", "name", "measurements"):
+            continue
+        for told, profile in zip(row(field.name)[:2], (LONG, SHORT), strict=True):
+            value = getattr(profile, field.name)
+            assert told == written(value), f"{profile.name}.{field.name}"
+
+
+def written(value: object) -> str:
+    """A number as the tables show it, or a range of two."""
+    if not isinstance(value, tuple):
+        return f"{value:g}"
+    low, high = value
+    return f"{low:g} to {high:g}" if low <= 0.0 else f"{low:g}-{high:g}"
