@@ -221,6 +221,11 @@ def test_address_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names_of(source(fake, "").time_series()) == ["t0"]
     assert fake.uris == [URI]
     assert source(fake, "mongodb://other/perf").name == "mongodb://other/perf"
+    assert source(fake, "more").name == "mongodb://db.example:27017,db2.example/more"
+    misplaced = "baron:hunter/2@x@host"
+    with pytest.raises(ConfigError, match="names no database") as caught:
+        source(fake, misplaced)
+    assert hidden(caught.value)
 
 
 @pytest.mark.parametrize(

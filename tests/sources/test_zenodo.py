@@ -241,14 +241,20 @@ def test_source_loads_the_dump_into_the_tables(server: Server, tmp_path: Path) -
     dump = {f"perf/{name}": (tmp_path / "dump" / name).read_bytes() for name in names}
     server.files = {"perf.tgz": tarred_gz(tmp_path / "perf.tgz", dump).read_bytes()}
 
-    source = open_source("zenodo", "7", cache=str(tmp_path / "cache"), base=server.base)
+    source = open_source("zenodo", str(tmp_path / "cache"), record=7, base=server.base)
     report = load(source, tmp_path / "out")
 
     assert report.source == "zenodo:7"
     assert (report.series, report.points, report.candidates) == (2, 10, 1)
 
 
-@pytest.mark.parametrize("location", ["", "abc", "-3", "7/../8", "7?x=1", "\u0667"])
-def test_only_a_number_names_a_record(location: str) -> None:
-    with pytest.raises(ConfigError, match="a record of Zenodo is a number"):
-        open_source("zenodo", location)
+@pytest.mark.parametrize("number", ["7", "7/../8", True, 7.0, 0, -1, None])
+def test_only_a_number_names_a_record(number: object) -> None:
+    with pytest.raises(ConfigError, match="record"):
+        open_source("zenodo", "data/zenodo", record=number)
+
+
+def test_folder_must_be_named() -> None:
+    with pytest.raises(ConfigError, match="a folder must keep the download"):
+        open_source("zenodo", "")
+    assert open_source("zenodo", "data/zenodo").name == "zenodo:5138516"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -85,9 +86,9 @@ class MongoDB(Source):
     """The collections of series and of change points in a live database.
 
     Args:
-        location: A MongoDB URI; empty to take it from BAROGRAPH_MONGODB_URI, so that credentials
-            stand in no file.
-        database: The database; empty for the one that the URI names.
+        location: The database's name, or nothing for the one that the URI names; the URI is that
+            of BAROGRAPH_MONGODB_URI, so that credentials stand in no file. Or a whole URI.
+        database: The database, where the location is a URI that names none.
         time_series: The name of the collection of series.
         change_points: The name of the collection of change points; None where there is none.
         batch_size: How many documents a batch has.
@@ -108,10 +109,15 @@ class MongoDB(Source):
         pause: float = 1.0,
         connect: Callable[[str], Client] = Connection,
     ) -> None:
-        self._address = Address(location)
-        self._database = database or self._address.database
-        if not self._database:
-            raise ConfigError(f"database: {self._address.name} names none, and none is given")
+        named = "" if "://" in location else location
+        self._address = Address("" if named else location)
+        self._database = database or named or self._address.database
+        if not re.fullmatch(r"[\w-]+", self._database):
+            # Not quoted: what stands there by mistake may be a password.
+            raise ConfigError(
+                f"location: {self._address.name} names no database, and none is given whose name "
+                "is made of letters, digits, _ and -"
+            )
         for option, number in (("batch_size", batch_size), ("attempts", attempts)):
             if number < 1:
                 raise ConfigError(f"{option}: {number}; allowed: 1 or more")

@@ -58,7 +58,7 @@ class Record:
 
     def __post_init__(self) -> None:
         if self.number < 1:
-            raise ConfigError(f"number: {self.number}, but a record's number is 1 or more")
+            raise ConfigError(f"record: {self.number}, but a record's number is 1 or more")
         if urlsplit(self.base).scheme not in ("http", "https"):
             raise ConfigError(f"base: {self.base!r}, but only http and https are allowed")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from barograph.errors import ConfigError
 from barograph.sources.contract import Document, SeriesColumns, Skip, Source
 from barograph.sources.mongodump import MongoDump
-from barograph.sources.zenodo.record import Record
+from barograph.sources.zenodo.record import MONGODB, Record
 from barograph.sources.zenodo.unpack import Limits
 
 
@@ -17,8 +17,8 @@ class Zenodo(Source):
     """Downloads the record when the first document is asked for, then reads the dump in it.
 
     Args:
-        location: The record's number: 5138516 is the MongoDB set.
-        cache: The folder in which downloads and what they unpack to stay.
+        location: The folder in which the download and what it unpacks to stay.
+        record: The record's number; the MongoDB set's by default.
         base: The server.
         inside: The path of the dump below the record's folder, needed where there are several.
         max_bytes: How much the download, and each archive in it, may come to.
@@ -31,7 +31,7 @@ class Zenodo(Source):
         self,
         location: str,
         *,
-        cache: str = "data/raw",
+        record: int = MONGODB,
         base: str = "https://zenodo.org",
         inside: str = "",
         max_bytes: int = Limits.total,
@@ -39,11 +39,12 @@ class Zenodo(Source):
         time_series: str = "time_series",
         change_points: str | None = "change_points",
     ) -> None:
-        number = str(location)
-        if not (number.isascii() and number.isdecimal()):
-            raise ConfigError(f"location: {location!r}, but a record of Zenodo is a number")
+        if type(record) is not int:
+            raise ConfigError(f"record: {record!r}, but a record of Zenodo has a whole number")
+        if not location:
+            raise ConfigError("location: empty, but a folder must keep the download")
         limits = Limits(total=max_bytes, ratio=max_ratio)
-        self._record = Record(int(number), Path(cache), base, inside, limits)
+        self._record = Record(record, Path(location), base, inside, limits)
         self._time_series, self._change_points = time_series, change_points
 
     @property
