@@ -1,9 +1,11 @@
 """Stage `load`: read the source into the three tables, and say what was put right or left out."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from barograph.errors import ConfigError
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
@@ -20,6 +22,14 @@ class LoadParams:
     location: str
     max_skipped_share: float
     options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a password: what stands in params.yaml is copied to dvc.lock and to reports."""
+        if re.search("://.*@", self.location):
+            raise ConfigError(
+                "load.location: holds a user name or a password; put the address into "
+                "BAROGRAPH_MONGODB_URI, and only the database's name here"
+            )
 
 
 def main() -> None:

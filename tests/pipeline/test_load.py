@@ -1,0 +1,18 @@
+"""The stage `load` takes its place from params.yaml, and no password from there."""
+
+import pytest
+
+from barograph.errors import ConfigError
+from barograph.pipeline.load import LoadParams
+
+
+@pytest.mark.parametrize("location", ["mongodb://baron:hunter2@host/perf", "mongodb+srv://a@b"])
+def test_address_with_credentials_is_refused_and_not_told(location: str) -> None:
+    with pytest.raises(ConfigError, match="put the address into BAROGRAPH_MONGODB_URI") as caught:
+        LoadParams("mongodb", location, 0.05)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("location", ["perf", "mongodb://host:27017/perf", "data/raw/a@b"])
+def test_other_places_are_taken(location: str) -> None:
+    assert LoadParams("mongodb", location, 0.05).location == location
