@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bson import Decimal128
 
 from barograph.errors import ConfigError, DataError
 from barograph.history import History
@@ -364,3 +365,10 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
         loaded(tmp_path / name, [series("x"), series("y")], [change_point("y")])
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+
+
+def test_a_decimal_that_is_no_number_is_skipped(tmp_path: Path) -> None:
+    odd = [point(n, Decimal128(text)) for n, text in enumerate(("1.5", "NaN", "sNaN", "1E400"))]
+    history, report = loaded(tmp_path / "out", [series(data=odd)])
+    assert history.values.tolist() == [1.5]
+    assert report.skipped["points"]["value is not finite"].count == 3

@@ -61,7 +61,7 @@ EXTRA = st.one_of(
     st.dictionaries(st.sampled_from(["order", "value", "x"]), st.integers(0, 9), max_size=2),
     st.just(bson.Regex("a", "i")),
     st.just(bson.Timestamp(1, 2)),
-    st.just(bson.Decimal128("1.5")),
+    st.sampled_from(["1.5", "1e400", "nan", "sNaN"]).map(bson.Decimal128),
     st.just(bson.Code("f()", {"x": 1})),
     st.just(bson.MinKey()),
 )
@@ -140,3 +140,9 @@ def test_the_scan_leaves_alone_what_is_not_exactly_as_it_should_be() -> None:
     documents = [series(data=[point(0), {**point(1), **change}]) for change in changes]
     assert scan(frames_of(documents)).counts.tolist() == [-1] * len(changes)
     assert scan(frames_of([series()])).counts.tolist() == [5]
+
+
+def test_the_smallest_order_is_none() -> None:
+    frames = frames_of([series(data=[{**point(0), "order": -(2**63)}, point(1)])])
+    assert scan(frames).counts.tolist() == [-1]
+    assert told(columns(frames, "f")) == told(decoded(frames, "f"))

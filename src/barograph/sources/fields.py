@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -124,13 +125,12 @@ def value_of(value: object, field: str) -> float:
     if value is None:
         raise FieldError(field, value, "value is missing")
     to_decimal = getattr(value, "to_decimal", None)  # BSON's Decimal128
-    if to_decimal is not None:
-        value = float(to_decimal())
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    plain_number = value if to_decimal is None else to_decimal()
+    if isinstance(value, bool) or not isinstance(plain_number, (int, float, Decimal)):
         raise FieldError(field, value, "value is not a number")
     try:
-        number = float(value)
-    except OverflowError as error:
+        number = float(plain_number)
+    except (OverflowError, ValueError) as error:  # a decimal's signaling NaN is the latter
         raise FieldError(field, value, "value is not finite") from error
     if not np.isfinite(number):
         raise FieldError(field, value, "value is not finite")

@@ -47,6 +47,7 @@ ORDER, VALUE, COMMIT, COMMIT_DATE = 0, 1, 2, 3
 COMPLETE = 15  # one bit for each of the four
 SMALLEST_POINT = 60  # bytes with all four fields; bounds how many points some bytes can hold
 FIRST_TIME, LAST_TIME = TIME_RANGE
+SMALLEST_ORDER = np.iinfo(np.int64).min  # stands for no order, and is none
 
 
 class Points(NamedTuple):
@@ -181,7 +182,7 @@ def take(
     whole = kind in (INT32, INT64)
     if which == ORDER and whole:
         points.orders[row] = integer_at(data, start, stop - start)
-        return True
+        return bool(points.orders[row] > SMALLEST_ORDER)
     if which == VALUE and whole:
         points.reals[row] = float(integer_at(data, start, stop - start))
         return True
