@@ -30,6 +30,12 @@ def test_a_truncated_document_is_named(cut: int) -> None:
         list(framed(io.BytesIO(data), "f"))
 
 
+def test_a_place_counts_from_the_start_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "CHUNK", 50)
+    with pytest.raises(DataError, match=f"document 9: byte {2 * len(DATA)}: "):
+        list(framed(io.BytesIO(DATA + DATA + bytes(4)), "f"))
+
+
 @pytest.mark.parametrize("length", [-1, 0, 4, 2**31 - 1, 20 << 20])
 def test_a_length_that_no_document_has_is_named(length: int) -> None:
     data = DATA + length.to_bytes(4, "little", signed=True) + DOCUMENTS[0][4:]

@@ -1,4 +1,5 @@
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -275,6 +276,27 @@ def test_of_candidates_at_one_point_the_best_known_stays(tmp_path: Path) -> None
     assert history.candidates.column("verdict").to_pylist() == ["false_positive"]
     assert report.put_right["duplicate candidates, one kept"] == 2
     assert report.verdicts == {"false_positive": 1}
+
+
+@pytest.mark.parametrize("field", ["calculated_on", "document"])
+def test_of_equal_verdicts_the_later_stays(tmp_path: Path, field: str) -> None:
+    first = change_point(triage=triaged("true_positive"), algorithm="first")
+    last = {**first, "algorithm": "last"}
+    if field == "calculated_on":
+        first["calculated_on"] = START + timedelta(days=50)
+    history, _ = loaded(tmp_path, [series()], [first, last])
+    kept = "first" if field == "calculated_on" else "last"
+    assert history.candidates.column("algorithm").to_pylist() == [kept]
+
+
+def test_the_later_triaged_goes_before_the_later_calculated(tmp_path: Path) -> None:
+    later = START + timedelta(days=50)
+    candidates = [
+        change_point(triage=triaged("true_positive", 33)),
+        change_point(triage=triaged("false_positive", 32), calculated_on=later),
+    ]
+    history, _ = loaded(tmp_path, [series()], candidates)
+    assert history.candidates.column("verdict").to_pylist() == ["true_positive"]
 
 
 def test_many_row_groups_and_spills_join_like_one(

@@ -137,8 +137,13 @@ def test_the_scan_leaves_alone_what_is_not_exactly_as_it_should_be() -> None:
         {"commit_date": DatetimeMS(2**60)},
         {"x": bson.MinKey()},
     ]
-    documents = [series(data=[point(0), {**point(1), **change}]) for change in changes]
-    assert scan(frames_of(documents)).counts.tolist() == [-1] * len(changes)
+    points = [{**point(1), **change} for change in changes]
+    points += [
+        {key: one for key, one in point(1).items() if key != name}
+        for name in ("order", "value", "commit", "commit_date")
+    ]
+    documents = [series(data=[point(0), one]) for one in points]
+    assert scan(frames_of(documents)).counts.tolist() == [-1] * len(points)
     assert scan(frames_of([series()])).counts.tolist() == [5]
 
 

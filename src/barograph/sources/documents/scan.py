@@ -134,7 +134,7 @@ def scan_fields(data: Bytes, start: int, stop: int, spans: Ints) -> int:
         elif which > DATA:
             return -1
         at = after
-    return array if at == last else -1
+    return array
 
 
 @kernel
@@ -152,7 +152,7 @@ def scan_points(data: Bytes, start: int, size: int, points: Points) -> int:
             return -1
         row += 1
         at = after
-    return row - size if at == last and row > size else -1
+    return row - size if row > size else -1
 
 
 @kernel
@@ -171,7 +171,7 @@ def scan_point(data: Bytes, start: int, stop: int, row: int, points: Points) -> 
                 return False
             found |= 1 << which
         at = after
-    return at == last and found == COMPLETE
+    return found == COMPLETE
 
 
 @kernel
