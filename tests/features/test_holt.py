@@ -183,8 +183,9 @@ def short_errors(values: list[float], alpha: float, beta: float) -> float:
 
 def test_batch_gives_the_bits_of_single_sides() -> None:
     values = np.random.default_rng(0).normal(size=90).cumsum()
-    starts = np.array([0, 0, 40, 40, 41])
-    splits = np.array([30, 30, 41, 60, 60])
+    # The second has the Pre of the first, the third the After of the second as its Pre.
+    starts = np.array([0, 0, 30, 40, 41])
+    splits = np.array([30, 30, 42, 60, 60])
     ends = np.array([31, 42, 50, 90, 68])
     out = np.empty((5, 4))
     FAMILY.rows(values, starts, splits, ends, np.empty((5, 0)), out)

@@ -71,12 +71,15 @@ def rows(
 ) -> None:
     """Fill alpha and beta of both sides, one row per candidate; see `families`.
 
-    Neighbouring candidates often share a side: one that is the last row's is not fitted again.
+    Neighbouring candidates often share a side: a Pre that is Pre or After of the row before is not
+    fitted again.
     """
     workspace = np.empty(holt_ets.WORKSPACE)
     for i in range(out.shape[0]):
         if i > 0 and starts[i] == starts[i - 1] and splits[i] == splits[i - 1]:
             out[i, 0], out[i, 1] = out[i - 1, 0], out[i - 1, 1]
+        elif i > 0 and starts[i] == splits[i - 1] and splits[i] == ends[i - 1]:
+            out[i, 0], out[i, 1] = out[i - 1, 2], out[i - 1, 3]
         else:
             out[i, 0], out[i, 1] = fit_side(values[starts[i] : splits[i]], workspace)
         out[i, 2], out[i, 3] = fit_side(values[splits[i] : ends[i]], workspace)

@@ -114,21 +114,21 @@ def squared_errors(
 
 
 @kernel
-def objective(values: Floats, vertex: Floats, parameters: int) -> float:
-    """Return n ln(sum e^2), or `OUTSIDE` beyond the bounds and where the sum overflows."""
-    alpha, beta = vertex[0], vertex[1]
-    phi = vertex[2] if parameters == DAMPED else 1.0
-    if not SMOOTHING_LOW <= alpha <= SMOOTHING_HIGH:
-        return OUTSIDE
-    if not SMOOTHING_LOW <= beta <= min(alpha, SMOOTHING_HIGH):
-        return OUTSIDE
-    if parameters == DAMPED and not DAMPING_LOW <= phi <= DAMPING_HIGH:
-        return OUTSIDE
-    level, trend = vertex[parameters - 2], vertex[parameters - 1]
-    total = squared_errors(values, alpha, beta, phi, level, trend)
-    if not np.isfinite(total):
-        return OUTSIDE
-    fit: float = max(values.size * np.log(total), PERFECT_FIT)
+def evaluate(values: Floats, size: int, workspace: Floats, row: int) -> float:
+    """Put n ln(sum e^2) behind the parameters of a row, and return it.
+
+    It is `OUTSIDE` beyond the bounds and where the sum overflows.
+    """
+    alpha, beta = workspace[row, 0], workspace[row, 1]
+    phi = workspace[row, 2] if size == DAMPED else 1.0
+    fit = OUTSIDE
+    inside = SMOOTHING_LOW <= alpha <= SMOOTHING_HIGH and SMOOTHING_LOW <= beta <= alpha
+    if inside and (size < DAMPED or DAMPING_LOW <= phi <= DAMPING_HIGH):
+        level, trend = workspace[row, size - 2], workspace[row, size - 1]
+        total = squared_errors(values, alpha, beta, phi, level, trend)
+        if np.isfinite(total):
+            fit = max(values.size * np.log(total), PERFECT_FIT)
+    workspace[row, size] = fit
     return fit
 
 
@@ -136,42 +136,39 @@ def objective(values: Floats, vertex: Floats, parameters: int) -> float:
 def nelder_mead(values: Floats, size: int, workspace: Floats) -> int:
     """Minimise from row 0 of the workspace; return the row of the best vertex.
 
-    Reflection 1, contraction 1/2, expansion 2. Column `size` holds the value of each vertex.
+    Reflection 1, contraction 1/2, expansion 2. Column `size` holds the value of each row.
     """
-    centroid, trial, further = workspace[size + 1], workspace[size + 2], workspace[size + 3]
+    centroid, trial, further = size + 1, size + 2, size + 3
     spread = first_simplex(size, workspace)
-    workspace[0, size] = objective(values, workspace[0], size)
-    tolerance = TOLERANCE * (abs(workspace[0, size]) + TOLERANCE)
+    start = evaluate(values, size, workspace, 0)
+    tolerance = TOLERANCE * (abs(start) + TOLERANCE)
     evaluate_others(values, size, workspace, 0)
     evaluations = size + 1
     best = 0
     while True:
         best, worst = extremes(size, workspace, best)
-        if (
-            workspace[worst, size] <= workspace[best, size] + tolerance
-            or evaluations > MAX_EVALUATIONS
-        ):
+        low, high = workspace[best, size], workspace[worst, size]
+        if high <= low + tolerance or evaluations > MAX_EVALUATIONS:
             return best
         reflect(size, workspace, worst, centroid, trial)
-        trial[size] = objective(values, trial, size)
+        reflected = evaluate(values, size, workspace, trial)
         evaluations += 2
-        if trial[size] < workspace[best, size]:
-            move(size, further, trial, 2.0, centroid, -1.0)
-            further[size] = objective(values, further, size)
-            workspace[worst] = further if further[size] < trial[size] else trial
+        if reflected < low:
+            blend(size, workspace, further, 2.0, trial, -1.0, centroid)
+            expanded = evaluate(values, size, workspace, further)
+            copy(size, workspace, worst, further if expanded < reflected else trial)
             continue
-        lost = trial[size] >= workspace[worst, size]
-        if not lost:
-            workspace[worst] = trial
-        move(size, further, workspace[worst], 0.5, centroid, 0.5)
-        further[size] = objective(values, further, size)
-        if further[size] < workspace[worst, size]:
-            workspace[worst] = further
-        elif lost:
-            smaller = shrink(size, workspace, best)
-            if smaller >= spread:
+        if reflected < high:
+            copy(size, workspace, worst, trial)
+        blend(size, workspace, further, 0.5, worst, 0.5, centroid)
+        contracted = evaluate(values, size, workspace, further)
+        if contracted < workspace[worst, size]:
+            copy(size, workspace, worst, further)
+        elif reflected >= high:
+            left = shrink(size, workspace, best)
+            if left >= spread:
                 return best
-            spread = smaller
+            spread = left
             evaluate_others(values, size, workspace, best)
             evaluations += size
 
@@ -183,19 +180,17 @@ def first_simplex(size: int, workspace: Floats) -> float:
     The step is a tenth of the largest parameter for every axis: it depends on the data's scale. It
     grows tenfold where it is lost in rounding.
     """
-    start = workspace[0]
     step = 0.0
     for i in range(size):
-        step = max(step, 0.1 * abs(start[i]))
+        step = max(step, 0.1 * abs(workspace[0, i]))
     if step == 0.0:
         step = 0.1
     spread = 0.0
     for i in range(size):
-        vertex = workspace[i + 1]
-        vertex[:size] = start[:size]
+        copy(size, workspace, i + 1, 0)
         reach = step
-        while vertex[i] == start[i]:
-            vertex[i] = start[i] + reach
+        while workspace[i + 1, i] == workspace[0, i]:
+            workspace[i + 1, i] = workspace[0, i] + reach
             reach *= 10.0
         spread += reach
     return spread
@@ -206,7 +201,7 @@ def evaluate_others(values: Floats, size: int, workspace: Floats, best: int) -> 
     """Fill in the values of all vertices but the best."""
     for j in range(size + 1):
         if j != best:
-            workspace[j, size] = objective(values, workspace[j], size)
+            evaluate(values, size, workspace, j)
 
 
 @kernel
@@ -222,21 +217,28 @@ def extremes(size: int, workspace: Floats, best: int) -> tuple[int, int]:
 
 
 @kernel
-def reflect(size: int, workspace: Floats, worst: int, centroid: Floats, trial: Floats) -> None:
+def reflect(size: int, workspace: Floats, worst: int, centroid: int, trial: int) -> None:
     """Put the centroid of all but the worst vertex, and the reflection of the worst through it."""
     for i in range(size):
         total = -workspace[worst, i]
         for j in range(size + 1):
             total += workspace[j, i]
-        centroid[i] = total / size
-    move(size, trial, centroid, 2.0, workspace[worst], -1.0)
+        workspace[centroid, i] = total / size
+    blend(size, workspace, trial, 2.0, centroid, -1.0, worst)
 
 
 @kernel
-def move(size: int, out: Floats, a: Floats, weight_a: float, b: Floats, weight_b: float) -> None:
-    """Put a weighted sum of two points."""
+def blend(size: int, workspace: Floats, out: int, of_a: float, a: int, of_b: float, b: int) -> None:
+    """Put a weighted sum of two rows."""
     for i in range(size):
-        out[i] = weight_a * a[i] + weight_b * b[i]
+        workspace[out, i] = of_a * workspace[a, i] + of_b * workspace[b, i]
+
+
+@kernel
+def copy(size: int, workspace: Floats, out: int, row: int) -> None:
+    """Copy a row with its value."""
+    for i in range(size + 1):
+        workspace[out, i] = workspace[row, i]
 
 
 @kernel
