@@ -9,7 +9,7 @@ from barograph.features.entropy import Space, space_for, spectral_entropy
 from barograph.features.families import Family
 from barograph.features.serial import LAGS, lag_products, serial_correlation
 from barograph.features.shift import max_level_shift
-from barograph.features.sums import Sums, mean, sums_of
+from barograph.features.sums import LARGEST, Sums, mean, sums_of
 from barograph.features.tiles import cut, lumpiness_and_stability
 from barograph.series import Floats, Ints
 
@@ -38,34 +38,36 @@ def rows(
     The kernel leaves what only printed digits can tell, and magnitudes near the largest double,
     as rows whose first number is NaN: few in a thousand, and these are finished here.
     """
+    del context
     bauer_rows(values, starts, splits, ends, out)
     for i in np.flatnonzero(np.isnan(out[:, 0])):
-        pre, after = values[starts[i] : splits[i]], values[splits[i] : ends[i]]
-        _finish(pre, after, context, out[i])
+        _finish(values[starts[i] : ends[i]], int(splits[i] - starts[i]), out[i])
 
 
-def _finish(pre: Floats, after: Floats, context: Floats, out: Floats) -> None:
+def _finish(both: Floats, split: int, out: Floats) -> None:
     """Compute one row that the kernel gave back."""
-    both = np.concatenate((pre, after))
     low, high = float(both.min()), float(both.max())
-    if max(-low, high) > _LARGE:
-        bounds = np.array([[0], [pre.size], [both.size]])
-        rows(both / _UNIT, bounds[0], bounds[1], bounds[2], context, out.reshape(1, -1))
-        _enlarge(out, low == high)
-        return
-    for side, first in ((pre, 0), (after, 8)):
-        sums = sums_of(side)
-        constant = level.prints_alike(low, high)
-        out[first : first + 2] = (
-            level.raw(sums) if constant else level.normalised(side, sums, low, high)
-        )
+    unit = _UNIT if max(-low, high) > _LARGE else 1.0
+    both = both / unit
+    if unit != 1.0:
+        bounds = np.array([[0], [split], [both.size]])
+        bauer_rows(both, bounds[0], bounds[1], bounds[2], out.reshape(1, -1))
+    constant = level.prints_alike(low, high)
+    if np.isnan(out[0]):
+        for side, first in ((both[:split], 0), (both[split:], 8)):
+            sums = sums_of(side)
+            out[first : first + 2] = (
+                level.raw(sums)
+                if constant
+                else level.normalised(side, sums, low / unit, high / unit)
+            )
+    if unit != 1.0:
+        _enlarge(out, [0, 1, 6, 8, 9, 14] if constant else [6, 14])
 
 
-def _enlarge(out: Floats, constant: bool) -> None:
+def _enlarge(out: Floats, columns: list[int]) -> None:
     """Bring what has the unit of the values back to it, at most the largest double."""
-    largest = np.finfo(np.float64).max
-    columns = [6, 14, 0, 8] if constant else [6, 14]
-    limit = largest / _UNIT
+    limit = LARGEST / _UNIT
     out[columns] = np.clip(out[columns], -limit, limit) * _UNIT
 
 
@@ -78,19 +80,13 @@ def bauer_rows(values: Floats, starts: Ints, splits: Ints, ends: Ints, out: Floa
     space = space_for(size)
     for i in range(out.shape[0]):
         pre, after = values[starts[i] : splits[i]], values[splits[i] : ends[i]]
-        pair(pre, after, space, out[i])
-
-
-@kernel
-def pair(pre: Floats, after: Floats, space: Space, out: Floats) -> None:
-    """Fill the sixteen numbers of one pair."""
-    before, behind = sums_of(pre), sums_of(after)
-    if is_large(before, behind):
-        out[0] = np.nan
-        return
-    side_into(pre, before, space, out[:8])
-    side_into(after, behind, space, out[8:])
-    levels_into(pre, before, after, behind, out)
+        before, behind = sums_of(pre), sums_of(after)
+        if is_large(before, behind):
+            out[i, 0] = np.nan
+            continue
+        side_into(pre, before, space, out[i, :8])
+        side_into(after, behind, space, out[i, 8:])
+        levels_into(pre, before, after, behind, out[i])
 
 
 @kernel
@@ -115,36 +111,26 @@ def levels_into(pre: Floats, before: Sums, after: Floats, behind: Sums, out: Flo
 
 @kernel
 def side_into(x: Floats, sums: Sums, space: Space, out: Floats) -> None:
-    """Fill columns 2 to 7 of one side."""
-    if x.size < 3:
-        short_side_into(x, space, out)
-        return
+    """Fill columns 2 to 7 of one side.
+
+    The authors' code repeats one or two values to four; no order of such a fit is the only best.
+    """
     width = 10 if x.size > 10 else 2
+    out[4] = 1.0
+    if x.size > 2:
+        out[4] = spectral_entropy(x, mean(sums), space)
+    else:
+        four = space.centred[:4]
+        for t in range(4):
+            four[t] = x[t % x.size]
+        x, sums = four, sums_of(four)
     count = cut(x, sums.first, width, space.u, space.v)
     out[2], out[3] = lumpiness_and_stability(sums, space.u[:count], space.v[:count])
-    out[4] = spectral_entropy(x, mean(sums), space)
     out[5] = crossing_points(x, space.u)
     out[6] = max_level_shift(x, width, space.u)
-    products = np.empty(LAGS + 1)
+    products = space.k[: LAGS + 1]
     lag_products(x, products)
     out[7] = serial_correlation(x, width, sums, products)
-
-
-@kernel
-def short_side_into(x: Floats, space: Space, out: Floats) -> None:
-    """Fill columns 2 to 7 of one or two values, which the authors' code repeats to four.
-
-    Tiles and windows of a repeated pair are alike, and no order of its fit is the only best.
-    """
-    four = space.centred[:4]
-    for t in range(4):
-        four[t] = x[t % x.size]
-    out[2] = out[3] = out[6] = 0.0
-    out[4] = 1.0
-    out[5] = crossing_points(four, space.u)
-    products = np.empty(LAGS + 1)
-    lag_products(four, products)
-    out[7] = serial_correlation(four, 2, sums_of(four), products)
 
 
 FAMILY = Family(NAMES, rows)

@@ -20,6 +20,7 @@ from barograph.series import Floats
 # Below this share of unpredictable variance the order of operations shows in the result.
 DELICATE = 1e-4
 SPACE_ROWS = 8
+SPARE = 12  # columns beyond the longest side: for sides of one value, repeated, and lags
 _SMALLEST_NORMAL = 2.3e-308
 
 
@@ -39,12 +40,12 @@ class Space(NamedTuple):
 @kernel
 def space_for(size: int) -> Space:
     """Allocate the work space for sides of up to `size` values."""
-    return space_in(np.empty((SPACE_ROWS, size + 4)))
+    return space_in(np.empty((SPACE_ROWS, size + SPARE)))
 
 
 @kernel
 def space_in(t: Floats) -> Space:
-    """Lay the work space out in the rows of a table with four columns more than values."""
+    """Lay the work space out in the rows of a table with a few columns more than values."""
     return Space(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7])
 
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from barograph.features import bauer, checks, hurst, nodes, running
 from barograph.features.eighteen import NAMES
-from barograph.features.entropy import SPACE_ROWS
+from barograph.features.entropy import SPACE_ROWS, SPARE
 from barograph.features.families import one_row
 from barograph.series import Floats
 
@@ -88,7 +88,7 @@ class GrowingPre:
     def _reserve(self, size: int) -> None:
         """Make room for `size` values and what the work space needs beyond them."""
         rows, room = self._table.shape
-        if size + 4 > room:
-            table = np.empty((rows, 2 * (size + 4)))
+        if size + SPARE > room:
+            table = np.empty((rows, 2 * (size + SPARE)))
             table[:, :room] = self._table
             self._table = table

@@ -22,7 +22,7 @@ def is_singular(centred: Floats, order: int) -> bool:
         for t in range(centred.size - k):
             total += centred[t] * centred[t + k]
         c[k] = total / centred.size
-    return _bound(c) < order * LIMIT and _reciprocal_condition(c) < LIMIT
+    return _bound(c) < order * LIMIT and reciprocal_condition(c) < LIMIT
 
 
 @kernel
@@ -50,7 +50,7 @@ def _bound(c: Floats) -> float:
 
 
 @kernel
-def _reciprocal_condition(c: Floats) -> float:
+def reciprocal_condition(c: Floats) -> float:
     """Return 1 / (|T| |T^-1|) in the 1-norm, by Gauss and Jordan with pivots."""
     n = c.size
     m = np.zeros((n, 2 * n))

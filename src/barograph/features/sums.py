@@ -16,6 +16,7 @@ from barograph.series import Floats
 # Where squares of distances leave the range of doubles, formulas take their careful form.
 TINY = 1e-140
 HUGE = 1e150
+LARGEST = float(np.finfo(np.float64).max)
 
 
 class Sums(NamedTuple):

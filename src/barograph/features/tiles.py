@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.features.sums import Sums, variance
+from barograph.features.sums import LARGEST, Sums, variance
 from barograph.series import Floats
 
 # The square root of the double precision: R's tolerance for "all equal".
@@ -63,7 +63,7 @@ def lumpiness_and_stability(sums: Sums, means: Floats, variances: Floats) -> tup
 
 @kernel
 def spread(values: Floats, unit: float) -> float:
-    """Return the unbiased variance of values / unit; 0 where even that overflows to nothing."""
+    """Return the unbiased variance of values / unit, at most the largest double."""
     total = 0.0
     for value in values:
         total += (value - values[0]) / unit
@@ -72,4 +72,4 @@ def spread(values: Floats, unit: float) -> float:
     for value in values:
         square += ((value - values[0]) / unit - centre) ** 2
     result = square / (values.size - 1)
-    return 0.0 if np.isnan(result) else result
+    return LARGEST if np.isnan(result) else min(result, LARGEST)
