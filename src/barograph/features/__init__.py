@@ -1,5 +1,6 @@
 """What describes a change point: the stretches before and after it, as numbers."""
 
+from barograph.features.contrast import contrast_context, contrasts
 from barograph.features.eighteen import characteristics
 from barograph.features.growing import GrowingPre
 from barograph.features.leznik import PUBLISHED_RANGES, deltas, distance
@@ -24,6 +25,8 @@ __all__ = [
     "Policy",
     "SubSeries",
     "characteristics",
+    "contrast_context",
+    "contrasts",
     "deltas",
     "distance",
     "feature_matrix",

@@ -1,15 +1,17 @@
 """The table of feature sets, and of the families that compute their columns."""
 
-from barograph.features import bauer, changes, eighteen, holt, hurst, leznik
+from barograph.features import bauer, changes, contrast, eighteen, holt, hurst, leznik
 from barograph.features.families import Derived, Family
 
-FAMILIES: tuple[Family, ...] = (bauer.FAMILY, hurst.FAMILY, holt.FAMILY)
+FAMILIES: tuple[Family, ...] = (bauer.FAMILY, hurst.FAMILY, holt.FAMILY, contrast.FAMILY)
 DERIVED: tuple[Derived, ...] = (changes.DIFFERENCES, changes.CHANGES, leznik.DELTAS)
 
 FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "bauer8": bauer.NAMES,
     "bauer9": eighteen.NAMES,
     "leznik": leznik.DELTAS.names,
+    "contrast": contrast.NAMES,
+    "full": (*bauer.NAMES, *contrast.NAMES),
     "difference8": changes.DIFFERENCES.names,
     "change8": changes.CHANGES.names,
 }
