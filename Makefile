@@ -32,7 +32,7 @@ check: setup ## formatting, lint and types
 	mypy
 
 bench: setup ## run every benchmark and render one table
-	python benchmarks/all.py
+	python benchmarks/every.py
 
 clean:   ## remove what the pipeline made, but not .venv
 	git clean -fdXq -e '!$(VENV)' data src tests

@@ -119,6 +119,16 @@ def test_the_table_of_results_and_the_way_on_are_printed(clone: Path) -> None:
     assert "Where to look next" in said
 
 
+def test_the_notebooks_run_and_hold_no_outputs(clone: Path) -> None:
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    assert notebooks
+    for path in notebooks:
+        cells = [c for c in json.loads(path.read_text())["cells"] if c["cell_type"] == "code"]
+        assert all(not cell["outputs"] for cell in cells), f"{path}: clear its outputs"
+        code = "\n".join("".join(cell["source"]) for cell in cells)
+        run(clone, sys.executable, "-c", code, MPLBACKEND="Agg")
+
+
 def test_no_out_holds_a_path_of_the_machine(clone: Path) -> None:
     for out in recorded(clone):
         path = clone / out["path"]
