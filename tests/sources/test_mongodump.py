@@ -66,7 +66,11 @@ class General(MongoDump):
         return self.time_series()
 
 
-def test_the_scan_and_the_general_reader_write_the_same_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("group", [1 << 18, 40, 1])
+def test_the_scan_and_the_general_reader_write_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int
+) -> None:
+    monkeypatch.setattr("barograph.sources.tables.GROUP", group)
     documents = []
     for number in range(40):
         fields = series(f"t{number % 37}", count=3 + number % 5)

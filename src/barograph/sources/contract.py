@@ -93,6 +93,21 @@ class SeriesColumns:
     values: Floats
     commits: pa.Array
 
+    def part(self, start: int, stop: int) -> SeriesColumns:
+        """Some of these series that follow each other, without a copy."""
+        first, last = int(self.counts[:start].sum()), int(self.counts[:stop].sum())
+        return SeriesColumns(
+            file=self.file,
+            first=self.first + start,
+            ids=self.ids[start:stop],
+            directions=self.directions[start:stop],
+            counts=self.counts[start:stop],
+            orders=self.orders[first:last],
+            times=self.times[first:last],
+            values=self.values[first:last],
+            commits=self.commits[first:last],
+        )
+
     def only(self, chosen: npt.NDArray[np.bool_]) -> SeriesColumns:
         """The chosen ones of these series; their numbers no longer follow each other."""
         points = np.repeat(chosen, self.counts)

@@ -64,13 +64,23 @@ class SeriesWriter:
         self.ends: list[int] = []  # the series below which each row group ends
 
     def add(self, columns: SeriesColumns) -> bool:
-        """Take the next series, in the order of their numbers; whether a group was written."""
-        self._waiting.append(columns)
-        self._size += columns.values.size + SERIES_WEIGHT * len(columns.ids)
-        full = self._size >= GROUP
-        if full:
-            self.flush()
-        return full
+        """Take the next series, in the order of their numbers; whether a group was written.
+
+        A group ends with the series that fills it, however the source cut its batches: the same
+        series give the same files.
+        """
+        weights = columns.counts + SERIES_WEIGHT
+        groups, start, count = len(self.ends), 0, len(columns.ids)
+        while start < count:
+            # Up to and with the series that fills the group, or all that is left.
+            filled = self._size + np.cumsum(weights[start:])
+            stop = min(start + int(np.searchsorted(filled, GROUP)) + 1, count)
+            self._waiting.append(columns.part(start, stop))
+            self._size = int(filled[stop - start - 1])
+            start = stop
+            if self._size >= GROUP:
+                self.flush()
+        return len(self.ends) > groups
 
     def flush(self) -> None:
         """Write what waits as one row group of each table."""
