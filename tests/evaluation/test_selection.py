@@ -92,6 +92,14 @@ def test_memory_goes_on_after_a_torn_line(tmp_path: Path) -> None:
     assert Memory(path).known == {"a": 0.1 + 0.2, "b": 2.0, "d": 4.0}
 
 
+@pytest.mark.parametrize("line", [b"\0\0", b'{"a": 1}', b'["a", null]', b'["a"]'])
+def test_damaged_memory_is_named(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "memory.jsonl"
+    path.write_bytes(b'["a", 1.0]\n' + line + b"\n")
+    with pytest.raises(DataError, match=r"memory\.jsonl, line 2: .* is not a key and a number"):
+        Memory(path)
+
+
 def made_pool() -> Pool:
     """Verdicts follow the level of After, and a little the spread of Pre; the rest is noise."""
     generator = np.random.default_rng(6)

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from barograph.errors import DataError
+
 
 class Memory:
     """What is known so far, by key; numbers are written down while it is entered."""
@@ -17,9 +19,15 @@ class Memory:
     def __init__(self, path: Path) -> None:
         self.known: dict[str, float] = {}
         self._path = path
-        for line in self._whole().splitlines():
-            key, value = json.loads(line)
-            self.known[key] = value
+        for number, line in enumerate(self._whole().splitlines(), start=1):
+            try:
+                key, value = json.loads(line)
+                self.known[key] = float(value)
+            except (TypeError, ValueError) as error:
+                raise DataError(
+                    f"{path}, line {number}: {line[:60]!r} is not a key and a number; "
+                    "without the file the study starts anew"
+                ) from error
 
     def _whole(self) -> bytes:
         """Return what was written, without a torn last line."""
