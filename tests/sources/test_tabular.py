@@ -176,6 +176,21 @@ def test_text_that_is_no_text(tmp_path: Path) -> None:
     assert skips(report) == {"not valid text": ("points", 1)}
 
 
+def test_malformed_row_that_is_no_text_either(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(f"{HEAD}p,a,1,c,,1\n".encode() + b"\xff,a\np,a,2,c,,2\np,a,3,\xc3")
+    history, report = loaded(path)
+    assert history.values.tolist() == [1.0, 2.0]
+    assert skips(report) == {"not as many cells as columns": ("points", 2)}
+
+
+def test_name_of_a_column_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"test,order,value,\xff\na,1,1,1\n")
+    with pytest.raises(DataError, match="unknown columns"):
+        loaded(path)
+
+
 def test_rows_are_numbered_past_malformed_and_empty_ones(tmp_path: Path) -> None:
     rows = ["p,a,1,c,,1", "p,a", "", "p,a,2,c,,2", "p", "p,a,3,c,,bad", "p,a,4,c,,4"]
     _, report = loaded(flat(tmp_path, HEAD + "\n".join(rows) + "\n"))

@@ -27,6 +27,7 @@ from barograph.sources.fields import (
 Faults = dict[int, FieldError]
 Converter = Callable[[pa.Array, str], tuple[pa.Array, Faults]]
 SMALLEST = -(2**63)
+REPLACED = "\ufffd"  # what was no text before it was read
 MILLISECONDS = re.compile(r"-?\d{11,}")  # fewer digits are a date, such as 20200131
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
@@ -163,9 +164,13 @@ def _time(value: object, field: str) -> int | None:
 
 def _fast_texts(array: pa.Array) -> pa.Array | None:
     kind = array.type
-    usable = _is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)
-    return array.cast(pa.string()) if usable else None
+    if not (_is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        return None
+    found = array.cast(pa.string())
+    return None if pc.any(pc.match_substring(found, REPLACED)).as_py() else found
 
 
 def _text(value: object, field: str) -> str | None:
+    if isinstance(value, str) and REPLACED in value:
+        raise FieldError(field, value, "not valid text")
     return text_of(value, field)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -62,6 +65,14 @@ class Rows:
     numbers: Ints
 
 
+class Readable(Protocol):
+    """Bytes from somewhere."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read at most `size` bytes; none at the end."""
+        ...
+
+
 class Raw(NamedTuple):
     """A batch as it stands in the file: well-formed rows, and the malformed ones among them."""
 
@@ -105,7 +116,7 @@ def _as_data_error(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: no such file") from None
     except (OSError, EOFError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError, zlib.error) as error:
         raise DataError(f"{path}: not a readable table: {error}") from error
 
 
@@ -120,7 +131,7 @@ def _closing(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
 
 
 def _csv(path: Path, delimiter: str) -> tuple[list[str], Iterator[Raw]]:
-    """Every cell as bytes: what they mean is found out later, row by row where it must be."""
+    """Every cell as text: what it means is found out later, row by row where it must be."""
     malformed: list[csv.InvalidRow] = []
 
     def set_aside(row: csv.InvalidRow) -> str:
@@ -130,17 +141,17 @@ def _csv(path: Path, delimiter: str) -> tuple[list[str], Iterator[Raw]]:
     options = csv.ReadOptions(use_threads=False, block_size=BLOCK)
     parsing = csv.ParseOptions(delimiter=delimiter, invalid_row_handler=set_aside)
     with (
-        pa.input_stream(str(path), compression="detect") as stream,
+        _recoded(path) as stream,
         csv.open_csv(stream, options, parsing) as reader,
     ):
         names = reader.schema.names
     malformed.clear()
 
     def batches() -> Iterator[Raw]:
-        binary = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.binary()))
+        text = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
         with (
-            pa.input_stream(str(path), compression="detect") as stream,
-            csv.open_csv(stream, options, parsing, binary) as reader,
+            _recoded(path) as stream,
+            csv.open_csv(stream, options, parsing, text) as reader,
         ):
             for batch in reader:
                 _refuse_open_quotes(path, batch, malformed)
@@ -151,6 +162,32 @@ def _csv(path: Path, delimiter: str) -> tuple[list[str], Iterator[Raw]]:
             yield Raw(rest, malformed.copy())
 
     return names, batches()
+
+
+@contextmanager
+def _recoded(path: Path) -> Iterator[pa.PythonFile]:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        yield pa.PythonFile(Recoder(file), mode="r")
+
+
+class Recoder:
+    """A file in which U+FFFD stands for whatever is not UTF-8, which pyarrow would stop at."""
+
+    closed = False
+
+    def __init__(self, file: Readable) -> None:
+        self._file, self._rest = file, b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def read(self, size: int) -> bytes:
+        """Read so many bytes, fewer only at the end."""
+        while len(self._rest) < size:
+            chunk = self._file.read(size)
+            self._rest += self._decoder.decode(chunk, final=not chunk).encode()
+            if not chunk:
+                break
+        found, self._rest = self._rest[:size], self._rest[size:]
+        return found
 
 
 def _refuse_open_quotes(path: Path, batch: pa.RecordBatch, malformed: list[csv.InvalidRow]) -> None:
