@@ -14,6 +14,8 @@ from barograph.compiled import fused_kernel, kernel
 from barograph.series import Floats
 
 TERMS = 100  # how far the exact predictor looks back
+BLOCK = 4  # values whose share in all later predictions is added at once
+STRIDE = 16  # predictions it is added to at once; the loop runs on into spare room
 LOG_TERM = 2.8378  # ln(2 pi) + 1, as the authors' code rounds it
 
 
@@ -24,9 +26,16 @@ class Sample(NamedTuple):
     early: Floats  # mean of the values more than 100 before x[t]; NaN where there are none
     ratio: Floats  # ln(100 / k) of x[t], k = t + 1
     inverse: Floats  # 1 / i
+    near: Floats  # 1 / (i - d)
+    far: Floats  # 1 / (i - 2 d)
     g: Floats
+    unit: Floats  # 1 / g
+    share: Floats  # a, the weight of the mean
+    precision: Floats  # 1 / V
     pi: Floats  # pi_1 .. pi_100, backwards
-    h: Floats
+    forward: Floats  # four zeros, then pi_1 .. pi_100
+    h: Floats  # g x, and zeros behind it
+    past: Floats  # what the values before each one say of it, times g
 
 
 @kernel
@@ -35,11 +44,13 @@ def sample_for(size: int) -> Sample:
     ratio = np.zeros(size)
     for t in range(TERMS, size):
         ratio[t] = math.log(TERMS / (t + 1.0))
-    inverse = np.zeros(TERMS + 1)
+    space = np.zeros((11, TERMS + BLOCK + STRIDE))
     for i in range(1, TERMS + 1):
-        inverse[i] = 1.0 / i
-    table = np.zeros((3, TERMS + 1))
-    return Sample(np.empty(size), np.empty(size), ratio, inverse, table[0], table[1], table[2])
+        space[0, i] = 1.0 / i
+    return Sample(
+        np.empty(size), np.empty(size), ratio, space[0], space[1], space[2], space[3], space[4],
+        space[5], space[6], space[7], space[8], space[9], space[10],
+    )  # fmt: skip
 
 
 @kernel
@@ -81,8 +92,8 @@ def _early_means(x: Floats, sample: Sample) -> None:
 def likelihood(d: float, n: int, sample: Sample) -> float:
     """Return minus the log likelihood of d."""
     short = min(n, TERMS)
-    weights(d, sample)
-    head, determinant = _head(d, short, sample)
+    determinant = weights(d, short, sample)
+    head = _head(short, sample)
     tail = _tail(d, n, sample)
     xx, xa, aa = head[0] + tail[0], head[1] + tail[1], head[2] + tail[2]
     spread = (xx - xa * xa / aa) / n
@@ -90,39 +101,63 @@ def likelihood(d: float, n: int, sample: Sample) -> float:
 
 
 @fused_kernel
-def weights(d: float, sample: Sample) -> None:
-    """Fill g_i = g_{i-1} (i - d) / i, and pi_j = d g_{j-1} / j backwards."""
-    g, pi, inverse = sample.g, sample.pi, sample.inverse
-    g[0] = 1.0
-    for i in range(1, TERMS + 1):
-        g[i] = g[i - 1] * (1.0 - d * inverse[i])
-        pi[TERMS - i] = d * g[i - 1] * inverse[i]
+def weights(d: float, n: int, s: Sample) -> float:
+    """Fill what depends on d alone, for n exact predictions; return the product of V_1 .. V_n.
+
+    g_i = g_{i-1} (i - d) / i and pi_i = d g_{i-1} / i; in closed form
+    a_{i+1} = a_i (i - 2d) / (i - d) and V_{i+1} = V_i i (i - 2d) / (i - d)^2. The divisions come
+    first, since those go in parallel.
+    """
+    for i in range(1, n + 1):
+        s.near[i] = 1.0 / (i - d)
+        s.far[i] = 1.0 / (i - 2.0 * d)
+    variance = math.gamma(1.0 - 2.0 * d) / math.gamma(1.0 - d) ** 2
+    determinant = variance
+    g = unit = share = 1.0
+    precision = 1.0 / variance
+    s.g[0] = s.unit[0] = s.share[0] = 1.0
+    s.precision[0] = precision
+    for i in range(1, n + 1):
+        determinant *= variance if i > 1 else 1.0
+        s.pi[TERMS - i] = s.forward[BLOCK + i - 1] = d * s.inverse[i] * g
+        g *= (i - d) * s.inverse[i]
+        unit *= i * s.near[i]
+        share *= (i - 2.0 * d) * s.near[i]
+        variance *= (i - 2.0 * d) * i * s.near[i] * s.near[i]
+        precision *= (i - d) * (i - d) * s.far[i] * s.inverse[i]
+        s.g[i], s.unit[i], s.share[i], s.precision[i] = g, unit, share, precision
+    return determinant
 
 
 @fused_kernel
-def _head(d: float, n: int, sample: Sample) -> tuple[tuple[float, float, float], float]:
-    """Return the weighted sums over the exactly predicted values, and their determinant."""
-    x, g, pi, h = sample.x, sample.g, sample.pi, sample.h
-    variance = math.gamma(1.0 - 2.0 * d) / math.gamma(1.0 - d) ** 2
-    determinant = variance
-    a = 1.0
-    h[0] = x[0]
-    xx, xa, aa = x[0] * x[0] / variance, x[0] / variance, 1.0 / variance
-    for m in range(1, n):
-        total = 0.0
-        for i in range(m):
-            total += pi[TERMS - m + i] * h[i]
+def _look_back(n: int, sample: Sample) -> None:
+    """Fill past[m] with the sum of pi_{m-i} g_i x_i over i < m, four i at a time."""
+    x, g, h, past, forward = sample.x, sample.g, sample.h, sample.past, sample.forward
+    for m in range(n):
         h[m] = g[m] * x[m]
-        away = 1.0 / (m - d)
-        variance *= (m - 2.0 * d) * m * away * away
-        determinant *= variance
-        a *= (m - 2.0 * d) * away
-        rest = x[m] - total / g[m]
-        weight = 1.0 / variance
-        xx += rest * rest * weight
-        xa += rest * a * weight
-        aa += a * a * weight
-    return (xx, xa, aa), determinant
+        past[m] = 0.0
+    for m in range(n, n + BLOCK):
+        h[m] = 0.0
+    for i in range(0, n, BLOCK):
+        h0, h1, h2, h3 = h[i], h[i + 1], h[i + 2], h[i + 3]
+        for j in range(1, 1 + STRIDE * ((n - i + STRIDE - 2) // STRIDE)):
+            past[i + j] += (
+                forward[j + 3] * h0 + forward[j + 2] * h1 + forward[j + 1] * h2 + forward[j] * h3
+            )
+
+
+@fused_kernel
+def _head(n: int, s: Sample) -> tuple[float, float, float]:
+    """Return the weighted sums over the exactly predicted values."""
+    _look_back(n, s)
+    xx = xa = aa = 0.0
+    for m in range(n):
+        rest = s.x[m] - s.past[m] * s.unit[m]
+        weighted = rest * s.precision[m]
+        xx += rest * weighted
+        xa += s.share[m] * weighted
+        aa += s.share[m] * s.share[m] * s.precision[m]
+    return xx, xa, aa
 
 
 @fused_kernel
