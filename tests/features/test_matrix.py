@@ -5,7 +5,15 @@ import re
 import numpy as np
 import pytest
 
-from barograph.features import FEATURE_SETS, characteristics, feature_matrix
+from barograph.features import (
+    FEATURE_SETS,
+    characteristics,
+    contrast_context,
+    contrasts,
+    deltas,
+    distance,
+    feature_matrix,
+)
 from barograph.features.matrix import usable_cores
 from barograph.series import Floats, Ints
 
@@ -28,13 +36,25 @@ def candidates(count: int, seed: int = 0) -> tuple[Floats, Ints, Ints, Ints]:
     return values, starts, starts + sizes[0], starts + sizes.sum(axis=0)
 
 
-def test_every_row_has_the_bits_of_the_single_pair() -> None:
+def test_every_row_has_the_bits_of_the_single_pairs() -> None:
     values, starts, splits, ends = candidates(150)
-    matrix = feature_matrix(values, starts, splits, ends, "bauer9", threads=1)
+    matrix = feature_matrix(values, starts, splits, ends, "full", threads=1)
     for row, start, split, end in zip(matrix, starts, splits, ends, strict=True):
-        single = characteristics(values[start:split], values[split:end])
-        assert row.tolist() == list(single.values())
+        pre, after = values[start:split], values[split:end]
+        single = characteristics(pre, after) | deltas(pre, after) | contrasts(pre, after)
+        single["distance"] = distance(single)
+        assert dict(zip(FEATURE_SETS["full"], row.tolist(), strict=True)) == single
     assert np.isfinite(matrix).all()
+
+
+def test_context_reaches_the_contrasts() -> None:
+    values, starts, splits, ends = candidates(20)
+    nothing = np.zeros_like(starts)
+    context = contrast_context(values, starts, splits, ends, nothing, nothing + values.size)
+    matrix = feature_matrix(values, starts, splits, ends, "contrast", context=context)
+    for i, (start, split, end) in enumerate(zip(starts, splits, ends, strict=True)):
+        single = contrasts(values[start:split], values[split:end], context[i])
+        assert matrix[i].tolist() == list(single.values())
 
 
 @pytest.mark.parametrize("feature_set", FEATURE_SETS)

@@ -11,7 +11,7 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "bauer9": eighteen.NAMES,
     "leznik": leznik.DELTAS.names,
     "contrast": contrast.NAMES,
-    "full": (*bauer.NAMES, *contrast.NAMES),
+    "full": (*eighteen.NAMES, *leznik.DELTAS.names, *contrast.NAMES),
     "difference8": changes.DIFFERENCES.names,
     "change8": changes.CHANGES.names,
 }
