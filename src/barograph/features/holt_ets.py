@@ -10,6 +10,7 @@ the sum of squares is not: it has not changed one decision on the golden sides, 
 import numpy as np
 
 from barograph.compiled import fused_kernel, kernel
+from barograph.features.simplex import blend, copy, extremes, first_simplex, reflect, shrink
 from barograph.series import Floats
 
 SMOOTHING_LOW = 1e-4
@@ -174,81 +175,8 @@ def nelder_mead(values: Floats, size: int, workspace: Floats) -> int:
 
 
 @kernel
-def first_simplex(size: int, workspace: Floats) -> float:
-    """Build the other vertices, each one step along one axis; return ten times all steps.
-
-    The step is a tenth of the largest parameter for every axis: it depends on the data's scale. It
-    grows tenfold where it is lost in rounding.
-    """
-    step = 0.0
-    for i in range(size):
-        step = max(step, 0.1 * abs(workspace[0, i]))
-    if step == 0.0:
-        step = 0.1
-    spread = 0.0
-    for i in range(size):
-        copy(size, workspace, i + 1, 0)
-        reach = step
-        while workspace[i + 1, i] == workspace[0, i]:
-            workspace[i + 1, i] = workspace[0, i] + reach
-            reach *= 10.0
-        spread += reach
-    return spread
-
-
-@kernel
 def evaluate_others(values: Floats, size: int, workspace: Floats, best: int) -> None:
     """Fill in the values of all vertices but the best."""
     for j in range(size + 1):
         if j != best:
             evaluate(values, size, workspace, j)
-
-
-@kernel
-def extremes(size: int, workspace: Floats, best: int) -> tuple[int, int]:
-    """Return the best and the worst vertex; among equals the last best stays, then the first."""
-    low = high = best
-    for j in range(size + 1):
-        if workspace[j, size] < workspace[low, size]:
-            low = j
-        if workspace[j, size] > workspace[high, size]:
-            high = j
-    return low, high
-
-
-@kernel
-def reflect(size: int, workspace: Floats, worst: int, centroid: int, trial: int) -> None:
-    """Put the centroid of all but the worst vertex, and the reflection of the worst through it."""
-    for i in range(size):
-        total = -workspace[worst, i]
-        for j in range(size + 1):
-            total += workspace[j, i]
-        workspace[centroid, i] = total / size
-    blend(size, workspace, trial, 2.0, centroid, -1.0, worst)
-
-
-@kernel
-def blend(size: int, workspace: Floats, out: int, of_a: float, a: int, of_b: float, b: int) -> None:
-    """Put a weighted sum of two rows."""
-    for i in range(size):
-        workspace[out, i] = of_a * workspace[a, i] + of_b * workspace[b, i]
-
-
-@kernel
-def copy(size: int, workspace: Floats, out: int, row: int) -> None:
-    """Copy a row with its value."""
-    for i in range(size + 1):
-        workspace[out, i] = workspace[row, i]
-
-
-@kernel
-def shrink(size: int, workspace: Floats, best: int) -> float:
-    """Halve the way of every vertex to the best; return the sum of what is left."""
-    left = 0.0
-    for j in range(size + 1):
-        if j != best:
-            for i in range(size):
-                gap = 0.5 * (workspace[j, i] - workspace[best, i])
-                workspace[j, i] = gap + workspace[best, i]
-                left += abs(workspace[j, i] - workspace[best, i])
-    return left
