@@ -1,6 +1,6 @@
 """What describes a change point: the stretches before and after it, as numbers."""
 
-from barograph.features.contrast import contrast_context, contrasts
+from barograph.features.contrast import CONTEXT_NAMES, contrast_context, contrasts
 from barograph.features.eighteen import characteristics
 from barograph.features.growing import GrowingPre
 from barograph.features.leznik import PUBLISHED_RANGES, deltas, distance
@@ -17,6 +17,7 @@ from barograph.features.subseries import (
 
 __all__ = [
     "ADAPTIVE",
+    "CONTEXT_NAMES",
     "FEATURE_SETS",
     "LABEL_FREE",
     "PUBLISHED_RANGES",

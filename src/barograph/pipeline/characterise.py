@@ -5,15 +5,21 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from barograph.features import FEATURE_SETS, feature_matrix
-from barograph.features.subseries import Policy
+from barograph.features import (
+    CONTEXT_NAMES,
+    FEATURE_SETS,
+    Policy,
+    SubSeries,
+    contrast_context,
+    feature_matrix,
+)
 from barograph.history import History
 from barograph.pipeline import report, tables
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.subseries import OUT as BOUNDS
-from barograph.series import Ints
+from barograph.series import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -29,15 +35,19 @@ def characterise(
 ) -> pd.DataFrame:
     """Return the keys of the candidates with their features beside them."""
     rows = keys.iloc[bounds["candidate"].to_numpy()].reset_index(drop=True)
-    matrix = feature_matrix(
-        history.values,
-        _column(bounds, "start"),
-        _column(bounds, "split"),
-        _column(bounds, "end"),
-        feature_set,
-    )
-    names = list(FEATURE_SETS[feature_set])
+    pair = SubSeries(*(bounds[name].to_numpy(np.int64) for name in ("start", "split", "end")))
+    names = FEATURE_SETS[feature_set]
+    known = not set(CONTEXT_NAMES).isdisjoint(names)
+    context = _surroundings(history, bounds, pair, rows["series"].to_numpy()) if known else None
+    matrix = feature_matrix(history.values, *pair, feature_set, context=context)
     return pd.concat([rows, pd.DataFrame(matrix, columns=pd.Index(names))], axis=1)
+
+
+def _surroundings(history: History, bounds: pd.DataFrame, pair: SubSeries, series: Ints) -> Floats:
+    """Describe what surrounds each candidate; behind a window nothing is known yet."""
+    windowed = [Policy.named(name).width is not None for name in bounds["policy"]]
+    lasts = np.where(windowed, pair.ends, history.offsets[series + 1])
+    return contrast_context(history.values, *pair, history.offsets[series], lasts)
 
 
 def keys_of(history: History) -> pd.DataFrame:
@@ -54,10 +64,6 @@ def keys_of(history: History) -> pd.DataFrame:
             "decided": decided.to_numpy(),
         }
     )
-
-
-def _column(bounds: pd.DataFrame, name: str) -> Ints:
-    return bounds[name].to_numpy(dtype=np.int64)
 
 
 def main() -> None:
