@@ -18,6 +18,7 @@ from barograph.detection import Hunter
 from barograph.errors import ConfigError
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
+from barograph.pipeline.stage import run
 from barograph.pipeline.work import each
 from barograph.sources.mongodump import dump_writer
 from barograph.sources.simulator import LONG, SHORT, Habits, Profile, World, judge, survey
@@ -35,10 +36,10 @@ class SimulateParams:
     """How much is simulated, who judges it, and what the detector is told."""
 
     seed: int = 1
-    long_series: int = 300
+    long_series: int = 400
     short_series: int = 2000
     long_pvalue: float = 0.001
-    short_pvalue: float = 0.01
+    short_pvalue: float = 0.007
     window: int = 50
     people: int = 5
     watched: float = 0.7
@@ -152,4 +153,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

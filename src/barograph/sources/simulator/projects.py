@@ -40,7 +40,7 @@ class Layout:
     variants: int = 6
     tasks: int = 3
     tests: int = 2
-    threads: tuple[int, ...] = (1, 4, 16)
+    threads: tuple[int, ...] = (1, 16)
 
     @property
     def tests_of_variant(self) -> int:
