@@ -8,7 +8,7 @@ What a new value costs, n being the length of Pre, and how near it is to `featur
 - serial correlation: eleven lagged products, O(1), the same bits;
 - crossing points: insertion into a sorted copy and one pass to count, the same bits;
 - entropy: no exact update exists, the fit is computed anew, within 1e-9;
-- Hurst exponent: sums at fixed nodes of d (see `nodes`), O(1), within 1e-8.
+- Hurst exponent: sums at fixed nodes of d (see `nodes`), O(1), within 1e-9.
 
 The fit and the likelihood have fused sums, whose last bits depend on the code around them.
 """

@@ -46,23 +46,24 @@ def clear(state: Floats) -> None:
 
 
 @fused_kernel
-def add(x: Floats, t: int, early: float, state: Floats, tables: Floats) -> None:
-    """Add the value at t; `early` is the mean distance of what lies more than 100 before, or NaN.
+def add(distances: Floats, t: int, early: float, state: Floats, tables: Floats) -> None:
+    """Add the value at t, given as a distance to the first.
 
-    Beyond the hundredth value the predictor and its variance are those of `likelihood`.
+    `early` is the mean distance of what lies more than 100 before it, or NaN. Beyond the hundredth
+    value the predictor and its variance are those of `likelihood`.
     """
     for node in range(COUNT):
         if t < TERMS:
-            _exactly(x, t, node, state, tables)
+            _exactly(distances, t, node, state, tables)
         else:
-            _approximately(x, t, early, node, state, tables)
+            _approximately(distances, t, early, node, state, tables)
 
 
 @fused_kernel
-def _exactly(x: Floats, t: int, node: int, state: Floats, tables: Floats) -> None:
+def _exactly(distances: Floats, t: int, node: int, state: Floats, tables: Floats) -> None:
     g, pi, h = tables[G, node], tables[PI, node], tables[H, node]
     d = state[D, node]
-    value = x[t] - x[0]
+    value = distances[t]
     h[t] = g[t] * value
     if t == 0:
         variance = math.gamma(1.0 - 2.0 * d) / math.gamma(1.0 - d) ** 2
@@ -87,18 +88,18 @@ def _exactly(x: Floats, t: int, node: int, state: Floats, tables: Floats) -> Non
 
 @fused_kernel
 def _approximately(
-    x: Floats, t: int, early: float, node: int, state: Floats, tables: Floats
+    distances: Floats, t: int, early: float, node: int, state: Floats, tables: Floats
 ) -> None:
     g, pi = tables[G, node], tables[PI, node]
     total = 0.0
     for j in range(TERMS):
-        total += pi[j] * (x[t - TERMS + j] - x[0])
+        total += pi[j] * distances[t - TERMS + j]
     a = g[TERMS]
     if not np.isnan(early):
         share = g[TERMS - 1] * (1.0 - (TERMS / (t + 1.0)) ** state[D, node])
         total += share * early
         a -= share
-    rest = (x[t] - x[0]) - total
+    rest = distances[t] - total
     state[XX, node] += rest * rest
     state[XA, node] += rest * a
     state[AA, node] += a * a

@@ -15,8 +15,9 @@ from barograph.series import Floats
 
 WIDTH = 10  # of tiles and windows on sides of more than ten values
 
-# Rows of the table: values, sorted values, tile means, tile variances, window sums, work space.
-X, SORTED, MEANS, VARIANCES, WINDOWS, SPACE = range(6)
+# Rows of the table: values, their distances to the first (a fused sum must not take the two
+# apart), sorted values, tile means, tile variances, window sums, work space.
+X, DISTANCES, SORTED, MEANS, VARIANCES, WINDOWS, SPACE = range(7)
 # Places in the vector: the nine sums, the largest shift, the sums of what lies more than 100
 # before the newest value (as distances, and raw), the lagged products.
 SHIFT, EARLY, EARLY_RAW, PRODUCTS = 9, 10, 11, 12
@@ -46,6 +47,7 @@ def append(table: Floats, vector: Floats, value: float) -> None:
     vector[7], vector[8] = sums.gap, sums.magnitude
     x = table[X, : n + 1]
     x[n] = value
+    table[DISTANCES, n] = value - sums.first
     _insert(table[SORTED], n, value)
     add_lags(x, n, vector[PRODUCTS:])
     if n + 1 >= WIDTH:
@@ -117,15 +119,13 @@ def _pre_into(
 def append_to_nodes(table: Floats, vector: Floats, state: Floats, tables: Floats) -> None:
     """Add the newest value to the likelihood's sums."""
     t = int(vector[0]) - 1
-    x = table[X]
     early = np.nan
     if t > TERMS:
-        oldest = x[t - TERMS - 1]
-        vector[EARLY] += oldest - x[0]
-        vector[EARLY_RAW] += oldest
+        vector[EARLY] += table[DISTANCES, t - TERMS - 1]
+        vector[EARLY_RAW] += table[X, t - TERMS - 1]
         if vector[EARLY_RAW] != 0.0:
             early = vector[EARLY] / (t - TERMS)
-    nodes.add(x, t, early, state, tables)
+    nodes.add(table[DISTANCES], t, early, state, tables)
 
 
 @kernel
