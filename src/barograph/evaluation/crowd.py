@@ -1,0 +1,101 @@
+"""A triage learned from what a crowd marked, that reports what most likely agrees with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+
+from barograph.detection import Hunter
+from barograph.evaluation.annotators import MARGIN, f1
+from barograph.evaluation.expected_f1 import best_set, strongest_apart
+from barograph.evaluation.marked import Marked, Rows, rows_of
+from barograph.models.boosted import fit_shares, held_out_probability, probability
+from barograph.series import Floats
+
+# Fewer people than this are no crowd: their share says little.
+CROWD = 3
+# What is chosen from: the strict candidates are the product's, the loose ones hold what they miss.
+STRICT = Hunter(window=50, pvalue=0.001, parity=True)
+LOOSE = Hunter(window=50, pvalue=0.01, parity=True)
+CROWDS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)
+THRESHOLDS = tuple(round(0.02 * k, 2) for k in range(21))
+# Rules are judged with their neighbours in both lists: a lone peak is chance.
+SMOOTHING = (1.0, 2.0)
+
+
+@dataclass(frozen=True)
+class CrowdTriage:
+    """Says how likely a person marks a candidate, and which candidates to report of a series."""
+
+    model: Any
+    crowd: float
+    threshold: float
+
+    @classmethod
+    def learn(cls, marked: Marked, make: Callable[[], Any], seed: int = 0) -> CrowdTriage:
+        """Learn the model from every candidate, and the rule from held-out groups.
+
+        Args:
+            marked: Histories with their marks; those of fewer than three people are left out.
+            make: Called without arguments for an unfitted classifier that takes weights.
+            seed: Which groups are held out together.
+        """
+        strict, loose = (_crowded(rows_of(marked, source)) for source in (STRICT, LOOSE))
+        X = np.concatenate((loose.X, strict.X))
+        share = np.concatenate((loose.share, strict.share))
+        groups = np.concatenate((loose.groups, strict.groups))
+        held_out = held_out_probability(make, X, share, groups, seed)
+        crowd, threshold = choose_rule(marked, loose, held_out[: loose.index.size])
+        return cls(fit_shares(make(), X, share), crowd, threshold)
+
+    def probability(self, rows: Rows) -> Floats:
+        """Return the probability that a person marks each candidate."""
+        return probability(self.model, rows.X)
+
+    def report(self, marked: Marked) -> dict[int, list[int]]:
+        """Return the change points to report, by series."""
+        rows = rows_of(marked, LOOSE)
+        return report(rows, self.probability(rows), self.crowd, self.threshold)
+
+
+def report(rows: Rows, q: Floats, crowd: float, threshold: float) -> dict[int, list[int]]:
+    """Return what the rule reports of every series that has candidates."""
+    chosen = {}
+    for series, places in _by_series(rows):
+        apart = places[strongest_apart(rows.index[places], q[places], MARGIN)]
+        best = apart[best_set(q[apart], crowd, threshold)]
+        chosen[series] = rows.index[best].tolist()
+    return chosen
+
+
+def choose_rule(marked: Marked, rows: Rows, q: Floats) -> tuple[float, float]:
+    """Return the crowd and the threshold whose reports agree best with the marks."""
+    mean = np.array(
+        [
+            [agreement(marked, report(rows, q, crowd, threshold)) for threshold in THRESHOLDS]
+            for crowd in CROWDS
+        ]
+    )
+    smooth = gaussian_filter(mean, SMOOTHING, mode="nearest")
+    row, column = np.unravel_index(int(np.argmax(smooth)), smooth.shape)
+    return CROWDS[row], THRESHOLDS[column]
+
+
+def agreement(marked: Marked, chosen: dict[int, list[int]]) -> float:
+    """Return the mean F1 of the reports over the series that a crowd marked."""
+    crowded = [k for k, marks in enumerate(marked.marks) if len(marks) >= CROWD]
+    return float(np.mean([f1(chosen.get(k, []), marked.marks[k]) for k in crowded]))
+
+
+def _crowded(rows: Rows) -> Rows:
+    return rows.where(rows.people >= CROWD)
+
+
+def _by_series(rows: Rows) -> list[tuple[int, Any]]:
+    edges = np.flatnonzero(np.diff(rows.series)) + 1
+    places = np.split(np.arange(rows.series.size), edges)
+    return [(int(rows.series[group[0]]), group) for group in places if group.size]
