@@ -1,0 +1,76 @@
+"""The command line: one file a command, and nothing big imported before it runs.
+
+Exit codes, the same for every command: 0 clean, 1 a usage or data error, 2 a regression found,
+3 not enough data to say.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from barograph import __version__
+from barograph.errors import BarographError, NotEnoughDataError
+
+CLEAN, ERROR, REGRESSION, TOO_LITTLE = range(4)
+# What `--help` lists; the module of the same name is imported when the command is called.
+COMMANDS = {
+    "detect": "Find the change points of a history.",
+    "gate": "Fail when the newest results are a regression.",
+}
+
+
+class Lazy(click.Group):
+    """A group that knows its commands by name, and imports the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def group() -> None:
+    """Find where benchmark performance changed, and learn from every verdict.
+
+    Exit codes: 0 clean, 1 usage or data error, 2 regression found, 3 not enough data.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command and leave with its exit code; an error is one line on stderr."""
+    try:
+        sys.exit(group.main(arguments, prog_name="barograph", standalone_mode=False))
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.Abort:
+        sys.exit(ERROR)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(ERROR)
+    except NotEnoughDataError as error:
+        _tell(error)
+        sys.exit(TOO_LITTLE)
+    except BarographError as error:
+        _tell(error)
+        sys.exit(ERROR)
+
+
+def _tell(error: BarographError) -> None:
+    click.echo(f"barograph: {error}", err=True)

@@ -1,0 +1,83 @@
+"""`barograph gate`: a verdict for CI on the newest results of every series."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from barograph.cli import REGRESSION, TOO_LITTLE
+from barograph.cli.detect import DETECTORS, by_name, detected
+from barograph.cli.histories import output_option, read_history, source_options
+
+
+@click.command(epilog="Example: barograph gate results.csv --newest 3 --least 2.5 || exit 1")
+@source_options
+@click.option("--detector", type=click.Choice(list(DETECTORS)), default="hunter", show_default=True)
+@click.option(
+    "--newest",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="A change counts when it begins among so many newest results.",
+)
+@click.option(
+    "--least",
+    type=click.FloatRange(min=0.0),
+    default=0.0,
+    show_default=True,
+    help="The smallest change that counts, in per cent of the level before.",
+)
+@click.option("--shortest", type=click.IntRange(min=2), default=10, show_default=True)
+@output_option
+@click.pass_context
+def command(
+    context: click.Context,
+    location: str,
+    kind: str,
+    detector: str,
+    newest: int,
+    least: float,
+    shortest: int,
+    output: str,
+) -> None:
+    """Fail when a series at LOCATION became worse with its newest results.
+
+    Worse is what the series' direction says; where the direction is unknown, any change counts.
+    """
+    history = read_history(kind, location)
+    lengths = [int(n) for n in history.offsets[1:] - history.offsets[:-1]]
+    directions = history.series.column("direction").to_pylist()
+    regressions = [
+        {"series": series["series"], **point}
+        for series, length, direction in zip(
+            detected(history, by_name(detector)), lengths, directions, strict=True
+        )
+        for point in series["change_points"]
+        if length >= shortest
+        and point["index"] >= length - newest
+        and worse(point, direction, least)
+    ]
+    short = sum(length < shortest for length in lengths)
+    tell(regressions, len(lengths), short, output)
+    if regressions:
+        context.exit(REGRESSION)
+    if short == len(lengths):
+        context.exit(TOO_LITTLE)
+
+
+def worse(percent: float, direction: int, least: float) -> bool:
+    """Whether a change goes the wrong way by enough."""
+    return abs(percent) >= least and percent * direction <= 0
+
+
+def tell(regressions: list[dict[str, Any]], series: int, short: int, output: str) -> None:
+    """Print what was found, and how many series were too short to judge."""
+    if output == "json":
+        told = {"series": series, "too_short": short, "regressions": regressions}
+        click.echo(json.dumps(told))
+        return
+    for one in regressions:
+        click.echo(f"{one['series']}: {one['percent']:+.1f} % at {one['commit'] or one['order']}")
+    click.echo(f"{len(regressions)} regressions in {series} series, {short} too short to judge")

@@ -1,0 +1,51 @@
+"""How commands that read a history take it: any source, loaded as the pipeline loads it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from barograph.history import History
+
+F = TypeVar("F", bound=Callable[..., Any])
+KINDS = ("tabular", "mongodump", "mongodb", "zenodo")
+
+
+def source_options(function: F) -> F:
+    """Add LOCATION and --kind to a command."""
+    location = click.argument("location")
+    kind = click.option(
+        "--kind",
+        type=click.Choice(KINDS),
+        default="tabular",
+        show_default=True,
+        help="What LOCATION is: a table or a folder of tables, a dump, a database, a record.",
+    )
+    return location(kind(function))
+
+
+def output_option(function: F) -> F:
+    """Add --output to a command."""
+    return click.option(
+        "--output",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="For people, or one JSON object for programs.",
+    )(function)
+
+
+def read_history(kind: str, location: str) -> History:
+    """Load any source through the tables that the pipeline uses, and tell what was left out."""
+    from barograph.history import History
+    from barograph.sources import load, open_source
+
+    with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
+        report = load(open_source(kind, location), folder)
+        if any(report.skipped_share(name) for name in ("series", "points", "candidates")):
+            click.echo(str(report), err=True)
+        return History.read(folder)

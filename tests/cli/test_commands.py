@@ -1,0 +1,90 @@
+"""The commands as a shell runs them: what is printed, and the exit code."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from barograph.cli import COMMANDS, group, main
+
+
+def results(
+    folder: Path, shift: float, *, direction: int = -1, length: int = 60, at: int = 57
+) -> Path:
+    """Write one flat file with a series that shifts at a point."""
+    values = 100 + np.random.default_rng(3).standard_normal(length)
+    values[at:] += shift
+    path = folder / "results.csv"
+    rows = [
+        f"db,query,{order},c{order},{direction},{v!r}" for order, v in enumerate(values.tolist())
+    ]
+    path.write_text("\n".join(["project,test,order,commit,direction,value", *rows, ""]))
+    return path
+
+
+def code(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    return int(left.value.code or 0)
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    for name in COMMANDS:
+        done = CliRunner().invoke(group, [name, "--help"])
+        assert done.exit_code == 0
+        assert f"Example: barograph {name}" in done.output
+
+
+def test_detect_tells_people_and_programs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = results(tmp_path, 20, at=30)
+    assert code("detect", str(path)) == 0
+    assert "c30  index 30" in capsys.readouterr().out
+    assert code("detect", str(path), "--output", "json") == 0
+    [series] = json.loads(capsys.readouterr().out)["series"]
+    assert [point["order"] for point in series["change_points"]] == [30]
+
+
+@pytest.mark.parametrize(
+    ("shift", "direction", "expected"),
+    [(20, -1, 2), (-20, -1, 0), (-20, 1, 2), (20, 1, 0), (20, 0, 2), (0, -1, 0)],
+)
+def test_gate_fails_on_what_is_worse(
+    tmp_path: Path, shift: float, direction: int, expected: int
+) -> None:
+    assert code("gate", str(results(tmp_path, shift, direction=direction))) == expected
+
+
+def test_gate_passes_an_old_or_small_change(tmp_path: Path) -> None:
+    assert code("gate", str(results(tmp_path, 20, at=30))) == 0
+    assert code("gate", str(results(tmp_path, 20)), "--least", "50") == 0
+
+
+def test_gate_says_when_there_is_too_little(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = results(tmp_path, 0, length=5, at=5)
+    assert code("gate", str(path), "--output", "json") == 3
+    assert json.loads(capsys.readouterr().out) == {"series": 1, "too_short": 1, "regressions": []}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("detect", "none.csv"), "none.csv"),
+        (("detect",), "Missing argument 'LOCATION'"),
+        (("detect", "x.csv", "--detector", "dice"), "'dice' is not one of"),
+        (("dance",), "No such command 'dance'"),
+        (("gate", "x.csv", "--newest", "0"), "0 is not in the range"),
+    ],
+)
+def test_a_mistake_is_exit_1_and_told_without_a_traceback(
+    arguments: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code(*arguments) == 1
+    told = capsys.readouterr().err
+    assert says in told
+    assert "Traceback" not in told
