@@ -57,7 +57,7 @@ def command(
         for point in series["change_points"]
         if length >= shortest
         and point["index"] >= length - newest
-        and worse(point, direction, least)
+        and worse(point["percent"], direction, least)
     ]
     short = sum(length < shortest for length in lengths)
     tell(regressions, len(lengths), short, output)
