@@ -34,8 +34,9 @@ check: setup ## formatting, lint and types
 bench: setup ## run every benchmark and render one table
 	python benchmarks/every.py
 
-clean:   ## remove what the pipeline made, but not .venv
-	git clean -fdXq -e '!$(VENV)' data src tests
+clean:   ## remove what the pipeline and the compiler made, never your own data or runs
+	rm -rf $(addprefix data/,interim processed models reports release cache raw/simulated)
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
