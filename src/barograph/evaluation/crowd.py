@@ -18,9 +18,17 @@ from barograph.series import Floats
 
 # Fewer people than this are no crowd: their share says little.
 CROWD = 3
-# What is chosen from: the strict candidates are the product's, the loose ones hold what they miss.
+# The strict candidates are what people usually look at; the loose ones, which the report is chosen
+# from, hold what those miss.
 STRICT = Hunter(window=50, pvalue=0.001, parity=True)
 LOOSE = Hunter(window=50, pvalue=0.01, parity=True)
+# The same steps seen between nearer and farther neighbours teach the ranking not to mind them.
+TAUGHT = (
+    LOOSE,
+    STRICT,
+    Hunter(window=100, pvalue=0.001, parity=True),
+    Hunter(window=50, pvalue=0.05, parity=True),
+)
 CROWDS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)
 THRESHOLDS = tuple(round(0.02 * k, 2) for k in range(21))
 # Rules are judged with their neighbours in both lists: a lone peak is chance.
@@ -44,11 +52,12 @@ class CrowdTriage:
             make: Called without arguments for an unfitted classifier that takes weights.
             seed: Which groups are held out together.
         """
-        strict, loose = (_crowded(rows_of(marked, source)) for source in (STRICT, LOOSE))
-        X = np.concatenate((loose.X, strict.X))
-        share = np.concatenate((loose.share, strict.share))
-        groups = np.concatenate((loose.groups, strict.groups))
+        views = [_crowded(rows_of(marked, source)) for source in TAUGHT]
+        X = np.concatenate([rows.X for rows in views])
+        share = np.concatenate([rows.share for rows in views])
+        groups = np.concatenate([rows.groups for rows in views])
         held_out = held_out_probability(make, X, share, groups, seed)
+        loose = views[0]
         crowd, threshold = choose_rule(marked, loose, held_out[: loose.index.size])
         return cls(fit_shares(make(), X, share), crowd, threshold)
 
