@@ -56,8 +56,8 @@ def test_arrays_survive_the_way_through_a_file() -> None:
         ("children", 0, -5, "node 0 has the child -5"),
         ("features", 0, 5, "feature outside 0 to 4"),
         ("features", 0, -1, "feature outside 0 to 4"),
-        ("thresholds", 0, np.inf, "a threshold is infinite"),
-        ("shares", 0, np.nan, "a share lies outside"),
+        ("thresholds", 0, np.inf, "the threshold of node 0 is infinite"),
+        ("shares", 0, np.nan, "array 'shares': a number lies outside 0 to 1"),
         ("roots", 1, 10**9, "the roots must rise"),
     ],
 )
@@ -72,9 +72,41 @@ def test_arrays_that_would_lead_a_walk_astray_are_refused(
         FlatForest.from_arrays(arrays, columns=5)
 
 
+@pytest.mark.parametrize("rows", [1, 2, 7, 8, 9, 17, 4099])
+def test_any_number_of_rows_gives_the_same(rows: int) -> None:
+    matrix, truth = sample(200)
+    forest = RandomForestClassifier(n_estimators=11, random_state=0).fit(matrix, truth)
+    fresh = sample(rows, seed=3)[0]
+    assert np.array_equal(FlatForest.of(forest).predict_proba(fresh), forest.predict_proba(fresh))
+
+
+def test_zeros_of_both_signs_and_the_largest_numbers_go_the_same_way() -> None:
+    matrix = np.repeat([[-1.0], [-0.0], [0.0], [1.0]], 5, axis=0)
+    forest = RandomForestClassifier(n_estimators=20, random_state=0)
+    forest.fit(matrix, (matrix[:, 0] >= 0).astype(int))
+    fresh = np.array([[-0.0], [0.0], [1e-45], [-1e-45], [3e38], [-3e38], [0.5], [-0.5]])
+    assert np.array_equal(FlatForest.of(forest).predict_proba(fresh), forest.predict_proba(fresh))
+
+
+def test_parts_follow_the_decision_paths() -> None:
+    matrix, truth = sample(300)
+    forest = RandomForestClassifier(n_estimators=20, random_state=0).fit(matrix, truth)
+    fresh = sample(40, seed=4)[0]
+    base, parts = FlatForest.of(forest).parts(fresh)
+    expected = np.zeros_like(fresh)
+    for tree in (one.tree_ for one in forest.estimators_):
+        for row, path in enumerate(tree.decision_path(fresh.astype(np.float32))):
+            shares = tree.value[path.indices, 0, 1]
+            np.add.at(expected[row], tree.feature[path.indices[:-1]], np.diff(shares) / 20)
+    assert np.allclose(parts, expected, rtol=0, atol=1e-12)
+    assert np.allclose(base + parts.sum(axis=1), forest.predict_proba(fresh)[:, 1], 0, 1e-12)
+
+
 def test_a_missing_or_wrong_array_is_named() -> None:
     matrix, truth = sample(50)
     arrays = FlatForest.of(RandomForestClassifier(n_estimators=2).fit(matrix, truth)).arrays()
+    with pytest.raises(ArtifactError, match=r"array 'shares': expected two classes, got 1"):
+        FlatForest.from_arrays({**arrays, "shares": arrays["shares"][:, :1].copy()}, columns=5)
     with pytest.raises(ArtifactError, match=r"array 'shares': expected 2 dimensions of float64"):
         FlatForest.from_arrays({**arrays, "shares": arrays["shares"][:, 0]}, columns=5)
     del arrays["roots"]

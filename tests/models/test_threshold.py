@@ -26,8 +26,33 @@ def test_ties_go_to_the_middle() -> None:
     assert choose([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9]) == 0.5
 
 
+@settings(max_examples=100)
+@given(PAIRS, st.sampled_from([0.0, 1.0, 50.0, 333.3, 1000.0]))
+def test_the_alarm_budget_is_kept_and_no_other_threshold_finds_more(
+    pairs: list[tuple[int, float]], budget: float
+) -> None:
+    truth = np.array([t for t, _ in pairs])
+    probability = np.array([p for _, p in pairs])
+    threshold = choose(truth, probability, f"alarms:{budget}")
+    alarms = probability >= threshold
+    assert 1000 * alarms.sum() <= budget * truth.size
+    for other in np.linspace(0, 1.001, 1002):
+        called = probability >= other
+        if 1000 * called.sum() <= budget * truth.size:
+            assert truth[called].sum() <= truth[alarms].sum()
+
+
+def test_a_budget_of_nothing_calls_nothing_real() -> None:
+    assert choose([1, 1], [1.0, 1.0], "alarms:0") > 1
+    assert choose([1, 0], [0.8, 0.5], "alarms:0") == pytest.approx(0.9)
+
+
 def test_wrong_goals_and_empty_parts_are_named() -> None:
     with pytest.raises(ConfigError, match="goal 'luck' is unknown; allowed"):
         choose([0], [0.5], "luck")
+    with pytest.raises(ConfigError, match="goal 'alarms:-1' is unknown"):
+        choose([0], [0.5], "alarms:-1")
+    with pytest.raises(ConfigError, match="a thousand points give 1000 alarms at most"):
+        choose([0], [0.5], "alarms:1001")
     with pytest.raises(NotEnoughDataError):
         choose([], [])

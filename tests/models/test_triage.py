@@ -4,11 +4,16 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.errors import ArtifactError
+from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.features import FEATURE_SETS
 from barograph.models import artifact
+from barograph.models.calibration import calibrate
+from barograph.models.catalogue import classifier
+from barograph.models.conformal import Conformal
 from barograph.models.flat import FlatForest
+from barograph.models.kinds import flattened
 from barograph.models.triage import TriageModel
+from barograph.series import Floats, Ints
 
 COLUMNS = ("one", "two")
 
@@ -62,6 +67,12 @@ def test_wrong_rows_are_named(model: TriageModel, rows: object, says: str) -> No
         ({"threshold": 2}, r"threshold 2\.0 lies outside"),
         ({"threshold": None}, "lacks or garbles"),
         ({"columns": ["one"]}, r"made for the columns \('one',\) of the feature set 'small'"),
+        ({"kind": "oracle"}, "the model's kind is 'oracle'; known kinds"),
+        ({"calibration": "magic"}, "the calibration is 'magic'; known"),
+        ({"calibration": "sigmoid"}, "misses the array 'sigmoid'"),
+        ({"conformal": True}, "misses the array 'conformal_noise'"),
+        ({"versions": {"features": "0"}}, "made for version '0' of the features"),
+        ({"card": 3}, "header's 'card' is 3; expected names with values"),
         ({"feature_set": "large"}, "of the feature set 'large'; this program computes None"),
     ],
 )
@@ -73,7 +84,101 @@ def test_a_header_that_does_not_fit_is_refused(
         "feature_set": "small",
         "columns": COLUMNS,
         "threshold": 0.5,
+        "kind": "forest",
     } | change
-    artifact.write(tmp_path / "model", header, model.forest.arrays())
+    artifact.write(tmp_path / "model", header, model.flat.arrays())
     with pytest.raises(ArtifactError, match=says):
         TriageModel.load(tmp_path / "model")
+
+
+def sample() -> tuple[Floats, Ints]:
+    generator = np.random.default_rng(2)
+    matrix = generator.standard_normal((400, 2))
+    return matrix, (matrix[:, 0] + generator.standard_normal(400) > 0).astype(np.int64)
+
+
+def trained(name: str, method: str | None = "sigmoid") -> TriageModel:
+    """Learn on one half of the sample, calibrate on the other."""
+    matrix, truth = sample()
+    fitted = classifier(name, seed=0, trees=7).fit(matrix[:200], truth[:200])
+    flat = flattened(fitted)
+    score = flat.predict_proba(matrix[200:])[:, 1]
+    return TriageModel(
+        use="online",
+        feature_set="small",
+        columns=COLUMNS,
+        threshold=0.5,
+        flat=flat,
+        calibration=calibrate(truth[200:], score, method) if method else None,
+        conformal=Conformal.fit(truth[200:], score),
+        versions={"features": "1"},
+        data_hash="abc",
+        metrics={"auc": 0.9},
+    )
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("name", ["random_forest", "svm", "xgboost", "logistic", "most_frequent"])
+def test_every_kind_survives_the_way_through_a_file(name: str, method: str, tmp_path: Path) -> None:
+    model = trained(name, method)
+    model.save(tmp_path / "model")
+    again = TriageModel.load(tmp_path / "model")
+    rows = np.random.default_rng(1).standard_normal((50, 2))
+    assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
+    assert np.array_equal(again.answers(rows), model.answers(rows))
+    assert again.versions == {"features": "1"}
+    assert (again.data_hash, again.metrics) == ("abc", {"auc": 0.9})
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["random_forest", "xgboost", "logistic", "most_frequent"])
+@pytest.mark.parametrize("method", [None, "sigmoid", "isotonic"])
+def test_reasons_add_up_to_the_probability(name: str, method: str | None) -> None:
+    model = trained(name, method)
+    rows = np.random.default_rng(1).standard_normal((50, 2))
+    base, parts = model.reasons(rows)
+    assert parts.shape == (50, len(model.reason_names))
+    total = base + parts.sum(axis=1)
+    assert np.allclose(total, model.predict_proba(rows)[:, 1], rtol=0, atol=1e-9)
+
+
+def test_a_kernel_gives_no_reasons() -> None:
+    with pytest.raises(ConfigError, match="a support vector machine gives no reasons"):
+        trained("svm").reasons([[0.0, 1.0]])
+
+
+def test_any_number_of_threads_says_the_same(model: TriageModel) -> None:
+    rows = np.random.default_rng(1).standard_normal((50, 2))
+    for threads in (2, 3, 60):
+        found = model.predict_proba(rows, threads=threads)
+        assert np.array_equal(found, model.predict_proba(rows))
+
+
+def test_without_held_out_scores_no_coverage_is_claimed(model: TriageModel) -> None:
+    with pytest.raises(ArtifactError, match="no answers with a stated coverage"):
+        model.answers([[0.0, 1.0]])
+
+
+def test_a_table_of_another_set_or_version_is_refused() -> None:
+    model = trained("logistic")
+    model.check_table(["series", *COLUMNS], "small", "1")
+    with pytest.raises(DataError, match=r"built with the feature set 'large'.* expects 'small'"):
+        model.check_table(COLUMNS, "large", "1")
+    with pytest.raises(DataError, match=r"built with version 2 of the features.* expects 1"):
+        model.check_table(COLUMNS, "small", "2")
+    with pytest.raises(DataError, match=r"misses the columns \['two'\] of small"):
+        model.check_table(["one"], "small", "1")
+
+
+def test_a_default_is_read_from_the_package(
+    model: TriageModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("barograph.models.triage.resources.files", lambda _: tmp_path)
+    with pytest.raises(ArtifactError, match="ships no default model for the use 'online'"):
+        TriageModel.default("online")
+    (tmp_path / "defaults").mkdir()
+    model.save(tmp_path / "defaults" / "online.baro")
+    assert TriageModel.default("online").columns == COLUMNS
+    with pytest.raises(ArtifactError, match="no default model is made for the use 'dancing'"):
+        TriageModel.default("dancing")

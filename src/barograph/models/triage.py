@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import ArtifactError
+from barograph.errors import ArtifactError, DataError
 from barograph.features import FEATURE_SETS
-from barograph.models import artifact
-from barograph.models.flat import FlatForest
+from barograph.models import artifact, calibration
+from barograph.models.calibration import Calibration
+from barograph.models.checks import Arrays
+from barograph.models.conformal import Conformal
+from barograph.models.kinds import Flat, kind_named
+from barograph.models.threshold import NEVER
+from barograph.models.versions import FEATURES
 from barograph.series import Floats
 
 USES = ("adaptive", "label_free", "online", "confirm")
+DEFAULTS = "defaults"  # the folder of this package that holds the shipped models
+CALIBRATION = "calibration"  # what the last part of the reasons is called
 
 
 @dataclass(frozen=True)
@@ -27,30 +36,54 @@ class TriageModel:
     feature_set: str
     columns: tuple[str, ...]
     threshold: float
-    forest: FlatForest
+    flat: Flat
     card: Mapping[str, Any] = field(default_factory=dict)
+    calibration: Calibration | None = None
+    conformal: Conformal | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    data_hash: str | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def default(cls, use: str) -> TriageModel:
+        """Load the model that is shipped for a use, trained on simulated histories."""
+        if use not in USES:
+            raise ArtifactError(f"no default model is made for the use {use!r}; uses: {USES}")
+        shipped = resources.files("barograph.models").joinpath(DEFAULTS, f"{use}.baro")
+        if not shipped.is_file():
+            raise ArtifactError(
+                f"this installation ships no default model for the use {use!r}: {shipped} is "
+                "missing; train one with the pipeline and load it by its path"
+            )
+        with resources.as_file(shipped) as path:
+            return cls.load(path)
 
     @classmethod
     def load(cls, path: str | Path) -> TriageModel:
         """Load a safe artifact; refuse any other file."""
         header, arrays = artifact.read(path)
         try:
-            use, feature_set = str(header["use"]), str(header["feature_set"])
-            columns = tuple(map(str, header["columns"]))
-            threshold = float(header["threshold"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise ArtifactError(f"{path}: the header lacks or garbles {error}") from error
-        if use not in USES:
-            raise ArtifactError(f"{path}: made for the use {use!r}; known uses: {USES}")
-        if FEATURE_SETS.get(feature_set) != columns:
-            raise ArtifactError(
-                f"{path}: made for the columns {columns} of the feature set {feature_set!r}; "
-                f"this program computes {FEATURE_SETS.get(feature_set)}"
-            )
-        if not 0 <= threshold <= 1:
-            raise ArtifactError(f"{path}: the threshold {threshold} lies outside 0 to 1")
-        forest = FlatForest.from_arrays(arrays, len(columns))
-        return cls(use, feature_set, columns, threshold, forest, header.get("card", {}))
+            return cls._of(header, arrays)
+        except ArtifactError as error:
+            raise ArtifactError(f"{path}: {error}") from error
+
+    @classmethod
+    def _of(cls, header: Mapping[str, Any], arrays: Arrays) -> TriageModel:
+        use, feature_set, columns, threshold = _expected(header)
+        made = header.get("calibration")
+        return cls(
+            use=use,
+            feature_set=feature_set,
+            columns=columns,
+            threshold=threshold,
+            flat=kind_named(header.get("kind")).from_arrays(arrays, len(columns)),
+            card=_mapping(header, "card"),
+            calibration=calibration.from_arrays(made, arrays),
+            conformal=Conformal.from_arrays(arrays) if header.get("conformal") else None,
+            versions=_mapping(header, "versions"),
+            data_hash=header.get("data_hash"),
+            metrics=_mapping(header, "metrics"),
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the safe artifact, whole or not at all."""
@@ -59,25 +92,137 @@ class TriageModel:
             "feature_set": self.feature_set,
             "columns": list(self.columns),
             "threshold": self.threshold,
+            "kind": self.flat.kind,
+            "calibration": calibration.method_of(self.calibration),
+            "conformal": self.conformal is not None,
+            "versions": dict(self.versions),
+            "data_hash": self.data_hash,
+            "metrics": dict(self.metrics),
             "card": dict(self.card),
         }
-        artifact.write(path, header, self.forest.arrays())
+        arrays = self.flat.arrays()
+        for extra in (self.calibration, self.conformal):
+            arrays |= extra.arrays() if extra is not None else {}
+        artifact.write(path, header, arrays)
 
-    def predict_proba(self, matrix: npt.ArrayLike) -> Floats:
-        """Return the probability of noise and of a real change for each row."""
+    def predict_proba(self, matrix: npt.ArrayLike, *, threads: int = 1) -> Floats:
+        """Return the probability of noise and of a real change for each row.
+
+        Args:
+            matrix: A row of features for each candidate, in the order of `columns`.
+            threads: How many parts of a long table are answered at once.
+        """
+        raw = self._raw(self._rows(matrix), threads)
+        if self.calibration is None:
+            return raw
+        real = self.calibration(raw[:, 1])
+        return np.column_stack([1.0 - real, real])
+
+    def predict(self, matrix: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Return 1 where the probability of a real change reaches the threshold."""
+        return (self.predict_proba(matrix)[:, 1] >= self.threshold).astype(np.int64)
+
+    def answers(self, matrix: npt.ArrayLike, coverage: float = 0.9) -> npt.NDArray[np.int64]:
+        """Return 0, 1, or `UNSURE` where a person should look, with the stated coverage."""
+        if self.conformal is None:
+            raise ArtifactError(
+                f"the model for the use {self.use!r} keeps no held-out scores: it can give "
+                "probabilities, but no answers with a stated coverage"
+            )
+        # Strangeness is measured before calibration, which was fitted on the same points.
+        return self.conformal.answers(self._raw(self._rows(matrix), 1)[:, 1], coverage)
+
+    @property
+    def reason_names(self) -> tuple[str, ...]:
+        """What the parts of `reasons` belong to: the columns, then the calibration if any."""
+        return self.columns if self.calibration is None else (*self.columns, CALIBRATION)
+
+    def reasons(self, matrix: npt.ArrayLike) -> tuple[float, Floats]:
+        """Return a base, and what each feature adds to it: together the probability of real.
+
+        For trees these are the changes along the decision paths (Saabas), for linear models the
+        terms; what was log-odds is turned into probability in the same proportions. What the
+        calibration changes is the last part.
+        """
+        rows = self._rows(matrix)
+        base, parts = self.flat.parts(rows)
+        if self.calibration is None:
+            return base, parts
+        raw = self._raw(rows, 1)[:, 1]
+        return base, np.column_stack([parts, self.calibration(raw) - raw])
+
+    def check_table(self, names: Sequence[str], feature_set: str, version: str) -> None:
+        """Refuse a feature table of another set or version, or without the model's columns.
+
+        Args:
+            names: The table's columns; others beside the model's are not looked at.
+            feature_set: The set that the table says it was built with.
+            version: The version of the features that it says it was built with.
+        """
+        if feature_set != self.feature_set:
+            raise DataError(
+                f"the table was built with the feature set {feature_set!r}; the model for the "
+                f"use {self.use!r} expects {self.feature_set!r}"
+            )
+        expected = self.versions.get("features", version)
+        if version != expected:
+            raise DataError(
+                f"the table was built with version {version} of the features; the model for the "
+                f"use {self.use!r} expects {expected}"
+            )
+        missing = [name for name in self.columns if name not in names]
+        if missing:
+            raise DataError(f"the table misses the columns {missing} of {self.feature_set}")
+
+    def _raw(self, rows: Floats, threads: int) -> Floats:
+        if threads <= 1 or rows.shape[0] <= 1:
+            return self.flat.predict_proba(rows)
+        # The kernels let go of the interpreter's lock.
+        with ThreadPoolExecutor(threads) as pool:
+            parts = pool.map(self.flat.predict_proba, np.array_split(rows, threads))
+            return np.concatenate(list(parts))
+
+    def _rows(self, matrix: npt.ArrayLike) -> Floats:
         rows = np.asarray(matrix, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self.columns):
             raise ValueError(
                 f"expected rows of {len(self.columns)} features {self.columns}, got {rows.shape}"
             )
-        bad = np.argwhere(~np.isfinite(rows))
-        if bad.size:
-            row, column = bad[0]
+        if not np.isfinite(rows).all():
+            row, column = np.argwhere(~np.isfinite(rows))[0]
             raise ValueError(
                 f"row {row}, column {self.columns[column]}: {rows[row, column]} is not finite"
             )
-        return self.forest.predict_proba(rows)
+        return rows
 
-    def predict(self, matrix: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Return 1 where the probability of a real change reaches the threshold."""
-        return (self.predict_proba(matrix)[:, 1] >= self.threshold).astype(np.int64)
+
+def _expected(header: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...], float]:
+    """Return use, feature set, columns and threshold of a header that this program can serve."""
+    try:
+        use, feature_set = str(header["use"]), str(header["feature_set"])
+        columns = tuple(map(str, header["columns"]))
+        threshold = float(header["threshold"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArtifactError(f"the header lacks or garbles {error}") from error
+    if use not in USES:
+        raise ArtifactError(f"made for the use {use!r}; known uses: {USES}")
+    if FEATURE_SETS.get(feature_set) != columns:
+        raise ArtifactError(
+            f"made for the columns {columns} of the feature set {feature_set!r}; "
+            f"this program computes {FEATURE_SETS.get(feature_set)}"
+        )
+    if not 0 <= threshold <= NEVER:
+        raise ArtifactError(f"the threshold {threshold} lies outside 0 to 1")
+    made = _mapping(header, "versions").get("features", FEATURES)
+    if made != FEATURES:
+        raise ArtifactError(
+            f"made for version {made!r} of the features; this program computes {FEATURES!r}"
+        )
+    return use, feature_set, columns, threshold
+
+
+def _mapping(header: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = header.get(name, {})
+    if not isinstance(found, dict):
+        raise ArtifactError(f"the header's {name!r} is {found!r}; expected names with values")
+    return found

@@ -93,6 +93,11 @@ class VotingTriage(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it 
         score: Floats = (votes @ self.weights_) / np.where(total > 0, total, 1.0)
         return score
 
+    def predict_proba(self, X: npt.ArrayLike) -> Floats:
+        """Return the normalised score as the probability of the second class: uncalibrated."""
+        score = self.score_samples(X)
+        return np.column_stack([1.0 - score, score])
+
     def decision_function(self, X: npt.ArrayLike) -> Floats:
         """Return the normalised score minus one half."""
         return self.score_samples(X) - 0.5

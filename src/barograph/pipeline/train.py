@@ -12,7 +12,7 @@ from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import grouped_splits
 from barograph.features import FEATURE_SETS
 from barograph.models.catalogue import classifier
-from barograph.models.flat import FlatForest
+from barograph.models.kinds import flattened
 from barograph.models.threshold import choose
 from barograph.models.triage import TriageModel
 from barograph.pipeline import report, tables
@@ -52,7 +52,7 @@ def train(use: str, params: TrainParams) -> tuple[TriageModel, dict[str, float]]
         "protocol": "grouped by series and commit",
         "held_out": held_out,
     }
-    flat = FlatForest.of(model)
+    flat = flattened(model)
     names = FEATURE_SETS[params.feature_set]
     return TriageModel(use, params.feature_set, names, threshold, flat, card), held_out
 

@@ -1,0 +1,252 @@
+"""Many decision trees as one array of numbers, and the walks over them.
+
+Nodes lie breadth-first with siblings side by side, so a node is its threshold, its feature and
+the place of its right child; the left one stands just before. A leaf's threshold is NaN and its
+child itself: a walk that arrives stays, and several walks can go in step. In memory a node is one
+64-bit number (threshold, distance to the child, feature), so a tree stays near the processor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.compiled import kernel
+from barograph.errors import ArtifactError
+from barograph.models.checks import array
+from barograph.series import Floats, Ints
+
+Singles = npt.NDArray[np.float32]
+Keys = npt.NDArray[np.int32]
+
+FEATURE_BITS = 10
+CHILD_BITS = 22  # with the features 32 bits; the other 32 are the threshold's
+COLUMNS = 1 << FEATURE_BITS
+FEATURE_MASK = COLUMNS - 1
+LOW_MASK = (1 << (FEATURE_BITS + CHILD_BITS)) - 1
+NEVER = np.int32(-(1 << 31))  # below the key of every number: nothing goes left at a leaf
+LANES = 8
+BLOCK = 4096  # rows a tree is kept near the processor for; measured, 512 is three times slower
+
+
+class Tree(NamedTuple):
+    """One tree as its library keeps it; a left child of -1 marks a leaf."""
+
+    left: npt.NDArray[Any]
+    right: npt.NDArray[Any]
+    features: npt.NDArray[Any]
+    thresholds: Singles  # go left where the value is not above
+    values: npt.NDArray[Any]  # (nodes, 1 or 2)
+
+
+@dataclass(frozen=True)
+class Trees:
+    """All trees, one behind another."""
+
+    roots: Ints  # the first node of each tree
+    nodes: Ints
+    values: npt.NDArray[Any]  # what a walk that ends there adds; of inner nodes for the reasons
+    columns: int
+
+    @classmethod
+    def of(cls, trees: Iterable[Tree], columns: int) -> Trees:
+        """Lay out trees for serving."""
+        parts = [_laid(tree) for tree in trees]
+        sizes = np.array([part[0].size for part in parts], dtype=np.int64)
+        roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        children = [part[2] + root for part, root in zip(parts, roots, strict=True)]
+        thresholds, features, values = (
+            np.concatenate([part[which] for part in parts]) for which in (0, 1, 3)
+        )
+        nodes = _packed(thresholds, features, np.concatenate(children))
+        return cls(roots, nodes, np.ascontiguousarray(values), columns)
+
+    def add(self, matrix: Floats, out: npt.NDArray[Any]) -> None:
+        """Add the values of the leaves to `out`, tree after tree, as the libraries do."""
+        keys = keys_of(singles(matrix))
+        walk = walk_rows if keys.shape[0] >= LANES else walk_trees
+        walk(keys, self.roots, self.nodes, self.values, out)
+
+    def parts(self, matrix: Floats) -> Floats:
+        """Return by feature what the steps of all walks changed the last value by (Saabas)."""
+        out = np.zeros(matrix.shape)
+        walk_parts(keys_of(singles(matrix)), self.roots, self.nodes, self.values, out)
+        return out
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what an artifact keeps of them, but for the values."""
+        low = self.nodes & LOW_MASK
+        keys = (self.nodes >> (FEATURE_BITS + CHILD_BITS)).astype(np.int32)
+        leaf = keys == NEVER
+        return {
+            "roots": self.roots,
+            "thresholds": np.where(leaf, np.float32(np.nan), _floats_of(keys)),
+            "features": (low & FEATURE_MASK).astype(np.int32),
+            "children": (np.arange(low.size) + (low >> FEATURE_BITS)).astype(np.int32),
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, npt.NDArray[Any]], values: npt.NDArray[Any], columns: int
+    ) -> Trees:
+        """Take arrays from an artifact: no walk over them may leave them or go in circles."""
+        roots = array(arrays, "roots", np.int64, 1)
+        thresholds = array(arrays, "thresholds", np.float32, 1)
+        features = array(arrays, "features", np.int32, 1)
+        children = array(arrays, "children", np.int32, 1)
+        count = thresholds.size
+        if {features.size, children.size, values.shape[0]} != {count} or not roots.size:
+            raise ArtifactError(f"the arrays of the trees do not fit together: {count} nodes")
+        if roots[0] != 0 or np.any(np.diff(roots) <= 0) or roots[-1] >= count:
+            raise ArtifactError(f"the roots must rise from 0 and stay below {count}")
+        if not 0 < columns <= COLUMNS or np.any((features < 0) | (features >= columns)):
+            raise ArtifactError(f"a node asks for a feature outside 0 to {columns - 1}")
+        _check_children(roots, thresholds, children)
+        return cls(roots, _packed(thresholds, features, children), values, columns)
+
+
+def _check_children(roots: Ints, thresholds: Singles, children: npt.NDArray[np.int32]) -> None:
+    node = np.arange(thresholds.size)
+    leaf = np.isnan(thresholds)
+    if np.any(np.isinf(thresholds)):
+        raise ArtifactError(
+            f"the threshold of node {np.flatnonzero(np.isinf(thresholds))[0]} is infinite"
+        )
+    end = np.append(roots[1:], node.size)[np.searchsorted(roots, node, "right") - 1]
+    end = np.minimum(end, node + (1 << CHILD_BITS))
+    # The left child stands one before the right one, so a right child is two further or more:
+    # every step goes forward, and no walk is endless.
+    inner = (children >= node + 2) & (children < end)
+    wrong = np.flatnonzero(~np.where(leaf, children == node, inner))
+    if wrong.size:
+        at = int(wrong[0])
+        raise ArtifactError(f"node {at} has the child {children[at]}: out of its tree")
+
+
+def _laid(tree: Tree) -> tuple[Singles, Ints, Ints, npt.NDArray[Any]]:
+    """Lay one tree breadth-first, siblings side by side."""
+    lefts, rights = tree.left.tolist(), tree.right.tolist()
+    order = [0]
+    place = np.zeros(len(lefts), dtype=np.int64)
+    for node in order:  # grows while it is read: that is the breadth-first walk
+        left, right = lefts[node], rights[node]
+        if left >= 0:
+            place[left], place[right] = len(order), len(order) + 1
+            order += [left, right]
+    laid = np.array(order)
+    inner = tree.left[laid] >= 0
+    child = np.where(inner, place[tree.right[laid]], np.arange(laid.size))
+    feature = np.where(inner, tree.features[laid], 0).astype(np.int64)
+    threshold = np.where(inner, tree.thresholds[laid], np.float32(np.nan)).astype(np.float32)
+    return threshold, feature, child, tree.values[laid]
+
+
+def _packed(thresholds: Singles, features: npt.NDArray[Any], children: npt.NDArray[Any]) -> Ints:
+    distance = children.astype(np.int64) - np.arange(children.size)
+    if np.any(features >= COLUMNS) or np.any(distance >= 1 << CHILD_BITS):
+        raise ArtifactError(
+            f"trees are served with up to {COLUMNS} features and {1 << (CHILD_BITS - 1)} nodes each"
+        )
+    keys = np.where(np.isnan(thresholds), NEVER, keys_of(thresholds)).astype(np.int64)
+    high: Ints = keys << (FEATURE_BITS + CHILD_BITS)
+    return high | (distance << FEATURE_BITS) | features.astype(np.int64)
+
+
+def singles(matrix: Floats) -> Singles:
+    """Round to float32 as the libraries do before a walk; what is too large becomes infinite."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(matrix, dtype=np.float32)
+
+
+def keys_of(values: Singles) -> Keys:
+    """Return whole numbers that compare as the given ones do; -0.0 equals 0.0."""
+    bits = (values + np.float32(0)).view(np.int32)
+    return np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)
+
+
+def _floats_of(keys: Keys) -> Singles:
+    """Undo `keys_of`."""
+    return np.where(keys < 0, keys ^ np.int32(0x7FFFFFFF), keys).view(np.float32)
+
+
+@kernel
+def walk_rows(
+    keys: Keys, roots: Ints, nodes: Ints, values: npt.NDArray[Any], out: npt.NDArray[Any]
+) -> None:
+    """Walk eight rows in step through one tree after another; at least eight rows."""
+    # Unsigned places spare the check for a negative index, which counts here.
+    rows = keys.shape[0]
+    at = np.empty(LANES, dtype=np.uint64)
+    for start in range(0, rows, BLOCK):
+        stop = min(rows, start + BLOCK)
+        for root in roots:
+            for group in range(start, stop, LANES):
+                # The last group reaches back over rows that are done.
+                first = np.uint64(min(group, rows - LANES))
+                for lane in range(LANES):
+                    at[np.uint64(lane)] = root
+                moving = np.int64(1)
+                while moving:
+                    moving = np.int64(0)
+                    for lane in range(LANES):
+                        place = at[np.uint64(lane)]
+                        node = nodes[place]
+                        distance = (node & LOW_MASK) >> FEATURE_BITS
+                        key = keys[first + np.uint64(lane), np.uint64(node & FEATURE_MASK)]
+                        left = key <= (node >> (FEATURE_BITS + CHILD_BITS))
+                        at[np.uint64(lane)] = place + np.uint64(distance) - np.uint64(left)
+                        moving |= distance
+                for lane in range(group - np.int64(first), LANES):
+                    for column in range(values.shape[1]):
+                        out[first + np.uint64(lane), column] += values[at[np.uint64(lane)], column]
+
+
+@kernel
+def walk_trees(
+    keys: Keys, roots: Ints, nodes: Ints, values: npt.NDArray[Any], out: npt.NDArray[Any]
+) -> None:
+    """Walk one row through eight trees in step, and add their values in the trees' order."""
+    at = np.empty(roots.size + LANES, dtype=np.uint64)
+    for row in range(keys.shape[0]):
+        for tree in range(at.size):
+            at[tree] = roots[tree % roots.size]
+        for first in range(0, roots.size, LANES):
+            moving = np.int64(1)
+            while moving:
+                moving = np.int64(0)
+                for lane in range(first, first + LANES):
+                    place = at[np.uint64(lane)]
+                    node = nodes[place]
+                    distance = (node & LOW_MASK) >> FEATURE_BITS
+                    key = keys[row, np.uint64(node & FEATURE_MASK)]
+                    left = key <= (node >> (FEATURE_BITS + CHILD_BITS))
+                    at[np.uint64(lane)] = place + np.uint64(distance) - np.uint64(left)
+                    moving |= distance
+        for tree in range(roots.size):
+            for column in range(values.shape[1]):
+                out[row, column] += values[at[tree], column]
+
+
+@kernel
+def walk_parts(keys: Keys, roots: Ints, nodes: Ints, values: npt.NDArray[Any], out: Floats) -> None:
+    """Add to each feature what its steps change the last value by."""
+    last = values.shape[1] - 1
+    for row in range(keys.shape[0]):
+        for root in roots:
+            place = root
+            while True:
+                node = nodes[place]
+                distance = (node & LOW_MASK) >> FEATURE_BITS
+                if distance == 0:
+                    break
+                feature = node & FEATURE_MASK
+                left = keys[row, feature] <= (node >> (FEATURE_BITS + CHILD_BITS))
+                step = place + distance - np.int64(left)
+                out[row, feature] += np.float64(values[step, last]) - np.float64(
+                    values[place, last]
+                )
+                place = step

@@ -1,0 +1,184 @@
+"""Every kind says what its library says, on rows it has not seen."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC
+
+from barograph.errors import ArtifactError, ConfigError
+from barograph.models.catalogue import classifier
+from barograph.models.flat_boosted import FlatBoosted
+from barograph.models.flat_linear import FlatLinear
+from barograph.models.flat_svm import FlatSvm
+from barograph.models.kinds import flattened, kind_named
+from barograph.series import Floats
+
+COLUMNS = 6
+
+
+def sample(rows: int, seed: int = 0) -> tuple[Floats, Any]:
+    generator = np.random.default_rng(seed)
+    matrix = generator.lognormal(size=(rows, COLUMNS)) * 10.0 ** np.arange(-2, 4)
+    truth = matrix[:, 2] + matrix[:, 1] ** 2 / 2 + generator.standard_normal(rows) > 2
+    return matrix, truth.astype(int)
+
+
+def fitted(name: str) -> Any:
+    return classifier(name, seed=3, trees=60).fit(*sample(500))
+
+
+FRESH = sample(1000, seed=9)[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "tolerance"),
+    [
+        ("random_forest", 0.0),
+        ("svm", 1e-12),
+        ("xgboost", 3e-6),
+        ("logistic", 1e-12),
+        ("most_frequent", 1e-15),
+    ],
+)
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_probabilities_are_the_library_s(name: str, tolerance: float, rows: int) -> None:
+    model = fitted(name)
+    found = flattened(model).predict_proba(FRESH[:rows])
+    expected = model.predict_proba(FRESH[:rows])
+    assert np.abs(found - expected).max() <= tolerance
+    # No class differs but where the probability itself is nearer to one half than the tolerance.
+    sure = np.abs(expected[:, 1] - 0.5) > tolerance
+    assert np.array_equal(found[sure].argmax(axis=1), expected[sure].argmax(axis=1))
+
+
+def test_the_svm_s_decision_is_the_library_s() -> None:
+    model = fitted("svm")
+    flat = flattened(model)
+    assert isinstance(flat, FlatSvm)
+    [calibrated] = model["model"].calibrated_classifiers_
+    expected = calibrated.estimator.decision_function(model["scale"].transform(FRESH))
+    assert np.abs(flat.decision(FRESH) - expected).max() < 1e-10
+
+
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_the_margin_of_boosted_trees_is_the_library_s(rows: int) -> None:
+    model = fitted("xgboost")
+    flat = flattened(model)
+    assert isinstance(flat, FlatBoosted)
+    expected = model["model"].predict(FRESH[:rows], output_margin=True)
+    assert np.abs(flat.margin(FRESH[:rows]) - expected).max() < 1e-5
+
+
+def test_values_on_a_split_go_the_same_way_in_boosted_trees() -> None:
+    generator = np.random.default_rng(5)
+    matrix = generator.integers(-3, 4, (400, COLUMNS)).astype(np.float64)
+    model = classifier("xgboost", seed=0, trees=30)
+    model.fit(matrix, (matrix.sum(axis=1) + generator.standard_normal(400) > 0).astype(int))
+    flat = flattened(model)
+    splits = flat.arrays()["thresholds"]
+    edges = np.unique(splits[np.isfinite(splits)])
+    values = np.concatenate([edges, np.nextafter(edges, np.float32(np.inf))]).astype(np.float64)
+    rows = np.repeat(values[:, None], COLUMNS, axis=1)
+    expected = model["model"].predict(rows, output_margin=True)
+    assert isinstance(flat, FlatBoosted)
+    assert np.abs(flat.margin(rows) - expected).max() < 1e-5
+
+
+def test_the_parts_of_boosted_trees_are_xgboost_s_own_in_proportion() -> None:
+    import xgboost
+
+    model = fitted("xgboost")
+    flat = flattened(model)
+    base, parts = flat.parts(FRESH)
+    table = xgboost.DMatrix(FRESH)
+    booster = model["model"].get_booster()
+    theirs = booster.predict(table, pred_contribs=True, approx_contribs=True)
+    start, terms = theirs[:, -1], theirs[:, :-1]
+    assert np.allclose(1 / (1 + np.exp(-start)), base, rtol=0, atol=1e-5)
+    slope = (flat.predict_proba(FRESH)[:, 1] - base) / terms.sum(axis=1)
+    assert np.allclose(parts, terms * slope[:, None], rtol=0, atol=1e-4)
+
+
+def test_the_parts_of_a_linear_model_are_its_terms_in_proportion() -> None:
+    model = fitted("logistic")
+    base, parts = flattened(model).parts(FRESH)
+    terms = model["scale"].transform(FRESH) * model["model"].coef_[0]
+    assert np.allclose(parts * terms[:, :1], terms * parts[:, :1], rtol=1e-9, atol=1e-12)
+    assert base == pytest.approx(1 / (1 + np.exp(-model["model"].intercept_[0])))
+
+
+def test_terms_that_cancel_out_keep_finite_parts() -> None:
+    flat = FlatLinear.from_arrays(
+        {
+            "mean": np.zeros(2),
+            "scale": np.ones(2),
+            "weights": np.array([1.0, -1.0]),
+            "intercept": np.array([0.0]),
+        },
+        columns=2,
+    )
+    base, parts = flat.parts(np.array([[3.0, 3.0], [0.0, 0.0]]))
+    assert (base, parts.tolist()) == (0.5, [[0.75, -0.75], [0.0, 0.0]])
+
+
+BROKEN = [
+    ("svm", "support", (0, 0), np.nan, "array 'support' holds a number that is not finite"),
+    ("svm", "border", 0, -1.0, r"the kernel's gamma is -1\.0"),
+    ("svm", "scale", 0, 0.0, "array 'scale': every number must be above 0"),
+    ("logistic", "weights", 0, np.inf, "array 'weights' holds a number that is not finite"),
+    ("xgboost", "margins", 0, np.nan, "a number is not finite"),
+    ("xgboost", "base", 0, np.inf, "a number is not finite"),
+    ("xgboost", "children", 0, 1 << 30, "node 0 has the child 1073741824: out of its tree"),
+    ("xgboost", "features", 0, COLUMNS, "feature outside 0 to 5"),
+]
+
+
+@pytest.mark.parametrize(("name", "array", "place", "value", "says"), BROKEN)
+def test_broken_arrays_are_named(
+    name: str, array: str, place: Any, value: float, says: str
+) -> None:
+    flat = flattened(fitted(name))
+    arrays = {key: found.copy() for key, found in flat.arrays().items()}
+    arrays[array][place] = value
+    with pytest.raises(ArtifactError, match=says):
+        kind_named(flat.kind).from_arrays(arrays, COLUMNS)
+
+
+@pytest.mark.parametrize("name", ["random_forest", "svm", "xgboost", "logistic"])
+def test_missing_and_misshapen_arrays_are_named(name: str) -> None:
+    flat = flattened(fitted(name))
+    arrays = flat.arrays()
+    for key, found in arrays.items():
+        rest = {other: array for other, array in arrays.items() if other != key}
+        with pytest.raises(ArtifactError, match=f"misses the array '{key}'"):
+            kind_named(flat.kind).from_arrays(rest, COLUMNS)
+        with pytest.raises(ArtifactError, match=f"array '{key}': expected"):
+            kind_named(flat.kind).from_arrays({**rest, key: found[None]}, COLUMNS)
+        with pytest.raises(ArtifactError, match=f"array '{key}': expected"):
+            kind_named(flat.kind).from_arrays(
+                {**rest, key: np.zeros(found.shape, np.int16)}, COLUMNS
+            )
+    with pytest.raises(ArtifactError):
+        kind_named(flat.kind).from_arrays(arrays, COLUMNS - 3)
+
+
+def test_what_cannot_be_served_is_named() -> None:
+    matrix, truth = sample(100)
+    with pytest.raises(ConfigError, match="a VotingTriage cannot be served"):
+        flattened(classifier("voting", seed=0, trees=1).fit(matrix, truth))
+    with pytest.raises(ConfigError, match=r"classes 0 and 1, not \[0 2\]"):
+        flattened(RandomForestClassifier(2).fit(matrix, truth * 2))
+    with pytest.raises(ConfigError, match="a SVC cannot be served"):
+        flattened(make_pipeline(StandardScaler(), SVC()).fit(matrix, truth))
+    with pytest.raises(ConfigError, match="behind one StandardScaler or nothing"):
+        flattened(make_pipeline(MinMaxScaler(), SVC()).fit(matrix, truth))
+    ensemble = classifier("svm", seed=0, trees=1).set_params(model__ensemble=True)
+    with pytest.raises(ConfigError, match="fit with ensemble=False"):
+        flattened(ensemble.fit(matrix, truth))
+    dart = classifier("xgboost", seed=0, trees=2).set_params(model__booster="dart")
+    with pytest.raises(ConfigError, match="served are gbtree with binary:logistic"):
+        flattened(dart.fit(matrix, truth))
