@@ -5,6 +5,7 @@ BarographError
 │   └── NotEnoughDataError    the input is sound, but too short or too poor to answer from
 ├── ConfigError          a parameter or an option has a value that is not allowed
 ├── SourceError          a place that data comes from cannot be reached or breaks off
+├── StoreError           the store cannot be opened, read or written: full, broken, or locked
 └── ArtifactError        a model file is damaged, altered, or made for something else
 
 Bad arguments to a numeric function are plain ValueErrors: DataError is one.
@@ -29,6 +30,10 @@ class ConfigError(BarographError, ValueError):
 
 class SourceError(BarographError):
     """A place that data comes from cannot be reached, or breaks off."""
+
+
+class StoreError(BarographError):
+    """The store cannot be opened, read or written; what was not acknowledged is not kept."""
 
 
 class ArtifactError(BarographError):

@@ -76,7 +76,14 @@ def newest_point(model: Scorer, values: Floats, start: int, first: int, last: in
     Pre starts at `start` for all of them.
     """
     splits = np.arange(first, last)
-    starts = np.full(splits.size, start)
+    return newest_points(model, values, np.full(splits.size, start), splits)
+
+
+def newest_points(model: Scorer, values: Floats, starts: Ints, splits: Ints) -> Floats:
+    """Return the probability of many points, each as if it were the newest of its series.
+
+    Pre of the point at `splits[k]` runs from `starts[k]`; the series stand one behind the other.
+    """
     rows = feature_matrix(values, starts, splits, splits + 1, model.feature_set)
     return model.predict_proba(rows)[:, 1]
 
