@@ -1,0 +1,114 @@
+"""Open the database, SQLite in a file or PostgreSQL by URL, and bring its tables up to date."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+
+from barograph.errors import ConfigError, StoreError
+
+BUSY_MS = 15_000  # how long one process waits for another that is writing
+KINDS = ("sqlite", "postgresql")
+
+
+def connect(url: str) -> sa.Engine:
+    """Return the engine of a URL, or of the path of an SQLite file."""
+    try:
+        address = sa.make_url(url if "://" in url else f"sqlite:///{Path(url)}")
+    except SQLAlchemyError:
+        raise ConfigError("the store's URL cannot be read; give a path, or a URL") from None
+    if address.get_backend_name() not in KINDS:
+        raise ConfigError(
+            f"the store cannot be kept in {address.get_backend_name()!r}; allowed: {KINDS}"
+        )
+    if address.get_backend_name() == "postgresql":
+        return _driver(address.set(drivername="postgresql+psycopg"))
+    if address.database in (None, "", ":memory:"):
+        raise ConfigError("an SQLite store needs a file: in memory nothing would be kept")
+    engine = sa.create_engine(address, pool_size=8, max_overflow=-1)
+    sa.event.listen(engine, "connect", _configure)
+    sa.event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _driver(address: sa.URL) -> sa.Engine:
+    try:
+        return sa.create_engine(address, pool_size=8, max_overflow=24, pool_pre_ping=True)
+    except ModuleNotFoundError:
+        raise ConfigError(
+            "a PostgreSQL store needs the driver psycopg: pip install 'barograph[postgres]'"
+        ) from None
+
+
+def _configure(connection: Any, _record: object) -> None:
+    """Acknowledged means on the disk: WAL alone may lose the last commits in a power cut."""
+    connection.isolation_level = None  # we say BEGIN ourselves
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA cache_size = -65536")
+    cursor.close()
+
+
+def _begin(connection: sa.Connection) -> None:
+    # A writer asks for the lock at once: one that first reads cannot wait for it later.
+    mode = connection.get_execution_options().get("begin", "DEFERRED")
+    connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Turn whatever the database reports into a StoreError of one line, without the statement."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        cause = getattr(error, "orig", None) or error
+        text = " ".join(str(cause).split())[:300]
+        raise StoreError(f"the store failed: {text}") from error
+
+
+@contextmanager
+def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """One transaction that writes: whole, or not at all."""
+    with guarded(), engine.connect().execution_options(begin="IMMEDIATE") as connection:
+        try:
+            with connection.begin():
+                yield connection
+        except SQLAlchemyError:
+            connection.invalidate()  # after an I/O error no connection is trusted again
+            raise
+
+
+@contextmanager
+def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """One transaction that reads: all of it sees the same moment."""
+    with guarded(), engine.connect() as connection, connection.begin():
+        yield connection
+
+
+def migrate(engine: sa.Engine, to: str = "head") -> None:
+    """Bring the tables to a version, the newest by default; an empty database gets all of them."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    with writing(engine) as connection:
+        config.attributes["connection"] = connection
+        if to == "base":
+            command.downgrade(config, to)
+        else:
+            command.upgrade(config, to)
+
+
+def insert(connection: sa.Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    """Return an INSERT that knows ON CONFLICT, in the dialect of the connection."""
+    if connection.dialect.name == "postgresql":
+        return postgresql.insert(table)
+    return sqlite.insert(table)

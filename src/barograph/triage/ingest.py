@@ -1,0 +1,309 @@
+"""Take a group of measurements into the store: placed, written and judged in one transaction."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from barograph.series import Direction, SeriesId
+from barograph.triage.answer import Outcome, Status
+from barograph.triage.engine import Judge, Stretch
+from barograph.triage.insertion import Insertion, Row
+from barograph.triage.loading import load_recent, load_whole
+from barograph.triage.measurement import Limits, Measurement, fault, series_fault
+from barograph.triage.placing import Changes, Entry, Held, existing, settle
+from barograph.triage.recent import Key, Memory, Recent
+from barograph.triage.registry import Registry
+from barograph.triage.schema import decisions
+
+SAID = ("probability", "is_change", "pre", "model", "reasons", "decided")
+NEW_DECISION = Insertion(decisions, ("series", "order", "run", *SAID))
+OTHER_DECISION = Insertion(decisions, ("series", "order", "run", *SAID), replace=SAID)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """What belongs to one transaction."""
+
+    connection: sa.Connection
+    measurements: Sequence[Measurement]
+    judge: Judge
+    model: int
+    at: int
+
+    def decision(self, series: int, key: Key, said: tuple[float, bool, int]) -> Row:
+        """One row of the table of decisions; reasons are found once somebody asks."""
+        return (series, *key, *said, self.model, None, self.at)
+
+
+class Ingest:
+    """Takes measurements in, and remembers what the next ones need.
+
+    Nothing it remembers may outlive a transaction that failed: then `forget`.
+    """
+
+    def __init__(self, limits: Limits, room: int) -> None:
+        self.limits = limits
+        self.registry = Registry()
+        self.memory = Memory(room)
+
+    def forget(self) -> None:
+        """Read everything from the database again."""
+        self.registry.clear()
+        self.memory.clear()
+
+    def take(
+        self,
+        connection: sa.Connection,
+        measurements: Sequence[Measurement],
+        judge: Judge,
+        model: int,
+        at: int,
+    ) -> tuple[list[Outcome], list[int]]:
+        """Write what is new and judge it, and what comes after it once more.
+
+        Returns:
+            What became of each measurement, and the series whose history changed.
+        """
+        group = _Group(connection, measurements, judge, model, at)
+        outcomes = [Outcome(Status.REJECTED) for _ in measurements]
+        arrived = self._place(group, outcomes)
+        self._remember(connection, list(arrived), judge.history)
+        held = existing(connection, self._doubtful(arrived))
+        changes = Changes(at)
+        appended: dict[int, list[Entry]] = {}
+        redone: dict[int, Key] = {}
+        told: dict[tuple[int, Key], list[Outcome]] = defaultdict(list)
+        for series, entries in arrived.items():
+            if _rises(entries, self.memory[series].last):
+                taken = self._append(group, series, entries, changes, outcomes)
+                if taken:
+                    appended[series] = taken
+                continue
+            since = self._settle(group, series, entries, held, changes, outcomes)
+            if since is not None:
+                redone[series] = since
+                for entry in entries:
+                    if outcomes[entry.row].status is not Status.REJECTED:
+                        told[series, entry.key].append(outcomes[entry.row])
+        changes.write(connection)
+        self._judge_appended(group, appended, outcomes)
+        self._judge_redone(group, redone, told)
+        self.memory.trim()
+        return outcomes, [*appended, *redone]
+
+    def _place(self, group: _Group, outcomes: list[Outcome]) -> dict[int, list[Entry]]:
+        """Find the series and the order of each measurement; refuse those that have none."""
+        connection, measurements = group.connection, group.measurements
+        sound = []
+        for row, one in enumerate(measurements):
+            reason = fault(one, self.limits)
+            if reason:
+                outcomes[row] = Outcome(Status.REJECTED, reason)
+            else:
+                sound.append(row)
+        refused = self._make_series(connection, [measurements[row] for row in sound])
+        arrived: dict[int, list[Entry]] = defaultdict(list)
+        places: dict[tuple[str, str], int] = {}
+        lone: list[int] = []
+        for row in sound:
+            one = measurements[row]
+            known = self.registry.known(one.series)
+            if known is None:
+                outcomes[row] = Outcome(Status.REJECTED, refused[one.series])
+                continue
+            if one.direction and one.direction != known[1] and not self._directed(connection, one):
+                reason = f"direction: {int(one.direction)}, but the series has {int(known[1])}"
+                outcomes[row] = Outcome(Status.REJECTED, reason)
+            elif one.order is None:
+                lone.append(row)
+            else:
+                arrived[known[0]].append(Entry(one.order, one.run, row))
+                if one.commit:
+                    places.setdefault((one.series.project, one.commit), one.order)
+        self.registry.place(connection, places)
+        if lone:
+            self._place_by_commit(group, lone, arrived)
+        return arrived
+
+    def _make_series(
+        self, connection: sa.Connection, measurements: list[Measurement]
+    ) -> dict[SeriesId, str]:
+        """Make the series that the store lacks; return why some cannot be made."""
+        known = self.registry.known
+        unknown = {one.series: None for one in measurements if known(one.series) is None}
+        refused: dict[SeriesId, str] = {}
+        if not unknown:
+            return refused
+        for series in unknown:
+            reason = series_fault(series, self.limits)
+            if reason:
+                refused[series] = reason
+        self.registry.look_up(connection, (one for one in unknown if one not in refused))
+        new: dict[SeriesId, Direction] = {}
+        for one in measurements:
+            if one.series in unknown and one.series not in refused and known(one.series) is None:
+                new[one.series] = new.get(one.series) or one.direction
+        self.registry.add(connection, new)
+        return refused
+
+    def _directed(self, connection: sa.Connection, one: Measurement) -> bool:
+        """Take the direction of a series that has none; return whether it agrees now."""
+        known = self.registry.known(one.series)
+        if known is not None and known[1] is Direction.UNKNOWN:
+            self.registry.direct(connection, one.series, one.direction)
+            return True
+        return False
+
+    def _place_by_commit(
+        self, group: _Group, rows: list[int], arrived: dict[int, list[Entry]]
+    ) -> None:
+        """Give points that name a commit alone its place in the project, or the next one."""
+        connection = group.connection
+        for row in rows:
+            one = group.measurements[row]
+            project = one.series.project
+            known = self.registry.known(one.series)
+            assert known is not None  # noqa: S101 - the caller found it
+            order = self.registry.order_of(connection, project, one.commit)
+            if order is None:
+                recent = self._recent(connection, known[0], group.judge.history)
+                order = max(
+                    self.registry.next_order(connection, project),
+                    recent.last[0] + 1 if recent.count else 0,
+                    *(entry.order + 1 for entry in arrived.get(known[0], ())),
+                )
+                self.registry.place(connection, {(project, one.commit): order})
+            arrived[known[0]].append(Entry(order, one.run, row))
+
+    def _recent(self, connection: sa.Connection, series: int, history: int) -> Recent:
+        self._remember(connection, [series], history)
+        return self.memory[series]
+
+    def _remember(self, connection: sa.Connection, wanted: list[int], history: int) -> None:
+        missing = [series for series in wanted if not self.memory.use(series)]
+        for series, recent in load_recent(connection, missing, history).items():
+            self.memory.put(series, recent)
+
+    def _doubtful(self, arrived: dict[int, list[Entry]]) -> set[tuple[int, int]]:
+        """The places that the store may have already, or that are named twice."""
+        doubtful: set[tuple[int, int]] = set()
+        for series, entries in arrived.items():
+            entries.sort()
+            if not _rises(entries, self.memory[series].last):
+                doubtful.update((series, entry.order) for entry in entries)
+        return doubtful
+
+    def _append(
+        self,
+        group: _Group,
+        series: int,
+        entries: list[Entry],
+        changes: Changes,
+        outcomes: list[Outcome],
+    ) -> list[Entry]:
+        """Write what stands behind the last point; refuse what the series has no room for."""
+        room = max(0, self.limits.series_length - self.memory[series].count)
+        for entry in entries[room:]:
+            outcomes[entry.row] = self._too_long()
+        for entry in entries[:room]:
+            changes.add(series, entry, group.measurements[entry.row])
+            told = outcomes[entry.row]
+            told.status, told.series, told.order = Status.WRITTEN, series, entry.order
+        return entries[:room]
+
+    def _too_long(self) -> Outcome:
+        reason = f"series: has {self.limits.series_length} points, and no more are allowed"
+        return Outcome(Status.REJECTED, reason)
+
+    def _settle(
+        self,
+        group: _Group,
+        series: int,
+        entries: list[Entry],
+        held: dict[tuple[int, int, str], Held],
+        changes: Changes,
+        outcomes: list[Outcome],
+    ) -> Key | None:
+        """Settle entries that are late, or there already; return where the history changes."""
+        count = self.memory[series].count
+        since: Key | None = None
+        for entry in entries:
+            one = group.measurements[entry.row]
+            place = (series, entry.order, entry.run)
+            there = held.get(place)
+            if there is None and count >= self.limits.series_length:
+                outcomes[entry.row] = self._too_long()
+                continue
+            outcome, changed = settle(series, entry, one, there, changes)
+            if there is None:
+                count += 1
+                held[place] = Held(one.commit, one.time, float(one.value))
+            elif there.decision is not None:
+                outcome.probability, outcome.is_change, outcome.pre = there.decision
+            outcomes[entry.row] = outcome
+            if changed and since is None:
+                since = entry.key
+        return since
+
+    def _judge_appended(
+        self, group: _Group, appended: dict[int, list[Entry]], outcomes: list[Outcome]
+    ) -> None:
+        """Judge new points at the end of their series: the way that nearly all of them take."""
+        if not appended:
+            return
+        stretches = [self._stretch(group, *item) for item in appended.items()]
+        judged = group.judge.judge(stretches)
+        rows: list[Row] = []
+        said = zip(
+            judged.probability.tolist(), judged.change.tolist(), judged.pre.tolist(), strict=True
+        )
+        for start, (series, entries) in zip(judged.starts, appended.items(), strict=True):
+            for entry, decision in zip(entries, said, strict=False):
+                rows.append(group.decision(series, entry.key, decision))
+                told = outcomes[entry.row]
+                told.probability, told.is_change, told.pre = decision
+            recent = self.memory[series]
+            before = recent.room
+            recent.accept(len(entries), start, entries[-1].key, group.judge.history)
+            self.memory.resized(recent.room - before)
+        NEW_DECISION.into(group.connection, rows)
+
+    def _stretch(self, group: _Group, series: int, entries: list[Entry]) -> Stretch:
+        recent = self.memory[series]
+        first, before = recent.values.size, recent.room
+        values = recent.extended([float(group.measurements[entry.row].value) for entry in entries])
+        self.memory.resized(recent.room - before)
+        return Stretch(values, first, recent.start)
+
+    def _judge_redone(
+        self, group: _Group, redone: dict[int, Key], outcomes: dict[tuple[int, Key], list[Outcome]]
+    ) -> None:
+        """Judge a series again from the place on where its history changed."""
+        for series, since in redone.items():
+            whole = load_whole(group.connection, series, since)
+            judged = group.judge.judge([Stretch(whole.values, whole.first, whole.start)])
+            said = zip(
+                judged.probability.tolist(),
+                judged.change.tolist(),
+                judged.pre.tolist(),
+                strict=True,
+            )
+            rows: list[Row] = []
+            for key, decision in zip(whole.keys[whole.first :], said, strict=True):
+                rows.append(group.decision(series, key, decision))
+                for told in outcomes.get((series, key), ()):
+                    told.probability, told.is_change, told.pre = decision
+            OTHER_DECISION.into(group.connection, rows)
+            [start] = judged.starts
+            self.memory.put(series, whole.recent(start, group.judge.history))
+
+
+def _rises(entries: list[Entry], last: Key) -> bool:
+    """Whether all entries stand behind the last point, and each behind the one before."""
+    for entry in entries:
+        if entry.key <= last:
+            return False
+        last = entry.key
+    return True

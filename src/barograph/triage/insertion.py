@@ -1,0 +1,67 @@
+"""Insert many rows fast: the statement is compiled once, and the rows go to the driver as they are.
+
+Row by row, SQLAlchemy's own handling of parameters costs more than SQLite does.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import sqlalchemy as sa
+
+from barograph.triage.database import insert
+
+Row = tuple[object, ...]
+
+
+class Insertion:
+    """An INSERT of some columns of a table.
+
+    Args:
+        table: where to.
+        names: the columns, in the order of the values of each row.
+        replace: the columns to overwrite where the key is there already.
+        keep: whether a row whose key is there already is passed over.
+    """
+
+    def __init__(
+        self,
+        table: sa.Table,
+        names: Sequence[str],
+        *,
+        replace: Iterable[str] = (),
+        keep: bool = False,
+    ) -> None:
+        self._table = table
+        self._names = tuple(names)
+        self._replace = tuple(replace)
+        self._keep = keep
+        self._compiled: dict[str, tuple[str, bool]] = {}
+
+    def into(self, connection: sa.Connection, rows: list[Row]) -> None:
+        """Insert the rows."""
+        if not rows:
+            return
+        text, positional = self._statement(connection)
+        if positional:
+            connection.exec_driver_sql(text, rows)
+        else:
+            connection.exec_driver_sql(
+                text, [dict(zip(self._names, row, strict=True)) for row in rows]
+            )
+
+    def _statement(self, connection: sa.Connection) -> tuple[str, bool]:
+        dialect = connection.dialect
+        if dialect.name not in self._compiled:
+            statement = insert(connection, self._table)
+            if self._replace:
+                keys = [column.name for column in self._table.primary_key]
+                new = {name: statement.excluded[name] for name in self._replace}
+                statement = statement.on_conflict_do_update(index_elements=keys, set_=new)
+            elif self._keep:
+                statement = statement.on_conflict_do_nothing()
+            named = statement.values({name: sa.bindparam(name) for name in self._names})
+            compiled = named.compile(dialect=dialect)
+            order = getattr(compiled, "positiontup", None)
+            if order is not None and tuple(order) != self._names:
+                raise AssertionError(f"{self._table.name}: {order} is not {self._names}")
+            self._compiled[dialect.name] = (str(compiled), order is not None)
+        return self._compiled[dialect.name]

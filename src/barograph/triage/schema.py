@@ -1,0 +1,233 @@
+"""Every table of the store, in one place; the migrations are held against it by a test.
+
+Times are whole milliseconds since 1970 (UTC), the measured ones null where unknown. Text that
+sorts does so by its bytes on every database, so that a series has one order everywhere.
+"""
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+Bytewise = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+# SQLite numbers a row by itself only where the key is called INTEGER.
+Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+metadata = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+
+def _serial() -> sa.Column[int]:
+    return sa.Column("id", Serial, primary_key=True, autoincrement=True)
+
+
+def _series(*, key: bool = True) -> sa.Column[int]:
+    owner = sa.ForeignKey("series.id")
+    return sa.Column("series", sa.BigInteger, owner, primary_key=key, nullable=False)
+
+
+def _time(name: str, *, nullable: bool = False) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, nullable=nullable)
+
+
+# Which process wrote last: another one's memory of the series is then out of date.
+state = sa.Table(
+    "state",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("writer", sa.Text, nullable=False),
+)
+
+series = sa.Table(
+    "series",
+    metadata,
+    _serial(),
+    sa.Column("digest", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("project", sa.Text, nullable=False),
+    sa.Column("variant", sa.Text, nullable=False),
+    sa.Column("task", sa.Text, nullable=False),
+    sa.Column("test", sa.Text, nullable=False),
+    sa.Column("measurement", sa.Text, nullable=False),
+    sa.Column("args", sa.Text, nullable=False),  # a JSON list of pairs
+    sa.Column("direction", sa.SmallInteger, nullable=False),
+    sa.Index(None, "project", "test"),
+)
+
+# Where a commit stands in its project, for points that name the commit alone.
+commits = sa.Table(
+    "commits",
+    metadata,
+    sa.Column("project", sa.Text, primary_key=True),
+    sa.Column("commit", sa.Text, primary_key=True),
+    sa.Column("order", sa.BigInteger, nullable=False),
+    sa.Index(None, "project", "order"),
+    sqlite_with_rowid=False,
+)
+
+points = sa.Table(
+    "points",
+    metadata,
+    _series(),
+    sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("run", Bytewise, primary_key=True),
+    sa.Column("commit", sa.Text, nullable=False),
+    _time("time", nullable=True),
+    sa.Column("value", sa.Double, nullable=False),
+    _time("received"),
+    sqlite_with_rowid=False,
+)
+
+# The values of an identity that do not hold: each one other than the point's own, once.
+revisions = sa.Table(
+    "revisions",
+    metadata,
+    _series(),
+    sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("run", Bytewise, primary_key=True),
+    sa.Column("value", sa.Double, primary_key=True),
+    _time("time", nullable=True),
+    _time("received"),
+    sqlite_with_rowid=False,
+)
+
+models = sa.Table(
+    "models",
+    metadata,
+    _serial(),
+    sa.Column("version", sa.Text, nullable=False),
+    sa.Column("threshold", sa.Double, nullable=False),
+    sa.UniqueConstraint("version", "threshold"),
+)
+
+# What the online detector said of each point; `start` is the place in `points` where Pre began.
+decisions = sa.Table(
+    "decisions",
+    metadata,
+    _series(),
+    sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("run", Bytewise, primary_key=True),
+    sa.Column("probability", sa.Double, nullable=False),
+    sa.Column("is_change", sa.Boolean, nullable=False),
+    sa.Column("pre", sa.Integer, nullable=False),  # how many points Pre had
+    sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
+    sa.Column("reasons", sa.Text, nullable=True),  # JSON, once somebody asked
+    _time("decided"),
+    sqlite_with_rowid=False,
+)
+
+# Series whose candidates are older than their points.
+touched = sa.Table(
+    "touched",
+    metadata,
+    _series(),
+    sa.Column("version", sa.BigInteger, nullable=False),
+)
+
+candidates = sa.Table(
+    "candidates",
+    metadata,
+    _serial(),
+    _series(key=False),
+    sa.Column("order", sa.BigInteger, nullable=False),
+    sa.Column("commit", sa.Text, nullable=False),
+    sa.Column("detector", sa.Text, nullable=True),
+    sa.Column("statistic", sa.Double, nullable=True),
+    sa.Column("pvalue", sa.Double, nullable=True),
+    sa.Column("before", sa.Text, nullable=True),  # the region, as JSON
+    sa.Column("after", sa.Text, nullable=True),
+    sa.Column("hazard", sa.Double, nullable=True),
+    sa.Column("probability", sa.Double, nullable=True),
+    sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=True),
+    sa.Column("verdict", sa.Text, nullable=False),
+    sa.Column("present", sa.Boolean, nullable=False),  # whether the latest run found it
+    _time("calculated_on", nullable=True),
+    _time("triaged_on", nullable=True),
+    sa.Index(None, "series", "order"),
+    sa.Index(None, "verdict", "present", "order"),
+)
+
+moves = sa.Table(
+    "moves",
+    metadata,
+    _serial(),
+    sa.Column("candidate", sa.BigInteger, sa.ForeignKey("candidates.id"), nullable=False),
+    sa.Column("from_order", sa.BigInteger, nullable=False),
+    sa.Column("to_order", sa.BigInteger, nullable=False),
+    _time("moved"),
+    sa.Index(None, "candidate"),
+)
+
+verdicts = sa.Table(
+    "verdicts",
+    metadata,
+    _serial(),
+    sa.Column("candidate", sa.BigInteger, sa.ForeignKey("candidates.id"), nullable=False),
+    sa.Column("verdict", sa.Text, nullable=False),
+    sa.Column("who", sa.Text, nullable=False),
+    _time("given"),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Index(None, "candidate"),
+)
+
+clusters = sa.Table(
+    "clusters",
+    metadata,
+    _serial(),
+    sa.Column("project", sa.Text, nullable=False),
+    sa.Column("order", sa.BigInteger, nullable=False),
+    sa.Column("members", sa.Text, nullable=False),  # JSON: series by id, the nearest first
+    sa.Column("centroid", sa.Text, nullable=False),  # JSON
+    sa.Column("step", sa.Double, nullable=False),
+    sa.Column("fit", sa.Double, nullable=False),
+    sa.Column("regression", sa.Double, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("current", sa.Boolean, nullable=False),
+    _time("found"),
+    sa.Index(None, "project", "current"),
+)
+
+tickets = sa.Table(
+    "tickets",
+    metadata,
+    _serial(),
+    sa.Column("key", sa.Text, nullable=False, unique=True),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    _time("opened"),
+)
+
+ticketed = sa.Table(
+    "ticketed",
+    metadata,
+    sa.Column("ticket", sa.BigInteger, sa.ForeignKey("tickets.id"), primary_key=True),
+    sa.Column("candidate", sa.BigInteger, sa.ForeignKey("candidates.id"), primary_key=True),
+    sa.Index(None, "candidate"),
+)
+
+tokens = sa.Table(
+    "tokens",
+    metadata,
+    _serial(),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("hash", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("scopes", sa.Text, nullable=False),  # separated by blanks
+    _time("created"),
+    _time("revoked", nullable=True),
+)
+
+audit = sa.Table(
+    "audit",
+    metadata,
+    _serial(),
+    _time("at"),
+    sa.Column("who", sa.Text, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),  # JSON
+    sa.Index(None, "at"),
+)
