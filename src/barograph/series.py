@@ -95,10 +95,14 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """The first point of a new regime, as a detector saw it."""
+    """The first point of a new regime, as a detector saw it.
+
+    `order` counts the discoveries of a method that finds one point after the other, from 0.
+    """
 
     index: int
     statistic: float
     pvalue: float | None
     before: Region
     after: Region
+    order: int | None = None
