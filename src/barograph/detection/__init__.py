@@ -1,6 +1,7 @@
 """Find change points: one file per detector."""
 
 from barograph.detection.dynp import Dynp
+from barograph.detection.edivisive import EDivisive, energy_statistic
 from barograph.detection.gesd import Gesd, Judgement
 from barograph.detection.hunter import Hunter
 from barograph.detection.nothing import Nothing
@@ -11,6 +12,7 @@ from barograph.detection.threshold import Threshold
 
 __all__ = [
     "Dynp",
+    "EDivisive",
     "Gesd",
     "Hunter",
     "Judgement",
@@ -21,4 +23,5 @@ __all__ = [
     "StepFit",
     "Threshold",
     "cluster_steps",
+    "energy_statistic",
 ]

@@ -22,6 +22,7 @@ class Found:
     index: int
     statistic: float
     pvalue: float | None = None
+    order: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ def describe(series: Observations, found: Sequence[Found]) -> list[ChangePoint]:
             pvalue=point.pvalue,
             before=around[k],
             after=around[k + 1],
+            order=point.order,
         )
         for k, point in enumerate(found)
     ]

@@ -25,18 +25,35 @@ def add_distances(values: Floats, i: int, start: int, end: int, sums: Floats) ->
 
 
 @kernel
+def add_powers(values: Floats, i: int, start: int, end: int, alpha: float, sums: Floats) -> None:
+    """Add |values[i] - values[t]|^alpha to sums[t] for t in [start, end)."""
+    pivot = values[i]
+    for t in range(start, end):
+        sums[t] += abs(values[t] - pivot) ** alpha
+
+
+@kernel
 def best_pair(
-    values: Floats, start: int, end: int, columns: Floats, rows: Floats, scratch: Floats
+    values: Floats,
+    start: int,
+    end: int,
+    least: int,
+    alpha: float,
+    columns: Floats,
+    rows: Floats,
+    scratch: Floats,
 ) -> tuple[int, float]:
     """Return the tau of the largest Q in values[start:end], and Q.
 
-    Ties go to the smallest tau. The stretch needs two points.
+    Ties go to the smallest tau. The stretch needs twice `least` points.
 
     Args:
         values: the values.
         start: where the stretch starts, s above.
         end: where it ends.
-        columns: for each t, the sum of |x_i - x_t| over start <= i < t.
+        least: the fewest points of a part.
+        alpha: the power of the distances.
+        columns: for each t, the sum of |x_i - x_t|^alpha over start <= i < t.
         rows: room for one number per value.
         scratch: room for three numbers per value.
     """
@@ -47,19 +64,24 @@ def best_pair(
         within[tau] = total
         total += columns[tau]
         rows[tau - 1] = 0.0
-    best, best_q = start + 1, -1.0
+    best, best_q = start + least, -1.0
     for kappa in range(start + 2, end + 1):
-        add_distances(values, kappa - 1, start, kappa - 1, rows)
+        if alpha == 1.0:
+            add_distances(values, kappa - 1, start, kappa - 1, rows)
+        else:
+            add_powers(values, kappa - 1, start, kappa - 1, alpha, rows)
+        if kappa - start < 2 * least:
+            continue
         _cumulate(rows, start, kappa, forward, backward)
         width = float(kappa - start)
         scale = 2.0 / width
-        for tau in range(start + 1, kappa):
+        for tau in range(start + least, kappa - least + 1):
             left, right = float(tau - start), float(kappa - tau)
             q = scale * (forward[tau] - within[tau])
             q -= 2.0 * right / (width * max(left - 1.0, 1.0)) * within[tau]
             q -= 2.0 * left / (width * max(right - 1.0, 1.0)) * backward[tau]
             forward[tau] = q
-        for tau in range(start + 1, kappa):
+        for tau in range(start + least, kappa - least + 1):
             if forward[tau] > best_q or (forward[tau] == best_q and tau < best):
                 best, best_q = tau, forward[tau]
     return best, best_q

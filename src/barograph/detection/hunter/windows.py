@@ -131,4 +131,4 @@ def _propose(
         add_distances(window, i, start, end, columns)
     for t in range(start, end):
         columns[t] = behind[t] - columns[t]
-    return best_pair(window, start, end, columns, rows, rest)
+    return best_pair(window, start, end, 1, 1.0, columns, rows, rest)
