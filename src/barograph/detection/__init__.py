@@ -1,5 +1,7 @@
 """Find change points: one file per detector."""
 
+from barograph.detection.batch import detect_many
+from barograph.detection.discovery import Discoveries, control_discoveries
 from barograph.detection.dynp import Dynp
 from barograph.detection.edivisive import EDivisive, energy_statistic
 from barograph.detection.gesd import Gesd, Judgement
@@ -11,6 +13,7 @@ from barograph.detection.stepfit import StepCluster, StepFit, cluster_steps
 from barograph.detection.threshold import Threshold
 
 __all__ = [
+    "Discoveries",
     "Dynp",
     "EDivisive",
     "Gesd",
@@ -23,5 +26,7 @@ __all__ = [
     "StepFit",
     "Threshold",
     "cluster_steps",
+    "control_discoveries",
+    "detect_many",
     "energy_statistic",
 ]

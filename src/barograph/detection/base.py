@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
@@ -62,6 +63,16 @@ class Detector(ABC):
     @abstractmethod
     def find(self, series: Observations) -> list[Found]:
         """Locate the change points of at least `shortest` finite values, by index ascending."""
+
+    def find_many(self, values: Floats, offsets: Ints) -> list[list[Found]]:
+        """Locate the change points of many series: values[offsets[i]:offsets[i + 1]] is one."""
+        parts = [values[a:b] for a, b in pairwise(offsets.tolist())]
+        return [
+            self.find(Observations(part, np.arange(part.size)))
+            if part.size >= self.shortest
+            else []
+            for part in parts
+        ]
 
     def detect(
         self,

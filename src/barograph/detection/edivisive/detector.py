@@ -82,7 +82,7 @@ class EDivisive(Detector):
         order = np.argsort(stretch, kind="stable")
         count = divide(stretch, order, self._rules(), room(stretch.size), points, found)
         with np.errstate(over="ignore"):
-            found[:, 0] *= np.power(scale, self.alpha)
+            found[:count, 0] *= np.power(scale, self.alpha)
         rows = enumerate(zip(points[:count].tolist(), found[:count].tolist(), strict=True))
         return sorted(
             (Found(start + point, energy, pvalue, k) for k, (point, (energy, pvalue)) in rows),

@@ -1,0 +1,49 @@
+"""Many series at once: the same as one by one, whatever the detector and the threads."""
+
+import numpy as np
+import pytest
+from random_series import random_series
+
+from barograph.detection import EDivisive, Gesd, Hunter, detect_many
+from barograph.detection.base import Detector
+from barograph.errors import DataError
+
+SERIES = random_series(40, seed=8)
+VALUES = np.concatenate(SERIES)
+OFFSETS = np.cumsum([0, *(values.size for values in SERIES)])
+DETECTORS: list[Detector] = [
+    Hunter(pvalue=0.01),
+    Hunter(pvalue=0.05, test="permutation", permutations=19),
+    EDivisive(permutations=19),
+    Gesd(),
+]
+
+
+@pytest.mark.parametrize("detector", DETECTORS, ids=repr)
+@pytest.mark.parametrize("workers", [1, 3])
+def test_each_series_has_the_change_points_it_has_alone(
+    detector: Detector, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Short pieces, so that several threads have work.
+    monkeypatch.setattr("barograph.detection.batch.PIECE", 1000)
+    together = detect_many(detector, VALUES, OFFSETS, workers=workers)
+    assert together == [detector.detect(values) for values in SERIES]
+
+
+def test_missing_values_are_left_out_series_by_series() -> None:
+    values = np.array([1.0, np.nan, 1.0, 1.0, 9.0, 9.0, 9.0, 5.0, np.inf, 1.0, 1.0, 3.0, 3.0])
+    offsets = [0, 7, 9, 9, 13]
+    found = detect_many(Hunter(missing="drop"), values, offsets)
+    assert [[point.index for point in points] for points in found] == [[4], [], [], [2]]
+    with pytest.raises(DataError, match="series 0: the value at index 1 is nan"):
+        detect_many(Hunter(), values, offsets)
+
+
+@pytest.mark.parametrize("offsets", [[], [1, 4], [0, 3], [0, 3, 2, 4], [[0, 4]]])
+def test_offsets_must_fit_the_values(offsets: list[int]) -> None:
+    with pytest.raises(DataError, match="offset"):
+        detect_many(Hunter(), [1.0, 2.0, 3.0, 4.0], offsets)
+
+
+def test_no_series_have_no_change_points() -> None:
+    assert detect_many(Hunter(), [], [0]) == []
