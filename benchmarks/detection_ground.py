@@ -1,0 +1,136 @@
+"""Every detector on real histories: injected changes, people's marks, repeated runs.
+
+Reads the real data beside the checkout (../shared/data, or where BAROGRAPH_SHARED points), writes
+all tables with their intervals and the pictures into a folder, and prints F1 by detector.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from side_by_side import arguments, show
+
+from barograph.detection.base import Detector
+from barograph.evaluation.ground.carriers import Carrier, calmest
+from barograph.evaluation.ground.cases import Case, majority, opinions
+from barograph.evaluation.ground.contenders import contenders
+from barograph.evaluation.ground.measures import MARGIN
+from barograph.evaluation.ground.repeats import repeated
+from barograph.evaluation.ground.tables import ALL, Size, injection_tables, marked_tables
+from barograph.pipeline.detectors import write
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("BAROGRAPH_SHARED", ROOT.parent / "shared")) / "data"
+MOST = 40  # histories of one source: none shall outweigh the others
+
+
+def histories(seed: int) -> list[Carrier]:
+    """Return unlabelled real histories, and those stretches of SAP HANA's that nobody marked."""
+    folder = DATA / "histories"
+    sources = [
+        _split(pd.read_parquet(folder / "scipy_asv_i7_400.parquet"), ["benchmark"], "value"),
+        _split(
+            pd.read_parquet(folder / "kokkos_gxx_openmp_150.parquet"), ["benchmark"], "real_time_ns"
+        ),
+        _split(pd.read_csv(folder / "tigerbeetle_nyrkio.csv"), ["metric"], "value"),
+        _split(pd.read_csv(folder / "mozilla_talos_treeherder_fixture.csv"), ["series"], "value"),
+        sysperf(),
+        list(unmarked()),
+    ]
+    generator = np.random.default_rng(seed)
+    chosen = [source[k] for source in sources for k in _some(source, generator)]
+    return [chosen[k] for k in generator.permutation(len(chosen)).tolist()]
+
+
+def _some(source: Sequence[Carrier], generator: np.random.Generator) -> list[int]:
+    chosen: list[int] = generator.permutation(len(source))[:MOST].tolist()
+    return chosen
+
+
+def sysperf() -> list[Carrier]:
+    """Return MongoDB's system performance histories."""
+    frame = pd.read_csv(DATA / "histories" / "mongodb_dsi_sysperf_history.csv")
+    names = ["project", "variant", "task", "test", "thread_level"]
+    return _split(frame, names, "ops_per_sec")
+
+
+def unmarked() -> Iterator[Carrier]:
+    """Yield the calmest long stretch of each SAP HANA history in which nobody saw a change."""
+    for case in marked_cases():
+        everyone = {mark for opinion in case.people for mark in opinion.marks}
+        calm = calmest(Carrier(case.series, case.values), LONGEST, everyone)
+        if calm is not None:
+            yield calm
+
+
+LONGEST = 240
+
+
+def marked_cases() -> list[Case]:
+    """Return the SAP HANA histories with what up to five people marked in each.
+
+    Series of one group are related, so the bootstrap draws groups. A person is held against the
+    majority of the others; series of one or two people have no such majority and are left out.
+    """
+    folder = DATA / "sap_hana"
+    values = pd.read_parquet(folder / "series.parquet", columns=["series_id", "mean"])
+    series = {name: part["mean"].to_numpy() for name, part in values.groupby("series_id")}
+    marks = pd.read_csv(folder / "annotations.csv")
+    groups = pd.read_csv(folder / "series_meta.csv").set_index("series_id")["group"].to_dict()
+    cases = []
+    for name, rows in marks.groupby("series_id"):
+        people = [set(own["index"]) - {-1} for _, own in rows.groupby("annotator")]
+        if len(people) >= 3:
+            truth, judged = majority(people, MARGIN), opinions(people, MARGIN)
+            group = f"group {groups[name]}"
+            cases.append(Case(group, "SAP HANA", series[str(name)], truth, people=judged))
+    return cases
+
+
+def _split(frame: pd.DataFrame, names: Sequence[str], column: str) -> list[Carrier]:
+    parts = frame.groupby(list(names), observed=True)[column]
+    return [
+        Carrier("/".join(map(str, key)), part.dropna().to_numpy(dtype=np.float64))
+        for key, part in parts
+    ]
+
+
+def _points(history: Carrier) -> int:
+    return len(history[1])
+
+
+def run(folder: Path, size: Size, detectors: dict[str, Detector]) -> dict[str, pd.DataFrame]:
+    """Make and write all tables; return those of F1."""
+    injected = injection_tables(histories(size.seed), detectors, size)
+    longest = sorted(sysperf(), key=_points, reverse=True)[: size.repeats]
+    plain = [Case(history.series, "real", history.values, ()) for history in longest]
+    injected["repeats"], injected["distribution"] = repeated(plain, size.runs)
+    write(folder / "injected", injected, "real carriers", timed=True)
+    marked = marked_tables(marked_cases(), detectors, size.seed)
+    write(folder / "marked", marked, "SAP HANA, people's marks", timed=True)
+    marked_scores = pd.concat([marked["people"], marked["scores"]])
+    return {"injected": injected["scores"], "marked": marked_scores}
+
+
+def main() -> None:
+    """Run the ground on real data."""
+    parser = arguments(__doc__ or "")
+    parser.add_argument("--folder", type=Path, default=Path("data/reports/detection_ground"))
+    parser.add_argument("--carriers", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    size = Size(carriers=options.carriers, seed=options.seed)
+    scores = run(options.folder, size, dict(contenders()))
+    rows = []
+    for data, table in scores.items():
+        for record in table[table["cases"] == ALL].to_dict("records"):
+            if record["measure"] in ("F1", "TCPD F1", "covering", "false alarms per 1000"):
+                names = ("detector", "measure", "mean", "low", "high")
+                rows.append({"data": data, **{name: record[name] for name in names}})
+    show("Detectors on real histories, margin 5", rows, options.output)
+
+
+if __name__ == "__main__":
+    main()

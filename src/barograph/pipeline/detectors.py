@@ -1,0 +1,107 @@
+"""Stage `detectors`: the other detectors beside ours, on injected changes and on the verdicts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from barograph.evaluation.ground.carriers import Carrier
+from barograph.evaluation.ground.contenders import contenders
+from barograph.evaluation.ground.figure import ground_figure
+from barograph.evaluation.ground.readable import readable
+from barograph.evaluation.ground.tables import ALL, Size, injection_tables
+from barograph.evaluation.ground.verdicts import Triaged, by_verdict
+from barograph.history import History
+from barograph.pipeline import report
+from barograph.pipeline.load import FOLDER as INTERIM
+from barograph.pipeline.params import parameters, profile_name
+from barograph.series import Floats, Verdict
+
+FOLDER = report.FOLDER / "detectors"
+UNKNOWN_TIME = np.iinfo(np.int64).min
+# What a clock says differs from run to run: no file of a stage may hold it.
+TIMED = ("seconds", "seconds, low", "seconds, high")
+
+
+@dataclass(frozen=True)
+class DetectorsParams(Size):
+    """How large the ground is, and how many triaged series the verdicts are taken from."""
+
+    triaged: int = 200
+
+
+def tables_of(history: History, params: DetectorsParams) -> dict[str, pd.DataFrame]:
+    """Return every table of the ground for one data set."""
+    size = Size(**{field.name: getattr(params, field.name) for field in fields(Size)})
+    detectors = contenders()
+    tables = injection_tables(histories(history, params.seed), detectors, size)
+    verdicts = by_verdict(
+        triaged(history, params.triaged, params.seed), detectors, seed=params.seed
+    )
+    return {**tables, "verdicts": verdicts}
+
+
+def histories(history: History, seed: int) -> list[Carrier]:
+    """Return all series in an order of their own for each seed, as carriers."""
+    order = np.random.default_rng(seed).permutation(len(history))
+    return [Carrier(str(k), history.values_of(k), _times(history, k)) for k in order.tolist()]
+
+
+def triaged(history: History, most: int, seed: int) -> list[Triaged]:
+    """Return some of the series that hold a decided candidate, with all their verdicts."""
+    verdicts: dict[int, dict[int, Verdict]] = {}
+    columns = (
+        history.candidates.column(name).to_pylist() for name in ("series", "index", "verdict")
+    )
+    for series, index, verdict in zip(*columns, strict=True):
+        verdicts.setdefault(series, {})[index] = Verdict(verdict)
+    decided = [k for k, given in verdicts.items() if any(v.is_final for v in given.values())]
+    order = np.random.default_rng(seed).permutation(sorted(decided))[:most]
+    return [Triaged(str(k), history.values_of(k), verdicts[k]) for k in order.tolist()]
+
+
+def _times(history: History, number: int) -> Floats | None:
+    times = history.times[history.offsets[number] : history.offsets[number + 1]]
+    return None if (times == UNKNOWN_TIME).any() else times / 1000.0
+
+
+def write(
+    folder: Path, tables: Mapping[str, pd.DataFrame], subtitle: str, *, timed: bool = False
+) -> None:
+    """Write every table for programs and for people, and the picture."""
+    for name, table in tables.items():
+        kept = table if timed else table.drop(columns=[c for c in TIMED if c in table])
+        report.write_csv(folder / f"{name}.csv", kept)
+        report.write_table(folder / f"{name}.md", f"{name} ({subtitle})", readable(kept), NOTES)
+    if "points" in tables:
+        ground_figure(dict(tables), subtitle, folder / "detectors.png")
+
+
+NOTES: tuple[str, ...] = (
+    "Intervals: 95 %, bootstrap over series. One person: each of several people against the truth",
+    "or the majority of the others, on average; nan where no person answers the question.",
+)
+
+
+def main() -> None:
+    """Run the stage."""
+    params = parameters(DetectorsParams, "detectors")
+    tables = tables_of(History.read(INTERIM), params)
+    write(FOLDER, tables, f"profile {profile_name()}")
+    report.write_json(report.FOLDER / "detectors.json", metrics(tables))
+
+
+def metrics(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, float]]:
+    """Return F1 over all scenarios, and its interval, by detector."""
+    scores = tables["scores"]
+    rows = scores[(scores["cases"] == ALL) & (scores["measure"] == "F1")]
+    return {
+        row["detector"]: {"f1": row["mean"], "low": row["low"], "high": row["high"]}
+        for row in rows.to_dict("records")
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""The stage `detectors` on a small project."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from barograph.evaluation.ground.contenders import ONE_PERSON
+from barograph.history import History
+from barograph.pipeline import detectors
+from barograph.series import Verdict
+
+FOLDER = Path("data/reports/detectors")
+PARAMS = """
+detectors: {carriers: 4, length: 28, lengths: [28], reverts: [3], repeats: 1, runs: 2, triaged: 20}
+"""
+TABLES = {
+    "scores", "margins", "points", "sizes", "delays", "reverts", "repeats", "distribution",
+    "verdicts",
+}  # fmt: skip
+
+
+@pytest.fixture
+def ground(project: Path) -> Path:
+    with (project / "params.yaml").open("a", encoding="utf-8") as file:
+        file.write(PARAMS)
+    return project
+
+
+@pytest.mark.usefixtures("ground")
+def test_the_stage_writes_every_table_and_the_picture() -> None:
+    detectors.main()
+    assert {path.stem for path in FOLDER.glob("*.csv")} == TABLES
+    assert {path.stem for path in FOLDER.glob("*.md")} == TABLES
+    assert (FOLDER / "detectors.png").read_bytes().startswith(b"\x89PNG")
+    assert (FOLDER / "scores.md").read_text().startswith("# scores (profile tiny)")
+    metrics = json.loads(Path("data/reports/detectors.json").read_text())
+    assert metrics["Nothing"]["f1"] == 0.0
+    assert metrics["Pelt"]["low"] <= metrics["Pelt"]["f1"] <= metrics["Pelt"]["high"]
+    assert ONE_PERSON in metrics
+    assert not [column for column in pd.read_csv(FOLDER / "repeats.csv") if "second" in str(column)]
+
+
+@pytest.mark.usefixtures("ground")
+def test_a_second_run_writes_the_same_bytes() -> None:
+    detectors.main()
+    once = {path.name: hashlib.sha256(path.read_bytes()).digest() for path in FOLDER.iterdir()}
+    detectors.main()
+    again = {path.name: hashlib.sha256(path.read_bytes()).digest() for path in FOLDER.iterdir()}
+    assert once == again
+
+
+@pytest.mark.usefixtures("ground")
+def test_verdicts_come_from_series_that_hold_a_decided_candidate() -> None:
+    history = History.read("data/interim")
+    data = detectors.triaged(history, most=1000, seed=0)
+    assert all(any(v.is_final for v in one.verdicts.values()) for one in data)
+    candidates = history.candidates.to_pylist()
+    decided = {c["series"] for c in candidates if Verdict(c["verdict"]).is_final}
+    assert {int(one.series) for one in data} == decided
+    assert len(detectors.triaged(history, most=7, seed=0)) == 7
+
+
+@pytest.mark.usefixtures("ground")
+def test_carriers_know_their_times_in_seconds() -> None:
+    history = History.read("data/interim")
+    (first, *_) = detectors.histories(history, seed=0)
+    assert first.times is not None
+    assert len(first.times) == len(first[1])
+    assert np.all(np.diff(first.times) > 3600)
