@@ -11,12 +11,16 @@ from barograph.history import CANDIDATES_SCHEMA, POINTS_SCHEMA, SERIES_SCHEMA
 
 PARAMS = """
 profile: tiny
-characterise: {feature_set: bauer8, window_set: bauer8}
+characterise:
+  adaptive: [bauer8]
+  label_free: [bauer8]
+  adaptive_windows: [bauer8]
+  label_free_windows: [bauer8]
 train: {feature_set: bauer8, classifier: random_forest, goal: accuracy, seed: 1}
 evaluate:
-  feature_set: bauer8
   policies: [adaptive]
-  classifiers: [random_forest, most_frequent]
+  feature_sets: {bauer8: [random_forest, most_frequent]}
+  footnote: {change8: [random_forest]}
   goal: accuracy
   seed: 1
 windows: {feature_set: bauer8, classifier: random_forest, base: adaptive, goal: accuracy, seed: 1}

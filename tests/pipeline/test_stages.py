@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from barograph.errors import BarographError, DataError
+from barograph.errors import BarographError, ConfigError, DataError
 from barograph.models.triage import TriageModel
 from barograph.pipeline import (
     characterise,
@@ -52,6 +52,10 @@ def test_a_missing_table_or_column_is_named() -> None:
     frame = tables.read("adaptive").drop(columns="pre_entropy")
     with pytest.raises(DataError, match=r"misses the columns \['pre_entropy'\] of bauer8"):
         tables.columns(frame, "bauer8")
+    with pytest.raises(DataError, match=r"misses the columns \['pre_entropy'\] of change8"):
+        tables.columns(frame, "change8")
+    with pytest.raises(ConfigError, match="no feature set 'bauer7'"):
+        tables.columns(frame, "bauer7")
 
 
 @pytest.mark.usefixtures("project")
@@ -93,10 +97,24 @@ def test_the_table_holds_three_protocols_and_a_baseline_that_knows_nothing() -> 
     table = pd.read_csv(REPORTS / "evaluate/table.csv")
     assert set(table["protocol"]) == {"random", "grouped", "forward"}
     assert set(table["repetitions"]) == {2, 10}
-    auc = table.set_index(["protocol", "classifier"])["auc"].to_dict()
+    assert set(table["feature_set"]) == {"bauer8", "change8"}
+    first = table[table["feature_set"] == "bauer8"]
+    auc = first.set_index(["protocol", "classifier"])["auc"].to_dict()
     assert auc["random", "random_forest"] > 0.95
     assert auc["random", "most_frequent"] == 0.5
     assert "profile tiny" in (REPORTS / "evaluate/table.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        ({"bauer88": ["random_forest"]}, "no feature set 'bauer88'"),
+        ({"bauer8": ["forest"]}, "no classifier 'forest'"),
+    ],
+)
+def test_an_experiment_that_cannot_end_does_not_begin(sets: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        evaluate.EvaluateParams(("adaptive",), sets, 1, 1, "f1", 1)
 
 
 @pytest.mark.usefixtures("project")

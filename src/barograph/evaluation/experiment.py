@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import Split
@@ -23,10 +24,12 @@ def repetition(
     goal: str,
 ) -> dict[str, float]:
     """Return the scores of one classifier on one split; the threshold comes from validation."""
-    model = classifier(name, seed=seed, trees=trees)
-    model.fit(matrix[split.train], truth[split.train])
-    threshold = choose(truth[split.validation], real(model, matrix[split.validation]), goal)
-    return {**scores(truth[split.test], real(model, matrix[split.test]), threshold)}
+    # Several workers share the cores, and a sum over fewer threads must not round otherwise.
+    with threadpool_limits(1):
+        model = classifier(name, seed=seed, trees=trees)
+        model.fit(matrix[split.train], truth[split.train])
+        threshold = choose(truth[split.validation], real(model, matrix[split.validation]), goal)
+        return scores(truth[split.test], real(model, matrix[split.test]), threshold)
 
 
 def real(model: Any, matrix: Floats) -> Floats:

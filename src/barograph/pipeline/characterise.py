@@ -1,5 +1,6 @@
 """Stage `characterise`: the features of Pre and After, one table for each policy of bounds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,12 +8,12 @@ import pandas as pd
 
 from barograph.features import (
     CONTEXT_NAMES,
-    FEATURE_SETS,
     Policy,
     SubSeries,
     contrast_context,
     feature_matrix,
 )
+from barograph.features.matrix import columns_of
 from barograph.history import History
 from barograph.pipeline import report, tables
 from barograph.pipeline.load import FOLDER as INTERIM
@@ -24,23 +25,35 @@ from barograph.series import Floats, Ints
 
 @dataclass(frozen=True)
 class CharacteriseParams:
-    """Which columns are computed: for the whole of After, and for After cut to a window."""
+    """Which feature sets the table of each kind of bounds gets, whole or cut to a window."""
 
-    feature_set: str
-    window_set: str
+    adaptive: tuple[str, ...]
+    label_free: tuple[str, ...]
+    adaptive_windows: tuple[str, ...]
+    label_free_windows: tuple[str, ...]
+
+    def sets(self, policy: Policy) -> tuple[str, ...]:
+        """Return the feature sets of the table of a policy."""
+        name = policy.bound.value + ("" if policy.width is None else "_windows")
+        chosen: tuple[str, ...] = getattr(self, name)
+        return chosen
 
 
 def characterise(
-    history: History, bounds: pd.DataFrame, feature_set: str, keys: pd.DataFrame
+    history: History, bounds: pd.DataFrame, feature_sets: Sequence[str], keys: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the keys of the candidates with their features beside them."""
     rows = keys.iloc[bounds["candidate"].to_numpy()].reset_index(drop=True)
     pair = SubSeries(*(bounds[name].to_numpy(np.int64) for name in ("start", "split", "end")))
-    names = FEATURE_SETS[feature_set]
-    known = not set(CONTEXT_NAMES).isdisjoint(names)
+    asked = {name for one in feature_sets for name in columns_of(one)}
+    known = not asked.isdisjoint(CONTEXT_NAMES)
     context = _surroundings(history, bounds, pair, rows["series"].to_numpy()) if known else None
-    matrix = feature_matrix(history.values, *pair, feature_set, context=context)
-    return pd.concat([rows, pd.DataFrame(matrix, columns=pd.Index(names))], axis=1)
+    features: dict[str, Floats] = {}
+    for name in feature_sets:
+        if not features.keys() >= set(columns_of(name)):  # a larger set may have held them
+            matrix = feature_matrix(history.values, *pair, name, context=context)
+            features |= dict(zip(columns_of(name), matrix.T, strict=True))
+    return pd.concat([rows, pd.DataFrame(features)], axis=1)
 
 
 def _surroundings(history: History, bounds: pd.DataFrame, pair: SubSeries, series: Ints) -> Floats:
@@ -73,8 +86,7 @@ def main() -> None:
     keys = keys_of(history)
     for name, bounds in pd.read_parquet(BOUNDS).groupby("policy", sort=True):
         policy = Policy.named(str(name))
-        feature_set = params.feature_set if policy.width is None else params.window_set
-        table = characterise(history, bounds, feature_set, keys)
+        table = characterise(history, bounds, params.sets(policy), keys)
         report.write_parquet(tables.path_of(policy), table)
 
 

@@ -32,7 +32,11 @@ def write_parquet(path: Path, frame: pd.DataFrame) -> None:
 
 def write_table(path: Path, title: str, frame: pd.DataFrame, notes: Sequence[str]) -> None:
     """Write a table for people, in Markdown, under a title that names the profile."""
-    text = "\n".join([f"# {title}", "", markdown(frame), "", *notes, ""])
+    write_text(path, "\n".join([f"# {title}", "", markdown(frame), "", *notes, ""]))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a page whole."""
     with whole(path) as draft:
         draft.write_text(text, encoding="utf-8")
 

@@ -47,7 +47,7 @@ def candidate_rows(policy: str) -> pd.DataFrame:
     keys = keys_of(history)
     final = keys["verdict"].isin([v.value for v in Verdict if v.is_final])
     bounds = bounds[final.to_numpy()[bounds["candidate"].to_numpy()]]
-    rows = characterise(history, bounds, FEATURE_SET, keys)
+    rows = characterise(history, bounds, (FEATURE_SET,), keys)
     projects = history.series.column("project").to_pandas().to_numpy()
     return rows.assign(project=projects[rows["series"].to_numpy()])
 

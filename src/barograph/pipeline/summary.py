@@ -5,11 +5,11 @@ import sys
 from typing import Any
 
 from barograph.pipeline import report
-from barograph.pipeline.evaluate import FOLDER as EVALUATION
 from barograph.pipeline.stage import run
 
+EVALUATION = report.FOLDER / "evaluate"  # importing the stage itself takes seconds
 NEXT = """Where to look next
-  data/reports/evaluate/table.md     this table; table.csv beside it for programs
+  data/reports/evaluate/table.md     this table and every metric; table.csv for programs
   data/reports/windows/windows.png   how many later results a verdict needs
   data/reports/classify/             the candidates nobody has triaged, the surest first
   data/reports/replay/               what the online detector would have said, commit by commit
@@ -20,7 +20,8 @@ NEXT = """Where to look next
 
 def main() -> None:
     """Print to stdout."""
-    table = (EVALUATION / "table.md").read_text(encoding="utf-8")
+    page = (EVALUATION / "table.md").read_text(encoding="utf-8")
+    table = page.split("\n## ")[0].rstrip() + "\n"
     sys.stdout.write(f"{table}\n{line('simulate')}\n{line('replay')}\n{line('classify')}\n\n{NEXT}")
 
 

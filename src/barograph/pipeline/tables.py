@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from barograph.errors import DataError, NotEnoughDataError
+from barograph.errors import ConfigError, DataError, NotEnoughDataError
 from barograph.features import FEATURE_SETS
+from barograph.features.changes import CHANGES, DIFFERENCES
 from barograph.features.subseries import Policy
 from barograph.series import Floats, Ints, Verdict
 
@@ -27,6 +30,12 @@ class Labelled:
     series: Ints
     commits: npt.NDArray[np.object_]
     decided: Ints  # when the person said it, milliseconds since 1970
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The SHA-256 over what a model would learn from these rows."""
+        shape = f"{self.matrix.dtype}{self.matrix.shape}".encode()
+        return hashlib.sha256(shape + self.matrix.tobytes() + self.truth.tobytes()).digest()
 
 
 def path_of(policy: Policy) -> Path:
@@ -45,11 +54,17 @@ def read(policy: str) -> pd.DataFrame:
 
 def columns(frame: pd.DataFrame, feature_set: str) -> Floats:
     """Return the columns of a feature set, in its order."""
+    if feature_set not in FEATURE_SETS:
+        raise ConfigError(f"no feature set {feature_set!r}; there are {sorted(FEATURE_SETS)}")
     names = list(FEATURE_SETS[feature_set])
-    missing = [name for name in names if name not in frame.columns]
+    # What follows element by element from other columns need not lie on the disk.
+    derived = next((d for d in (DIFFERENCES, CHANGES) if list(d.names) == names), None)
+    sources = list(derived.sources) if derived else names
+    missing = [name for name in sources if name not in frame.columns]
     if missing:
         raise DataError(f"the feature table misses the columns {missing} of {feature_set}")
-    return frame[names].to_numpy(dtype=np.float64)
+    found = frame[sources].to_numpy(dtype=np.float64)
+    return derived.columns(found) if derived else found
 
 
 def labelled(frame: pd.DataFrame, feature_set: str) -> Labelled:

@@ -1,18 +1,17 @@
 """Stage `windows`: Figure 2 of Bauer et al. 2022, AUC by the window that After may fill."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
-from barograph.evaluation.experiment import judged, repetition
+from barograph.evaluation.experiment import judged
 from barograph.evaluation.figures import window_figure
 from barograph.evaluation.metrics import interval
 from barograph.evaluation.protocols import random_splits
 from barograph.pipeline import report, tables
 from barograph.pipeline.params import parameters, profile_name
+from barograph.pipeline.repeated import Repetition, repeated
 from barograph.pipeline.stage import run
-from barograph.pipeline.work import each
 
 FOLDER = report.FOLDER / "windows"
 SIZES = range(11)
@@ -33,25 +32,25 @@ class WindowsParams:
 
 def study(params: WindowsParams) -> pd.DataFrame:
     """Return AUC with its interval for window sizes 0 to 10 and the uncut bounds."""
-    rows = []
     policies = {str(w): f"{params.base}:w{w}" for w in SIZES} | {params.base: params.base}
-    for window, policy in policies.items():
-        data = tables.labelled(tables.read(policy), params.feature_set)
-        splits = random_splits(data.truth.size, params.repetitions, params.seed)
-        calls = [
-            (data.matrix, data.truth, split, params, params.seed + number)
-            for number, split in enumerate(splits)
-            if judged(split, data.truth)
-        ]
-        found = interval([r["auc"] for r in each(_one, calls, f"window {window}")])
+    wanted = {window: _repetitions(policy, params) for window, policy in policies.items()}
+    every = [one for repetitions in wanted.values() for one in repetitions]
+    scores = iter(repeated(every, "windows"))
+    rows = []
+    for window, repetitions in wanted.items():
+        found = interval([next(scores)["auc"] for _ in repetitions])
         rows.append({"window": window, "auc": found.mean, "low": found.low, "high": found.high})
     return pd.DataFrame(rows)
 
 
-def _one(matrix: Any, truth: Any, split: Any, params: WindowsParams, seed: int) -> dict[str, float]:
-    return repetition(
-        params.classifier, matrix, truth, split, seed=seed, trees=params.trees, goal=params.goal
-    )
+def _repetitions(policy: str, params: WindowsParams) -> list[Repetition]:
+    rows = tables.labelled(tables.read(policy), params.feature_set)
+    splits = random_splits(rows.truth.size, params.repetitions, params.seed)
+    return [
+        Repetition(params.classifier, rows, split, params.seed + k, params.trees, params.goal)
+        for k, split in enumerate(splits)
+        if judged(split, rows.truth)
+    ]
 
 
 def main() -> None:
