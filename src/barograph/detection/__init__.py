@@ -3,7 +3,7 @@
 from barograph.detection.batch import detect_many
 from barograph.detection.discovery import Discoveries, control_discoveries
 from barograph.detection.dynp import Dynp
-from barograph.detection.edivisive import EDivisive, energy_statistic
+from barograph.detection.edivisive import EDivisive, IncrementalEDivisive, energy_statistic
 from barograph.detection.gesd import Gesd, Judgement
 from barograph.detection.hunter import Hunter
 from barograph.detection.nothing import Nothing
@@ -18,6 +18,7 @@ __all__ = [
     "EDivisive",
     "Gesd",
     "Hunter",
+    "IncrementalEDivisive",
     "Judgement",
     "Nothing",
     "Pelt",

@@ -75,7 +75,7 @@ class EDivisive(Detector):
 
     def divide(self, values: Floats, start: int = 0) -> list[Found]:
         """Divide values[start:]; the indices count from the start of the series."""
-        scale = power_of_two(values)
+        scale = power_of_two(values[start:])
         stretch = values[start:] / scale
         points = np.empty(stretch.size, dtype=np.int64)
         found = np.empty((stretch.size, 2))

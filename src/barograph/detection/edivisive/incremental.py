@@ -1,0 +1,123 @@
+"""E-Divisive over a series that grows: only what a new result can change is divided anew."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.detection.base import Found, Observations, describe, observe, require
+from barograph.detection.edivisive.detector import EDivisive
+from barograph.series import ChangePoint, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What new results changed.
+
+    Attributes:
+        appeared: the indices of change points that were not there.
+        vanished: the indices of change points that are no longer there.
+        moved: the old and the new index of those that another place now explains better.
+        examined: how many of the newest points were divided anew.
+    """
+
+    appeared: tuple[int, ...]
+    vanished: tuple[int, ...]
+    moved: tuple[tuple[int, int], ...]
+    examined: int
+
+    @property
+    def is_change(self) -> bool:
+        """Whether any change point is other than before."""
+        return bool(self.appeared or self.vanished or self.moved)
+
+
+@dataclass
+class IncrementalEDivisive:
+    """E-Divisive that remembers: known change points stay, the newest may move.
+
+    A new result lengthens the last regime. That can move the last change point, end it, or add
+    others behind it; so the two regimes around it are divided anew, and what lies before stays as
+    it is. Where these two are longer than `recent` points, only so many are looked at, from the
+    nearest known change point before them (Daly et al. 2020, 3: results may move as data comes in).
+
+    Args:
+        detector: the parameters of the division; its own `recent` is not used.
+        recent: the newest points to look at, extended back to a known change point.
+        reach: a change point that goes and one that comes count as one that moved if they are at
+            most so many points apart.
+    """
+
+    detector: EDivisive = field(default_factory=EDivisive)
+    recent: int = 500
+    reach: int = 10
+    _values: Floats = field(default_factory=lambda: np.empty(0), init=False, repr=False)
+    _known: list[Found] = field(default_factory=list, init=False, repr=False)
+    _discovered: int = field(default=0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        least = self.detector.shortest
+        require(self.recent >= least, "recent", self.recent, f"{least} or more")
+        require(self.reach >= 0, "reach", self.reach, "0 or more")
+
+    @property
+    def change_points(self) -> list[ChangePoint]:
+        """The change points known now, with the regions around them."""
+        positions = np.arange(self._values.size)
+        return describe(Observations(self._values, positions), self._known)
+
+    def remember(self, values: npt.ArrayLike, change_points: Sequence[ChangePoint]) -> None:
+        """Start from a history and the change points that are known in it."""
+        history = observe(values).values
+        indices = [point.index for point in change_points]
+        inside = all(0 < index < history.size for index in indices)
+        ascending = indices == sorted(set(indices))
+        require(inside and ascending, "change_points", indices, "ascending, inside the history")
+        self._values = history
+        self._known = [Found(p.index, p.statistic, p.pvalue, p.order) for p in change_points]
+        self._discovered = len(indices)
+
+    def update(self, values: npt.ArrayLike) -> Update:
+        """Take new results (one number, or several in order), and report what they change."""
+        self._values = np.concatenate([self._values, observe(np.atleast_1d(values)).values])
+        start = self._first_to_examine()
+        kept = [point for point in self._known if point.index <= start]
+        before = [point for point in self._known if point.index > start]
+        found = self.detector.divide(self._values, start)
+        examined = self._values.size - start
+        change = compare([p.index for p in before], [p.index for p in found], self.reach, examined)
+        self._known = kept + self._numbered(before, found, change)
+        return change
+
+    def _first_to_examine(self) -> int:
+        """Return where the stretch starts that a new result can change."""
+        size = self._values.size
+        start = self._known[-2].index if len(self._known) > 1 else 0
+        if size - start <= self.recent:
+            return start
+        earlier = [p.index for p in self._known if start < p.index <= size - self.recent]
+        return max(earlier, default=start or size - self.recent)
+
+    def _numbered(self, before: list[Found], found: list[Found], change: Update) -> list[Found]:
+        """Number new points after all others; one that stays or moves keeps its number."""
+        orders = {point.index: point.order for point in before}
+        orders |= {new: orders[old] for old, new in change.moved}
+        for point in sorted(found, key=lambda point: point.order or 0):
+            if point.index in change.appeared:
+                orders[point.index] = self._discovered
+                self._discovered += 1
+        return [replace(point, order=orders[point.index]) for point in found]
+
+
+def compare(before: list[int], after: list[int], reach: int, examined: int) -> Update:
+    """Tell which change points appeared, vanished, or moved; the nearest are paired first."""
+    gone, new = set(before) - set(after), set(after) - set(before)
+    near = sorted((abs(a - b), a, b) for a in gone for b in new if abs(a - b) <= reach)
+    moved = []
+    for _, a, b in near:
+        if a in gone and b in new:
+            moved.append((a, b))
+            gone.remove(a)
+            new.remove(b)
+    return Update(tuple(sorted(new)), tuple(sorted(gone)), tuple(sorted(moved)), examined)
