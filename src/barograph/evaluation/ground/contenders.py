@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from barograph.detection import (
     Dynp,
+    EDivisive,
     Gesd,
     Hunter,
     Nothing,
@@ -20,6 +21,7 @@ ONE_PERSON = "one person"
 def contenders() -> Mapping[str, Detector]:
     """Return the detectors by the names of their rows."""
     return {
+        "EDivisive": EDivisive(),
         "Hunter": Hunter(),
         "Hunter, parity": Hunter(parity=True),
         "Setds": Setds(),
