@@ -11,7 +11,15 @@ from side_by_side import arguments, machine
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "data" / "reports" / "benchmarks.md"
 # In the order of the page. What else lies here helps these.
-BENCHMARKS = ("load", "simulator", "features", "holt", "human_marks")
+BENCHMARKS = (
+    "load",
+    "simulator",
+    "features",
+    "holt",
+    "human_marks",
+    "detection_ground",
+    "step_clusters",
+)
 
 
 def main() -> None:
