@@ -20,10 +20,11 @@ def by_size(
 ) -> pd.DataFrame:
     """Return alarms per thousand points and the true share, by the size of the step at them."""
     frames = []
+    known = _Steps()
     for low, high in pairwise(EDGES):
         measures: dict[str, Measure] = {
-            "alarms per 1000": _Alarms(low, high, margin),
-            "true share": _TrueShare(low, high, margin),
+            "alarms per 1000": _Alarms(low, high, margin, known),
+            "true share": _TrueShare(low, high, margin, known),
         }
         word = f"{low:g} to {high:g}" if np.isfinite(high) else f"{low:g} and more"
         frames.append(measured(asked, cases, measures, [word] * len(cases), seed))
@@ -45,17 +46,32 @@ def steps(case: Case, points: Points) -> Floats:
     return exact
 
 
+class _Steps:
+    """The steps of every answer, measured once for all rows of the table."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, Points], Floats] = {}
+
+    def of(self, case: Case, points: Points) -> Floats:
+        """Return `steps` of the same arguments; the cases outlive the table."""
+        key = id(case), points
+        if key not in self.known:
+            self.known[key] = steps(case, points)
+        return self.known[key]
+
+
 class _Alarms:
     """Alarms on steps from `low` to below `high`, per thousand points."""
 
-    def __init__(self, low: float, high: float, margin: int) -> None:
+    def __init__(self, low: float, high: float, margin: int, known: _Steps) -> None:
+        self.known = known
         self.low, self.high, self.margin = low, high, margin
 
     def __call__(self, answer: Answer, case: Case) -> tuple[float, float]:
         return float(len(self.alarms(answer, case))), case.size / 1000
 
     def alarms(self, answer: Answer, case: Case) -> set[int]:
-        sizes = steps(case, answer.found)
+        sizes = self.known.of(case, answer.found)
         last = self.high == np.inf
         inside = (sizes >= self.low) & ((sizes < self.high) | last)
         return {point for point, here in zip(answer.found, inside, strict=True) if here}
