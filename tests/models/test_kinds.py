@@ -1,5 +1,6 @@
 """Every kind says what its library says, on rows it has not seen."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from barograph.errors import ArtifactError, ConfigError
+from barograph.models.boosted import boosted
 from barograph.models.catalogue import classifier
 from barograph.models.flat_boosted import FlatBoosted
 from barograph.models.flat_linear import FlatLinear
@@ -28,6 +30,8 @@ def sample(rows: int, seed: int = 0) -> tuple[Floats, Any]:
 
 
 def fitted(name: str) -> Any:
+    if name == "boosted":
+        return boosted(3, trees=30, members=3).fit(*sample(500))
     return classifier(name, seed=3, trees=60).fit(*sample(500))
 
 
@@ -40,6 +44,7 @@ FRESH = sample(1000, seed=9)[0]
         ("random_forest", 0.0),
         ("svm", 1e-12),
         ("xgboost", 3e-6),
+        ("boosted", 3e-6),
         ("logistic", 1e-12),
         ("most_frequent", 1e-15),
     ],
@@ -71,6 +76,12 @@ def test_the_margin_of_boosted_trees_is_the_library_s(rows: int) -> None:
     assert isinstance(flat, FlatBoosted)
     expected = model["model"].predict(FRESH[:rows], output_margin=True)
     assert np.abs(flat.margin(FRESH[:rows]) - expected).max() < 1e-5
+
+
+def test_the_parts_of_several_members_add_up_to_their_mean() -> None:
+    flat = flattened(fitted("boosted"))
+    base, parts = flat.parts(FRESH)
+    assert np.allclose(base + parts.sum(axis=1), flat.predict_proba(FRESH)[:, 1], 0, 1e-9)
 
 
 def test_values_on_a_split_go_the_same_way_in_boosted_trees() -> None:
@@ -126,6 +137,15 @@ def test_terms_that_cancel_out_keep_finite_parts() -> None:
 
 
 BROKEN = [
+    ("boosted", "members", 0, 0, r"array 'members': expected one number, 1 to 64, got \[0\]"),
+    ("boosted", "members", 0, 4, "member 3: the model misses the array 'margins'"),
+    (
+        "boosted",
+        "member1_base",
+        0,
+        np.nan,
+        "member 1: arrays 'margins' and 'base': a number is not",
+    ),
     ("svm", "support", (0, 0), np.nan, "array 'support' holds a number that is not finite"),
     ("svm", "border", 0, -1.0, r"the kernel's gamma is -1\.0"),
     ("svm", "scale", 0, 0.0, "array 'scale': every number must be above 0"),
@@ -148,17 +168,21 @@ def test_broken_arrays_are_named(
         kind_named(flat.kind).from_arrays(arrays, COLUMNS)
 
 
-@pytest.mark.parametrize("name", ["random_forest", "svm", "xgboost", "logistic"])
+def short(name: str) -> str:
+    return re.sub("^member[0-9]_", "", name)
+
+
+@pytest.mark.parametrize("name", ["random_forest", "boosted", "svm", "xgboost", "logistic"])
 def test_missing_and_misshapen_arrays_are_named(name: str) -> None:
     flat = flattened(fitted(name))
     arrays = flat.arrays()
     for key, found in arrays.items():
         rest = {other: array for other, array in arrays.items() if other != key}
-        with pytest.raises(ArtifactError, match=f"misses the array '{key}'"):
+        with pytest.raises(ArtifactError, match=f"misses the array '{short(key)}'"):
             kind_named(flat.kind).from_arrays(rest, COLUMNS)
-        with pytest.raises(ArtifactError, match=f"array '{key}': expected"):
+        with pytest.raises(ArtifactError, match=f"array '{short(key)}': expected"):
             kind_named(flat.kind).from_arrays({**rest, key: found[None]}, COLUMNS)
-        with pytest.raises(ArtifactError, match=f"array '{key}': expected"):
+        with pytest.raises(ArtifactError, match=f"array '{short(key)}': expected"):
             kind_named(flat.kind).from_arrays(
                 {**rest, key: np.zeros(found.shape, np.int16)}, COLUMNS
             )

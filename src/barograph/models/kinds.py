@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,6 +16,7 @@ from barograph.models.checks import Arrays
 from barograph.models.flat import FlatForest
 from barograph.models.flat_boosted import FlatBoosted
 from barograph.models.flat_linear import FlatLinear
+from barograph.models.flat_mean import FlatMean
 from barograph.models.flat_svm import FlatSvm
 from barograph.series import Floats
 
@@ -40,7 +41,7 @@ class Flat(Protocol):
 
 
 KINDS: dict[str, type[Flat]] = {
-    flat.kind: flat for flat in (FlatForest, FlatBoosted, FlatLinear, FlatSvm)
+    flat.kind: flat for flat in (FlatForest, FlatBoosted, FlatMean, FlatLinear, FlatSvm)
 }
 
 
@@ -64,6 +65,8 @@ def flattened(fitted: Any) -> Flat:
         return FlatLinear.of(model, scaler)
     if isinstance(model, DummyClassifier) and model.strategy == "prior":
         return FlatLinear.constant(float(model.class_prior_[1]), model.n_features_in_)
+    if isinstance(model, VotingClassifier) and scaler is None:
+        return FlatMean.of(model)
     if type(model).__name__ == "XGBClassifier" and scaler is None:  # by name: importing it is slow
         return FlatBoosted.of(model)
     raise ConfigError(f"a {type(model).__name__} cannot be served; known kinds: {sorted(KINDS)}")
