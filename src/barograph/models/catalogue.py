@@ -4,7 +4,7 @@ All are scikit-learn pipelines that end in the step `model`. The settings are wh
 best on the simulated history's grouped splits, but for those that come from a paper.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sklearn.calibration import CalibratedClassifierCV
@@ -73,9 +73,22 @@ CLASSIFIERS: dict[str, Make] = {
 SCALED = frozenset({"svm", "logistic"})  # the others ask only for the order of the values
 
 
-def classifier(name: str, *, seed: int, trees: int) -> Pipeline:
-    """Make one classifier by name."""
+def classifier(
+    name: str, *, seed: int, trees: int, settings: Mapping[str, Any] | None = None
+) -> Pipeline:
+    """Make one classifier by name.
+
+    Args:
+        name: One of CLASSIFIERS.
+        seed: Of everything that is drawn.
+        trees: How many, where there are any.
+        settings: Parameters of the pipeline to set otherwise, such as `model__max_depth`.
+    """
     if name not in CLASSIFIERS:
         raise ConfigError(f"no classifier is named {name!r}; known: {sorted(CLASSIFIERS)}")
     scale = [("scale", StandardScaler())] if name in SCALED else []
-    return Pipeline([*scale, ("model", CLASSIFIERS[name](seed, trees))])
+    made = Pipeline([*scale, ("model", CLASSIFIERS[name](seed, trees))])
+    unknown = sorted(set(settings or {}) - set(made.get_params()))
+    if unknown:
+        raise ConfigError(f"{name} has no parameter {unknown[0]!r}")
+    return made.set_params(**(settings or {}))
