@@ -19,6 +19,8 @@ BENCHMARKS = (
     "human_marks",
     "detection_ground",
     "step_clusters",
+    "models",
+    "leznik",
 )
 
 
