@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barograph.detection import online
-from barograph.detection.online import replay
+from barograph.detection.online import newest, replay
 from barograph.series import Floats, Ints
 from barograph.triage import engine
 from barograph.triage.engine import OnlineJudge, Stretch
@@ -25,7 +24,9 @@ class Changed:
         return np.column_stack([1 - real, real])
 
 
-def step(values: Floats, starts: Ints, splits: Ints, ends: Ints, feature_set: str) -> Floats:
+def step(
+    values: Floats, starts: Ints, splits: Ints, ends: Ints, feature_set: str, threads: int
+) -> Floats:
     assert feature_set == "step"
     assert (ends == splits + 1).all()
     rows = zip(starts, splits, strict=True)
@@ -36,7 +37,7 @@ def step(values: Floats, starts: Ints, splits: Ints, ends: Ints, feature_set: st
 def quick_features() -> Iterator[None]:
     """The real ones take long to compile, and add nothing to what is tested here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(online, "feature_matrix", step)
+        patch.setattr(newest, "feature_matrix", step)
         yield
 
 
@@ -59,7 +60,8 @@ def test_many_series_in_one_call_are_judged_as_each_alone(
     judged = OnlineJudge(Changed(), "v").judge([Stretch(values, 0, 0) for values in series])
     at = 0
     for values, start in zip(series, judged.starts, strict=True):
-        probability, found = replay(Changed(), values)
+        replayed = replay(Changed(), values)
+        probability, found = replayed.probability, replayed.change_points
         part = slice(at, at + values.size)
         assert judged.probability[part].tolist() == probability.tolist()
         assert np.flatnonzero(judged.change[part]).tolist() == found.tolist()

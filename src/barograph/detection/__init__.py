@@ -7,6 +7,7 @@ from barograph.detection.edivisive import EDivisive, IncrementalEDivisive, energ
 from barograph.detection.gesd import Gesd, Judgement
 from barograph.detection.hunter import Hunter
 from barograph.detection.nothing import Nothing
+from barograph.detection.online import OnlineDetector
 from barograph.detection.pelt import Pelt
 from barograph.detection.setds import Setds
 from barograph.detection.stepfit import StepCluster, StepFit, cluster_steps
@@ -21,6 +22,7 @@ __all__ = [
     "IncrementalEDivisive",
     "Judgement",
     "Nothing",
+    "OnlineDetector",
     "Pelt",
     "Setds",
     "StepCluster",

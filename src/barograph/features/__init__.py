@@ -5,6 +5,7 @@ from barograph.features.eighteen import characteristics
 from barograph.features.growing import GrowingPre
 from barograph.features.leznik import PUBLISHED_RANGES, deltas, distance
 from barograph.features.matrix import feature_matrix
+from barograph.features.regime import GrowingHistory
 from barograph.features.sets import FEATURE_SETS
 from barograph.features.subseries import (
     ADAPTIVE,
@@ -22,6 +23,7 @@ __all__ = [
     "LABEL_FREE",
     "PUBLISHED_RANGES",
     "Candidates",
+    "GrowingHistory",
     "GrowingPre",
     "Policy",
     "SubSeries",

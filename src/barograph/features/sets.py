@@ -1,9 +1,15 @@
 """The table of feature sets, and of the families that compute their columns."""
 
-from barograph.features import bauer, changes, contrast, eighteen, holt, hurst, leznik
+from barograph.features import bauer, changes, contrast, eighteen, holt, hurst, leznik, regime
 from barograph.features.families import Derived, Family
 
-FAMILIES: tuple[Family, ...] = (bauer.FAMILY, hurst.FAMILY, holt.FAMILY, contrast.FAMILY)
+FAMILIES: tuple[Family, ...] = (
+    bauer.FAMILY,
+    hurst.FAMILY,
+    holt.FAMILY,
+    contrast.FAMILY,
+    regime.FAMILY,
+)
 DERIVED: tuple[Derived, ...] = (changes.DIFFERENCES, changes.CHANGES, leznik.DELTAS)
 
 FEATURE_SETS: dict[str, tuple[str, ...]] = {
@@ -14,4 +20,6 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "full": (*eighteen.NAMES, *leznik.DELTAS.names, *contrast.NAMES),
     "difference8": changes.DIFFERENCES.names,
     "change8": changes.CHANGES.names,
+    "online": regime.ONLINE_NAMES,
+    "confirm": regime.NAMES,
 }

@@ -58,9 +58,9 @@ def _one(model: TriageModel, values: Floats, shortest: int) -> tuple[Floats, Any
     found = np.zeros(values.size, dtype=bool)
     if values.size < shortest:
         return np.zeros(values.size), found
-    probability, indices = replay(model, values)
-    found[indices] = True
-    return probability, found
+    replayed = replay(model, values)
+    found[replayed.alarms] = True
+    return replayed.probability, found
 
 
 def confusion(history: History, points: pd.DataFrame) -> dict[str, Any]:

@@ -1,0 +1,26 @@
+"""The online detector: a verdict on the newest commit, and a second look as others follow."""
+
+from barograph.detection.online.budget import Budget
+from barograph.detection.online.decision import Decision, Kind, Reason, Step
+from barograph.detection.online.detector import OnlineDetector
+from barograph.detection.online.newest import AHEAD, newest_points
+from barograph.detection.online.platform import PlatformRates
+from barograph.detection.online.replay import Replayed, replay
+from barograph.detection.online.scorer import Scorer
+from barograph.detection.online.tails import TailRates
+
+__all__ = [
+    "AHEAD",
+    "Budget",
+    "Decision",
+    "Kind",
+    "OnlineDetector",
+    "PlatformRates",
+    "Reason",
+    "Replayed",
+    "Scorer",
+    "Step",
+    "TailRates",
+    "newest_points",
+    "replay",
+]

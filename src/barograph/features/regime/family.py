@@ -1,0 +1,45 @@
+"""The regime features as a family: Pre is the whole known history, After the newest points."""
+
+import numpy as np
+
+from barograph.compiled import kernel
+from barograph.features.families import Family
+from barograph.features.regime import past, tracker
+from barograph.features.regime.step import NAMES, describe
+from barograph.series import Floats, Ints
+
+
+@kernel
+def rows(
+    values: Floats,
+    starts: Ints,
+    splits: Ints,
+    ends: Ints,
+    context: Floats,  # noqa: ARG001 - all that is known before a point is Pre
+    out: Floats,
+) -> None:
+    """Fill all rows; those of one history, by rising split, share the tracker's way."""
+    longest = 0
+    for i in range(starts.size):
+        longest = max(longest, ends[i] - starts[i])
+    table, state = np.empty((tracker.ROWS, longest)), np.zeros(tracker.LENGTH)
+    known = np.empty(past.WIDTH)
+    first = done = -1
+    for i in range(starts.size):
+        if starts[i] != first or splits[i] < done:
+            first = done = starts[i]
+            state[:] = 0.0
+        fresh = splits[i] > done
+        for k in range(done, splits[i]):
+            tracker.append(table, state, values[k])
+        done = splits[i]
+        if fresh:
+            past.summarise(table, state, known)
+        scale = state[tracker.SCALE]
+        for k in range(done, ends[i]):
+            scale = scale if scale != 0.0 else tracker.unit_of(values[k])
+            table[tracker.VALUES, k - first] = tracker.scaled(values[k], scale)
+        describe(table, known, done - first, ends[i] - first, out[i])
+
+
+FAMILY = Family(NAMES, rows)

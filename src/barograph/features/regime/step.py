@@ -1,0 +1,233 @@
+"""The newest points against what was known before them."""
+
+import math
+
+import numpy as np
+
+from barograph.compiled import kernel
+from barograph.features.contrast.robust import log_ratio, median
+from barograph.features.regime import past, tracker
+from barograph.series import Floats
+
+REACHES = (5, 15, 40)
+ONLINE_NAMES = (
+    "edge",
+    "edge_30",
+    "edge_moves",
+    "jump",
+    "jump_moves",
+    "jump_of_largest",
+    "step_of_level",
+    "step_sign",
+    "step_of_extent",
+    "unit_of_level",
+    "unit_of_extent",
+    "moves_of_unit",
+    "moves_lately",
+    "regime_lag1",
+    "regime_length",
+    "history_length",
+    *(f"gap_{reach}" for reach in REACHES),
+    "beyond",
+    "beyond_100",
+    "visits",
+    "visits_100",
+    "since_visit",
+    "former_level",
+    "shifts",
+    "step_of_mean_shift",
+    "step_of_largest_shift",
+    "spikes",
+    "spikes_both",
+    "since_spike",
+    "spikes_lasting",
+    "level_lately",
+    "trend_lately",
+    "one_before",
+    "two_before",
+    "split_gain",
+    "split_place",
+)
+CONFIRM_NAMES = (
+    "segment_step",
+    "segment_first",
+    "segment_last",
+    "segment_noise",
+    "segment_share",
+    "window",
+)
+NAMES = ONLINE_NAMES + CONFIRM_NAMES
+
+_NEAR = 0.25  # of the step: so close to the new level is a visit
+_SPIKE = 0.6  # of the step: so far from its level is an excursion
+_LASTING = 12
+_PLACES = 5
+_LATELY = 100
+_MOST = 4.0
+
+
+@kernel
+def describe(table: Floats, known: Floats, split: int, end: int, out: Floats) -> None:
+    """Fill one row from what was known before `split` and the values up to `end`."""
+    values = table[tracker.VALUES]
+    level, unit = known[past.LEVEL], known[past.UNIT]
+    segment = np.sort(values[split:end])
+    middle = median(segment)
+    sign = 1.0 if middle >= level else -1.0
+    step = sign * (middle - level)
+    nearest = segment[0] if sign > 0.0 else segment[-1]
+    k = _against_units(values, known, split, nearest, sign, step, out)
+    k = _habits(table, known, split, middle, nearest, sign, step, out, k)
+    k = _place(values, known, split, end, sign, step, out, k)
+    out[k] = log_ratio(step, unit)
+    size = step + known[past.FLOOR]
+    out[k + 1] = _cut(sign * (values[split] - level) / size)
+    out[k + 2] = _cut(sign * (values[end - 1] - level) / size)
+    out[k + 3] = log_ratio(segment.std(), unit)
+    share = 0
+    for value in segment:
+        share += sign * (value - level) > 0.5 * step
+    out[k + 4] = share / segment.size
+    out[k + 5] = end - split - 1
+
+
+@kernel
+def _against_units(
+    values: Floats,
+    known: Floats,
+    split: int,
+    nearest: float,
+    sign: float,
+    step: float,
+    out: Floats,
+) -> int:
+    """Compare edge, jump and step with the noise, and describe the noise."""
+    level, unit = known[past.LEVEL], known[past.UNIT]
+    move, extent, floor = known[past.MOVE], known[past.EXTENT], known[past.FLOOR]
+    jump = sign * (values[split] - values[split - 1])
+    out[0] = log_ratio(sign * (nearest - level), unit)
+    out[1] = log_ratio(sign * (nearest - known[past.MEDIAN_30]), known[past.UNIT_30])
+    out[2] = log_ratio(sign * (nearest - level), move + 0.1 * unit)
+    out[3] = log_ratio(jump, unit)
+    out[4] = log_ratio(jump, move + 0.1 * unit)
+    out[5] = log_ratio(jump, known[past.LARGEST_MOVE])
+    out[6] = log_ratio(100.0 * step, abs(level) + floor)
+    out[7] = sign
+    out[8] = log_ratio(step, extent)
+    out[9] = math.log(unit / (abs(level) + floor) + 1e-9)
+    out[10] = math.log(unit / extent)
+    out[11] = math.log(move / unit)
+    out[12] = math.log(known[past.MOVE_12] / move)
+    out[13] = known[past.LAG1]
+    out[14] = math.log(known[past.COUNT] - known[past.START])
+    out[15] = math.log(known[past.COUNT])
+    for k in range(len(REACHES)):
+        farthest = -np.inf
+        for i in range(max(0, split - REACHES[k]), split):
+            farthest = max(farthest, sign * values[i])
+        out[16 + k] = log_ratio(sign * nearest - farthest, unit)
+    return 16 + len(REACHES)
+
+
+@kernel
+def _habits(
+    table: Floats,
+    known: Floats,
+    split: int,
+    middle: float,
+    nearest: float,
+    sign: float,
+    step: float,
+    out: Floats,
+    k: int,
+) -> int:
+    """Say how often the series was at the new level, shifted or spiked as far, and how lately."""
+    values, levels = table[tracker.VALUES], table[tracker.LEVELS]
+    near = max(_NEAR * step, 0.5 * known[past.UNIT])
+    far = max(_SPIKE * step, known[past.UNIT])
+    start, lately = int(known[past.START]), split - _LATELY
+    beyond = beyond_lately = visits = visits_lately = spikes = both = lasting = 0
+    last_visit = last_spike = -1
+    former, was = np.inf, False
+    for i in range(split):
+        if sign * (values[i] - nearest) >= 0.0:
+            beyond += 1
+            beyond_lately += i >= lately
+        if abs(values[i] - middle) <= near:
+            visits += 1
+            visits_lately += i >= lately
+            last_visit = i
+        if i < start:
+            former = min(former, abs(middle - levels[i]))
+        away = values[i] - levels[i]
+        if abs(away) >= far:
+            if not was:
+                both += 1
+                if sign * away > 0.0:
+                    spikes += 1
+                    last_spike = i
+                lasting += _lasts(values, levels[i], i, split, away)
+            was = True
+        else:
+            was = False
+    recent = min(split, _LATELY)
+    out[k], out[k + 1] = beyond / split, beyond_lately / recent
+    out[k + 2], out[k + 3] = visits / split, visits_lately / recent
+    out[k + 4] = math.log(split - last_visit)
+    floor = known[past.FLOOR]
+    out[k + 5] = _cut(former / (step + floor)) if start else _MOST
+    out[k + 6] = math.log1p(known[past.SHIFTS]) - math.log(split)
+    out[k + 7] = log_ratio(step, known[past.MEAN_SHIFT])
+    out[k + 8] = log_ratio(step, known[past.LARGEST_SHIFT])
+    out[k + 9], out[k + 10] = math.log1p(spikes), math.log1p(both)
+    out[k + 11] = math.log(split - last_spike)
+    out[k + 12] = (lasting + 0.3) / (both + 1.0)
+    return k + 13
+
+
+@kernel
+def _lasts(values: Floats, level: float, first: int, end: int, away: float) -> bool:
+    """Say whether most of the points from an excursion on stay beyond its half."""
+    if first + _LASTING > end:
+        return False
+    stay = 0
+    for i in range(first, first + _LASTING):
+        stay += (values[i] - level) / away > 0.5
+    return 4 * stay >= 3 * _LASTING
+
+
+@kernel
+def _place(
+    values: Floats,
+    known: Floats,
+    split: int,
+    end: int,
+    sign: float,
+    step: float,
+    out: Floats,
+    k: int,
+) -> int:
+    """Say whether the step had begun before, and how the split compares with its neighbours."""
+    level, unit, size = known[past.LEVEL], known[past.UNIT], step + known[past.FLOOR]
+    out[k] = log_ratio(sign * (known[past.MEDIAN_5] - level), unit)
+    out[k + 1] = log_ratio(sign * (known[past.MEDIAN_5] - known[past.MEDIAN_30]), unit)
+    out[k + 2] = _cut(sign * (values[split - 1] - level) / size)
+    out[k + 3] = _cut(sign * (values[max(0, split - 2)] - level) / size)
+    total = best = here = 0.0
+    place = 0
+    for i in range(end - 1, max(0, split - _PLACES) - 1, -1):
+        total += sign * (values[i] - level)
+        gain = total * abs(total) / (end - i)
+        if i == split:
+            here = gain
+        if i == end - 1 or gain > best:
+            best, place = gain, i - split
+    out[k + 4] = max(here, 0.0) / best if best > 0.0 else 0.0
+    out[k + 5] = place
+    return k + 6
+
+
+@kernel
+def _cut(ratio: float) -> float:
+    """Return a ratio within the bounds that still tell something."""
+    return min(max(ratio, -_MOST), _MOST)

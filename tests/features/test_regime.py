@@ -1,0 +1,141 @@
+"""The newest points against the current regime: causal, scale-free, the same bits either way."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from barograph.features import FEATURE_SETS, GrowingHistory, feature_matrix
+from barograph.features.regime import tracker
+from barograph.series import Floats
+
+NAMES = FEATURE_SETS["confirm"]
+
+
+def history(seed: int, size: int = 160) -> Floats:
+    """Noise with two steps, a spike and some repeated values."""
+    rng = np.random.default_rng(seed)
+    values = 50.0 + rng.normal(size=size)
+    values[size // 3 :] += 6.0
+    values[2 * size // 3 :] -= 9.0
+    values[size // 2] += 30.0
+    values[10:14] = values[9]
+    return values
+
+
+def rows(values: Floats, window: int = 0) -> Floats:
+    """All rows of one window, from index 1 on."""
+    splits = np.arange(1, values.size - window)
+    starts = np.zeros_like(splits)
+    return feature_matrix(values, starts, splits, splits + window + 1, "confirm", threads=1)
+
+
+def column(values: Floats, name: str, window: int = 0) -> Floats:
+    """One column by its name, NaN for the first point."""
+    return np.concatenate([[np.nan], rows(values, window)[:, NAMES.index(name)]])
+
+
+@pytest.mark.parametrize("window", [0, 1, 2, 5, 10])
+def test_growing_history_has_the_bits_of_the_batch(window: int) -> None:
+    values = history(1)
+    batch = rows(values, window)
+    growing = GrowingHistory()
+    for i, value in enumerate(values):
+        growing.append(value)
+        if i > window:
+            assert growing.describe(window).tolist() == batch[i - window - 1].tolist()
+
+
+def test_rows_in_any_order_and_from_any_start_are_the_same() -> None:
+    values, rng = history(2), np.random.default_rng(0)
+    starts = rng.integers(0, 60, 80)
+    splits = starts + rng.integers(1, 80, 80)
+    ends = np.minimum(splits + rng.integers(1, 12, 80), values.size)
+    matrix = feature_matrix(values, starts, splits, ends, "confirm", threads=1)
+    for row, start, split, end in zip(matrix, starts, splits, ends, strict=True):
+        alone = feature_matrix(
+            values[start:end], [0], [split - start], [end - start], "confirm", threads=1
+        )
+        assert row.tolist() == alone[0].tolist()
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(
+    st.lists(st.floats(-1e300, 1e300), min_size=14, max_size=40),
+    st.sampled_from([2.0**-40, 0.25, 2.0**30]),
+)
+def test_rows_are_finite_and_do_not_depend_on_the_unit(values: list[float], unit: float) -> None:
+    one = np.array(values)
+    matrix = rows(one, 2)
+    assert np.isfinite(matrix).all()
+    sizes = np.abs(one[one != 0.0])
+    safe = bool(((sizes > 1e-280) & (sizes < 1e280)).all())
+    if safe:
+        assert rows(one * unit, 2).tolist() == matrix.tolist()
+
+
+def test_nothing_after_the_newest_point_is_read() -> None:
+    values = history(3)
+    changed = values.copy()
+    changed[100:] = 1e6
+    assert rows(values)[:99].tolist() == rows(changed)[:99].tolist()
+    assert rows(values, 5)[:94].tolist() == rows(changed, 5)[:94].tolist()
+
+
+def test_edge_is_the_nearest_point_over_median_and_noise_of_the_regime() -> None:
+    rng = np.random.default_rng(4)
+    regime = 10.0 + 0.1 * rng.normal(size=40)
+    values = np.concatenate([regime, [12.0, 11.5, 12.5]])
+    level = np.median(regime)
+    noise = max(1.4826022185056018 * np.median(np.abs(regime - level)), 0.5 * regime.std())
+    expected = np.log1p((11.5 - level) / noise)
+    assert column(values, "edge", 2)[40] == pytest.approx(expected, rel=1e-6)
+
+
+def test_tracker_starts_a_regime_at_the_first_of_five_points_away() -> None:
+    values = np.concatenate(
+        [10 + 0.1 * np.sin(np.arange(40.0)), 12 + 0.1 * np.cos(np.arange(20.0))]
+    )
+    length = np.exp(column(values, "regime_length"))
+    assert length[44] == pytest.approx(44)  # four points away are not yet a regime
+    assert length[45] == pytest.approx(5)
+    assert length[59] == pytest.approx(19)
+
+
+def test_a_spike_starts_no_regime_and_is_remembered_as_one_that_did_not_last() -> None:
+    values = 10 + 0.1 * np.sin(np.arange(80.0))
+    values[[30, 50, 51]] += 3.0
+    spiked = np.append(values, 13.0)
+    assert np.exp(column(spiked, "regime_length")[80]) == pytest.approx(80)
+    assert np.expm1(column(spiked, "spikes")[80]) == pytest.approx(2)
+    assert np.exp(column(spiked, "since_spike")[80]) == pytest.approx(30)
+    assert column(spiked, "spikes_lasting")[80] == pytest.approx(0.3 / 3)
+
+
+def test_levels_visited_before_are_told_from_new_ones() -> None:
+    low = 10 + 0.1 * np.sin(np.arange(40.0))
+    back = np.concatenate([low, low + 5.0, [10.0]])
+    fresh = np.concatenate([low, low + 5.0, [20.0]])
+    assert column(back, "visits")[80] == pytest.approx(0.5)
+    assert column(fresh, "visits")[80] == 0.0
+    assert column(back, "former_level")[80] < 0.1 < 0.9 < column(fresh, "former_level")[80]
+
+
+@pytest.mark.parametrize("size", range(1, 9))
+def test_middle_distance_is_the_median_absolute_deviation(size: int) -> None:
+    values = np.sort(np.random.default_rng(size).normal(size=size))
+    middle = float(np.median(values))
+    expected = np.median(np.abs(values - middle))
+    assert tracker.middle_distance(values, middle) == pytest.approx(float(expected), abs=1e-15)
+
+
+def test_history_refuses_what_it_cannot_answer() -> None:
+    growing = GrowingHistory()
+    with pytest.raises(ValueError, match="finite"):
+        growing.append(float("nan"))
+    growing.append(1.0)
+    with pytest.raises(ValueError, match="window 0 of 1 values"):
+        growing.describe()
+    growing.append(2.0)
+    with pytest.raises(ValueError, match="window 1 of 2 values"):
+        growing.describe(1)
