@@ -89,9 +89,9 @@ def rates(truth: Ints, answer: npt.ArrayLike, score: Floats | None = None) -> Ra
     """Return the rates of some answers from their confusion counts; NaN where there is no case."""
     right = np.asarray(answer).astype(np.int64) == truth
     parts = (right, right[truth == 1], right[truth == 0])
-    shares = [float(part.mean()) if part.size else float("nan") for part in parts]
+    all_, real, noise = (float(part.mean()) if part.size else float("nan") for part in parts)
     both = score is not None and np.unique(truth).size == 2
-    return Rates(*shares, auc=float(roc_auc_score(truth, score)) if both else float("nan"))
+    return Rates(all_, real, noise, float(roc_auc_score(truth, score)) if both else float("nan"))
 
 
 def rules(rows: Published) -> dict[str, Rates]:
