@@ -20,13 +20,25 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     os.close(handle)
     draft = Path(name)
     try:
-        yield draft
+        with named(target):
+            yield draft
         with draft.open("rb+") as file:
             os.fsync(file.fileno())
         draft.chmod(0o666 & ~_umask())
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name what was written in an error of the system that names nothing, as a full disk's."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
 
 
 def _umask() -> int:

@@ -67,10 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except NotEnoughDataError as error:
         _tell(error)
         sys.exit(TOO_LITTLE)
-    except BarographError as error:
+    except (BarographError, OSError) as error:
         _tell(error)
         sys.exit(ERROR)
 
 
-def _tell(error: BarographError) -> None:
+def _tell(error: Exception) -> None:
     click.echo(f"barograph: {error}", err=True)

@@ -1,6 +1,7 @@
 """Stage `load`: read the source into the three tables, and say what was put right or left out."""
 
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,14 @@ def main() -> None:
     """Run the stage."""
     params = parameters(LoadParams, "load")
     source = open_source(params.kind, params.location, **params.options)
-    found = load(source, FOLDER, max_skipped_share=params.max_skipped_share)
+    found = load(source, FOLDER, max_skipped_share=params.max_skipped_share, progress=tell)
     report.write_json(report.FOLDER / "load.json", found.as_dict())
+    sys.stderr.write(f"{found}\n")
+
+
+def tell(kind: str, count: int) -> None:
+    """Say on stderr how far the load has come."""
+    sys.stderr.write(f"load: {count:,} {kind}\n")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from barograph.files import named
+
 
 @contextmanager
 def published(folder: str | Path, names: Sequence[str]) -> Iterator[Path]:
@@ -23,7 +25,8 @@ def published(folder: str | Path, names: Sequence[str]) -> Iterator[Path]:
     # Beside the folder, not in it: a kill must not leave litter where others look for data.
     draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp"))
     try:
-        yield draft
+        with named(target):
+            yield draft
         for name in names:
             _sync(draft / name)
         target.mkdir(exist_ok=True)

@@ -1,0 +1,237 @@
+"""What a user meets when something is wrong: one line, and whole files or none.
+
+Each case is the stage as dvc runs it, in a folder with a parameter file and a dump.
+"""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from barograph.history import SCHEMAS, History
+from barograph.models import artifact
+from barograph.pipeline import load, simulate
+from barograph.pipeline.load import FOLDER
+from barograph.pipeline.stage import run
+from barograph.sources.mongodump import write_dump
+from barograph.sources.mongodump.writer import FILES
+from tests.sources.documents import change_point, point, series, triaged
+
+DUMP = Path("data/raw/dump")
+COUNT = 40
+BEGUN = 3  # files of the output that a killed stage has begun
+Documents = Sequence[Mapping[str, Any]]
+SOUND = [series(f"test{n}") for n in range(COUNT)]
+MARKS = [change_point(f"test{n}") for n in range(COUNT)]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with parameters and a sound dump, made the current one."""
+    monkeypatch.chdir(tmp_path)
+    parameters()
+    write_dump(DUMP, SOUND, MARKS)
+    return tmp_path
+
+
+def parameters(**changes: object) -> None:
+    """Write params.yaml with a small world and the dump to load."""
+    section = {"kind": "mongodump", "location": str(DUMP), "max_skipped_share": 0.05} | changes
+    document = {"profile": "tiny", "load": section, "tiny": {}}
+    document["simulate"] = {"long_series": 20, "short_series": 40}
+    Path("params.yaml").write_text(yaml.safe_dump(document))
+
+
+def refusal() -> str:
+    """Run `load` and return the one line with which it ends."""
+    with pytest.raises(SystemExit) as left:
+        run(load.main)
+    message = str(left.value.code)
+    assert "\n" not in message
+    return message
+
+
+def edited(name: str, change: Callable[[bytes], bytes]) -> None:
+    path = DUMP / name
+    path.write_bytes(change(path.read_bytes()))
+
+
+def length(value: int) -> Callable[[bytes], bytes]:
+    """Give the first document another length."""
+    return lambda data: value.to_bytes(4, "little", signed=True) + data[4:]
+
+
+def files() -> set[str]:
+    """Every file there is but the input, drafts and hidden ones included."""
+    found = {str(path) for path in Path().rglob("*") if path.is_file()}
+    return {path for path in found if not path.startswith((str(DUMP), "params.yaml"))}
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("time_series.bson", lambda data: data[:-7], "document 40: truncated: "),
+        ("change_points.bson", lambda data: data[:-7], "document 40: truncated: "),
+        ("time_series.bson", lambda data: data + b"\1", "document 41: truncated: 1 bytes"),
+        ("time_series.bson", length(1 << 30), "document 1: byte 0: length field says 1073741824"),
+        ("time_series.bson", length(-5), "document 1: byte 0: length field says -5"),
+        ("time_series.bson", length(100), "document 1: byte 0: length field says 100, but no"),
+        ("time_series.bson", lambda _: b"", "no time series in it"),
+    ],
+)
+def test_a_damaged_file_is_named_with_the_document(
+    name: str, change: Callable[[bytes], bytes], says: str
+) -> None:
+    edited(name, change)
+    message = refusal()
+    assert message.startswith(f"DataError: {DUMP}")
+    assert says in message
+    assert files() == set()
+
+
+@pytest.mark.parametrize(
+    ("documents", "marks", "says"),
+    [
+        ([], [], "no time series in it"),
+        ([{"colour": 1}] * 3, [], "data is not a list (3 times, first {dump}/time_series.bson: "),
+        (
+            [series(f"t{n}", data=[point(k, float("nan")) for k in range(5)]) for n in range(3)],
+            [],
+            "no usable point (3 times, first {dump}/time_series.bson: document 1: data = list of 5",
+        ),
+        (
+            [series(f"t{n}", data=[point(1), point(2, "fast")]) for n in range(3)],
+            [],
+            "first {dump}/time_series.bson: document 1: data.1.value = 'fast'",
+        ),
+        (
+            [*SOUND, *SOUND],
+            [],
+            "identity came before (40 times, first {dump}/time_series.bson: document 41: project/",
+        ),
+        (
+            SOUND,
+            [change_point(f"test{n}", triage=triaged("perhaps")) for n in range(3)],
+            "first {dump}/change_points.bson: document 1: triage.triage_status = 'perhaps'",
+        ),
+    ],
+)
+def test_too_much_that_is_unusable_names_the_first(
+    documents: Documents, marks: Documents, says: str
+) -> None:
+    write_dump(DUMP, documents, marks)
+    assert says.format(dump=DUMP) in refusal()
+    assert files() == set()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), "12", None, True])
+def test_one_bad_value_is_told_and_stops_nothing(
+    value: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = series("bad", data=[*(point(k) for k in range(5)), point(9, value)])
+    write_dump(DUMP, [*SOUND, bad], MARKS)
+    run(load.main)
+    said = capsys.readouterr().err
+    assert "points              205 of 206" in said
+    assert "1 skipped: " in said
+    assert f"{DUMP}/time_series.bson: document 41: data.5.value = {value!r}" in said
+    assert len(History.read(FOLDER)) == COUNT + 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"location": "nowhere"}, "DataError: nowhere: no such file or directory"),
+        ({"location": "params.yaml"}, "params.yaml: neither a dump's directory nor a mongodump"),
+        ({"kind": "mango"}, "no kind 'mango'; allowed: mongodump"),
+        ({"options": {"colour": "red"}}, "'colour'; options: ['time_series', 'change_points']"),
+        ({"max_skipped_share": "much"}, "load.max_skipped_share: expected float, got 'much'"),
+        ({"kind": "tabular"}, "has no table points: expected points with one of"),
+        ({"kind": "tabular", "location": "params.yaml"}, "DataError: params.yaml: "),
+    ],
+)
+def test_a_mistake_in_the_parameters_is_one_line(changes: dict[str, object], says: str) -> None:
+    parameters(**changes)
+    assert says in refusal()
+
+
+def test_a_place_that_cannot_be_written_to_is_named() -> None:
+    FOLDER.write_text("a file where the folder should be")
+    assert refusal().startswith("FileExistsError: ")
+    assert files() == {str(FOLDER)}
+
+
+def started(stage: str, largest: int = -1) -> "subprocess.Popen[str]":
+    """Start a stage as a process; it may write files of so many bytes, which a full disk is."""
+
+    def limit() -> None:
+        if largest >= 0:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+
+    package = str(Path(artifact.__file__).resolve().parents[2])
+    return subprocess.Popen(  # noqa: S603 - our own code
+        [sys.executable, "-m", f"barograph.pipeline.{stage}"],
+        env=os.environ | {"PYTHONPATH": package, "BAROGRAPH_WORKERS": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=limit,  # noqa: PLW1509 - one thread starts it
+    )
+
+
+@pytest.mark.parametrize("largest", [0, 700, 3000])
+def test_a_full_disk_is_told_and_leaves_the_older_tables(largest: int) -> None:
+    run(load.main)
+    before = {path: path.read_bytes() for path in FOLDER.iterdir()}
+    write_dump(DUMP, [series(f"other{n}", 50) for n in range(COUNT)], [])
+    process = started("load", largest)
+    said = process.communicate()[1]
+    assert process.returncode == 1
+    assert "Traceback" not in said
+    assert "too large" in said.splitlines()[-1]
+    assert {path: path.read_bytes() for path in FOLDER.iterdir()} == before
+    assert {path.name for path in FOLDER.parent.iterdir()} == {"raw", "interim", "reports"}
+
+
+def test_a_full_disk_leaves_no_part_of_a_dump() -> None:
+    process = started("simulate", 20_000)
+    said = process.communicate()[1]
+    assert process.returncode == 1
+    assert "Traceback" not in said
+    assert "too large" in said.splitlines()[-1]
+    assert files() == set()
+
+
+@pytest.mark.parametrize(("stage", "out", "names"), [
+    ("load", FOLDER, {f"{name}.parquet" for name in SCHEMAS}),
+    ("simulate", simulate.FOLDER / "dump", set(FILES)),
+])  # fmt: skip
+def test_a_killed_stage_leaves_all_of_its_files_or_none(
+    stage: str, out: Path, names: set[str]
+) -> None:
+    write_dump(DUMP, [series(f"test{n}", 200) for n in range(1500)], [])
+    process = started(stage)
+    deadline = time.monotonic() + 60
+    # Killed as soon as so many files have been begun.
+    while process.poll() is None and time.monotonic() < deadline:
+        if len(list(Path("data").rglob(".*.tmp/*"))) >= BEGUN:
+            break
+        time.sleep(0.001)
+    killed = process.poll() is None
+    process.kill()
+    process.communicate()
+    assert killed
+    assert {path.name for path in out.glob("*")} in (set(), names)
+    # What the kill left behind does not stand in the way of the next run.
+    again = started(stage)
+    assert again.communicate()[1] is not None
+    assert again.returncode == 0
+    assert {path.name for path in out.glob("*")} == names
