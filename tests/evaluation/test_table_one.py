@@ -31,6 +31,15 @@ def test_protocols_stand_side_by_side_with_the_papers_figures(rows: list[dict[st
     assert table["paper's accuracy"].tolist() == ["89.03", "-", "-", "-"]
 
 
+def test_the_compact_table_says_the_same_under_short_heads(rows: list[dict[str, Any]]) -> None:
+    table = table_one.compact(rows)
+    heads = ["AUC random", "grouped", "forward", "acc. random", "grouped", "forward", "paper AUC"]
+    assert list(table.columns) == [*table_one.HEADS, *heads]
+    whole = table_one.side_by_side(rows).drop(columns="paper's accuracy")
+    assert table.to_numpy().tolist() == whole.to_numpy().tolist()
+    assert table["paper AUC"].tolist() == ["94.54", "-", "-", "-"]
+
+
 def test_every_metric_has_its_interval(rows: list[dict[str, Any]]) -> None:
     table = table_one.in_full(rows)
     assert list(table.columns) == [*table_one.KEYS, *METRICS]

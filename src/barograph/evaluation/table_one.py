@@ -56,6 +56,15 @@ def side_by_side(rows: Sequence[Row]) -> pd.DataFrame:
     return pd.DataFrame(list(cells.values())).reindex(columns=columns).fillna("-")
 
 
+def compact(rows: Sequence[Row]) -> pd.DataFrame:
+    """Return `side_by_side` for a terminal: short heads, and of the paper's figures the AUC."""
+    frame = side_by_side(rows).drop(columns="paper's accuracy")
+    first, *others = PROTOCOLS
+    heads = [f"AUC {first}", *others, f"acc. {first}", *others, "paper AUC"]
+    frame.columns = pd.Index([*HEADS, *heads])
+    return frame
+
+
 def in_full(rows: Sequence[Row]) -> pd.DataFrame:
     """Return every metric with its interval in per cent; a row of the paper's where it has one."""
     table = []

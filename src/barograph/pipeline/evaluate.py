@@ -126,14 +126,14 @@ def page(rows: list[table_one.Row], footnote: list[table_one.Row], params: Evalu
         f"{params.trees} trees, thresholds chosen on validation for {params.goal}. The paper's "
         "figures are for MongoDB's data under the random protocol, which leaks: points of one "
         "series or commit are near copies. Read the other two for what to expect.",
-        report.markdown(table_one.side_by_side(rows)),
+        report.markdown(table_one.compact(rows)),
         "## Every metric, with 95 % confidence intervals",
         report.markdown(table_one.in_full(rows)),
     ]
     if footnote:
         parts += [
             "## Differences and relative changes instead of both sides (footnote 2)",
-            report.markdown(table_one.side_by_side(footnote)),
+            report.markdown(table_one.compact(footnote)),
         ]
     return "\n\n".join(parts) + "\n"
 

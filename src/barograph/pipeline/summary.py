@@ -2,8 +2,10 @@
 
 import json
 import sys
+from textwrap import fill
 from typing import Any
 
+from barograph.errors import DataError
 from barograph.pipeline import report
 from barograph.pipeline.stage import run
 
@@ -16,21 +18,31 @@ NEXT = """Where to look next
   data/release/                      the models and their cards; `mlflow ui` shows the runs
   params.yaml                        point `load` at your own history and run `make repro` again
 """
+WIDTH = 120  # of the terminal that everything is to fit
 
 
 def main() -> None:
     """Print to stdout."""
-    page = (EVALUATION / "table.md").read_text(encoding="utf-8")
-    table = page.split("\n## ")[0].rstrip() + "\n"
-    sys.stdout.write(f"{table}\n{line('simulate')}\n{line('replay')}\n{line('classify')}\n\n{NEXT}")
+    path = EVALUATION / "table.md"
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; run `make repro` first")
+    first = path.read_text(encoding="utf-8").split("\n## ")[0].rstrip()
+    table = "\n".join(row if row.startswith("|") else fill(row, WIDTH) for row in first.split("\n"))
+    stages = "\n".join(line(stage) for stage in ("simulate", "replay", "classify"))
+    sys.stdout.write(f"{table}\n\n{stages}\n\n{NEXT}")
 
 
 def line(stage: str) -> str:
     """Return the plain numbers of a stage's metrics in one line."""
     text = (report.FOLDER / f"{stage}.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
-    numbers = [f"{k} {v:.4g}" for k, v in found.items() if isinstance(v, (int, float))]
-    return f"{stage}: " + ", ".join(numbers)
+    numbers = [f"{k} {plain(v)}" for k, v in found.items() if isinstance(v, (int, float))]
+    return fill(f"{stage}: " + ", ".join(numbers), WIDTH, subsequent_indent="  ")
+
+
+def plain(number: float) -> str:
+    """Render a count whole, a share with four digits."""
+    return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,65 @@
+"""What is printed at the end fits a terminal, and says what the files say."""
+
+from pathlib import Path
+
+import pytest
+
+from barograph.errors import DataError
+from barograph.evaluation import table_one
+from barograph.evaluation.metrics import METRICS, Interval
+from barograph.models.catalogue import CLASSIFIERS
+from barograph.pipeline import report, summary
+
+REPORTS = report.FOLDER
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write() -> None:
+    """Write what the stages leave for the summary, every name and number as wide as it gets."""
+    rows = [
+        {
+            "policy": "label_free",
+            "protocol": protocol,
+            "feature_set": "contrast",
+            "classifier": classifier,
+            "repetitions": 100,
+            **dict.fromkeys(METRICS, Interval(1.0, 0.9, 1.0)),
+        }
+        for classifier in CLASSIFIERS
+        for protocol in ("random", "grouped", "forward")
+    ]
+    note = "These words go on for longer than a line of any terminal is. " * 4
+    table = report.markdown(table_one.compact(rows))
+    report.write_text(REPORTS / "evaluate/table.md", f"# A title\n\n{note}\n\n{table}\n\n## More\n")
+    report.write_json(REPORTS / "simulate.json", {"points": 295244})
+    report.write_json(
+        REPORTS / "replay.json", {f"a_metric_with_a_name_{n}": n / 3 for n in range(10)}
+    )
+    report.write_json(REPORTS / "classify.json", {"share": 0.25, "nested": {"auc": 1}})
+
+
+def test_every_line_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    write()
+    summary.main()
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= summary.WIDTH
+    assert "# A title" in said
+    assert "These words go on" in said
+    assert "## More" not in said
+    assert said.count("| contrast ") == len(CLASSIFIERS)
+    assert "points 295,244" in said
+    assert "share 0.25" in said
+
+
+def test_nothing_to_print_says_what_to_run() -> None:
+    with pytest.raises(DataError, match=r"table\.md: no such file; run `make repro` first"):
+        summary.main()
+
+
+def test_a_stage_tells_counts_whole_and_shares_short() -> None:
+    report.write_json(REPORTS / "x.json", {"found": 73747, "auc": 0.704412, "note": "text"})
+    assert summary.line("x") == "x: auc 0.7044, found 73,747"
