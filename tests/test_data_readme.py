@@ -1,0 +1,44 @@
+"""data/README.md says of each table what is true: columns in order, types, what may be null."""
+
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from barograph.history import SCHEMAS
+from barograph.series import Verdict
+from barograph.sources.fields import VERDICTS
+
+PAGE = (Path(__file__).resolve().parent.parent / "data" / "README.md").read_text(encoding="utf-8")
+TYPES = {
+    "string": pa.string(),
+    "int8": pa.int8(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "double": pa.float64(),
+    "timestamp[ms, UTC]": pa.timestamp("ms", tz="UTC"),
+}
+
+
+def described(table: str) -> list[tuple[str, pa.DataType]]:
+    """Return the columns that the page gives a table, with their types."""
+    section = PAGE.split(f"`interim/{table}.parquet`:")[1].split("\n`interim/")[0].split("\n## ")[0]
+    columns = []
+    for names, kinds in re.findall(r"^\| (`[^|]*) \| ([^|]*) \|", section, re.MULTILINE):
+        found = re.findall("`([a-z_]+)`", names)
+        said = re.sub(", may be null", "", kinds)
+        types = [said] if said in TYPES else said.split(", ")
+        types *= len(found) // len(types)
+        columns += [(name, TYPES[kind]) for name, kind in zip(found, types, strict=True)]
+    return columns
+
+
+@pytest.mark.parametrize("table", SCHEMAS)
+def test_the_page_has_the_columns_of_the_table(table: str) -> None:
+    assert described(table) == [(field.name, field.type) for field in SCHEMAS[table]]
+
+
+def test_every_label_and_verdict_is_told() -> None:
+    for word in [*VERDICTS, *(verdict.value for verdict in Verdict)]:
+        assert f"`{word}`" in PAGE
