@@ -74,7 +74,7 @@ def all_tables(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 @needs_shared
 def test_pages_of_the_published_rows_hold_the_printed_tables(published: pd.DataFrame) -> None:
-    text = page(all_tables(published))
+    text = page(all_tables(published), "Rows of a file.")
     for line in TABLE_2.splitlines():
         assert f"| {line} |" in text
     assert TABLE_4 in text
@@ -181,7 +181,7 @@ def test_constant_features_go_through_every_table(small: pd.DataFrame) -> None:
     tables = all_tables(statistics.triaged(small.assign(delta_mean=1.0)))
     assert np.isnan(tables["normality"]["p_value"][0])
     assert np.isnan(tables["table4_median_split"]["p_value"][0])
-    assert "| delta_mean < 1.00 | 0/0 | 0/0 | - |" in page(tables)
+    assert "| delta_mean < 1.00 | 0/0 | 0/0 | - |" in page(tables, "")
 
 
 def test_median_split_counts_every_row_once(small: pd.DataFrame) -> None:

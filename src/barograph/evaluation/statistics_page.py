@@ -26,9 +26,9 @@ def scientific(p_value: float) -> str:
     return f"{p_value:.2E}" if p_value > 0.0 else BELOW
 
 
-def page(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Return all tables as one Markdown page."""
-    lines = ["# Statistics of the triaged points", "", NOTE]
+def page(tables: Mapping[str, pd.DataFrame], origin: str) -> str:
+    """Return all tables as one Markdown page; the origin says of what data they are."""
+    lines = ["# Statistics of the triaged points", "", f"{origin} {NOTE}"]
     for name, title in TITLES.items():
         lines += ["", f"## {title}", "", *markdown(_CELLS[name](tables[name]))]
     return "\n".join(lines) + "\n"

@@ -21,7 +21,7 @@ from barograph.history import History
 from barograph.pipeline import report
 from barograph.pipeline.characterise import characterise, keys_of
 from barograph.pipeline.load import FOLDER as INTERIM
-from barograph.pipeline.params import parameters
+from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.series import Verdict
 
@@ -69,15 +69,15 @@ def read_rows(path: Path) -> pd.DataFrame:
         raise DataError(f"{path}: not a readable table: {error}") from error
 
 
-def write(tables: dict[str, pd.DataFrame], folder: Path) -> None:
-    """Write one CSV per table, all of them as JSON, and the page."""
+def write(tables: dict[str, pd.DataFrame], folder: Path, origin: str) -> None:
+    """Write one CSV per table, all of them as JSON, and the page that says of what they are."""
     for name, table in tables.items():
         report.write_csv(folder / f"{name}.csv", table)
     report.write_json(
         folder / "statistics.json", {name: records(table) for name, table in tables.items()}
     )
     with whole(folder / "statistics.md") as draft:
-        draft.write_text(page(tables), encoding="utf-8")
+        draft.write_text(page(tables, origin), encoding="utf-8")
 
 
 def records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
@@ -103,17 +103,18 @@ def main(path: Path | None, out: Path | None, seed: int | None) -> None:
     """
     try:
         if path is not None and out is not None:
-            write(analyse(read_rows(path), seed or 0), out)
+            write(analyse(read_rows(path), seed or 0), out, f"Rows of `{path.name}`.")
             click.echo(out / "statistics.md")
         elif path is None and out is None:
             params = parameters(StatisticsParams, "statistics")
             write(
                 analyse(candidate_rows(params.policy), params.seed if seed is None else seed),
                 FOLDER,
+                f"Profile `{profile_name()}`, bounds `{params.policy}`.",
             )
         else:
             raise click.UsageError("--rows and --out belong together")
-    except BarographError as error:
+    except (BarographError, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 
