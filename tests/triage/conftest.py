@@ -9,14 +9,14 @@ import sqlalchemy as sa
 
 from barograph.triage import Store
 from tests.triage.judges import Rule
-from tests.triage.postgres import server
+from tests.triage.postgres import running
 
 NUMBERS = count()
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    with server() as url:
+    with running() as url:
         yield url
 
 
@@ -25,8 +25,8 @@ def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]
     """Makes an empty database, and returns its URL."""
     if request.param == "sqlite":
         return lambda: str(tmp_path / f"store{next(NUMBERS)}.db")
-    template = request.getfixturevalue("postgres")
-    return lambda: _create(template)
+    server = request.getfixturevalue("postgres")
+    return lambda: _create(server)
 
 
 @pytest.fixture
@@ -35,14 +35,14 @@ def url(new_url: Callable[[], str]) -> str:
     return new_url()
 
 
-def _create(template: str) -> str:
+def _create(server: str) -> str:
+    """Make a schema of its own in the one database: far quicker than another database."""
     name = f"test{next(NUMBERS)}"
-    address = sa.make_url(template.format(database="postgres")).set(drivername="postgresql+psycopg")
-    engine = sa.create_engine(address, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    engine = sa.create_engine(sa.make_url(server).set(drivername="postgresql+psycopg"))
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"CREATE SCHEMA {name}"))
     engine.dispose()
-    return template.format(database=name)
+    return f"{server}&options=-csearch_path%3D{name}"
 
 
 @pytest.fixture

@@ -2,11 +2,15 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import DEVNULL
+from typing import Any
 
 import pytest
 
@@ -22,28 +26,43 @@ def programs() -> Path:
 
 
 @contextmanager
-def server() -> Iterator[str]:
-    """Start a server that listens in a private folder alone; yield the URL without a database."""
+def running() -> Iterator[str]:
+    """Start a server that listens in a private folder alone; yield its URL."""
     bin_, root = programs(), os.geteuid() == 0
     # The path of a socket may have 107 characters: pytest's own folders are too deep.
     with tempfile.TemporaryDirectory(prefix="baro", ignore_cleanup_errors=True) as folder:
         if root:
             shutil.chown(folder, "postgres")
         user = "postgres" if root else None
-        data = f"{folder}/data"
-
-        def run(*command: str) -> None:
-            subprocess.run(  # noqa: S603 - PostgreSQL's own programs
-                command, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL, env={}
-            )
-
-        run(
-            *(f"{bin_}/initdb", "--pgdata", data, "--auth", "trust", "--username", "barograph"),
-            *("--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync"),
+        quiet: dict[str, Any] = {"user": user, "cwd": folder, "env": {}, "stderr": DEVNULL}
+        subprocess.run(  # noqa: S603 - PostgreSQL's own programs
+            [
+                *(f"{bin_}/initdb", "--pgdata", f"{folder}/data", "--auth", "trust", "--no-sync"),
+                *("--username", "barograph", "--encoding", "UTF8", "--locale", "C.UTF-8"),
+            ],
+            check=True,
+            stdout=DEVNULL,
+            **quiet,
         )
-        options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
-        run(f"{bin_}/pg_ctl", "-D", data, "-l", f"{folder}/log", "-w", "-o", options, "start")
+        options = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off")
+        command = [f"{bin_}/postgres", "-D", f"{folder}/data"]
+        command += [part for option in options for part in ("-c", option)]
+        with subprocess.Popen(command, **quiet) as process:  # noqa: S603 - the same
+            try:
+                yield _ready(f"postgresql://barograph@/postgres?host={folder}")
+            finally:
+                process.send_signal(signal.SIGQUIT)  # stop at once: nothing is kept
+
+
+def _ready(url: str) -> str:
+    """Wait until the server answers."""
+    import psycopg
+
+    for _ in range(600):
         try:
-            yield f"postgresql://barograph@/{{database}}?host={folder}"
-        finally:
-            run(f"{bin_}/pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+            psycopg.connect(url).close()
+        except psycopg.OperationalError:
+            time.sleep(0.05)
+        else:
+            return url
+    raise TimeoutError("PostgreSQL does not answer")

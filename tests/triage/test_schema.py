@@ -1,9 +1,13 @@
+from pathlib import Path
+
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from barograph.triage import database
-from barograph.triage.schema import metadata
+from barograph.triage.schema import VERSION, metadata
 
 
 def test_migrations_from_empty_make_exactly_the_tables_of_the_schema(url: str) -> None:
@@ -15,6 +19,13 @@ def test_migrations_from_empty_make_exactly_the_tables_of_the_schema(url: str) -
         named = set(sa.inspect(connection).get_table_names())
     engine.dispose()
     assert named == {*metadata.tables, "alembic_version"}
+
+
+def test_the_version_of_the_schema_is_the_last_migration() -> None:
+    folder = Path(database.__file__).parent / "migrations"
+    config = Config()
+    config.set_main_option("script_location", str(folder))
+    assert ScriptDirectory.from_config(config).get_heads() == [VERSION]
 
 
 def test_migrating_twice_changes_nothing(url: str) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from barograph.errors import ConfigError, StoreError
+from barograph.triage.schema import VERSION
 
 BUSY_MS = 15_000  # how long one process waits for another that is writing
 KINDS = ("sqlite", "postgresql")
@@ -92,8 +93,10 @@ def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
         yield connection
 
 
-def migrate(engine: sa.Engine, to: str = "head") -> None:
+def migrate(engine: sa.Engine, to: str = VERSION) -> None:
     """Bring the tables to a version, the newest by default; an empty database gets all of them."""
+    if _version(engine) == to:
+        return
     from alembic import command
     from alembic.config import Config
 
@@ -101,10 +104,17 @@ def migrate(engine: sa.Engine, to: str = "head") -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with writing(engine) as connection:
         config.attributes["connection"] = connection
-        if to == "base":
-            command.downgrade(config, to)
-        else:
-            command.upgrade(config, to)
+        change = command.downgrade if to == "base" else command.upgrade
+        change(config, to)
+
+
+def _version(engine: sa.Engine) -> str | None:
+    """Return the version of the tables: importing Alembic takes longer than all else."""
+    with reading(engine) as connection:
+        if not sa.inspect(connection).has_table("alembic_version"):
+            return None
+        version: str | None = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+        return version
 
 
 def insert(connection: sa.Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:

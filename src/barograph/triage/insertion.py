@@ -4,6 +4,7 @@ Row by row, SQLAlchemy's own handling of parameters costs more than SQLite does.
 """
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 import sqlalchemy as sa
 
@@ -34,21 +35,24 @@ class Insertion:
         self._names = tuple(names)
         self._replace = tuple(replace)
         self._keep = keep
-        self._compiled: dict[str, tuple[str, bool]] = {}
+        self._compiled: dict[str, tuple[str, tuple[str, ...] | None]] = {}
 
     def into(self, connection: sa.Connection, rows: list[Row]) -> None:
         """Insert the rows."""
         if not rows:
             return
-        text, positional = self._statement(connection)
-        if positional:
+        text, order = self._statement(connection)
+        if order is None:
+            named = [dict(zip(self._names, row, strict=True)) for row in rows]
+            connection.exec_driver_sql(text, named)
+        elif order == self._names:
             connection.exec_driver_sql(text, rows)
-        else:
-            connection.exec_driver_sql(
-                text, [dict(zip(self._names, row, strict=True)) for row in rows]
-            )
+        else:  # the statement has the columns in the order of the table
+            pick = itemgetter(*map(self._names.index, order))
+            connection.exec_driver_sql(text, [pick(row) for row in rows])
 
-    def _statement(self, connection: sa.Connection) -> tuple[str, bool]:
+    def _statement(self, connection: sa.Connection) -> tuple[str, tuple[str, ...] | None]:
+        """Return the text for a dialect, and the order of its parameters where they have one."""
         dialect = connection.dialect
         if dialect.name not in self._compiled:
             statement = insert(connection, self._table)
@@ -61,7 +65,5 @@ class Insertion:
             named = statement.values({name: sa.bindparam(name) for name in self._names})
             compiled = named.compile(dialect=dialect)
             order = getattr(compiled, "positiontup", None)
-            if order is not None and tuple(order) != self._names:
-                raise AssertionError(f"{self._table.name}: {order} is not {self._names}")
-            self._compiled[dialect.name] = (str(compiled), order is not None)
+            self._compiled[dialect.name] = (str(compiled), None if order is None else tuple(order))
         return self._compiled[dialect.name]

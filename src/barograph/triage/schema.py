@@ -11,6 +11,8 @@ Bytewise = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 # SQLite numbers a row by itself only where the key is called INTEGER.
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
+VERSION = "first"  # the latest of the migrations
+
 metadata = sa.MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",

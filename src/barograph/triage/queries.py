@@ -1,0 +1,229 @@
+"""What may be asked of the store: series, points with their decisions, candidates; page by page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.series import Direction, Region, SeriesId, Verdict
+from barograph.triage.groups import Placed
+from barograph.triage.registry import series_id
+from barograph.triage.schema import candidates, decisions, models, moves, points, series
+
+
+class Series(NamedTuple):
+    """A series as the store has it."""
+
+    id: int
+    name: SeriesId
+    direction: Direction
+
+
+class Measured(NamedTuple):
+    """A point, and what the online detector said of it."""
+
+    order: int
+    run: str
+    commit: str
+    time: int | None
+    value: float
+    probability: float
+    is_change: bool
+    pre: int
+    model: str
+    threshold: float
+    reasons: Any
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A candidate change point with all that is known of it."""
+
+    id: int
+    series: int
+    order: int
+    commit: str
+    detector: str | None
+    statistic: float | None
+    pvalue: float | None
+    before: Region | None
+    after: Region | None
+    hazard: float | None
+    probability: float | None
+    model: str | None
+    verdict: Verdict
+    present: bool
+    calculated_on: int | None
+    triaged_on: int | None
+
+
+def find_series(
+    connection: sa.Connection,
+    *,
+    after: int = 0,
+    limit: int = 100,
+    **labels: str,
+) -> list[Series]:
+    """Return series by their labels, in the order of their numbers.
+
+    Args:
+        connection: from `Store.read`.
+        after: the number of the last series of the page before.
+        limit: how many.
+        labels: project, variant, task, test or measurement, and what it must be.
+    """
+    unknown = set(labels) - {"project", "variant", "task", "test", "measurement"}
+    if unknown:
+        raise DataError(f"a series has no label {min(unknown)!r}")
+    query = sa.select(series).where(series.c.id > after)
+    for name, text in labels.items():
+        query = query.where(series.c[name] == text)
+    rows = connection.execute(query.order_by(series.c.id).limit(limit))
+    return [Series(row.id, series_id(row), Direction(row.direction)) for row in rows]
+
+
+def one_series(connection: sa.Connection, number: int) -> Series:
+    """Return a series by its number."""
+    row = connection.execute(sa.select(series).where(series.c.id == number)).first()
+    if row is None:
+        raise DataError(f"there is no series {number}")
+    return Series(row.id, series_id(row), Direction(row.direction))
+
+
+def number_of(connection: sa.Connection, name: SeriesId) -> int | None:
+    """Return the number of a series by its identity."""
+    return connection.scalar(sa.select(series.c.id).where(series.c.digest == name.digest))
+
+
+def points_of(
+    connection: sa.Connection,
+    number: int,
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    limit: int = 1000,
+    newest: bool = False,
+) -> list[Measured]:
+    """Return the points of a series from one order to another, both included, rising.
+
+    Where there are more than `limit`, the first ones, or with `newest` the last ones.
+    """
+    p, d = points.c, decisions.c
+    same = sa.and_(d.series == p.series, d.order == p.order, d.run == p.run)
+    query = (
+        sa.select(
+            *(p.order, p.run, p.commit, p.time, p.value, d.probability, d.is_change, d.pre),
+            *(models.c.version.label("model"), models.c.threshold, d.reasons),
+        )
+        .select_from(points.join(decisions, same).join(models, models.c.id == d.model))
+        .where(p.series == number)
+    )
+    if first is not None:
+        query = query.where(p.order >= first)
+    if last is not None:
+        query = query.where(p.order <= last)
+    by = (p.order.desc(), p.run.desc()) if newest else (p.order, p.run)
+    rows = connection.execute(query.order_by(*by).limit(limit)).all()
+    found = [_measured(row) for row in rows]
+    return found[::-1] if newest else found
+
+
+def _measured(row: Any) -> Measured:
+    fields = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
+    text = fields["reasons"]
+    return Measured(**{**fields, "reasons": None if text is None else json.loads(text)})
+
+
+def explain(connection: sa.Connection, number: int, order: int, run: str, reasons: Any) -> None:
+    """Keep the reasons of a decision, once somebody asked for them."""
+    d = decisions.c
+    text = json.dumps(reasons, ensure_ascii=False)
+    mine = sa.and_(d.series == number, d.order == order, d.run == run)
+    connection.execute(sa.update(decisions).where(mine).values(reasons=text))
+
+
+def find_candidates(
+    connection: sa.Connection,
+    *,
+    number: int | None = None,
+    project: str | None = None,
+    verdict: Verdict | None = None,
+    present: bool | None = True,
+    after: int = 0,
+    limit: int = 100,
+) -> list[Candidate]:
+    """Return candidates, in the order of their numbers.
+
+    Args:
+        connection: from `Store.read`.
+        number: only those of this series.
+        project: only those of this project.
+        verdict: only those of which people say this.
+        present: only those that the latest look found, or judged ones; None for all.
+        after: the number of the last candidate of the page before.
+        limit: how many.
+    """
+    c = candidates.c
+    query = _candidates().where(c.id > after)
+    if number is not None:
+        query = query.where(c.series == number)
+    if project is not None:
+        query = query.where(series.c.project == project)
+    if verdict is not None:
+        query = query.where(c.verdict == verdict.value)
+    if present is not None:
+        query = query.where(c.present == present)
+    return [_candidate(row) for row in connection.execute(query.order_by(c.id).limit(limit))]
+
+
+def one_candidate(connection: sa.Connection, number: int) -> Candidate:
+    """Return a candidate by its number."""
+    row = connection.execute(_candidates().where(candidates.c.id == number)).first()
+    if row is None:
+        raise DataError(f"there is no candidate {number}")
+    return _candidate(row)
+
+
+def moves_of(connection: sa.Connection, candidate: int) -> list[tuple[int, int, int]]:
+    """Return how a candidate moved: from which order, to which, and when."""
+    m = moves.c
+    query = sa.select(m.from_order, m.to_order, m.moved).where(m.candidate == candidate)
+    return [(first, then, at) for first, then, at in connection.execute(query.order_by(m.id))]
+
+
+def placed(
+    connection: sa.Connection, *, project: str | None = None, verdict: Verdict | None = None
+) -> list[Placed]:
+    """Return present candidates as `groups.by_commit` takes them."""
+    c = candidates.c
+    query = (
+        sa.select(c.id, series.c.project, c.order, c.commit, c.hazard, c.probability)
+        .join(series, series.c.id == c.series)
+        .where(c.present)
+    )
+    if project is not None:
+        query = query.where(series.c.project == project)
+    if verdict is not None:
+        query = query.where(c.verdict == verdict.value)
+    return [Placed(*row) for row in connection.execute(query)]
+
+
+def _candidates() -> sa.Select[Any]:
+    c = candidates.c
+    named = [column for column in c if column.name != "model"]
+    return (
+        sa.select(*named, models.c.version.label("model"))
+        .join(series, series.c.id == c.series)
+        .outerjoin(models, models.c.id == c.model)
+    )
+
+
+def _candidate(row: sa.Row[Any]) -> Candidate:
+    fields = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
+    for side in ("before", "after"):
+        fields[side] = None if fields[side] is None else Region(**json.loads(fields[side]))
+    return Candidate(**{**fields, "verdict": Verdict(fields["verdict"])})

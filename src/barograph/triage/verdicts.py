@@ -1,0 +1,71 @@
+"""What people say of candidates: every verdict is kept, the latest one holds."""
+
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.series import Verdict
+from barograph.triage import audit
+from barograph.triage.clock import now
+from barograph.triage.measurement import CONTROL
+from barograph.triage.schema import candidates, verdicts
+
+NOTE = 10_000  # characters
+
+
+class Given(NamedTuple):
+    """One verdict of the history of a candidate."""
+
+    verdict: Verdict
+    who: str
+    given: int
+    note: str
+
+
+def give(
+    connection: sa.Connection,
+    candidate: int,
+    verdict: Verdict,
+    who: str,
+    note: str = "",
+    at: int | None = None,
+) -> None:
+    """Record what somebody says of a candidate; from now on it holds.
+
+    Raises:
+        DataError: there is no such candidate, nobody said it, or the note cannot be kept.
+    """
+    if not who or CONTROL.search(who):
+        raise DataError(f"a verdict needs the name of who gives it, got {who!r:.60}")
+    if len(note) > NOTE or CONTROL.search(note.translate({10: None, 13: None, 9: None})):
+        raise DataError(f"note: at most {NOTE} characters, and no control characters")
+    c = candidates.c
+    at = now() if at is None else at
+    dated = at if verdict is not Verdict.NOT_TRIAGED else None
+    changed = connection.execute(
+        sa.update(candidates)
+        .where(c.id == candidate)
+        .values(verdict=verdict.value, triaged_on=dated, present=True)
+    )
+    if not changed.rowcount:
+        raise DataError(f"there is no candidate {candidate}")
+    row = {
+        "candidate": candidate,
+        "verdict": verdict.value,
+        "who": who,
+        "given": at,
+        "note": note,
+    }
+    connection.execute(sa.insert(verdicts), row)
+    audit.note(connection, at, who, "verdict", f"candidate {candidate}", verdict=verdict.value)
+
+
+def given(connection: sa.Connection, candidate: int) -> list[Given]:
+    """Return every verdict of a candidate, the one that holds last."""
+    v = verdicts.c
+    query = sa.select(v.verdict, v.who, v.given, v.note).where(v.candidate == candidate)
+    return [
+        Given(Verdict(verdict), who, at, note)
+        for verdict, who, at, note in connection.execute(query.order_by(v.id))
+    ]

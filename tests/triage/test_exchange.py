@@ -1,0 +1,55 @@
+from collections.abc import Callable
+from pathlib import Path
+
+from barograph.history import History
+from barograph.series import Direction, Verdict
+from barograph.triage import Measurement, Store, exchange, queries, refreshing, verdicts
+from barograph.triage.candidates import Look
+from barograph.triage.digest import digest
+from tests.triage.judges import Rule
+from tests.triage.samples import history, series
+from tests.triage.test_refreshing import Scripted
+
+
+def test_what_is_given_back_fills_another_store_with_the_same(
+    store: Store, new_url: Callable[[], str], tmp_path: Path
+) -> None:
+    sent = history("abc", 30, runs=2)
+    sent = [one._replace(time=1_600_000_000_000 + (one.order or 0)) for one in sent]
+    sent.append(Measurement(series("z"), 1.0, 5, direction=Direction.LOWER_IS_BETTER))
+    store.ingest(sent[:-1], "ci")
+    refreshing.refresh(store, Look(Scripted((30,)), "hunter 1.0"))
+    store.ingest(sent[-1:], "ci")
+    store.write(
+        lambda connection: verdicts.give(connection, 1, Verdict.TRUE_POSITIVE, "ann", "", 77_000)
+    )
+    counts = exchange.give_back(store, tmp_path / "out")
+    assert counts == {"series": 4, "points": 181, "candidates": 3}
+    tables = History.read(tmp_path / "out")
+    [first, *_] = tables.candidates.to_pylist()
+    assert (first["index"], first["order"], first["verdict"]) == (30, 15, "true_positive")
+    assert round(first["triaged_on"].timestamp()) == 77
+
+    with Store(new_url(), Rule()) as other:
+        filled = exchange.fill(other, tmp_path / "out", "ann")
+        assert filled.points["written"] == 181
+        assert (filled.candidates, filled.already) == (3, 0)
+        with other.read() as connection:
+            [judged] = queries.find_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
+            [said] = verdicts.given(connection, judged.id)
+            assert (said.who, said.given, said.note) == ("ann", 77_000, "imported")
+            once = digest(connection)
+        again = exchange.fill(other, tmp_path / "out", "ann")
+        assert again.points["duplicate"] == 181
+        assert (again.candidates, again.already) == (0, 3)
+        with other.read() as connection:
+            assert digest(connection) == once
+        exchange.give_back(other, tmp_path / "back")
+    for name in ("series", "points", "candidates"):
+        path = f"{name}.parquet"
+        assert (tmp_path / "out" / path).read_bytes() == (tmp_path / "back" / path).read_bytes()
+
+
+def test_an_empty_store_gives_back_empty_tables(store: Store, tmp_path: Path) -> None:
+    assert exchange.give_back(store, tmp_path) == {"series": 0, "points": 0, "candidates": 0}
+    assert len(History.read(tmp_path)) == 0
