@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -128,6 +129,13 @@ def test_the_notebooks_run_and_hold_no_outputs(clone: Path) -> None:
         assert all(not cell["outputs"] for cell in cells), f"{path}: clear its outputs"
         code = "\n".join("".join(cell["source"]) for cell in cells)
         run(clone, sys.executable, "-c", code, MPLBACKEND="Agg")
+
+
+def test_the_lines_of_the_readme_run(clone: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for code in blocks:
+        run(clone, sys.executable, "-c", code)
 
 
 def test_no_out_holds_a_path_of_the_machine(clone: Path) -> None:
