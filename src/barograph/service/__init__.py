@@ -1,0 +1,7 @@
+"""The HTTP service: results come in, decisions go back, people give verdicts."""
+
+from barograph.service.app import create_app
+from barograph.service.models import Watch
+from barograph.service.settings import Settings
+
+__all__ = ["Settings", "Watch", "create_app"]

@@ -1,0 +1,183 @@
+"""Who may do what: tokens with scopes, and a machine that trusts itself.
+
+A route is guarded before a byte of its body is read.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Request, Security
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from barograph.service.errors import Refused
+from barograph.service.rate import Rate
+from barograph.service.settings import Settings
+from barograph.triage.tokens import Scope
+
+BEARER = HTTPBearer(auto_error=False, description="A token that `barograph token add` made.")
+LONGEST = 200  # characters of a token
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="barograph"'}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who sends a request, and what they may do."""
+
+    name: str
+    scopes: frozenset[Scope]
+
+
+LOCAL = Caller("local", frozenset(Scope))
+
+
+class Keyring(Protocol):
+    """The tokens that are valid now."""
+
+    def any(self) -> bool:
+        """Whether there is any."""
+
+    def check(self, token: str) -> Caller | None:
+        """Return whose a token is; compared in constant time with all of them."""
+
+    def forget(self) -> None:
+        """Ask the store again: something changed."""
+
+
+class Access:
+    """Lets callers in, or says why not."""
+
+    def __init__(self, keys: Keyring, settings: Settings) -> None:
+        self._keys = keys
+        self._local = settings.local
+        self._rate = Rate(settings.rate, settings.burst)
+        self._failures = Rate(settings.failures / 60, settings.failures)
+
+    async def admit(self, request: Request, scope: Scope) -> Caller:
+        """Return the caller of a request, who may use the scope.
+
+        Raises:
+            Refused: nobody known (401), or not allowed this (403), or too often (429).
+        """
+        caller = await self._known(request)
+        if scope not in caller.scopes and Scope.ADMIN not in caller.scopes:
+            raise Refused(403, f"this token has no scope {scope.value!r}")
+        self._slow(self._rate.take(caller.name))
+        return caller
+
+    def forget(self) -> None:
+        """Look at the tokens anew."""
+        self._keys.forget()
+
+    async def _known(self, request: Request) -> Caller:
+        address = request.client.host if request.client else ""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        if not kind:
+            if self._local and not await run_in_threadpool(self._keys.any):
+                return _trusted(request, address)
+            raise Refused(401, "a token is needed", headers=CHALLENGE)
+        if self._failures.left(address) < 1:
+            self._slow(self._failures.take(address))
+        token = token.strip()
+        if kind.lower() == "bearer" and 0 < len(token) <= LONGEST:
+            caller = await run_in_threadpool(self._keys.check, token)
+            if caller is not None:
+                return caller
+        self._failures.take(address)
+        raise Refused(401, "this token is not known", headers=CHALLENGE)
+
+    def _slow(self, wait: float) -> None:
+        if wait:
+            retry = {"Retry-After": str(math.ceil(wait))}
+            raise Refused(429, f"too many requests; try again in {wait:.3g} s", headers=retry)
+
+
+def _trusted(request: Request, address: str) -> Caller:
+    """Trust this machine alone: not another one, nor a page of a foreign site in its browser."""
+    if not is_loopback(address):
+        raise Refused(401, "without any token only this machine is served", headers=CHALLENGE)
+    host = request.headers.get("host", "")
+    if not is_loopback(_host(f"//{host}")):
+        raise Refused(421, f"Host: {host!r:.60} is not this machine")
+    origin = request.headers.get("origin")
+    if origin is not None and not is_loopback(_host(origin)):
+        raise Refused(403, "a page of another site may not use this service")
+    return LOCAL
+
+
+def _host(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine and reachable from it alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Guarded(APIRoute):
+    """A route that admits a caller first; `request.state.caller` is who it was."""
+
+    scope: ClassVar[Scope]
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Put the guard before the handler."""
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            access: Access = request.app.state.access
+            request.state.caller = await access.admit(request, self.scope)
+            return await handle(request)
+
+        return guarded
+
+
+class Ingesting(Guarded):
+    """For those who send results."""
+
+    scope = Scope.INGEST
+
+
+class Reading(Guarded):
+    """For those who look."""
+
+    scope = Scope.READ
+
+
+class Triaging(Guarded):
+    """For those who give verdicts."""
+
+    scope = Scope.TRIAGE
+
+
+class Administering(Guarded):
+    """For those who run the service."""
+
+    scope = Scope.ADMIN
+
+
+def router(kind: type[Guarded], tag: str) -> APIRouter:
+    """Return a router whose routes are all guarded alike, and say so in the OpenAPI text."""
+    needed = [Security(BEARER, scopes=[kind.scope.value])]
+    return APIRouter(route_class=kind, dependencies=needed, tags=[tag])
+
+
+def caller_of(request: Request) -> Caller:
+    """Who sent this request."""
+    caller: Caller = request.state.caller
+    return caller

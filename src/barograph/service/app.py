@@ -1,0 +1,77 @@
+"""The service as one ASGI app: its parts put together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+import barograph
+from barograph.service.access import Access
+from barograph.service.errors import handle_errors
+from barograph.service.keys import StoreKeys
+from barograph.service.metrics import Metrics
+from barograph.service.models import Loaded, Watch
+from barograph.service.parts import Parts
+from barograph.service.routes import changes, inference, operations, points, series, tokens
+from barograph.service.settings import Settings
+from barograph.service.shield import Shield
+from barograph.triage import Store
+
+ROUTERS = (
+    operations.probes,
+    operations.routes,
+    points.routes,
+    series.routes,
+    changes.routes,
+    changes.verdicts,
+    inference.routes,
+    inference.administration,
+    tokens.routes,
+)
+
+
+def create_app(store: Store, watch: Watch, settings: Settings | None = None) -> FastAPI:
+    """Return the service over a store and a model that decides already.
+
+    Args:
+        store: open; whoever opened it closes it after the app has ended.
+        watch: has its first model; the app lets it look for others.
+        settings: what is allowed, and whom.
+    """
+    settings, metrics = settings or Settings(), Metrics()
+    app = FastAPI(
+        title="Barograph",
+        version=barograph.__version__,
+        description="Send benchmark results, get verdicts on the newest commit back.",
+        docs_url=None,  # its pages come from a foreign site
+        redoc_url=None,
+        lifespan=_lifespan,
+    )
+    app.state.parts = Parts(store, watch, metrics, settings)
+    app.state.access = Access(StoreKeys(store), settings)
+    handle_errors(app)
+    for router in ROUTERS:
+        app.router.routes.extend(router.routes)
+    app.add_middleware(Shield, metrics=metrics)
+
+    def take(loaded: Loaded) -> None:
+        # The next transaction is judged by it; the one that runs is not.
+        store.judge = loaded.judge
+        metrics.model_taken(loaded.judge.version)
+
+    watch.tell(take, metrics.model_refused)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    parts: Parts = app.state.parts
+    look = threading.Thread(
+        target=parts.watch.run, args=(parts.settings.look,), name="barograph-model", daemon=True
+    )
+    look.start()
+    yield
+    parts.watch.stop()

@@ -1,0 +1,62 @@
+"""The store's tokens, as the guard of the routes asks for them."""
+
+import hashlib
+import time
+from collections.abc import Callable
+
+from barograph.service.access import Caller
+from barograph.triage import Store, tokens
+
+REMEMBERED = 1000  # tokens
+
+
+class StoreKeys:
+    """Asks the store, and remembers the good answers for a moment.
+
+    Args:
+        store: has the tokens.
+        moment: seconds after which a revoked token is good for nothing at the latest.
+        clock: tells the time in seconds.
+    """
+
+    def __init__(
+        self, store: Store, moment: float = 1.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store = store
+        self._moment = moment
+        self._clock = clock
+        self._good: dict[bytes, tuple[float, Caller]] = {}
+        self._none_until = 0.0
+
+    def any(self) -> bool:
+        """Whether there was ever a token: one that is revoked does not open the door."""
+        if self._clock() < self._none_until:
+            return False
+        with self._store.read() as connection:
+            found = bool(tokens.every(connection))
+        if not found:
+            self._none_until = self._clock() + self._moment
+        return found
+
+    def check(self, token: str) -> Caller | None:
+        """Return whose a token is."""
+        # Only a digest is remembered, and found by its hash: its bytes tell nothing of the token.
+        digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+        until, caller = self._good.get(digest, (0.0, None))
+        if caller is not None and self._clock() < until:
+            return caller
+        self._good.pop(digest, None)
+        with self._store.read() as connection:
+            known = tokens.find(connection, token)
+        if known is None:
+            return None
+        caller = Caller(known.name, known.scopes)
+        if len(self._good) >= REMEMBERED:
+            self._good.clear()
+        self._good[digest] = (self._clock() + self._moment, caller)
+        return caller
+
+    def forget(self) -> None:
+        """Ask the store again."""
+        self._good.clear()
+        self._none_until = 0.0

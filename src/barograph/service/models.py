@@ -1,0 +1,147 @@
+"""The model in use: loaded, compiled and proven before it decides; the last good one stays."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from barograph.errors import ArtifactError, BarographError
+from barograph.models import TriageModel
+from barograph.models.artifact import digest
+from barograph.triage import Judge, OnlineJudge
+from barograph.triage.engine import Stretch
+
+LOG = logging.getLogger("barograph.service")
+USE = "online"
+Mark = tuple[int, int, int]
+# Long enough for every branch that a decision can take.
+PROOF = (2, 3, 12, 80)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model that is fit to decide, and the judge that asks it."""
+
+    model: TriageModel
+    judge: Judge
+    source: str
+
+
+def load_model(path: Path | None) -> Loaded:
+    """Load the online model of a path, or the one that is shipped, and let it prove itself.
+
+    Raises:
+        ArtifactError: it is no model, not one for this use, or it fails.
+    """
+    model = TriageModel.load(path) if path is not None else TriageModel.default(USE)
+    if model.use != USE:
+        raise ArtifactError(f"{path}: made for the use {model.use!r}; the service needs {USE!r}")
+    return prove(model, str(path) if path is not None else "the shipped default")
+
+
+def prove(model: TriageModel, source: str) -> Loaded:
+    """Let a model decide on made-up histories: this compiles what it needs, too."""
+    judge = OnlineJudge(model, version_of(model))
+    rng = np.random.default_rng(0)
+    histories = [Stretch(rng.standard_normal(n) + 100.0, n - 1, 0) for n in PROOF]
+    try:
+        said = [*judge.judge(histories).probability, *judge.judge(histories[-1:]).probability]
+    except BarographError:
+        raise
+    except Exception as error:
+        raise ArtifactError(f"{source}: the model fails: {error}") from error
+    if not all(0.0 <= one <= 1.0 for one in said):
+        raise ArtifactError(f"{source}: the model gives probabilities outside 0 to 1")
+    return Loaded(model, judge, source)
+
+
+def version_of(model: TriageModel) -> str:
+    """Name a model by what it holds: equal models have equal names."""
+    told = json.dumps([model.feature_set, model.threshold, digest(model.flat.arrays())])
+    return f"{model.use}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+
+
+class Watch:
+    """Looks at the model's file now and then, and hands over a new model that proved itself.
+
+    Args:
+        path: where a model of one's own is released; while nothing is there the shipped one
+            decides. None: the shipped one, always.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._seen: Mark | None = None
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._take: Callable[[Loaded], None] | None = None
+        self._refused: Callable[[], None] | None = None
+        self.current: Loaded | None = None
+        self.fault = ""
+
+    def start(self) -> Loaded:
+        """Load the first model, whatever it costs.
+
+        Raises:
+            ArtifactError: there is none that is good.
+        """
+        with self._lock:
+            self._seen = self._mark()
+            return self._use(load_model(self._path if self._seen else None))
+
+    def tell(self, take: Callable[[Loaded], None], refused: Callable[[], None]) -> None:
+        """Hand over the model in use and every later one; and say when one is refused."""
+        with self._lock:
+            self._take, self._refused = take, refused
+            if self.current is not None:
+                take(self.current)
+
+    def look(self, *, again: bool = False) -> bool:
+        """Take a new model if there is one; return whether there was."""
+        with self._lock:
+            mark = self._mark()
+            if mark is None or (mark == self._seen and not again):
+                return False
+            self._seen = mark
+            try:
+                self._use(load_model(self._path))
+            except BarographError as error:
+                self.fault = str(error)
+                LOG.warning("a new model is refused, the last good one stays: %s", error)
+                if self._refused is not None:
+                    self._refused()
+                return False
+            return True
+
+    def run(self, pause: float) -> None:
+        """Look again and again until `stop`."""
+        while not self._stop.wait(pause):
+            self.look()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stop.set()
+
+    def _use(self, loaded: Loaded) -> Loaded:
+        self.current, self.fault = loaded, ""
+        if self._take is not None:
+            self._take(loaded)
+        LOG.info("the model %s decides, from %s", loaded.judge.version, loaded.source)
+        return loaded
+
+    def _mark(self) -> Mark | None:
+        """What tells one state of the file from another; None where there is no file."""
+        if self._path is None:
+            return None
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,0 +1,135 @@
+"""Change points, and what people say of them."""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import Path, Query, Request
+from starlette.concurrency import run_in_threadpool
+
+from barograph.errors import DataError
+from barograph.series import Verdict
+from barograph.service.access import Reading, Triaging, caller_of, router
+from barograph.service.answers import Json
+from barograph.service.errors import Refused
+from barograph.service.forms import form, form_body
+from barograph.service.parts import parts_of
+from barograph.service.routes.series import (
+    LARGEST,
+    After,
+    Label,
+    Limit,
+    Number,
+    asked,
+    existing,
+    storable,
+)
+from barograph.service.schemas import ERRORS, VERDICTS, ChangeDetail, ChangesPage, VerdictGiven
+from barograph.triage import queries
+from barograph.triage import verdicts as opinions
+
+Candidate = Annotated[int, Path(ge=1, le=LARGEST, description="The number of the change point.")]
+Withdrawn = Annotated[bool, Query(description="Also those that the latest look found no more.")]
+routes = router(Reading, "change points")
+verdicts = router(Triaging, "change points")
+
+
+@routes.get(
+    "/api/v1/change-points",
+    response_model=ChangesPage,
+    responses=ERRORS,
+    summary="Change points of all series",
+)
+async def get_changes(
+    request: Request,
+    project: Label = None,
+    verdict: VERDICTS | None = None,
+    withdrawn: Withdrawn = False,
+    after: After = 0,
+    limit: Limit = 100,
+) -> Json:
+    """Return change points; with `verdict=not_triaged` those that are to be judged."""
+    storable([project or ""])
+    said = None if verdict is None else Verdict(verdict)
+    present = None if withdrawn else True
+    found = await asked(
+        request,
+        lambda c: queries.find_candidates(
+            c, project=project, verdict=said, present=present, after=after, limit=limit
+        ),
+    )
+    return _page(found, limit)
+
+
+@routes.get(
+    "/api/v1/series/{number}/change-points",
+    response_model=ChangesPage,
+    responses=ERRORS,
+    summary="Change points of a series",
+)
+async def get_changes_of(
+    request: Request,
+    number: Number,
+    withdrawn: Withdrawn = False,
+    after: After = 0,
+    limit: Limit = 100,
+) -> Json:
+    """Return the change points of one series."""
+    present = None if withdrawn else True
+
+    def question(connection: sa.Connection) -> list[queries.Candidate]:
+        existing(connection, number)
+        return queries.find_candidates(
+            connection, number=number, present=present, after=after, limit=limit
+        )
+
+    return _page(await asked(request, question), limit)
+
+
+@routes.get(
+    "/api/v1/change-points/{number}",
+    response_model=ChangeDetail,
+    responses=ERRORS,
+    summary="One change point",
+)
+async def get_change(request: Request, number: Candidate) -> Json:
+    """Return one change point with its moves and its verdicts."""
+    return Json(await asked(request, lambda c: _detail(c, number)))
+
+
+@verdicts.post(
+    "/api/v1/change-points/{number}/verdict",
+    response_model=ChangeDetail,
+    responses=ERRORS,
+    openapi_extra=form_body(VerdictGiven),
+    summary="Give a verdict",
+)
+async def post_verdict(request: Request, number: Candidate) -> Json:
+    """Record what you say of a change point; it holds from now on, the earlier ones are kept."""
+    told = await form(request, VerdictGiven)
+    parts, who = parts_of(request), caller_of(request).name
+
+    def work(connection: sa.Connection) -> dict[str, Any]:
+        _detail(connection, number)
+        opinions.give(connection, number, Verdict(told.verdict), who, told.note)
+        return _detail(connection, number)
+
+    return Json(await run_in_threadpool(parts.store.write, work))
+
+
+def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
+    try:
+        found = queries.one_candidate(connection, number)
+    except DataError as error:
+        raise Refused(404, str(error)) from error
+    moves = [
+        dict(zip(("from_order", "to_order", "moved"), move, strict=True))
+        for move in queries.moves_of(connection, number)
+    ]
+    history = [one._asdict() for one in opinions.given(connection, number)]
+    return {**asdict(found), "moves": moves, "verdicts": history}
+
+
+def _page(found: list[queries.Candidate], limit: int) -> Json:
+    following = found[-1].id if len(found) == limit else None
+    return Json({"change_points": [asdict(one) for one in found], "next": following})

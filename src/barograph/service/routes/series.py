@@ -1,0 +1,150 @@
+"""Series, their points, and what was decided of them."""
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, TypeVar
+
+import sqlalchemy as sa
+from fastapi import Path, Query, Request
+from starlette.concurrency import run_in_threadpool
+
+from barograph.errors import DataError
+from barograph.service.access import Reading, router
+from barograph.service.answers import Json
+from barograph.service.errors import Refused
+from barograph.service.parts import parts_of
+from barograph.service.schemas import ERRORS, DecisionsPage, PointsPage, SeriesPage
+from barograph.service.schemas import Series as SeriesAnswer
+from barograph.triage import queries
+from barograph.triage.measurement import CONTROL
+
+T = TypeVar("T")
+LARGEST = 2**62
+RUNS = 1_000_000  # of one commit: more than a series may have points
+LABELS = ("project", "variant", "task", "test", "measurement")
+POINT = ("order", "run", "commit", "time", "value", "probability", "is_change", "pre", "model")
+DECISION = ("order", "run", "probability", "is_change", "pre", "model", "threshold")
+Number = Annotated[int, Path(ge=1, le=LARGEST, description="The number of the series.")]
+Limit = Annotated[int, Query(ge=1, le=10_000, description="Rows of the page.")]
+Label = Annotated[str | None, Query(max_length=2000)]
+After = Annotated[int, Query(ge=0, le=LARGEST, description="From `next`.")]
+First = Annotated[int | None, Query(ge=-LARGEST, le=LARGEST, description="Or from `next`.")]
+routes = router(Reading, "series")
+
+
+async def asked(request: Request, question: Callable[[sa.Connection], T]) -> T:
+    """Put a question to the store, in another thread."""
+    store = parts_of(request).store
+
+    def ask() -> T:
+        with store.read() as connection:
+            return question(connection)
+
+    return await run_in_threadpool(ask)
+
+
+@routes.get("/api/v1/series", response_model=SeriesPage, responses=ERRORS, summary="Find series")
+async def get_series(
+    request: Request,
+    project: Label = None,
+    variant: Label = None,
+    task: Label = None,
+    test: Label = None,
+    measurement: Label = None,
+    after: After = 0,
+    limit: Limit = 100,
+) -> Json:
+    """Return the series that bear all the labels given."""
+    given = zip(LABELS, (project, variant, task, test, measurement), strict=True)
+    labels = {name: text for name, text in given if text is not None}
+    storable(labels.values())
+    found = await asked(
+        request, lambda c: queries.find_series(c, after=after, limit=limit, **labels)
+    )
+    rows = [_series(one) for one in found]
+    return Json({"series": rows, "next": found[-1].id if len(found) == limit else None})
+
+
+@routes.get(
+    "/api/v1/series/{number}", response_model=SeriesAnswer, responses=ERRORS, summary="One series"
+)
+async def get_one(request: Request, number: Number) -> Json:
+    """Return one series."""
+    return Json(_series(await asked(request, lambda c: existing(c, number))))
+
+
+@routes.get(
+    "/api/v1/series/{number}/points",
+    response_model=PointsPage,
+    responses=ERRORS,
+    summary="Points of a series",
+)
+async def get_points(
+    request: Request, number: Number, first: First = None, limit: Limit = 1000
+) -> Json:
+    """Return the points from the order `first` on, each with the decision on it."""
+    found, following = await asked(request, lambda c: _page(c, number, first, limit))
+    rows = [{name: getattr(one, name) for name in POINT} for one in found]
+    return Json({"points": rows, "next": following})
+
+
+@routes.get(
+    "/api/v1/series/{number}/decisions",
+    response_model=DecisionsPage,
+    responses=ERRORS,
+    summary="Decisions on a series",
+)
+async def get_decisions(
+    request: Request,
+    number: Number,
+    changes: Annotated[bool, Query(description="Only those that call a change.")] = False,
+    first: First = None,
+    limit: Limit = 1000,
+) -> Json:
+    """Return what the online detector said of the points, and which model it asked.
+
+    With `changes` a page may hold fewer rows than its limit and yet have a next one.
+    """
+    found, following = await asked(request, lambda c: _page(c, number, first, limit))
+    rows = [
+        {name: getattr(one, name) for name in DECISION}
+        for one in found
+        if one.is_change or not changes
+    ]
+    return Json({"decisions": rows, "next": following})
+
+
+def existing(connection: sa.Connection, number: int) -> queries.Series:
+    """Return a series, or refuse the request."""
+    try:
+        return queries.one_series(connection, number)
+    except DataError as error:
+        raise Refused(404, str(error)) from error
+
+
+def storable(texts: Iterable[str]) -> None:
+    """Refuse what no row can have, and no database likes to be asked for."""
+    if any(map(CONTROL.search, texts)):
+        raise Refused(422, "a label holds a control character")
+
+
+def _page(
+    connection: sa.Connection, number: int, first: int | None, limit: int
+) -> tuple[list[queries.Measured], int | None]:
+    """Return whole commits, `limit` points of them at most, and where the next page begins."""
+    existing(connection, number)
+    found = queries.points_of(connection, number, first=first, limit=limit + 1)
+    if len(found) <= limit:
+        return found, None
+    last = found[-1].order
+    whole = [one for one in found if one.order < last]
+    if whole:
+        return whole, last
+    # One commit has more runs than a page: it is not cut either.
+    runs = queries.points_of(connection, number, first=last, last=last, limit=RUNS)
+    return runs, last + 1
+
+
+def _series(one: queries.Series) -> dict[str, Any]:
+    labels = {name: getattr(one.name, name) for name in LABELS}
+    args, direction = dict(one.name.args), int(one.direction)
+    return {"id": one.id, "name": str(one.name), **labels, "args": args, "direction": direction}

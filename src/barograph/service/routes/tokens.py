@@ -1,0 +1,79 @@
+"""For those who run the service: tokens, and the trail of who did what."""
+
+from typing import Annotated
+
+from fastapi import Path, Query, Request
+from starlette.concurrency import run_in_threadpool
+
+from barograph.service.access import Administering, caller_of, router
+from barograph.service.answers import Json
+from barograph.service.forms import form, form_body
+from barograph.service.parts import parts_of
+from barograph.service.routes.series import LARGEST, Limit, asked
+from barograph.service.schemas import ERRORS, TokenList, TokenMade, TokenWanted, Trail
+from barograph.triage import audit, tokens
+from barograph.triage.tokens import Scope
+
+NAME = r"^[^\x00-\x1f\x7f]+$"
+routes = router(Administering, "administration")
+
+
+@routes.get("/api/v1/tokens", response_model=TokenList, responses=ERRORS, summary="All tokens")
+async def get_tokens(request: Request) -> Json:
+    """Return every token's name and scopes, never the token."""
+    rows = await asked(request, tokens.every)
+    told = [
+        {
+            "name": one.name,
+            "scopes": sorted(one.scopes),
+            "created": one.created,
+            "revoked": one.revoked,
+        }
+        for one in rows
+    ]
+    return Json({"tokens": told})
+
+
+@routes.post(
+    "/api/v1/tokens",
+    response_model=TokenMade,
+    status_code=201,
+    responses=ERRORS,
+    openapi_extra=form_body(TokenWanted),
+    summary="Make a token",
+)
+async def post_token(request: Request) -> Json:
+    """Make a token; the answer is the only place where it is ever seen."""
+    wanted = await form(request, TokenWanted)
+    store, who = parts_of(request).store, caller_of(request).name
+    scopes = [Scope(name) for name in wanted.scopes]
+    secret = await run_in_threadpool(
+        store.write, lambda c: tokens.create(c, wanted.name, scopes, who)
+    )
+    request.app.state.access.forget()
+    return Json({"name": wanted.name, "scopes": sorted(set(scopes)), "token": secret}, 201)
+
+
+@routes.delete(
+    "/api/v1/tokens/{name}", response_model=TokenList, responses=ERRORS, summary="Revoke a token"
+)
+async def delete_token(
+    request: Request, name: Annotated[str, Path(max_length=200, pattern=NAME)]
+) -> Json:
+    """Let a token be good for nothing from now on."""
+    store, who = parts_of(request).store, caller_of(request).name
+    await run_in_threadpool(store.write, lambda c: tokens.revoke(c, name, who))
+    request.app.state.access.forget()
+    return await get_tokens(request)
+
+
+@routes.get("/api/v1/audit", response_model=Trail, responses=ERRORS, summary="Who did what")
+async def get_audit(
+    request: Request,
+    before: Annotated[int | None, Query(ge=1, le=LARGEST, description="From `next`.")] = None,
+    limit: Limit = 100,
+) -> Json:
+    """Return the trail, the newest entry first."""
+    acts = await asked(request, lambda c: audit.trail(c, limit, before))
+    after = acts[-1].id if len(acts) == limit else None
+    return Json({"acts": [one._asdict() for one in acts], "next": after})

@@ -1,0 +1,66 @@
+"""A service over an empty store, with a small model."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from barograph.service import Settings, Watch, create_app
+from barograph.triage import Limits, Store, tokens
+from barograph.triage.tokens import Scope
+from tests.service.models import small_model
+
+Start = Callable[..., TestClient]
+HERE = "http://127.0.0.1"
+
+
+@pytest.fixture
+def artifact(tmp_path: Path) -> Path:
+    path = tmp_path / "online.baro"
+    small_model().save(path)
+    return path
+
+
+@pytest.fixture
+def start(tmp_path: Path, artifact: Path) -> Iterator[Start]:
+    """Starts a service; every one of a test has the same store."""
+    with ExitStack() as stack:
+
+        def started(settings: Settings | None = None, limits: Limits | None = None) -> TestClient:
+            watch = Watch(artifact)
+            url = str(tmp_path / "store.db")
+            store = stack.enter_context(Store(url, watch.start().judge, limits=limits))
+            app = create_app(store, watch, settings)
+            client = TestClient(
+                app, HERE, raise_server_exceptions=False, client=("127.0.0.1", 50000)
+            )
+            return stack.enter_context(client)
+
+        yield started
+
+
+@pytest.fixture
+def client(start: Start) -> TestClient:
+    return start()
+
+
+def app_of(client: TestClient) -> FastAPI:
+    assert isinstance(client.app, FastAPI)
+    return client.app
+
+
+def store_of(client: TestClient) -> Store:
+    store = app_of(client).state.parts.store
+    assert isinstance(store, Store)
+    return store
+
+
+def make_token(client: TestClient, *scopes: Scope) -> dict[str, str]:
+    """The header that a holder of these scopes sends."""
+    name = "-".join(scopes)
+    secret = store_of(client).write(lambda c: tokens.create(c, name, scopes, "test"))
+    app_of(client).state.access.forget()
+    return {"Authorization": f"Bearer {secret}"}

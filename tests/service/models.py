@@ -1,0 +1,31 @@
+"""Small models, trained on the spot on steps and on noise."""
+
+from functools import cache
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+
+from barograph.features import FEATURE_SETS, feature_matrix
+from barograph.models import TriageModel
+from barograph.models.flat import FlatForest
+
+FEATURES = "leznik"
+LENGTH = 20
+
+
+@cache
+def small_model(seed: int = 0, use: str = "online", threshold: float = 0.5) -> TriageModel:
+    """A forest of seven trees that knows a step of ten sigma from nothing."""
+    rng = np.random.default_rng(seed)
+    number = 200
+    values = 100.0 + rng.standard_normal((number, LENGTH))
+    truth = np.arange(number) % 2
+    values[:, -1] += 10.0 * truth * rng.choice([-1.0, 1.0], number)
+    starts = np.arange(number) * LENGTH
+    splits = starts + LENGTH - 1
+    rows = feature_matrix(values.ravel(), starts, splits, splits + 1, FEATURES)
+    forest = RandomForestClassifier(n_estimators=7, random_state=seed).fit(rows, truth)
+    columns = FEATURE_SETS[FEATURES]
+    return TriageModel(
+        use, FEATURES, columns, threshold, FlatForest.of(forest), {"profile": "test"}
+    )

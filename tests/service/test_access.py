@@ -1,0 +1,145 @@
+"""Every route: without a token, with a wrong one, and with one that is too weak."""
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
+
+from barograph.service import Settings
+from barograph.service.access import Guarded, is_loopback
+from barograph.service.app import ROUTERS
+from barograph.triage.tokens import Scope
+from tests.service.conftest import Start, app_of, make_token
+from tests.service.samples import POINTS, result
+
+# What a machine may ask that has no token: whether the service lives, and how it is spoken to.
+OPEN = {"/health", "/ready", "/ping", "/openapi.json"}
+
+
+def routes() -> Iterator[tuple[str, str, Scope]]:
+    for router in ROUTERS:
+        for route in router.routes:
+            assert isinstance(route, APIRoute)
+            if isinstance(route, Guarded):
+                for method in route.methods or ():
+                    yield method, route.path, route.scope
+
+
+GUARDED = sorted(routes())
+
+
+def call(client: TestClient, method: str, path: str, headers: dict[str, str]) -> tuple[int, str]:
+    url = path.replace("{number}", "1").replace("{name}", "x")
+    answer = client.request(method, url, headers=headers)
+    told = answer.json().get("error", {}) if answer.status_code >= 400 else {}
+    return answer.status_code, told.get("kind", "")
+
+
+def test_all_routes_are_guarded_but_the_open_ones(client: TestClient) -> None:
+    guarded = {path for _, path, _ in GUARDED}
+    paths = {getattr(route, "path", "") for route in app_of(client).routes}
+    assert paths == guarded | OPEN
+    assert not guarded & OPEN
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), GUARDED)
+def test_route_needs_its_scope(start: Start, method: str, path: str, scope: Scope) -> None:
+    client = start()
+    strong = make_token(client, scope)
+    assert call(client, method, path, {}) == (401, "unauthorised")
+    for wrong in ("Bearer baro_wrong", "Bearer", "Basic eDp4", "Bearer " + "x" * 5000):
+        assert call(client, method, path, {"Authorization": wrong}) == (401, "unauthorised")
+    for weak in set(Scope) - {scope, Scope.ADMIN}:
+        assert call(client, method, path, make_token(client, weak)) == (403, "forbidden")
+    assert call(client, method, path, strong)[0] not in {401, 403}
+    admin = strong if scope is Scope.ADMIN else make_token(client, Scope.ADMIN)
+    assert call(client, method, path, admin)[0] not in {401, 403}
+
+
+def test_open_routes_need_none(client: TestClient) -> None:
+    make_token(client, Scope.READ)
+    assert {path: client.get(path).status_code for path in OPEN} == dict.fromkeys(OPEN, 200)
+
+
+def test_revoked_token_is_good_for_nothing_at_once(client: TestClient) -> None:
+    admin = make_token(client, Scope.ADMIN)
+    made = client.post("/api/v1/tokens", json={"name": "x", "scopes": ["read"]}, headers=admin)
+    assert made.status_code == 201
+    header = {"Authorization": f"Bearer {made.json()['token']}"}
+    assert client.get("/api/v1/series", headers=header).status_code == 200
+    assert client.delete("/api/v1/tokens/x", headers=admin).status_code == 200
+    assert client.get("/api/v1/series", headers=header).status_code == 401
+    listed = client.get("/api/v1/tokens", headers=admin).text
+    assert made.json()["token"] not in listed
+
+
+def test_revoking_the_last_token_does_not_open_the_door(client: TestClient) -> None:
+    admin = make_token(client, Scope.ADMIN)
+    assert client.delete("/api/v1/tokens/admin", headers=admin).status_code == 200
+    assert client.get("/api/v1/series").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:8000"}, 200),
+        ({"Host": "[::1]:8000"}, 200),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "["}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://localhost:3000"}, 200),
+        ({"Authorization": "Bearer baro_wrong"}, 401),
+    ],
+)
+def test_without_any_token_this_machine_alone_is_trusted(
+    client: TestClient, headers: dict[str, str], status: int
+) -> None:
+    assert client.get("/api/v1/series", headers=headers).status_code == status
+
+
+def test_without_any_token_another_machine_is_not_served(client: TestClient) -> None:
+    far = TestClient(app_of(client), "http://127.0.0.1", client=("10.0.0.7", 1))
+    assert far.get("/api/v1/series").status_code == 401
+    assert far.get("/health").status_code == 200
+
+
+def test_where_others_can_reach_it_a_token_is_always_needed(start: Start) -> None:
+    assert start(Settings(local=False)).get("/api/v1/series").status_code == 401
+
+
+def test_too_many_requests_have_to_wait(start: Start) -> None:
+    client = start(Settings(rate=0.001, burst=3))
+    answers = [client.get("/api/v1/series") for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
+    assert int(answers[-1].headers["retry-after"]) > 1
+
+
+def test_guessing_tokens_has_to_wait(start: Start) -> None:
+    client = start(Settings(failures=3))
+    right = make_token(client, Scope.READ)
+    wrong = {"Authorization": "Bearer baro_guess"}
+    codes = [client.get("/api/v1/series", headers=wrong).status_code for _ in range(5)]
+    assert codes == [401, 401, 401, 429, 429]
+    assert client.get("/api/v1/series", headers=right).status_code == 429
+
+
+def test_no_secret_is_logged(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(0)
+    header = make_token(client, Scope.INGEST)
+    client.post(POINTS, json=result(), headers=header)
+    client.post(POINTS, content=b"\xff", headers=header)
+    secret = header["Authorization"].removeprefix("Bearer ")
+    assert secret not in caplog.text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
+def test_this_machine(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org", ""])  # noqa: S104
+def test_reachable_by_others(host: str) -> None:
+    assert not is_loopback(host)

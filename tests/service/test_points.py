@@ -1,0 +1,203 @@
+"""Results come in, decisions go back; whatever is sent, the answer has one shape."""
+
+import gzip
+import json
+import zlib
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from barograph.service import Settings
+from barograph.triage import Limits
+from tests.service.conftest import Start
+from tests.service.samples import POINTS, result, steps
+
+JSON = {"Content-Type": "application/json"}
+
+
+def post(client: TestClient, body: bytes, **headers: str) -> tuple[int, Any]:
+    sent = {"Content-Type": "application/json"} | {
+        name.replace("_", "-"): text for name, text in headers.items()
+    }
+    answer = client.post(POINTS, content=body, headers=sent)
+    return answer.status_code, answer.json()
+
+
+def sent(client: TestClient, told: Any) -> Any:
+    answer = client.post(POINTS, json=told)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def counts(told: Any) -> tuple[int, int, int, int]:
+    return told["written"], told["duplicate"], told["revised"], told["rejected"]
+
+
+def test_one_result(client: TestClient) -> None:
+    told = sent(client, result(direction="higher_is_better", time="2024-01-26T00:15:08Z"))
+    assert counts(told) == (1, 0, 0, 0)
+    [decision] = told["decisions"]
+    assert decision["status"] == "written"
+    assert decision["is_change"] is False
+    [point] = client.get(f"/api/v1/series/{decision['series']}/points").json()["points"]
+    assert point["time"] == 1706228108000
+    assert point["model"] == told["model"]
+
+
+@pytest.mark.parametrize("form", ["list", "points", "lines", "gzip", "two members"])
+def test_every_form_of_a_batch_says_the_same(client: TestClient, form: str) -> None:
+    batch = steps("insert")
+    body = json.dumps({"points": batch} if form == "points" else batch).encode()
+    headers = {"Content_Type": "application/json"}
+    if form == "lines":
+        body = b"\n\n".join(json.dumps(row).encode() for row in batch) + b"\n"
+        headers["Content_Type"] = "application/x-ndjson; charset=utf-8"
+    if "gzip" in form or "two" in form:
+        headers["Content_Encoding"] = "gzip"
+        parts = (body,) if form == "gzip" else (body[:50], body[50:])
+        body = b"".join(map(gzip.compress, parts))
+    status, told = post(client, body, **headers)
+    assert status == 200
+    assert counts(told) == (30, 0, 0, 0)
+    found = [row["order"] for row in told["decisions"] if row["is_change"]]
+    assert 25 in found
+
+
+def test_the_same_again_writes_nothing(client: TestClient) -> None:
+    batch = steps("insert")
+    first, again = sent(client, batch), sent(client, batch)
+    assert counts(again) == (0, 30, 0, 0)
+    mine = [(row["order"], row["probability"], row["is_change"]) for row in first["decisions"]]
+    assert mine == [
+        (row["order"], row["probability"], row["is_change"]) for row in again["decisions"]
+    ]
+
+
+def test_another_value_is_a_revision_and_both_are_kept(client: TestClient) -> None:
+    sent(client, result(1, 100.0))
+    told = sent(client, result(1, 200.0))
+    assert counts(told) == (0, 0, 1, 0)
+    number = told["decisions"][0]["series"]
+    [held] = client.get(f"/api/v1/series/{number}/points").json()["points"]
+    assert f"{held['value']:g}" in told["decisions"][0]["reason"]
+
+
+def test_bad_rows_are_rejected_with_reasons_and_good_ones_written(client: TestClient) -> None:
+    rows = [result(1), {"test": "x", "order": 1}, {**result(2), "value": "slow"}, 7, result(3)]
+    told = sent(client, rows)
+    assert counts(told) == (2, 0, 0, 3)
+    assert [row["status"] for row in told["decisions"]] == [
+        *("written", "rejected", "rejected", "rejected", "written")
+    ]
+    assert told["decisions"][1]["reason"] == "value: missing"
+    assert sum(told["reasons"].values()) == 3
+
+
+DEEP = b"[" * 50_000 + b"]" * 50_000
+MALFORMED = {
+    "empty": (b"", 400),
+    "broken": (b'{"value": ', 400),
+    "two values": (b"{} {}", 400),
+    "utf-16": ("{}".encode("utf-16"), 400),
+    "latin-1": ('{"test": "ä"}'.encode("latin-1"), 400),
+    "byte order mark": (b"\xef\xbb\xbf{}", 400),
+    "zeros": (b"\0" * 100, 400),
+    "NaN": (b'{"test": "x", "order": 1, "value": NaN}', 400),
+    "infinity": (b'{"test": "x", "order": 1, "value": -Infinity}', 400),
+    "huge exponent": (b'{"test": "x", "order": 1, "value": 1e999}', 422),
+    "huge value": (b'{"test": "x", "order": 1, "value": 1e300}', 422),
+    "huge integer": (b'{"test": "x", "value": 1, "order": 1' + b"0" * 4000 + b"}", 422),
+    "more digits than Python reads": (b'{"value": ' + b"9" * 5000 + b"}", 400),
+    "value too large for a float": (b'{"test":"x","order":1,"value":1' + b"0" * 400 + b"}", 422),
+    "nested": (DEEP, 400),
+    "nested objects": (b'{"a":' * 50_000 + b"1" + b"}" * 50_000, 400),
+    "number": (b"7", 422),
+    "null": (b"null", 422),
+    "text": (b'"x"', 422),
+    "nothing": (b"[]", 422),
+    "nothing in points": (b'{"points": []}', 422),
+    "points is no list": (b'{"points": {}}', 422),
+    "more than points": (b'{"points": [], "x": 1}', 422),
+    "unknown field": (b'{"test": "x", "order": 1, "value": 1, "valeu": 2}', 422),
+    "value is text": (b'{"test": "x", "order": 1, "value": "1"}', 422),
+    "value is true": (b'{"test": "x", "order": 1, "value": true}', 422),
+    "value is null": (b'{"test": "x", "order": 1, "value": null}', 422),
+    "label is a list": (b'{"test": ["x"], "order": 1, "value": 1}', 422),
+    "label is null": (b'{"test": null, "order": 1, "value": 1}', 422),
+    "args is a list": (b'{"test": "x", "args": [], "order": 1, "value": 1}', 422),
+    "argument is a number": (b'{"test": "x", "args": {"a": 1}, "order": 1, "value": 1}', 422),
+    "argument is a list": (b'{"test": "x", "args": {"a": []}, "order": 1, "value": 1}', 422),
+    "order is half": (b'{"test": "x", "order": 1.5, "value": 1}', 422),
+    "order is text": (b'{"test": "x", "order": "1", "value": 1}', 422),
+    "no order": (b'{"test": "x", "value": 1}', 422),
+    "no label": (b'{"order": 1, "value": 1}', 422),
+    "zero byte": (b'{"test": "a\\u0000b", "order": 1, "value": 1}', 422),
+    "half a character": (b'{"test": "\\ud800", "order": 1, "value": 1}', 422),
+    "half a character in a field": (b'{"\\ud800": 1, "order": 1, "value": 1}', 422),
+    "long label": (b'{"test": "' + b"x" * 600 + b'", "order": 1, "value": 1}', 422),
+    "huge label": (b'{"test": "' + b"x" * 100_000 + b'", "order": 1, "value": 1}', 422),
+    "direction": (b'{"test": "x", "order": 1, "value": 1, "direction": "up"}', 422),
+    "direction 2": (b'{"test": "x", "order": 1, "value": 1, "direction": 2}', 422),
+    "time": (b'{"test": "x", "order": 1, "value": 1, "time": "yesterday"}', 422),
+    "time beyond": (b'{"test": "x", "order": 1, "value": 1, "time": 1e300}', 422),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_what_cannot_be_taken_is_the_senders_fault(client: TestClient, name: str) -> None:
+    body, expected = MALFORMED[name]
+    status, told = post(client, body)
+    assert status == expected
+    assert set(told) == {"error"}
+    assert set(told["error"]) == {"status", "kind", "message", "details"}
+    assert told["error"]["status"] == status
+    assert len(told["error"]["message"]) < 500
+    assert client.get("/api/v1/series").json() == {"series": [], "next": None}
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "expected"),
+    [
+        ({"Content_Type": "text/plain"}, b"{}", 415),
+        ({"Content_Type": ""}, b"{}", 415),
+        ({"Content_Encoding": "br"}, b"{}", 415),
+        ({"Content_Encoding": "gzip, gzip"}, b"{}", 415),
+        ({"Content_Encoding": "gzip"}, b"{}", 400),
+        ({"Content_Encoding": "gzip"}, gzip.compress(b"{}" * 99)[:-9], 400),
+        ({"Content_Encoding": "gzip"}, zlib.compress(b"{}"), 400),
+        ({"Content_Type": "application/x-ndjson"}, b'{"test": "x"\n', 400),
+        ({"Content_Type": "application/x-ndjson"}, b"\n\n", 422),
+    ],
+)
+def test_forms_that_are_not_known(
+    client: TestClient, headers: dict[str, str], body: bytes, expected: int
+) -> None:
+    assert post(client, body, **headers)[0] == expected
+
+
+def test_bombs_of_gzip_do_not_unpack(start: Start) -> None:
+    client = start(Settings(unpacked=1 << 20))
+    bomb = gzip.compress(b" " * (64 << 20))
+    assert post(client, bomb, Content_Encoding="gzip")[0] == 413
+    many = gzip.compress(b" " * 1000) * 2000
+    assert post(client, many, Content_Encoding="gzip")[0] == 413
+    twice = gzip.compress(bomb)
+    assert post(client, twice, Content_Encoding="gzip")[0] == 400
+
+
+def test_requests_are_limited(start: Start) -> None:
+    client = start(Settings(body=10_000), Limits(batch=5, series_length=3, label=10))
+    assert post(client, b" " * 10_001)[0] == 413
+    chunked = client.post(POINTS, content=iter([b" " * 6000] * 2), headers=JSON)
+    assert chunked.status_code == 413
+    assert client.post(POINTS, json=[result(k) for k in range(6)]).status_code == 413
+    assert post(client, b"[" + b"1," * 2000 + b"1]")[0] == 413
+    told = sent(client, [result(k) for k in range(5)])
+    assert counts(told) == (3, 0, 0, 2)
+    assert "no more are allowed" in told["decisions"][-1]["reason"]
+    status, refused = post(client, json.dumps(result(1, test="x" * 11)).encode())
+    assert status == 422
+    assert refused["error"]["details"] == [
+        {"row": 0, "message": "test: 11 characters, allowed are 10"}
+    ]
