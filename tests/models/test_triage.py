@@ -7,12 +7,11 @@ from sklearn.ensemble import RandomForestClassifier
 from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.features import FEATURE_SETS
 from barograph.models import artifact
-from barograph.models.calibration import calibrate
 from barograph.models.catalogue import classifier
-from barograph.models.conformal import Conformal
 from barograph.models.flat import FlatForest
-from barograph.models.kinds import flattened
+from barograph.models.threshold import choose
 from barograph.models.triage import TriageModel
+from barograph.models.versions import versions
 from barograph.series import Floats, Ints
 
 COLUMNS = ("one", "two")
@@ -101,17 +100,13 @@ def trained(name: str, method: str | None = "sigmoid") -> TriageModel:
     """Learn on one half of the sample, calibrate on the other."""
     matrix, truth = sample()
     fitted = classifier(name, seed=0, trees=7).fit(matrix[:200], truth[:200])
-    flat = flattened(fitted)
-    score = flat.predict_proba(matrix[200:])[:, 1]
-    return TriageModel(
-        use="online",
-        feature_set="small",
-        columns=COLUMNS,
-        threshold=0.5,
-        flat=flat,
-        calibration=calibrate(truth[200:], score, method) if method else None,
-        conformal=Conformal.fit(truth[200:], score),
-        versions={"features": "1"},
+    return TriageModel.of(
+        fitted,
+        "online",
+        "small",
+        truth=truth[200:],
+        score=fitted.predict_proba(matrix[200:])[:, 1],
+        method=method,
         data_hash="abc",
         metrics={"auc": 0.9},
     )
@@ -126,7 +121,7 @@ def test_every_kind_survives_the_way_through_a_file(name: str, method: str, tmp_
     rows = np.random.default_rng(1).standard_normal((50, 2))
     assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
     assert np.array_equal(again.answers(rows), model.answers(rows))
-    assert again.versions == {"features": "1"}
+    assert again.versions == model.versions == versions()
     assert (again.data_hash, again.metrics) == ("abc", {"auc": 0.9})
     again.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
@@ -141,6 +136,14 @@ def test_reasons_add_up_to_the_probability(name: str, method: str | None) -> Non
     assert parts.shape == (50, len(model.reason_names))
     total = base + parts.sum(axis=1)
     assert np.allclose(total, model.predict_proba(rows)[:, 1], rtol=0, atol=1e-9)
+
+
+def test_the_threshold_is_chosen_on_what_the_model_will_say() -> None:
+    matrix, truth = sample()
+    for method in (None, "sigmoid", "isotonic"):
+        model = trained("random_forest", method)
+        said = model.predict_proba(matrix[200:])[:, 1]
+        assert model.threshold == choose(truth[200:], said)
 
 
 def test_a_kernel_gives_no_reasons() -> None:

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from barograph.errors import ArtifactError, DataError
 from barograph.features import FEATURE_SETS
 from barograph.models import artifact, calibration
-from barograph.models.calibration import Calibration
+from barograph.models.calibration import Calibration, calibrate
 from barograph.models.checks import Arrays
 from barograph.models.conformal import Conformal
-from barograph.models.kinds import Flat, kind_named
-from barograph.models.threshold import NEVER
-from barograph.models.versions import FEATURES
+from barograph.models.kinds import Flat, flattened, kind_named
+from barograph.models.threshold import NEVER, choose
+from barograph.models.versions import FEATURES, versions
 from barograph.series import Floats
 
 USES = ("adaptive", "label_free", "online", "confirm")
@@ -43,6 +43,45 @@ class TriageModel:
     versions: Mapping[str, str] = field(default_factory=dict)
     data_hash: str | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        fitted: Any,
+        use: str,
+        feature_set: str,
+        *,
+        truth: npt.ArrayLike,
+        score: npt.ArrayLike,
+        goal: str = "accuracy",
+        method: str | None = "sigmoid",
+        **facts: Any,
+    ) -> TriageModel:
+        """Make a model of a fitted classifier, and of held-out points all that needs such.
+
+        Args:
+            fitted: A classifier of the catalogue, fitted to the columns of the feature set.
+            use: One of USES.
+            feature_set: One of FEATURE_SETS.
+            truth: The verdicts of points that took no part in the fit that scored them.
+            score: The uncalibrated probability of a real change at each.
+            goal: What the threshold is chosen for.
+            method: How the probability is calibrated, or None.
+            **facts: What else the header keeps: card, data_hash, metrics.
+        """
+        raw = np.asarray(score, dtype=np.float64)
+        made = calibrate(truth, raw, method) if method is not None else None
+        return cls(
+            use=use,
+            feature_set=feature_set,
+            columns=FEATURE_SETS[feature_set],
+            threshold=choose(truth, raw if made is None else made(raw), goal),
+            flat=flattened(fitted),
+            calibration=made,
+            conformal=Conformal.fit(truth, raw),
+            versions=versions(),
+            **facts,
+        )
 
     @classmethod
     def default(cls, use: str) -> TriageModel:
