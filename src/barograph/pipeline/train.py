@@ -1,6 +1,6 @@
 """Stage `train`: one model for each use, learned from every verdict there is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +9,14 @@ import numpy as np
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.experiment import judged, real
 from barograph.evaluation.metrics import scores
-from barograph.evaluation.protocols import grouped_splits
-from barograph.features import FEATURE_SETS
+from barograph.evaluation.protocols import Split, grouped_splits
 from barograph.models.catalogue import classifier
 from barograph.models.kinds import flattened
-from barograph.models.threshold import choose
 from barograph.models.triage import TriageModel
 from barograph.pipeline import report, tables
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
+from barograph.series import Floats, Ints
 
 FOLDER = Path("data/models")
 DRAWS = 20  # how often a split with both classes on both sides is looked for
@@ -40,9 +39,7 @@ def train(use: str, params: TrainParams) -> tuple[TriageModel, dict[str, float]]
     """Learn the model of one use, and its scores on series and commits it has not seen."""
     frame = tables.read(POLICY[use])
     data = tables.labelled(frame, params.feature_set)
-    threshold, held_out = _held_out(data, params)
-    model = classifier(params.classifier, seed=params.seed, trees=params.trees)
-    model.fit(data.matrix, data.truth)
+    first, held_out = _held_out(use, data, params)
     card = {
         "profile": profile_name(),
         "classifier": params.classifier,
@@ -52,27 +49,41 @@ def train(use: str, params: TrainParams) -> tuple[TriageModel, dict[str, float]]
         "protocol": "grouped by series and commit",
         "held_out": held_out,
     }
-    flat = flattened(model)
-    names = FEATURE_SETS[params.feature_set]
-    return TriageModel(use, params.feature_set, names, threshold, flat, card), held_out
+    flat = flattened(_fitted(params, data.matrix, data.truth))
+    digest = data.digest.hex()
+    return replace(first, flat=flat, card=card, metrics=held_out, data_hash=digest), held_out
 
 
-def _held_out(data: tables.Labelled, params: TrainParams) -> tuple[float, dict[str, float]]:
-    """Choose the threshold on validation and judge on test, both unseen by that fit."""
+def _fitted(params: TrainParams, matrix: Floats, truth: Ints) -> Any:
+    return classifier(params.classifier, seed=params.seed, trees=params.trees).fit(matrix, truth)
+
+
+def _held_out(
+    use: str, data: tables.Labelled, params: TrainParams
+) -> tuple[TriageModel, dict[str, float]]:
+    """Calibrate and choose on validation, judge on test: both unseen by the fit before them."""
     drawn = grouped_splits(data.series, data.commits, DRAWS, params.seed)
-    split = next((split for split in drawn if judged(split, data.truth)), None)
+    split = next((split for split in drawn if _usable(split, data.truth)), None)
     if split is None:
         raise NotEnoughDataError(
             f"{data.truth.size} triaged points of {np.unique(data.series).size} series and "
             f"{np.unique(data.commits).size} commits cannot be held out by series and commit"
         )
-    model = classifier(params.classifier, seed=params.seed, trees=params.trees)
-    model.fit(data.matrix[split.train], data.truth[split.train])
-    held = real(model, data.matrix[split.validation])
-    threshold = choose(data.truth[split.validation], held, params.goal)
-    return threshold, scores(
-        data.truth[split.test], real(model, data.matrix[split.test]), threshold
+    fitted = _fitted(params, data.matrix[split.train], data.truth[split.train])
+    model = TriageModel.of(
+        fitted,
+        use,
+        params.feature_set,
+        truth=data.truth[split.validation],
+        score=real(fitted, data.matrix[split.validation]),
+        goal=params.goal,
     )
+    said = model.predict_proba(data.matrix[split.test])[:, 1]
+    return model, scores(data.truth[split.test], said, model.threshold)
+
+
+def _usable(split: Split, truth: Ints) -> bool:
+    return judged(split, truth) and np.unique(truth[split.validation]).size == 2
 
 
 def main() -> None:
