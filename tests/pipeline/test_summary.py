@@ -9,6 +9,7 @@ from barograph.evaluation import table_one
 from barograph.evaluation.metrics import METRICS, Interval
 from barograph.models.catalogue import CLASSIFIERS
 from barograph.pipeline import report, summary
+from barograph.sources import LoadReport, Place, Skip
 
 REPORTS = report.FOLDER
 
@@ -35,7 +36,11 @@ def write() -> None:
     note = "These words go on for longer than a line of any terminal is. " * 4
     table = report.markdown(table_one.compact(rows))
     report.write_text(REPORTS / "evaluate/table.md", f"# A title\n\n{note}\n\n{table}\n\n## More\n")
-    report.write_json(REPORTS / "simulate.json", {"points": 295244})
+    loaded = LoadReport("data/raw/somewhere")
+    loaded.read.update(series=2400, points=295246)
+    loaded.kept.update(series=2400, points=295244)
+    loaded.skip("points", Skip(Place("file", 1), "data.0.value", "x", "not a number"), 2)
+    report.write_json(REPORTS / "load.json", loaded.as_dict())
     report.write_json(
         REPORTS / "replay.json", {f"a_metric_with_a_name_{n}": n / 3 for n in range(10)}
     )
@@ -51,7 +56,8 @@ def test_every_line_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert "These words go on" in said
     assert "## More" not in said
     assert said.count("| contrast ") == len(CLASSIFIERS)
-    assert "points 295,244" in said
+    told = "data: data/raw/somewhere, 2,400 series, 295,244 points (2 skipped), 0 candidates\n"
+    assert told in said
     assert "share 0.25" in said
 
 

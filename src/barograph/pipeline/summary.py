@@ -8,6 +8,7 @@ from typing import Any
 from barograph.errors import DataError
 from barograph.pipeline import report
 from barograph.pipeline.stage import run
+from barograph.sources.report import KINDS
 
 EVALUATION = report.FOLDER / "evaluate"  # importing the stage itself takes seconds
 NEXT = """Where to look next
@@ -28,8 +29,20 @@ def main() -> None:
         raise DataError(f"{path}: no such file; run `make repro` first")
     first = path.read_text(encoding="utf-8").split("\n## ")[0].rstrip()
     table = "\n".join(row if row.startswith("|") else fill(row, WIDTH) for row in first.split("\n"))
-    stages = "\n".join(line(stage) for stage in ("simulate", "replay", "classify"))
+    stages = "\n".join([loaded(), *(line(stage) for stage in ("replay", "classify"))])
     sys.stdout.write(f"{table}\n\n{stages}\n\n{NEXT}")
+
+
+def loaded() -> str:
+    """Return which data the table is of, what there is of each kind, and what was left out."""
+    found = json.loads((report.FOLDER / "load.json").read_text(encoding="utf-8"))
+    told = []
+    for kind in KINDS:
+        skipped = sum(entry["count"] for entry in found["skipped"][kind].values())
+        told.append(
+            f"{found['kept'][kind]:,} {kind}" + (f" ({skipped:,} skipped)" if skipped else "")
+        )
+    return fill(f"data: {found['source']}, {', '.join(told)}", WIDTH, subsequent_indent="  ")
 
 
 def line(stage: str) -> str:
