@@ -49,6 +49,25 @@ def test_altered_bytes_are_refused_wherever_they_are(tmp_path: Path) -> None:
         assert artifact.digest(arrays) == artifact.digest(original[1])
 
 
+@pytest.mark.parametrize("change", [("0.5", "0.6"), ("online", "onlime"), ("[2]", "[3]")])
+def test_a_header_that_was_written_over_is_refused(tmp_path: Path, change: tuple[str, str]) -> None:
+    artifact.write(tmp_path / "model", {"use": "online", "threshold": 0.5, "parts": (2,)}, ARRAYS)
+    assert artifact.read(tmp_path / "model")[0]["threshold"] == 0.5
+    with (
+        zipfile.ZipFile(tmp_path / "model") as sound,
+        zipfile.ZipFile(tmp_path / "altered", "w") as altered,
+    ):
+        for name in sound.namelist():
+            content = sound.read(name)
+            if name == artifact.HEADER:
+                text = json.dumps(json.loads(content))
+                content = text.replace(*change).encode()
+                assert text.encode() != content
+            altered.writestr(name, content)
+    with pytest.raises(ArtifactError, match="header and arrays do not match the SHA-256"):
+        artifact.read(tmp_path / "altered")
+
+
 @pytest.mark.parametrize("kept", [0, 1, 30, 200])
 def test_truncated_files_are_refused(tmp_path: Path, kept: int) -> None:
     path = tmp_path / "model"

@@ -1,7 +1,7 @@
 """The safe artifact: arrays and a JSON header in one file, and nothing that runs on loading.
 
 A zip of `header.json` and one `.npy` per array, read with `allow_pickle=False`. The header says
-what the model is for, what it expects, where it comes from, and the SHA-256 over all arrays.
+what the model is for, what it expects, where it comes from, and the SHA-256 over all of it.
 """
 
 import hashlib
@@ -35,7 +35,8 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 def write(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> None:
     """Write one model; equal headers and arrays give equal bytes."""
-    full = {"format": FORMAT, "format_version": VERSION, **header, "sha256": digest(arrays)}
+    full = {"format": FORMAT, "format_version": VERSION, **header}
+    full["sha256"] = _seal(full, arrays)
     with whole(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
         _add(archive, HEADER, json.dumps(full, indent=2, sort_keys=True).encode())
         for name in sorted(arrays):
@@ -58,9 +59,16 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]
         raise ArtifactError(f"{path}: no such model") from error
     except DAMAGE as error:
         raise ArtifactError(f"{path}: not a model file, or a damaged one: {error}") from error
-    if digest(arrays) != header.get("sha256"):
-        raise ArtifactError(f"{path}: the arrays do not match the SHA-256 of the header")
+    stated = header.pop("sha256", None)
+    if _seal(header, arrays) != stated:
+        raise ArtifactError(f"{path}: header and arrays do not match the SHA-256 stated there")
     return header, arrays
+
+
+def _seal(header: Mapping[str, Any], arrays: Arrays) -> str:
+    """Return the SHA-256 over the header, as JSON gives it back, and the digest of the arrays."""
+    told = json.loads(json.dumps([dict(header), digest(arrays)]))
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def digest(arrays: Arrays) -> str:
