@@ -1,7 +1,7 @@
 """How fast a model answers one row and 100,000 rows, beside the library that trained it.
 
 Every model learns 12,000 rows of 16 features with noisy verdicts; the forest has 500 trees without
-a limit, about 1.4 million nodes. Both sides run on one core, in turn, and only its own time counts.
+a limit, about 1.3 million nodes. Both sides run on one core, in turn, and only its own time counts.
 The goals for the forest are 150 us for one row and 40 us a row for many.
 """
 
