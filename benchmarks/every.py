@@ -21,6 +21,7 @@ BENCHMARKS = (
     "step_clusters",
     "models",
     "leznik",
+    "store",
 )
 
 

@@ -5,8 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
 
 from barograph.detection.online import newest, replay
+from barograph.features import FEATURE_SETS
+from barograph.models import TriageModel
+from barograph.models.flat import FlatForest
 from barograph.series import Floats, Ints
 from barograph.triage import engine
 from barograph.triage.engine import OnlineJudge, Stretch
@@ -89,3 +93,16 @@ def test_nothing_to_judge_is_no_error() -> None:
     only = OnlineJudge(Changed(), "v").judge([Stretch(np.array([4.0]), 0, 0)])
     assert only.probability.tolist() == [0.0]
     assert only.pre.tolist() == [0]
+
+
+def test_a_model_signs_with_what_its_arrays_hash_to() -> None:
+    def model(seed: int) -> TriageModel:
+        random = np.random.default_rng(0)
+        rows = random.normal(size=(50, len(FEATURE_SETS["leznik"])))
+        forest = RandomForestClassifier(3, random_state=seed).fit(rows, rows[:, 0] > 0)
+        columns = FEATURE_SETS["leznik"]
+        return TriageModel("online", "leznik", columns, 0.7, FlatForest.of(forest))
+
+    one, same, other = (OnlineJudge.of(model(seed)) for seed in (0, 0, 1))
+    assert one.threshold == 0.7
+    assert one.version == same.version != other.version

@@ -1,5 +1,7 @@
 """The decision engine: what the online detector says of new points, many series in one call."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -8,9 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.online import AHEAD, Scorer, newest_points
+from barograph.models import TriageModel
+from barograph.models.artifact import digest
 from barograph.series import Floats, Ints
 
 Flags = npt.NDArray[np.bool_]
+VERSION = 16  # hexadecimal digits
 TOGETHER = 8_000_000  # values in one call: what is copied for it stays within 64 MB
 
 
@@ -76,6 +81,11 @@ class OnlineJudge:
     model: Scorer
     version: str
     history: int = 500
+
+    @classmethod
+    def of(cls, model: TriageModel, history: int = 500) -> OnlineJudge:
+        """Take a model of the safe format, and sign with what its arrays hash to."""
+        return cls(model, version_of(model), history)
 
     @property
     def threshold(self) -> float:
@@ -157,3 +167,8 @@ class OnlineJudge:
             if hit[taken - 1]:
                 answer.starts[k] = at[k] - 1
             row += size
+
+
+def version_of(model: TriageModel) -> str:
+    """Return what tells a model from every other: the same arrays, the same version."""
+    return digest(model.flat.arrays())[:VERSION]

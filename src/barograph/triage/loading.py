@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -103,24 +104,37 @@ def _place(held: int, *, is_change: bool, pre: int) -> int:
 
 
 def _some(connection: sa.Connection, some: Sequence[int], history: int) -> dict[int, Recent]:
-    p, d = points.c, decisions.c
-    same = sa.and_(d.series == p.series, d.order == p.order, d.run == p.run)
-    rows = connection.execute(
-        sa.select(p.series, p.order, p.run, p.value, d.is_change, d.pre)
-        .select_from(points.join(decisions, same))
-        .where(p.series.in_(some))
-        .order_by(p.series, p.order, p.run)
-    ).all()
-    owners = np.array([row[0] for row in rows], dtype=np.int64)
-    values = np.array([row[3] for row in rows])
-    found: dict[int, Recent] = {}
-    for series in some:
-        low, high = np.searchsorted(owners, [series, series + 1])
-        if low == high:
-            found[series] = Recent(np.empty(0), 0, NOWHERE, 0)
-            continue
-        _, order, run, _, is_change, pre = rows[high - 1]
-        recent = values[max(low, high - history) : high].copy()
-        start = _place(recent.size, is_change=is_change, pre=pre)
-        found[series] = Recent(recent, start, (order, run), int(high - low))
+    """Read the values of many series as one column, and the newest decision of each."""
+    p = points.c
+    mine = p.series.in_(some)
+    counted = sa.select(p.series, sa.func.count()).where(mine).group_by(p.series)
+    counts: dict[int, int] = dict(connection.execute(counted).all())
+    ordered = sa.select(p.value).where(mine).order_by(p.series, p.order, p.run)
+    values = np.array(connection.scalars(ordered).all(), dtype=np.float64)
+    newest = {row.series: row for row in connection.execute(_newest(some))}
+    found = {series: Recent(np.empty(0), 0, NOWHERE, 0) for series in some}
+    high = 0
+    for series in sorted(counts):
+        high += counts[series]
+        recent = values[max(high - counts[series], high - history) : high].copy()
+        row = newest[series]
+        start = _place(recent.size, is_change=row.is_change, pre=row.pre)
+        found[series] = Recent(recent, start, (row.order, row.run), counts[series])
     return found
+
+
+def _newest(some: Sequence[int]) -> sa.Select[Any]:
+    """The decisions at the last order of each series, by run: the last one of a series is its."""
+    d = decisions.c
+    last = (
+        sa.select(d.series, sa.func.max(d.order).label("order"))
+        .where(d.series.in_(some))
+        .group_by(d.series)
+        .subquery()
+    )
+    there = sa.and_(last.c.series == d.series, last.c.order == d.order)
+    return (
+        sa.select(d.series, d.order, d.run, d.is_change, d.pre)
+        .select_from(last.join(decisions, there))
+        .order_by(d.series, d.run)
+    )

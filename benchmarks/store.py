@@ -1,0 +1,192 @@
+"""The store: batches of one commit, single points, and points in batches, with real decisions.
+
+`--series 40000 --history 100` is the size that it is made for. The model is a forest of `--trees`
+trees with the paper's features; what it was fitted on plays no part in the speed, its size does.
+"""
+
+import os
+import resource
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from side_by_side import arguments, seconds, show
+from sklearn.ensemble import RandomForestClassifier
+
+from barograph.features import FEATURE_SETS
+from barograph.models.flat import FlatForest
+from barograph.models.triage import TriageModel
+from barograph.series import SeriesId
+from barograph.triage import Measurement, OnlineJudge, Store
+from barograph.triage.engine import Judged, Stretch
+from barograph.triage.insertion import Insertion, Row
+from barograph.triage.schema import decisions, points
+
+FEATURE_SET = "bauer8"
+ROWS = 12_000
+THRESHOLD = 0.9  # few of the noise of the benchmark are called changes: Pre stays long
+
+
+def model(trees: int) -> TriageModel:
+    """Fit a forest on noisy labels: it has the depth of one fitted on a real history."""
+    random = np.random.default_rng(0)
+    columns = FEATURE_SETS[FEATURE_SET]
+    rows = random.normal(size=(ROWS, len(columns)))
+    labels = rows[:, :4].sum(axis=1) + random.normal(size=ROWS) > 0
+    forest = RandomForestClassifier(trees, min_samples_leaf=2, random_state=0, n_jobs=2)
+    flat = FlatForest.of(forest.fit(rows, labels))
+    return TriageModel("online", FEATURE_SET, columns, THRESHOLD, flat)
+
+
+class Silent:
+    """Decides nothing: what is left is the cost of the store itself."""
+
+    version, threshold, history = "silent", 1.0, 500
+
+    def judge(self, stretches: Sequence[Stretch]) -> Judged:
+        """Say no to all."""
+        counts = [one.values.size - one.first for one in stretches]
+        pre = [np.arange(one.first, one.values.size) - one.start for one in stretches]
+        size = sum(counts)
+        starts = [one.start for one in stretches]
+        return Judged(np.zeros(size), np.zeros(size, dtype=bool), np.concatenate(pre), starts)
+
+
+class Bench:
+    """A store with a history, and commits to come."""
+
+    def __init__(self, url: str, judge: Any, count: int, history: int) -> None:
+        self.store = Store(url, judge)
+        self.names = [SeriesId("p", "v", "task", f"test{k}", "ops") for k in range(count)]
+        self.random = np.random.default_rng(1)
+        self.order = history
+        self.store.judge = Silent()
+        self.store.ingest([Measurement(name, 1.0, -1) for name in self.names], "bench")
+        self._grow(history)
+        self.store.judge = judge
+
+    def _grow(self, history: int) -> None:
+        """Write the history as the store would, in one go."""
+        for first in range(0, len(self.names), 1000):
+            numbers = range(first + 1, min(first + 1000, len(self.names)) + 1)
+            places = [(n, order) for n in numbers for order in range(history)]
+            values = self.random.normal(100.0, 1.0, len(places)).tolist()
+
+            def write(
+                connection: sa.Connection, places: Any = places, values: Any = values
+            ) -> None:
+                names = ("series", "order", "run", "commit", "time", "value", "received")
+                pairs = zip(places, values, strict=True)
+                new: list[Row] = [(n, o, "", f"c{o}", None, v, 0) for (n, o), v in pairs]
+                Insertion(points, names).into(connection, new)
+                said = ("probability", "is_change", "pre", "model", "reasons", "decided")
+                told: list[Row] = [(n, o, "", 0.0, False, o + 1, 1, None, 0) for n, o in places]
+                Insertion(decisions, ("series", "order", "run", *said)).into(connection, told)
+
+            self.store.write(write)
+        self.store._ingest.forget()  # noqa: SLF001 - written behind its back
+
+    def commit(self) -> list[Measurement]:
+        """One new point of every series."""
+        self.order += 1
+        values = self.random.normal(100.0, 1.0, len(self.names)).tolist()
+        pairs = zip(self.names, values, strict=True)
+        return [Measurement(name, value, self.order, f"c{self.order}") for name, value in pairs]
+
+
+def single(bench: Bench, count: int) -> float:
+    """Points a second of one client that waits for each answer."""
+    batch = bench.commit()[:count]
+    return len(batch) / seconds(lambda: [bench.store.ingest([one], "bench") for one in batch])
+
+
+def together(bench: Bench, clients: int, count: int) -> float:
+    """Points a second of several clients, each waiting for each answer: they share commits."""
+    batch = bench.commit()[: clients * count]
+
+    def client(number: int) -> None:
+        for one in batch[number::clients]:
+            bench.store.ingest([one], "bench")
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(batch) / (time.perf_counter() - start)
+
+
+def batches(bench: Bench, size: int) -> float:
+    """Points a second in batches of many series."""
+    batch = bench.commit()
+    parts = [batch[first : first + size] for first in range(0, len(batch), size)]
+    return len(batch) / seconds(lambda: [bench.store.ingest(part, "bench") for part in parts])
+
+
+def fsync(folder: Path) -> float:
+    """Median seconds of one fsync of a small append: the floor of every acknowledged point."""
+    with (folder / "fsync").open("wb", buffering=0) as file:
+
+        def once() -> None:
+            file.write(b"x" * 4096)
+            os.fsync(file.fileno())
+
+        return statistics.median(seconds(once) for _ in range(50))
+
+
+def measure(url: str, judge: Any, count: int, history: int) -> dict[str, float]:
+    """Run everything on one new store."""
+    bench = Bench(url, judge, count, history)
+    cold = seconds(lambda: bench.store.ingest(bench.commit(), "bench"))
+    warm = [seconds(lambda: bench.store.ingest(bench.commit(), "bench")) for _ in range(3)]
+    found = {
+        "one commit, cold, s": cold,
+        "one commit, s": statistics.median(warm),
+        "one by one, points/s": single(bench, 500),
+        "8 clients, points/s": together(bench, 8, 100),
+        "in batches of 5,000, points/s": batches(bench, 5000),
+    }
+    again = bench.commit()
+    bench.store.ingest(again, "bench")
+    found["one commit again, s"] = seconds(lambda: bench.store.ingest(again, "bench"))
+    bench.store.close()
+    return found
+
+
+def main() -> None:
+    """Measure the store with and without decisions."""
+    parser = arguments(__doc__ or "")
+    parser.add_argument("--series", type=int, default=40_000)
+    parser.add_argument("--history", type=int, default=100)
+    parser.add_argument("--trees", type=int, default=500)
+    parser.add_argument("--url", help="of an empty PostgreSQL database, instead of SQLite")
+    options = parser.parse_args()
+    forest = OnlineJudge(model(options.trees), "bench")
+    rows: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        flush = fsync(Path(folder))
+        judges: dict[str, Any] = {
+            "without decisions": Silent(),
+            f"{FEATURE_SET}, {options.trees} trees": forest,
+        }
+        if options.url:
+            judges.pop("without decisions")
+        for name, judge in judges.items():
+            url = options.url or str(Path(folder) / f"{len(rows)}.db")
+            found = measure(url, judge, options.series, options.history)
+            rows += [{"judge": name, "what": what, "value": value} for what, value in found.items()]
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    facts = {"one fsync, ms": flush * 1e3, "largest memory, MiB": memory}
+    title = f"The store: {options.series} series, {options.history} points of history each"
+    show(title, rows, options.output, **facts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from barograph.errors import ConfigError, StoreError
+from barograph.triage import Store, database
+from tests.triage.judges import Rule
+
+
+@pytest.mark.parametrize("url", ["mysql://x/y", "sqlite://", "sqlite:///:memory:", "x://["])
+def test_a_place_that_cannot_keep_a_store_is_refused(url: str) -> None:
+    with pytest.raises(ConfigError):
+        database.connect(url)
+
+
+def test_a_password_is_in_no_message() -> None:
+    url = "postgresql://me:hush@localhost:1/none?connect_timeout=1"
+    with pytest.raises(StoreError, match="the store failed") as caught:
+        Store(url, Rule())
+    assert "hush" not in str(caught.value)
+
+
+def test_a_folder_that_is_not_there_is_a_store_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="unable to open database file"):
+        Store(str(tmp_path / "no" / "store.db"), Rule())
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    path.write_bytes(b"something else entirely" * 100)
+    with pytest.raises(StoreError, match="file is not a database"):
+        Store(str(path), Rule())
+    assert path.read_bytes().startswith(b"something else")
+
+
+def test_sqlite_waits_for_the_disk_and_keeps_its_log(tmp_path: Path) -> None:
+    engine = database.connect(str(tmp_path / "store.db"))
+    with database.reading(engine) as connection:
+        asked = ("journal_mode", "synchronous", "foreign_keys")
+        found = [connection.scalar(sa.text(f"PRAGMA {name}")) for name in asked]
+    engine.dispose()
+    assert found == ["wal", 2, 1]
