@@ -4,7 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.errors import NotEnoughDataError
-from barograph.evaluation.protocols import forward_splits, grouped_splits, random_splits
+from barograph.evaluation.protocols import (
+    forward_splits,
+    grouped_splits,
+    lasting_split,
+    random_splits,
+)
 
 
 def test_random_splits_cover_every_row_once() -> None:
@@ -63,3 +68,18 @@ def test_forward_splits_judge_all_but_the_first_part() -> None:
 def test_too_few_verdicts_cannot_be_cut() -> None:
     with pytest.raises(NotEnoughDataError, match="10 verdicts cannot be cut into 11 parts"):
         next(forward_splits(np.arange(10), seed=0))
+
+
+def test_a_lasting_split_holds_out_the_same_rows_however_the_history_grows() -> None:
+    generator = np.random.default_rng(5)
+    series, commits = generator.integers(0, 300, 4000), generator.integers(0, 300, 4000)
+    early, late = (lasting_split(series[:n], commits[:n], 1) for n in (1500, 4000))
+    for before, after in zip(early, late, strict=True):
+        assert set(before) == {row for row in after if row < 1500}
+    train, validation, test = late
+    learned = np.concatenate([train, validation])
+    assert not set(series[learned]) & set(series[test])
+    assert not set(commits[learned]) & set(commits[test])
+    assert not set(series[train]) & set(series[validation])
+    assert test.size / 4000 == pytest.approx(0.04, abs=0.02)
+    assert lasting_split(series, commits, 2).test.tolist() != test.tolist()

@@ -16,7 +16,12 @@ characterise:
   label_free: [bauer8]
   adaptive_windows: [bauer8]
   label_free_windows: [bauer8]
-train: {feature_set: bauer8, classifier: random_forest, goal: accuracy, seed: 1}
+train:
+  feature_sets: {adaptive: bauer8, label_free: bauer8, online: bauer8, confirm: bauer8}
+  classifier: random_forest
+  calibration: sigmoid
+  goal: accuracy
+  seed: 1
 evaluate:
   policies: [adaptive]
   feature_sets: {bauer8: [random_forest, most_frequent]}
@@ -24,9 +29,9 @@ evaluate:
   goal: accuracy
   seed: 1
 windows: {feature_set: bauer8, classifier: random_forest, base: adaptive, goal: accuracy, seed: 1}
-classify: {use: label_free}
+classify: {use: label_free, coverage: 0.9, reasons: 3}
 replay: {shortest: 2}
-release: {least_auc: 0.5}
+release: {least_auc: 0.5, level: 0.05, draws: 200, seed: 1}
 tiny:
   train: {trees: 8}
   evaluate: {repetitions: 2, trees: 8}

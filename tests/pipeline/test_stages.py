@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from barograph.errors import BarographError, ConfigError, DataError
-from barograph.models.triage import TriageModel
+from barograph.errors import BarographError, ConfigError, DataError, NotEnoughDataError
+from barograph.models.triage import USES, TriageModel
 from barograph.pipeline import (
     characterise,
     classify,
@@ -66,17 +66,11 @@ def test_models_learn_the_step_and_are_released_with_a_card() -> None:
     release.main()
     model = TriageModel.load("data/release/label_free.baro")
     assert model.card["rows"] == 100
-    assert "grouped by series and commit" in Path("data/release/label_free.md").read_text()
-
-
-@pytest.mark.usefixtures("project")
-def test_a_model_below_the_bar_is_not_released(monkeypatch: pytest.MonkeyPatch) -> None:
-    described()
-    train.main()
-    monkeypatch.setattr(release, "parameters", lambda *_: release.ReleaseParams(least_auc=1.1))
-    release.main()
-    assert not Path("data/release").exists()
-    assert metrics("release")["online"]["released"] is False
+    assert TriageModel.load("data/release/confirm.baro").card["rows"] == 1000
+    assert dict(model.metrics) == metrics("train")["label_free"]
+    text = Path("data/release/label_free.md").read_text()
+    assert all(part in text for part in ("grouped split", "data_hash", "## Limits", "auc: "))
+    assert Path("data/reports/train/online.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.usefixtures("project")
@@ -88,6 +82,10 @@ def test_the_untriaged_are_classified_the_surest_first() -> None:
     assert len(found) == 20
     assert found["probability"].is_monotonic_decreasing
     assert found["real"].equals(found["series"] % 2 == 0)
+    assert set(found["answer"]) <= set(classify.ANSWERS.values())
+    assert found["reasons"].str.count(";").eq(2).all()
+    assert len(set(found["model"])) == 1
+    assert sum(metrics("classify")["answers"].values()) == 20
 
 
 @pytest.mark.usefixtures("project")
@@ -103,6 +101,30 @@ def test_the_table_holds_three_protocols_and_a_baseline_that_knows_nothing() -> 
     assert auc["random", "random_forest"] > 0.95
     assert auc["random", "most_frequent"] == 0.5
     assert "profile tiny" in (REPORTS / "evaluate/table.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        ({}, r"for the uses \[\]; needed are"),
+        (dict.fromkeys(USES, "bauer88"), "no feature set 'bauer88'"),
+    ],
+)
+def test_a_use_without_a_feature_set_is_named(sets: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        train.TrainParams(sets, "random_forest", "sigmoid", 1, "f1", 1)
+
+
+@pytest.mark.usefixtures("project")
+def test_verdicts_of_one_class_or_of_one_series_are_refused() -> None:
+    described()
+    frame = tables.read("adaptive")
+    one = frame[frame["verdict"] == "true_positive"]
+    with pytest.raises(NotEnoughDataError, match="50 of them true: both kinds are needed"):
+        tables.labelled(one, "bauer8")
+    few = tables.labelled(frame.assign(identity=1), "bauer8")
+    with pytest.raises(NotEnoughDataError, match="of 1 series and 17 commits cannot be held out"):
+        train.held_out(few, 1)
 
 
 @pytest.mark.parametrize(

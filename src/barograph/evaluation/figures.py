@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from matplotlib.figure import Figure
 
 from barograph.files import whole
+from barograph.series import Floats
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -30,4 +33,27 @@ def window_figure(table: pd.DataFrame, subtitle: str, path: Path) -> None:
     )
     axes.grid(alpha=0.3)
     axes.legend(loc="lower right")
+    save(figure, path)
+
+
+def held_out_figure(
+    truth: npt.NDArray[np.int64], probability: Floats, name: str, path: Path
+) -> None:
+    """Draw the ROC curve and the calibration of a model on rows it has not seen."""
+    from sklearn.calibration import calibration_curve
+    from sklearn.metrics import roc_curve
+
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    false_alarms, found, _ = roc_curve(truth, probability)
+    left.plot(false_alarms, found, color="#20508f")
+    left.set(
+        xlabel="share of noise called real", ylabel="share of real found", title=f"{name}: ROC"
+    )
+    share, said = calibration_curve(truth, probability, n_bins=10)
+    right.plot(said, share, "o-", color="#20508f")
+    right.set(xlabel="probability", ylabel="share of real", title="calibration")
+    for axes in (left, right):
+        axes.plot([0, 1], [0, 1], linestyle="--", color="#999999")
+        axes.grid(alpha=0.3)
     save(figure, path)

@@ -4,6 +4,7 @@ Points of one commit are near copies of one another, and so are points of one se
 random splits leak. `grouped` and `forward` show what a new series, a new commit, a new month get.
 """
 
+import hashlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.errors import NotEnoughDataError
-from barograph.series import Ints
+from barograph.series import Floats, Ints
 
 PROTOCOLS = ("random", "grouped", "forward")
 TEST_SHARE = 0.2
@@ -52,6 +53,26 @@ def grouped_splits(
         yield _validated(np.flatnonzero(in_train), np.flatnonzero(in_test), generator)
 
 
+def lasting_split(identities: npt.ArrayLike, commits: npt.ArrayLike, seed: int) -> Split:
+    """Hold out the same series and commits every time, however the history grows.
+
+    Whether a series or a commit is held out follows from its own name: so a model of last month
+    and one of today can be judged on rows that neither has seen. A tenth of the other series is
+    the validation part.
+
+    Args:
+        identities: What names each row's series, the same in every data set.
+        commits: What names each row's commit.
+        seed: Draws another part.
+    """
+    series, commit = _drawn(identities, f"series {seed}"), _drawn(commits, f"commit {seed}")
+    in_test = (series < TEST_SHARE) & (commit < TEST_SHARE)
+    learned = (series >= TEST_SHARE) & (commit >= TEST_SHARE)
+    chosen = series < TEST_SHARE + (1 - TEST_SHARE) * VALIDATION_SHARE
+    parts = (learned & ~chosen, learned & chosen, in_test)
+    return Split(*(np.flatnonzero(part) for part in parts))
+
+
 def forward_splits(decided: npt.ArrayLike, seed: int, cuts: int = CUTS) -> Iterator[Split]:
     """Yield splits forward in time: learn what was decided before, test on the next part.
 
@@ -77,6 +98,15 @@ def _validated(train: Ints, test: Ints, generator: np.random.Generator) -> Split
     order = generator.permutation(train)
     cut = round(order.size * VALIDATION_SHARE)
     return Split(np.sort(order[cut:]), np.sort(order[:cut]), np.sort(test))
+
+
+def _drawn(names: npt.ArrayLike, salt: str) -> Floats:
+    """Return a number from 0 to 1 for each name, always the same."""
+    unique, place = np.unique(np.asarray(names), return_inverse=True)
+    digests = [hashlib.blake2b(f"{salt}:{n}".encode(), digest_size=8).digest() for n in unique]
+    numbers = np.frombuffer(b"".join(digests), dtype="<u8") / 2.0**64
+    drawn: Floats = numbers[place]
+    return drawn
 
 
 def _codes(labels: npt.ArrayLike) -> Ints:

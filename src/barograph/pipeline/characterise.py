@@ -71,12 +71,19 @@ def keys_of(history: History) -> pd.DataFrame:
         {
             "candidate": np.arange(table.num_rows),
             "series": table.column("series").to_numpy(),
+            "identity": identities(history)[table.column("series").to_numpy()],
             "index": table.column("index").to_numpy(),
             "commit": table.column("commit").to_pandas(),
             "verdict": table.column("verdict").to_pandas(),
             "decided": decided.to_numpy(),
         }
     )
+
+
+def identities(history: History) -> Ints:
+    """Return eight bytes of the digest of each series' identity, as a number."""
+    digests = [history.id_of(number).digest[:8] for number in range(len(history))]
+    return np.frombuffer(b"".join(digests), dtype="<i8").astype(np.int64)
 
 
 def main() -> None:

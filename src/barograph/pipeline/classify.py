@@ -1,50 +1,86 @@
 """Stage `classify`: what the model says of the candidates that nobody has triaged yet."""
 
+import hashlib
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from barograph.models.conformal import UNSURE
 from barograph.models.triage import TriageModel
 from barograph.pipeline import report, tables
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
-from barograph.pipeline.train import FOLDER as MODELS
-from barograph.pipeline.train import POLICY
+from barograph.series import Floats
 
+MODELS = Path("data/models")
 FOLDER = report.FOLDER / "classify"
 PAPER_SHARE = 0.40  # Bauer et al. 2022, 3.3: 40 % of the commits not triaged were called real
+ANSWERS = {0: "noise", 1: "real", UNSURE: "not sure, ask a person"}
+KEYS = ["candidate", "series", "index", "commit", "verdict"]
 
 
 @dataclass(frozen=True)
 class ClassifyParams:
-    """Which model classifies."""
+    """Which model classifies, and how it explains itself."""
 
     use: str
+    coverage: float
+    reasons: int
 
 
-def classify(model: TriageModel, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the untriaged candidates with probability and class, the surest first."""
+def classify(
+    model: TriageModel, version: str, frame: pd.DataFrame, params: ClassifyParams
+) -> pd.DataFrame:
+    """Return the untriaged candidates with probability, class and reasons, the surest first."""
     waiting = tables.untriaged(frame)
-    names = list(model.columns)
-    probability = model.predict_proba(waiting[names].to_numpy(dtype="float64"))[:, 1]
-    answer = waiting[["candidate", "series", "index", "commit", "verdict"]].assign(
-        probability=probability, real=probability >= model.threshold
+    rows = tables.columns(waiting, model.feature_set)
+    probability = model.predict_proba(rows)[:, 1]
+    answers = model.answers(rows, params.coverage)
+    answer = waiting[KEYS].assign(
+        probability=probability,
+        real=probability >= model.threshold,
+        answer=[ANSWERS[int(one)] for one in answers],
+        reasons=reasons(model, rows, params.reasons),
+        model=version,
     )
     return answer.sort_values(["probability", "candidate"], ascending=[False, True])
+
+
+def reasons(model: TriageModel, rows: Floats, count: int) -> list[str]:
+    """Return the features that moved each probability most, with their parts of it."""
+    if not rows.shape[0]:
+        return []
+    _, parts = model.reasons(rows)
+    names = np.array(model.reason_names)
+    order = np.argsort(-np.abs(parts), axis=1, kind="stable")[:, :count]
+    largest = np.take_along_axis(parts, order, axis=1)
+    return [
+        "; ".join(f"{name} {part:+.3f}" for name, part in zip(names[at], line, strict=True))
+        for at, line in zip(order, largest, strict=True)
+    ]
 
 
 def main() -> None:
     """Run the stage."""
     params = parameters(ClassifyParams, "classify")
-    model = TriageModel.load(MODELS / f"{params.use}.baro")
-    answer = classify(model, tables.read(POLICY[params.use]))
+    path = MODELS / f"{params.use}.baro"
+    model = TriageModel.load(path)
+    version = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    answer = classify(model, version, tables.read_for(params.use), params)
     report.write_csv(FOLDER / "classified.csv", answer)
     report.write_parquet(FOLDER / "classified.parquet", answer)
     share = float(answer["real"].mean()) if len(answer) else 0.0
-    report.write_json(
-        report.FOLDER / "classify.json",
-        {"candidates": len(answer), "share_real": share, "share_real_in_paper": PAPER_SHARE},
-    )
+    counted = answer["answer"].value_counts()
+    metrics: dict[str, Any] = {
+        "candidates": len(answer),
+        "share_real": share,
+        "share_real_in_paper": PAPER_SHARE,
+        "answers": {name: int(counted.get(name, 0)) for name in ANSWERS.values()},
+    }
+    report.write_json(report.FOLDER / "classify.json", metrics)
 
 
 if __name__ == "__main__":

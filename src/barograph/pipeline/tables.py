@@ -14,11 +14,20 @@ import pandas as pd
 from barograph.errors import ConfigError, DataError, NotEnoughDataError
 from barograph.features import FEATURE_SETS
 from barograph.features.changes import CHANGES, DIFFERENCES
-from barograph.features.subseries import Policy
+from barograph.features.subseries import WIDEST, Policy
 from barograph.series import Floats, Ints, Verdict
 
 FOLDER = Path("data/processed")
-KEYS = ("candidate", "series", "index", "commit", "verdict", "decided")
+KEYS = ("candidate", "series", "identity", "index", "commit", "verdict", "decided")
+CONFIRM = tuple(f"label_free:w{width}" for width in range(1, WIDEST + 1))
+# Which bounds each use sees: `online` judges the newest point alone, before any later result;
+# `confirm` judges a point that 1 to 10 others have followed.
+POLICIES: dict[str, tuple[str, ...]] = {
+    "adaptive": ("adaptive",),
+    "label_free": ("label_free",),
+    "online": ("label_free:w0",),
+    "confirm": CONFIRM,
+}
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,7 @@ class Labelled:
     matrix: Floats
     truth: Ints  # 1 where a person said true positive
     series: Ints
+    identities: Ints  # what names a series in every data set
     commits: npt.NDArray[np.object_]
     decided: Ints  # when the person said it, milliseconds since 1970
 
@@ -50,6 +60,11 @@ def read(policy: str) -> pd.DataFrame:
         known = sorted(p.stem for p in FOLDER.glob("*.parquet"))
         raise DataError(f"{path}: no such feature table; there are {known}")
     return pd.read_parquet(path)
+
+
+def read_for(use: str) -> pd.DataFrame:
+    """Read what a model of one use learns from; for `confirm` all windows, one below the other."""
+    return pd.concat([read(policy) for policy in POLICIES[use]], ignore_index=True)
 
 
 def columns(frame: pd.DataFrame, feature_set: str) -> Floats:
@@ -80,6 +95,7 @@ def labelled(frame: pd.DataFrame, feature_set: str) -> Labelled:
         matrix=columns(triaged, feature_set),
         truth=truth,
         series=triaged["series"].to_numpy(dtype=np.int64),
+        identities=triaged["identity"].to_numpy(dtype=np.int64),
         commits=triaged["commit"].to_numpy(dtype=object),
         decided=triaged["decided"].to_numpy(dtype=np.int64),
     )

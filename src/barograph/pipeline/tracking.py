@@ -16,6 +16,7 @@ SWITCH = "BAROGRAPH_MLFLOW"
 STORE = Path("data/mlflow.db")
 ARTIFACTS = Path("data/mlartifacts")
 EXPERIMENT = "barograph"
+DIGEST = "digest"  # the tag that names the content of a registered version
 
 
 class Silent:
@@ -27,8 +28,14 @@ class Silent:
     def metrics(self, values: Mapping[str, Any]) -> None:
         """Record what came out."""
 
-    def register(self, use: str, path: Path) -> None:
-        """Make a file the newest version of the registered model of a use."""
+    def keep(self, path: Path) -> None:
+        """Record a file."""
+
+    def register(self, use: str, path: Path, digest: str) -> None:
+        """Make a file the newest version of the registered model of a use: the candidate."""
+
+    def promote(self, use: str, digest: str) -> None:
+        """Give the version of that digest the alias champion."""
 
 
 class Recorded(Silent):
@@ -49,20 +56,44 @@ class Recorded(Silent):
             if isinstance(value, (int, float)):
                 self._client.log_metric(self._run, name, float(value))
 
-    def register(self, use: str, path: Path) -> None:
+    def keep(self, path: Path) -> None:
+        """Record a file as an artifact of the run."""
+        self._client.log_artifact(self._run, str(path))
+
+    def register(self, use: str, path: Path, digest: str) -> None:
         """Make a file the newest version of the registered model of a use: the candidate."""
         from mlflow.exceptions import MlflowException
 
-        name = f"barograph-{use}"
-        self._client.log_artifact(self._run, str(path))
+        name = _registered(use)
+        self.keep(path)
         try:
             self._client.create_registered_model(name)
         except MlflowException as error:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
         source = f"{self._client.get_run(self._run).info.artifact_uri}/{path.name}"
-        version = self._client.create_model_version(name, source, run_id=self._run)
+        tags = {DIGEST: digest}
+        version = self._client.create_model_version(name, source, run_id=self._run, tags=tags)
         self._client.set_registered_model_alias(name, "candidate", version.version)
+
+    def promote(self, use: str, digest: str) -> None:
+        """Give the newest version of that digest the alias champion."""
+        name = _registered(use)
+        found = self._client.search_model_versions(f"name='{name}'")
+        numbers = [int(v.version) for v in found if v.tags.get(DIGEST) == digest]
+        if numbers:  # a model released with MLflow off has no version there
+            self._client.set_registered_model_alias(name, "champion", str(max(numbers)))
+
+
+def promoted(use: str, digest: str) -> None:
+    """Record outside of a stage that a model is the champion again."""
+    with tracked(f"rollback {use}") as recorded:
+        recorded.parameters({"use": use, "digest": digest})
+        recorded.promote(use, digest)
+
+
+def _registered(use: str) -> str:
+    return f"barograph-{use}"
 
 
 @contextmanager

@@ -1,98 +1,163 @@
-"""Stage `train`: one model for each use, learned from every verdict there is."""
+"""Stage `train`: one model for each use, learned from every verdict there is.
 
+Each model has a twin that learned without the held-out series and commits. The twin chooses the
+calibration and the threshold on validation and is judged on what it has not seen; `release`
+compares it with the twin of the model in service.
+"""
+
+import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from barograph.errors import NotEnoughDataError
+from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation.experiment import judged, real
 from barograph.evaluation.metrics import scores
-from barograph.evaluation.protocols import Split, grouped_splits
+from barograph.evaluation.protocols import Split, lasting_split
+from barograph.features import FEATURE_SETS
 from barograph.models.catalogue import classifier
 from barograph.models.kinds import flattened
-from barograph.models.triage import TriageModel
+from barograph.models.triage import USES, TriageModel
 from barograph.pipeline import report, tables
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
-from barograph.series import Floats, Ints
+from barograph.pipeline.tracking import tracked
+from barograph.pipeline.work import each
+from barograph.series import Floats
 
 FOLDER = Path("data/models")
-DRAWS = 20  # how often a split with both classes on both sides is looked for
-# Which bounds each use sees: `online` judges the newest point alone, before any later result.
-POLICY = {"adaptive": "adaptive", "label_free": "label_free", "online": "label_free:w0"}
+TWINS = FOLDER / "judged"
+FIGURES = report.FOLDER / "train"
+DRAWS = 100  # how many seeds are tried for parts that hold both classes
+LIMITS = (
+    "Says how people judged the candidates of the data named here. Series, detectors and people "
+    "unlike those may need verdicts of their own: see the learning curve."
+)
 
 
 @dataclass(frozen=True)
 class TrainParams:
     """What is learned."""
 
-    feature_set: str
+    feature_sets: dict[str, Any]  # the feature set of each use
     classifier: str
+    calibration: str
     trees: int
     goal: str
     seed: int
 
-
-def train(use: str, params: TrainParams) -> tuple[TriageModel, dict[str, float]]:
-    """Learn the model of one use, and its scores on series and commits it has not seen."""
-    frame = tables.read(POLICY[use])
-    data = tables.labelled(frame, params.feature_set)
-    first, held_out = _held_out(use, data, params)
-    card = {
-        "profile": profile_name(),
-        "classifier": params.classifier,
-        "feature_set": params.feature_set,
-        "rows": int(data.truth.size),
-        "share_true": float(data.truth.mean()),
-        "protocol": "grouped by series and commit",
-        "held_out": held_out,
-    }
-    flat = flattened(_fitted(params, data.matrix, data.truth))
-    digest = data.digest.hex()
-    return replace(first, flat=flat, card=card, metrics=held_out, data_hash=digest), held_out
+    def __post_init__(self) -> None:
+        """Refuse a use or a feature set that is not known, and a use without one."""
+        if set(self.feature_sets) != set(USES):
+            raise ConfigError(
+                f"train.feature_sets is for the uses {sorted(self.feature_sets)}; "
+                f"needed are {sorted(USES)}"
+            )
+        for use, name in self.feature_sets.items():
+            if name not in FEATURE_SETS:
+                raise ConfigError(
+                    f"train.feature_sets.{use}: no feature set {name!r}; "
+                    f"known: {sorted(FEATURE_SETS)}"
+                )
 
 
-def _fitted(params: TrainParams, matrix: Floats, truth: Ints) -> Any:
-    return classifier(params.classifier, seed=params.seed, trees=params.trees).fit(matrix, truth)
+@dataclass(frozen=True)
+class Trained:
+    """A model, its twin, and what the twin said of the held-out rows."""
+
+    model: TriageModel
+    twin: TriageModel
+    truth: Any
+    probability: Floats
 
 
-def _held_out(
-    use: str, data: tables.Labelled, params: TrainParams
-) -> tuple[TriageModel, dict[str, float]]:
-    """Calibrate and choose on validation, judge on test: both unseen by the fit before them."""
-    drawn = grouped_splits(data.series, data.commits, DRAWS, params.seed)
-    split = next((split for split in drawn if _usable(split, data.truth)), None)
-    if split is None:
-        raise NotEnoughDataError(
-            f"{data.truth.size} triaged points of {np.unique(data.series).size} series and "
-            f"{np.unique(data.commits).size} commits cannot be held out by series and commit"
-        )
-    fitted = _fitted(params, data.matrix[split.train], data.truth[split.train])
-    model = TriageModel.of(
+def held_out(rows: tables.Labelled, seed: int) -> Split:
+    """Return the first lasting split that can be learned from, chosen on and judged."""
+    for draw in range(seed, seed + DRAWS):
+        split = lasting_split(rows.identities, rows.commits, draw)
+        if judged(split, rows.truth) and np.unique(rows.truth[split.validation]).size == 2:
+            return split
+    raise NotEnoughDataError(
+        f"{rows.truth.size} triaged points of {np.unique(rows.identities).size} series and "
+        f"{np.unique(rows.commits).size} commits cannot be held out by series and commit"
+    )
+
+
+def train(use: str, rows: tables.Labelled, params: TrainParams, profile: str) -> Trained:
+    """Learn the model of one use and its twin."""
+    split = held_out(rows, params.seed)
+    fitted = _fitted(rows, split.train, params)
+    twin = TriageModel.of(
         fitted,
         use,
-        params.feature_set,
-        truth=data.truth[split.validation],
-        score=real(fitted, data.matrix[split.validation]),
+        str(params.feature_sets[use]),
+        truth=rows.truth[split.validation],
+        score=real(fitted, rows.matrix[split.validation]),
         goal=params.goal,
+        method=params.calibration,
+        data_hash=hashlib.sha256(rows.digest).hexdigest(),
     )
-    said = model.predict_proba(data.matrix[split.test])[:, 1]
-    return model, scores(data.truth[split.test], said, model.threshold)
+    probability = twin.predict_proba(rows.matrix[split.test])[:, 1]
+    truth = rows.truth[split.test]
+    found = {**scores(truth, probability, twin.threshold)}
+    twin = replace(twin, metrics=found, card=_card(rows, split, params, profile))
+    everything = _fitted(rows, np.arange(rows.truth.size), params)
+    return Trained(replace(twin, flat=flattened(everything)), twin, truth, probability)
 
 
-def _usable(split: Split, truth: Ints) -> bool:
-    return judged(split, truth) and np.unique(truth[split.validation]).size == 2
+def _fitted(rows: tables.Labelled, part: Any, params: TrainParams) -> Any:
+    model = classifier(params.classifier, seed=params.seed, trees=params.trees)
+    return model.fit(rows.matrix[part], rows.truth[part])
+
+
+def _card(rows: tables.Labelled, split: Split, params: TrainParams, profile: str) -> dict[str, Any]:
+    return {
+        "profile": profile,
+        "classifier": params.classifier,
+        "trees": params.trees,
+        "goal": params.goal,
+        "calibration": params.calibration,
+        "seed": params.seed,
+        "rows": int(rows.truth.size),
+        "rows_held_out": int(split.test.size),
+        "series": int(np.unique(rows.identities).size),
+        "commits": int(np.unique(rows.commits).size),
+        "share_true": float(rows.truth.mean()),
+        "protocol": "one grouped split: the held-out rows share no series and no commit",
+        "limits": LIMITS,
+    }
+
+
+def record(use: str, trained: Trained) -> None:
+    """Draw what the twin said of the held-out rows, and log the run."""
+    from barograph.evaluation.figures import held_out_figure
+
+    picture = FIGURES / f"{use}.png"
+    held_out_figure(trained.truth, trained.probability, use, picture)
+    with tracked(f"train {use}") as recorded:
+        model = trained.model
+        named = {"use": use, "feature_set": model.feature_set, "data_hash": model.data_hash}
+        recorded.parameters(dict(model.card) | named)
+        recorded.metrics(model.metrics)
+        recorded.keep(picture)
+        recorded.keep(FOLDER / f"{use}.baro")
 
 
 def main() -> None:
     """Run the stage."""
     params = parameters(TrainParams, "train")
-    metrics: dict[str, Any] = {}
-    for use in POLICY:
-        model, metrics[use] = train(use, params)
-        model.save(FOLDER / f"{use}.baro")
+    metrics: dict[str, dict[str, float]] = {}
+    calls = []
+    for use in USES:
+        rows = tables.labelled(tables.read_for(use), params.feature_sets[use])
+        calls.append((use, rows, params, profile_name()))
+    for use, trained in zip(USES, each(train, calls, "train"), strict=True):
+        trained.model.save(FOLDER / f"{use}.baro")
+        trained.twin.save(TWINS / f"{use}.baro")
+        record(use, trained)
+        metrics[use] = dict(trained.model.metrics)
     report.write_json(report.FOLDER / "train.json", metrics)
 
 

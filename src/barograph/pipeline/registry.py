@@ -1,0 +1,102 @@
+"""The models that were ever in service, on the disk: what `release` promotes and rollback undoes.
+
+data/registry/USE/DIGEST holds a model, its judged twin and its card; data/registry/USE.json says
+which one is the champion, which were before it, and which were withdrawn. The champion's files are
+copied to data/release, from where a service loads them. Everything is written whole, the index
+last: whoever is killed in between leaves the champion as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from barograph.errors import ConfigError, DataError
+from barograph.files import whole
+from barograph.pipeline import report
+
+FOLDER = Path("data/registry")
+SERVED = Path("data/release")
+MODEL, TWIN, CARD = "model.baro", "judged.baro", "card.md"
+
+
+@dataclass(frozen=True)
+class Index:
+    """What is known of the models of one use: their digests, and why each was promoted."""
+
+    use: str
+    champions: tuple[str, ...] = ()  # the last one is in service
+    withdrawn: tuple[str, ...] = ()
+    decisions: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, use: str) -> Index:
+        """Read the index of a use; without one nothing was ever released."""
+        path = FOLDER / f"{use}.json"
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            return cls(
+                use, tuple(found["champions"]), tuple(found["withdrawn"]), found["decisions"]
+            )
+        except FileNotFoundError:
+            return cls(use)
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{path}: not an index of released models: {error!r}") from error
+
+    @property
+    def champion(self) -> str | None:
+        """The digest of the model in service."""
+        return self.champions[-1] if self.champions else None
+
+    def folder(self, digest: str) -> Path:
+        """Return where the files of a model lie."""
+        return FOLDER / self.use / digest
+
+    def write(self) -> None:
+        """Write the index."""
+        content = {name: getattr(self, name) for name in ("champions", "withdrawn", "decisions")}
+        report.write_json(FOLDER / f"{self.use}.json", content)
+
+    def promoted(self, digest: str, decision: Mapping[str, Any]) -> Index:
+        """Put a model in service, and return the index that says so."""
+        self.serve(digest)
+        known = dict(self.decisions) | {digest: dict(decision)}
+        index = replace(self, champions=(*self.champions, digest), decisions=known)
+        index.write()
+        return index
+
+    def rolled_back(self) -> Index:
+        """Put the champion before this one back in service; this one never returns by itself."""
+        if len(self.champions) < 2:
+            raise ConfigError(
+                f"use {self.use!r}: {len(self.champions)} model(s) were ever in service; "
+                "there is none to go back to"
+            )
+        *before, last = self.champions
+        self.serve(before[-1])
+        index = replace(self, champions=tuple(before), withdrawn=(*self.withdrawn, last))
+        index.write()
+        return index
+
+    def serve(self, digest: str) -> None:
+        """Copy a model and its card to where a service loads them from."""
+        _copy(self.folder(digest) / CARD, SERVED / f"{self.use}.md")
+        _copy(self.folder(digest) / MODEL, SERVED / f"{self.use}.baro")
+
+    def keep(self, model: Path, twin: Path, card: str) -> str:
+        """Keep a model with its twin and its card, and return its digest."""
+        digest = hashlib.sha256(model.read_bytes()).hexdigest()[:16]
+        _copy(twin, self.folder(digest) / TWIN)
+        _copy(model, self.folder(digest) / MODEL)
+        report.write_text(self.folder(digest) / CARD, card)
+        return digest
+
+
+def _copy(source: Path, target: Path) -> None:
+    with whole(target) as draft:
+        shutil.copyfile(source, draft)

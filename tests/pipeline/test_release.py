@@ -1,0 +1,178 @@
+"""A champion gives way only to a model that is not worse, and comes back by one command."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from barograph.errors import ConfigError, DataError
+from barograph.models.triage import TriageModel
+from barograph.pipeline import characterise, release, rollback, subseries, tables, train
+from barograph.pipeline.registry import Index
+
+USE = "label_free"
+SERVED = Path(f"data/release/{USE}.baro")
+
+
+@pytest.fixture
+def trained(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with models; only one use is released, to save time."""
+    monkeypatch.setattr(release, "USES", (USE,))
+    monkeypatch.setattr(train, "USES", (USE,))
+    monkeypatch.setattr(train.TrainParams, "__post_init__", lambda _: None)
+    subseries.main()
+    characterise.main()
+    train.main()
+    return project
+
+
+def retrain(**changed: object) -> None:
+    document = yaml.safe_load(Path("params.yaml").read_text())
+    document["tiny"]["train"] |= changed
+    Path("params.yaml").write_text(yaml.safe_dump(document))
+    train.main()
+
+
+def spoil() -> None:
+    """Turn every verdict that the next model learns from round, but keep what it is judged by."""
+    frame = tables.read(USE)
+    final = tables.labelled(frame, "bauer8")
+    test = train.held_out(final, 1).test
+    triaged = np.flatnonzero(frame["verdict"].isin(["true_positive", "false_positive"]))
+    turned = np.setdiff1d(triaged, triaged[test])
+    names = {"true_positive": "false_positive", "false_positive": "true_positive"}
+    verdicts = frame["verdict"].to_numpy(dtype=object)
+    verdicts[turned] = [names[v] for v in verdicts[turned]]
+    frame.assign(verdict=verdicts).to_parquet(f"data/processed/{USE}.parquet")
+
+
+def report() -> Any:
+    return json.loads(Path("data/reports/release.json").read_text())[USE]
+
+
+@pytest.mark.usefixtures("trained")
+def test_the_first_model_is_promoted_and_the_same_one_again_changes_nothing() -> None:
+    release.main()
+    first = report(), SERVED.read_bytes()
+    assert first[0]["why"] == "there was no champion"
+    shutil.rmtree("data/release")
+    release.main()
+    assert (report(), SERVED.read_bytes()) == first
+    assert len(Index.read(USE).champions) == 1
+
+
+@pytest.mark.usefixtures("trained")
+def test_an_equal_model_is_promoted_and_rolled_back_and_stays_back() -> None:
+    release.main()
+    first = SERVED.read_bytes()
+    retrain(trees=12)
+    release.main()
+    assert report()["promoted"]
+    assert report()["p_worse"] > 0.05
+    second = SERVED.read_bytes()
+    assert second != first
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["rollback", USE])
+        rollback.main()
+    assert SERVED.read_bytes() == first
+    release.main()
+    assert SERVED.read_bytes() == first
+    assert report()["why"] == "it was rolled back before"
+    with pytest.raises(ConfigError, match="there is none to go back to"):
+        rollback.rollback(USE)
+
+
+@pytest.mark.usefixtures("trained")
+def test_a_worse_model_is_not_promoted() -> None:
+    release.main()
+    champion = SERVED.read_bytes()
+    spoil()
+    train.main()
+    Path("params.yaml").write_text(
+        Path("params.yaml").read_text().replace("least_auc: 0.5", "least_auc: 0.0")
+    )
+    release.main()
+    assert report()["why"] == "worse than the champion"
+    assert report()["difference"] < 0
+    assert SERVED.read_bytes() == champion
+
+
+@pytest.mark.usefixtures("trained")
+def test_a_model_below_the_bar_is_not_released() -> None:
+    text = Path("params.yaml").read_text()
+    Path("params.yaml").write_text(text.replace("least_auc: 0.5", "least_auc: 1.1"))
+    release.main()
+    assert not SERVED.exists()
+    assert not report()["promoted"]
+    assert "below 1.1" in report()["why"]
+
+
+@pytest.mark.usefixtures("trained")
+def test_a_champion_of_other_features_gives_way_and_the_report_says_why() -> None:
+    release.main()
+    index = Index.read(USE)
+    twin = index.folder(str(index.champion)) / "judged.baro"
+    twin.write_bytes(b"no model")
+    retrain(trees=9)
+    release.main()
+    assert "cannot be judged any more" in report()["why"]
+
+
+@pytest.mark.usefixtures("trained")
+def test_a_killed_release_leaves_the_champion(monkeypatch: pytest.MonkeyPatch) -> None:
+    release.main()
+    before = Index.read(USE)
+    retrain(trees=11)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Index, "write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        release.main()
+    assert Index.read(USE) == before
+    monkeypatch.undo()
+
+
+@pytest.mark.usefixtures("trained")
+def test_a_damaged_index_is_named() -> None:
+    Path("data/registry").mkdir()
+    Path(f"data/registry/{USE}.json").write_text("[]")
+    with pytest.raises(DataError, match=r"label_free\.json: not an index of released models"):
+        Index.read(USE)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # MLflow's use of SQLAlchemy
+@pytest.mark.usefixtures("trained")
+def test_mlflow_knows_candidate_and_champion(monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.delenv("BAROGRAPH_MLFLOW")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "")
+    release.main()
+    retrain(trees=12)
+    release.main()
+    client = mlflow.MlflowClient("sqlite:///data/mlflow.db")
+
+    def alias(name: str) -> int:
+        return int(client.get_model_version_by_alias(f"barograph-{USE}", name).version)
+
+    assert (alias("candidate"), alias("champion")) == (2, 2)
+    rollback.rollback(USE)
+    assert (alias("candidate"), alias("champion")) == (2, 1)
+    experiment = client.get_experiment_by_name("barograph").experiment_id
+    runs = client.search_runs([experiment], "attributes.run_name = 'train label_free'")
+    held_out = dict(TriageModel.load(f"data/models/{USE}.baro").metrics)
+    assert runs[0].data.metrics == pytest.approx(held_out)
+    assert runs[0].data.params["data_hash"]
+    assert {a.path for a in client.list_artifacts(runs[0].info.run_id)} == {
+        f"{USE}.png",
+        f"{USE}.baro",
+    }
+    assert pd.Series(runs[0].data.params).notna().all()
