@@ -22,6 +22,9 @@ from barograph.pipeline.stage import run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.series import Floats, Ints
 
+# These follow the current regime by themselves: Pre is all that came before.
+WHOLE_PAST = frozenset({"online", "confirm"})
+
 
 @dataclass(frozen=True)
 class CharacteriseParams:
@@ -45,13 +48,17 @@ def characterise(
     """Return the keys of the candidates with their features beside them."""
     rows = keys.iloc[bounds["candidate"].to_numpy()].reset_index(drop=True)
     pair = SubSeries(*(bounds[name].to_numpy(np.int64) for name in ("start", "split", "end")))
+    first = history.offsets[rows["series"].to_numpy()]
     asked = {name for one in feature_sets for name in columns_of(one)}
     known = not asked.isdisjoint(CONTEXT_NAMES)
     context = _surroundings(history, bounds, pair, rows["series"].to_numpy()) if known else None
     features: dict[str, Floats] = {}
     for name in feature_sets:
         if not features.keys() >= set(columns_of(name)):  # a larger set may have held them
-            matrix = feature_matrix(history.values, *pair, name, context=context)
+            known_from = first if name in WHOLE_PAST else pair.starts
+            matrix = feature_matrix(
+                history.values, known_from, pair.splits, pair.ends, name, context=context
+            )
             features |= dict(zip(columns_of(name), matrix.T, strict=True))
     return pd.concat([rows, pd.DataFrame(features)], axis=1)
 
