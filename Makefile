@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro paper test check bench clean
+.PHONY: help setup repro paper test check defaults bench clean
 
 help:    ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -31,11 +31,14 @@ check: setup ## formatting, lint and types
 	ruff check .
 	mypy
 
+defaults: setup ## rebuild the models that the package ships, and say whether they differ
+	python -m barograph.pipeline.defaults
+
 bench: setup ## run every benchmark and render one table
 	python benchmarks/every.py
 
 clean:   ## remove what the pipeline and the compiler made, never your own data or runs
-	rm -rf $(addprefix data/,interim processed models reports release cache raw/simulated)
+	rm -rf $(addprefix data/,interim processed models reports release defaults cache raw/simulated)
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt

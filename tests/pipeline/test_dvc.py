@@ -21,6 +21,7 @@ STAGES = (
     "train",
     "evaluate",
     "windows",
+    "audit",
     "classify",
     "replay",
     "statistics",
@@ -28,9 +29,16 @@ STAGES = (
 )
 COPIED = ("dvc.yaml", "params.yaml", "studies", ".dvc/config", ".dvcignore", ".gitignore")
 SMALL = {
-    "simulate": {"long_series": 30, "short_series": 250},
+    "simulate": {"long_series": 25, "short_series": 200},
     "train": {"trees": 10},
-    "evaluate": {"repetitions": 2, "trees": 10},
+    "audit": {"trees": 10},
+    "evaluate": {
+        "policies": ["adaptive"],
+        "feature_sets": {"bauer8": ["svm", "xgboost"], "contrast": ["logistic"]},
+        "footnote": {"change8": ["most_frequent"]},
+        "repetitions": 2,
+        "trees": 10,
+    },
     "windows": {"repetitions": 2, "trees": 5},
 }
 

@@ -15,6 +15,7 @@ NEXT = """Where to look next
   data/reports/evaluate/table.md     this table and every metric; table.csv for programs
   data/reports/windows/windows.png   how many later results a verdict needs
   data/reports/classify/             the candidates nobody has triaged, the surest first
+  data/reports/audit/suspects.md     verdicts that the models contradict: look at them again
   data/reports/replay/               what the online detector would have said, commit by commit
   data/release/                      the models and their cards; `mlflow ui` shows the runs
   params.yaml                        point `load` at your own history and run `make repro` again

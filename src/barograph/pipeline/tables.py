@@ -83,25 +83,28 @@ def columns(frame: pd.DataFrame, feature_set: str) -> Floats:
 
 
 def labelled(frame: pd.DataFrame, feature_set: str) -> Labelled:
-    """Return the rows that people decided."""
-    final = frame["verdict"].isin([v.value for v in Verdict if v.is_final])
-    triaged = frame[final]
-    truth = (triaged["verdict"] == Verdict.TRUE_POSITIVE.value).to_numpy().astype(np.int64)
+    """Return what models learn from: the rows that people decided."""
+    decided = triaged(frame)
+    truth = (decided["verdict"] == Verdict.TRUE_POSITIVE.value).to_numpy().astype(np.int64)
     if np.unique(truth).size < 2:
         raise NotEnoughDataError(
             f"{truth.size} triaged points, {truth.sum()} of them true: both kinds are needed"
         )
     return Labelled(
-        matrix=columns(triaged, feature_set),
+        matrix=columns(decided, feature_set),
         truth=truth,
-        series=triaged["series"].to_numpy(dtype=np.int64),
-        identities=triaged["identity"].to_numpy(dtype=np.int64),
-        commits=triaged["commit"].to_numpy(dtype=object),
-        decided=triaged["decided"].to_numpy(dtype=np.int64),
+        series=decided["series"].to_numpy(dtype=np.int64),
+        identities=decided["identity"].to_numpy(dtype=np.int64),
+        commits=decided["commit"].to_numpy(dtype=object),
+        decided=decided["decided"].to_numpy(dtype=np.int64),
     )
+
+
+def triaged(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that people decided."""
+    return frame[frame["verdict"].isin([v.value for v in Verdict if v.is_final])]
 
 
 def untriaged(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that still wait for a person."""
-    final = frame["verdict"].isin([v.value for v in Verdict if v.is_final])
-    return frame[~final]
+    return frame.drop(triaged(frame).index)
