@@ -17,6 +17,8 @@ NEXT = """Where to look next
   data/reports/classify/             the candidates nobody has triaged, the surest first
   data/reports/audit/suspects.md     verdicts that the models contradict: look at them again
   data/reports/replay/               what the online detector would have said, commit by commit
+  data/reports/detectors/            the detectors side by side, on injected changes and on verdicts
+  data/reports/statistics/           what tells confirmed change points from false ones
   data/release/                      the models and their cards; `mlflow ui` shows the runs
   params.yaml                        point `load` at your own history and run `make repro` again
 """
