@@ -87,6 +87,16 @@ def test_a_broken_disk_is_told_to_everyone_and_the_writer_goes_on(
     assert writer.submit([4], "me").result(10) == 4
 
 
+def test_who_goes_away_while_waiting_is_not_written(writer: Ints, recorder: Recorder) -> None:
+    hold(writer, recorder)
+    gone, stays = writer.submit([2], "me"), writer.submit([3], "me")
+    assert gone.cancel()
+    recorder.go_on.set()
+    assert stays.result(10) == 3
+    assert not stays.cancel()
+    assert recorder.groups == [[1], [3]]
+
+
 def test_too_much_waiting_is_turned_away(writer: Ints, recorder: Recorder) -> None:
     hold(writer, recorder)
     writer.submit([0] * 15, "me")

@@ -8,6 +8,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from barograph.series import Floats
+from barograph.triage.places import questions
 from barograph.triage.recent import NOWHERE, Key, Recent
 from barograph.triage.schema import decisions, points
 
@@ -107,34 +108,31 @@ def _some(connection: sa.Connection, some: Sequence[int], history: int) -> dict[
     """Read the values of many series as one column, and the newest decision of each."""
     p = points.c
     mine = p.series.in_(some)
-    counted = sa.select(p.series, sa.func.count()).where(mine).group_by(p.series)
-    counts: dict[int, int] = dict(connection.execute(counted).all())
+    ends = sa.select(p.series, sa.func.count(), sa.func.max(p.order)).where(mine)
+    counts: dict[int, tuple[int, int]] = {
+        number: (count, last) for number, count, last in connection.execute(ends.group_by(p.series))
+    }
     ordered = sa.select(p.value).where(mine).order_by(p.series, p.order, p.run)
     values = np.array(connection.scalars(ordered).all(), dtype=np.float64)
-    newest = {row.series: row for row in connection.execute(_newest(some))}
+    newest = _newest(connection, {number: last for number, (_, last) in counts.items()})
     found = {series: Recent(np.empty(0), 0, NOWHERE, 0) for series in some}
     high = 0
     for series in sorted(counts):
-        high += counts[series]
-        recent = values[max(high - counts[series], high - history) : high].copy()
+        count = counts[series][0]
+        high += count
+        recent = values[max(high - count, high - history) : high].copy()
         row = newest[series]
         start = _place(recent.size, is_change=row.is_change, pre=row.pre)
-        found[series] = Recent(recent, start, (row.order, row.run), counts[series])
+        found[series] = Recent(recent, start, (row.order, row.run), count)
     return found
 
 
-def _newest(some: Sequence[int]) -> sa.Select[Any]:
-    """The decisions at the last order of each series, by run: the last one of a series is its."""
+def _newest(connection: sa.Connection, last: dict[int, int]) -> dict[int, Any]:
+    """Return the decision at the last order of each series, and there at the last run."""
     d = decisions.c
-    last = (
-        sa.select(d.series, sa.func.max(d.order).label("order"))
-        .where(d.series.in_(some))
-        .group_by(d.series)
-        .subquery()
-    )
-    there = sa.and_(last.c.series == d.series, last.c.order == d.order)
-    return (
-        sa.select(d.series, d.order, d.run, d.is_change, d.pre)
-        .select_from(last.join(decisions, there))
-        .order_by(d.series, d.run)
-    )
+    query = sa.select(d.series, d.order, d.run, d.is_change, d.pre).order_by(d.series, d.run)
+    found: dict[int, Any] = {}
+    for numbers, orders in questions(last.items()):
+        rows = connection.execute(query.where(d.series.in_(numbers), d.order.in_(orders)))
+        found.update((row.series, row) for row in rows)
+    return found

@@ -1,6 +1,6 @@
 """Which arriving points are new, which the store has, and which say something else."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -9,10 +9,10 @@ import sqlalchemy as sa
 from barograph.triage.answer import Outcome, Status
 from barograph.triage.insertion import Insertion, Row
 from barograph.triage.measurement import Measurement
+from barograph.triage.places import questions
 from barograph.triage.recent import Key
 from barograph.triage.schema import decisions, points, revisions
 
-CHUNK = 300  # pairs in one question
 EVER = -(2**63)  # a time that is not known is before every other
 
 
@@ -57,24 +57,22 @@ Existing = dict[tuple[int, int, str], Held]
 
 def existing(connection: sa.Connection, places: Iterable[tuple[int, int]]) -> Existing:
     """Return what the store has at pairs of series and order, with what was decided there."""
-    wanted = sorted(set(places))
     found: Existing = {}
-    for first in range(0, len(wanted), CHUNK):
-        some = wanted[first : first + CHUNK]
-        for row in connection.execute(_points_at(some)):
+    for numbers, orders in questions(places):
+        for row in connection.execute(_points_at(numbers, orders)):
             number, order, run, commit, time, value, probability, is_change, pre = row
             decision = None if probability is None else (probability, is_change, pre)
             found[number, order, run] = Held(commit, time, value, decision)
         columns = revisions.c
         query = sa.select(columns.series, columns.order, columns.run, columns.value, columns.time)
         for number, order, run, value, time in connection.execute(
-            query.where(sa.tuple_(columns.series, columns.order).in_(some))
+            query.where(columns.series.in_(numbers), columns.order.in_(orders))
         ):
             found[number, order, run].others[value] = time
     return found
 
 
-def _points_at(places: Sequence[tuple[int, int]]) -> sa.Select[Any]:
+def _points_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:
     p, d = points.c, decisions.c
     same = sa.and_(d.series == p.series, d.order == p.order, d.run == p.run)
     return (
@@ -83,7 +81,7 @@ def _points_at(places: Sequence[tuple[int, int]]) -> sa.Select[Any]:
             *(d.probability, d.is_change, d.pre),
         )
         .select_from(points.outerjoin(decisions, same))
-        .where(sa.tuple_(p.series, p.order).in_(places))
+        .where(p.series.in_(numbers), p.order.in_(orders))
     )
 
 

@@ -96,9 +96,13 @@ class Writer(Generic[T, A]):
                     return
                 group = self._next()
             if isinstance(group, _Job):
-                _resolve(group.answer, group.work)
-            else:
-                self._write(group)
+                if group.answer.set_running_or_notify_cancel():
+                    _resolve(group.answer, group.work)
+                continue
+            # Whoever has gone away by now is not written; from here on nobody can.
+            alive = [one for one in group if one.answer.set_running_or_notify_cancel()]
+            if alive:
+                self._write(alive)
 
     def _next(self) -> list[Request[T, A]] | _Job:
         """Take the first job alone, or the requests at the front as far as they fit together."""
