@@ -48,6 +48,17 @@ def test_detect_tells_people_and_programs(
     assert [point["order"] for point in series["change_points"]] == [30]
 
 
+def test_order_and_value_alone_are_one_series_named_by_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{order},{100.0 + (order % 3) + 30 * (order >= 40)}" for order in range(80)]
+    (tmp_path / "latency.csv").write_text("\n".join(["order,value", *rows, ""]))
+    assert code("detect", str(tmp_path / "latency.csv"), "--output", "json") == 0
+    [series] = json.loads(capsys.readouterr().out)["series"]
+    assert "latency" in series["series"]
+    assert [point["order"] for point in series["change_points"]] == [40]
+
+
 @pytest.mark.parametrize(
     ("shift", "direction", "expected"),
     [(20, -1, 2), (-20, -1, 0), (-20, 1, 2), (20, 1, 0), (20, 0, 2), (0, -1, 0)],

@@ -225,7 +225,6 @@ def test_arguments_that_are_no_object(tmp_path: Path, args: str) -> None:
         ("project,order,value,thread_level\np,1,1,4\n", r"unknown columns \['thread_level'\]"),
         ("project,order,value,args.\np,1,1,4\n", r"unknown columns \['args\.'\]"),
         ("test,order,value,value\np,1,1,1\n", "two columns of one name"),
-        ("order,value\n1,1\n", "no column of an identity"),
         (HEAD, "no time series in it"),
         (HEAD + 'p,a,1,"c,,1\np,a,2,c,,2\n', "runs over the end of its line"),
         (HEAD + 'p,"a\nb",1,c,,1\n', "runs over the end of its line"),

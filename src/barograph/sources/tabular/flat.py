@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from barograph.errors import DataError
 from barograph.history import SERIES_SCHEMA
 from barograph.sources.contract import Place, Skip
-from barograph.sources.fields import IDENTITY, FieldError, args_json, direction_of
+from barograph.sources.fields import FieldError, args_json, direction_of
 from barograph.sources.tabular.convert import Converter, integers, numbers, texts, times
 from barograph.sources.tabular.identities import ARGUMENT, distinct, identity, is_identity
 from barograph.sources.tabular.reading import Layout, Rows, read, required
@@ -33,7 +32,7 @@ NUMBERED = SERIES_SCHEMA.append(pa.field("row", pa.int64()))
 
 
 def layout() -> Layout:
-    """`order` and `value` there must be; and any part of an identity."""
+    """`order` and `value` there must be; any part of an identity may be."""
     names = dict.fromkeys(("project", "variant", "task", "test", "measurement", "args"), texts)
     allowed = {**names, "direction": integers, "commit": texts, "time": times}
     return Layout(POINTS, allowed, _argument)
@@ -67,15 +66,15 @@ class Splitter:
 
     def _take(self, rows: Rows, writer: pa.RecordBatchFileWriter) -> Iterator[Skip]:
         names = [name for name in rows.columns if is_identity(name)]
-        if not names:
-            raise DataError(f"{self._path}: no column of an identity; allowed: {IDENTITY}")
+        # Without any column of an identity the file is one series, and its name says which.
+        own = {} if names else {"test": self._path.name.partition(".")[0]}
         told = [*names, "direction"] if "direction" in rows.columns else names
         kinds = distinct({name: rows.columns[name] for name in told}, rows.numbers.size)
         owners = np.full(len(kinds.values), -1, dtype=np.int64)
         fresh: list[tuple[object, ...]] = []
         for kind, row in enumerate(kinds.values):
             try:
-                owners[kind] = self._number(row, int(rows.numbers[kinds.firsts[kind]]), fresh)
+                owners[kind] = self._number(row | own, int(rows.numbers[kinds.firsts[kind]]), fresh)
             except FieldError as fault:
                 for number in rows.numbers[kinds.codes == kind].tolist():
                     place = Place(str(self._path), number)
