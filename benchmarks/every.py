@@ -22,6 +22,8 @@ BENCHMARKS = (
     "models",
     "leznik",
     "store",
+    "online_marks",
+    "replay",
 )
 
 

@@ -1,6 +1,7 @@
 """Each stage on a small project; a step of six standard deviations must be learnt from it."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,7 @@ def test_any_number_of_workers_gives_the_same_bytes(monkeypatch: pytest.MonkeyPa
     for stage in (evaluate, replay):
         stage.main()
     once = contents()
+    shutil.rmtree(replay.CACHE)
     monkeypatch.setenv("BAROGRAPH_WORKERS", "3")
     for stage in (evaluate, replay):
         stage.main()

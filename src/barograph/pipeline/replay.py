@@ -1,27 +1,40 @@
-"""Stage `replay`: the online detector over every commit (Bauer et al. 2022, 4.2)."""
+"""Stage `replay`: the online detector over every commit (Bauer et al. 2022, 4.2).
 
-from collections import Counter
+Algorithm 1 alone; with `--confirm` the second look follows. Series are replayed in chunks, and
+each chunk's result is kept: a run that was broken off goes on where it was.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
-from sklearn.metrics import roc_auc_score
 
-from barograph.detection.online import replay
-from barograph.errors import NotEnoughDataError
+from barograph import __version__
+from barograph.detection.online import Budget, replay
+from barograph.evaluation.replayed import confusion
 from barograph.history import History
+from barograph.models.artifact import digest
 from barograph.models.triage import TriageModel
-from barograph.pipeline import report
+from barograph.models.versions import FEATURES
+from barograph.pipeline import chunks, report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.pipeline.work import each
-from barograph.series import Floats, Ints, Verdict
+from barograph.series import Floats
 
-FOLDER = report.FOLDER / "replay"
 CHUNK = 500  # series a call: small enough to spread, large enough to be worth a process
+CACHE = chunks.FOLDER / "replay"
+
+Arrays = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -31,75 +44,103 @@ class ReplayParams:
     shortest: int
 
 
-def replay_all(model: TriageModel, history: History, shortest: int) -> pd.DataFrame:
-    """Return every point with its probability and whether the detector stopped at it."""
+@dataclass(frozen=True)
+class Task:
+    """The models and settings of one replay, the same for all of its chunks."""
+
+    model: TriageModel
+    confirm: TriageModel | None
+    shortest: int
+
+    def signature(self) -> str:
+        """Return a name for everything that a chunk's result depends on but its values."""
+        models = [self.model] if self.confirm is None else [self.model, self.confirm]
+        signed = [(m.feature_set, m.threshold, _digest(m), dict(m.card)) for m in models]
+        return chunks.key(__version__, FEATURES, self.shortest, *signed)
+
+
+def _digest(model: TriageModel) -> str:
+    """Return what tells two models apart by their numbers."""
+    calibration = {} if model.calibration is None else model.calibration.arrays()
+    return digest({**model.flat.arrays(), **calibration})
+
+
+def replay_all(task: Task, history: History) -> pd.DataFrame:
+    """Return every point with its probability, whether an alarm was raised and what stands."""
     numbers = np.arange(len(history))
-    chunks = [numbers[first : first + CHUNK] for first in range(0, numbers.size, CHUNK)]
-    calls = [(model, [history.values_of(k) for k in chunk], shortest) for chunk in chunks]
-    judged = [one for chunk in each(_replayed, calls, "replay") for one in chunk]
+    parts = [numbers[first : first + CHUNK] for first in range(0, numbers.size, CHUNK)]
+    signature = task.signature()
+    calls = [(task, signature, [history.values_of(k) for k in part]) for part in parts]
+    judged = list(each(replayed, calls, "replay"))
     lengths = np.diff(history.offsets)
+    columns = {
+        name: np.concatenate([chunk[name] for chunk in judged])
+        for name in ("probability", "alarm", "found")
+    }
     return pd.DataFrame(
         {
             "series": np.repeat(numbers, lengths),
             "index": np.arange(history.orders.size) - np.repeat(history.offsets[:-1], lengths),
             "order": history.orders,
             "commit": history.commits.to_pandas(),
-            "probability": np.concatenate([probability for probability, _ in judged]),
-            "found": np.concatenate([found for _, found in judged]),
+            **columns,
         }
     )
 
 
-def _replayed(model: TriageModel, series: list[Floats], shortest: int) -> list[tuple[Any, Any]]:
-    return [_one(model, values, shortest) for values in series]
+def replayed(task: Task, signature: str, series: list[Floats]) -> Arrays:
+    """Replay the series of one chunk, or take what was kept of it."""
+    path = CACHE / f"{chunks.key(signature, *series)}.npz"
+    result = chunks.load(path)
+    if result is None:
+        result = _judged(task, series)
+        chunks.keep(path, result)
+    return result
 
 
-def _one(model: TriageModel, values: Floats, shortest: int) -> tuple[Floats, Any]:
-    found = np.zeros(values.size, dtype=bool)
-    if values.size < shortest:
-        return np.zeros(values.size), found
-    replayed = replay(model, values)
-    found[replayed.alarms] = True
-    return replayed.probability, found
-
-
-def confusion(history: History, points: pd.DataFrame) -> dict[str, Any]:
-    """Hold the found points against the verdicts, at the exact index."""
-    candidates = history.candidates
-    rows = history.offsets[candidates.column("series").to_numpy()]
-    rows = rows + candidates.column("index").to_numpy()
-    verdicts = np.array(candidates.column("verdict").to_pylist(), dtype=object)
-    found = points["found"].to_numpy()
-    final = np.isin(verdicts, [v.value for v in Verdict if v.is_final])
-    truth: Ints = (verdicts[final] == Verdict.TRUE_POSITIVE.value).astype(np.int64)
-    if np.unique(truth).size < 2:
-        raise NotEnoughDataError("the verdicts hold one class only: the replay cannot be judged")
-    hit = found[rows[final]]
-    classes = Counter(verdicts[found[rows]].tolist())
-    return {
-        "points": len(points),
-        "found": int(found.sum()),
-        "alarms_per_thousand": float(1000 * found.mean()),
-        "alarms_per_series": float(found.sum() / len(history)),
-        "found_by_verdict": {v.value: classes[v.value] for v in Verdict},
-        "found_without_candidate": int(found.sum()) - sum(classes.values()),
-        "auc": float(roc_auc_score(truth, points["probability"].to_numpy()[rows[final]])),
-        "accuracy": float((hit == truth).mean()),
-        "sensitivity": float(hit[truth == 1].mean()),
-        "specificity": float(1 - hit[truth == 0].mean()),
+def _judged(task: Task, series: list[Floats]) -> Arrays:
+    offsets = np.cumsum([0, *(values.size for values in series)])
+    total = int(offsets[-1])
+    result: Arrays = {
+        "probability": np.zeros(total),
+        "alarm": np.zeros(total, dtype=np.bool_),
+        "found": np.zeros(total, dtype=np.bool_),
     }
+    budget = None if task.confirm is None else Budget.released(task.model, task.confirm)
+    for first, values in zip(offsets[:-1].tolist(), series, strict=True):
+        if values.size < task.shortest:
+            continue
+        seen = replay(task.model, values, task.confirm, budget=budget)
+        result["probability"][first : first + values.size] = seen.probability
+        result["alarm"][first + seen.alarms] = True
+        result["found"][first + seen.change_points] = True
+    return result
 
 
-def main() -> None:
+def write(folder: Path, points: pd.DataFrame) -> None:
+    """Write the list of found points, for people and for programs."""
+    found = points[points["found"]].drop(columns=["found"])
+    report.write_csv(folder / "found.csv", found)
+    report.write_parquet(folder / "found.parquet", found)
+
+
+def main(options: Sequence[str] = ()) -> None:
     """Run the stage."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--confirm", action="store_true", help="look again as points arrive: needs confirm.baro"
+    )
+    again = parser.parse_args(options).confirm
     params = parameters(ReplayParams, "replay")
+    confirm = TriageModel.load(MODELS / "confirm.baro") if again else None
+    task = Task(TriageModel.load(MODELS / "online.baro"), confirm, params.shortest)
     history = History.read(INTERIM)
-    points = replay_all(TriageModel.load(MODELS / "online.baro"), history, params.shortest)
-    found = points[points["found"]].drop(columns="found")
-    report.write_csv(FOLDER / "found.csv", found)
-    report.write_parquet(FOLDER / "found.parquet", found)
-    report.write_json(report.FOLDER / "replay.json", confusion(history, points))
+    points = replay_all(task, history)
+    name = "replay_confirm" if again else "replay"
+    write(report.FOLDER / name, points)
+    judged = [points[column].to_numpy() for column in ("alarm", "found", "probability")]
+    report.write_json(report.FOLDER / f"{name}.json", confusion(history, *judged))
 
 
 if __name__ == "__main__":
-    run(main)
+    run(partial(main, sys.argv[1:]))

@@ -1,0 +1,274 @@
+"""How early changes are found at the newest point, and at how many false alarms, on real marks.
+
+Learns everything from --train, and judges on --test; without a test folder --train is split by
+group. Each folder holds series.parquet, annotations.csv and series_meta.csv. Every series with
+three or more annotators is replayed point by point, after its first 5 points.
+
+A change is a cluster of marks within 5 points by more than half of the annotators, at their
+median; it is found within d by an alarm at it or up to d points later. An alarm that nobody marked
+within 5 points is false, and every alarm counts. `recall` is the share found within d = 0, 2 and
+5, by false alarms per thousand points; `operating_point` uses the threshold that was chosen on
+--train for 3 in a thousand.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from human_marks import read
+from side_by_side import arguments, show
+
+from barograph.detection import Gesd, Hunter
+from barograph.detection.online import Budget, replay
+from barograph.detection.online.budget import SETTINGS
+from barograph.errors import NotEnoughDataError
+from barograph.evaluation.early.algorithm_1 import Algorithm1
+from barograph.evaluation.early.curve import (
+    RATES,
+    Alarms,
+    Point,
+    at_rate,
+    every_alarm,
+    gated,
+    measured,
+)
+from barograph.evaluation.early.learn import Learned, combined, judged_by, learn
+from barograph.evaluation.early.rows import NAMES, rows_of
+from barograph.evaluation.early.truth import FIRST, Flags, Truth
+from barograph.evaluation.marked import Marked
+from barograph.series import Floats
+
+DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "sap_hana"
+PEOPLE = 3
+HELD_OUT = 0.4
+OPERATING = 3.0
+HUNTER_HISTORY, GESD_HISTORY = 100, 50
+PVALUES = tuple(10.0**-k for k in np.arange(1.0, 12.5, 0.75))
+THREADS = 2
+NEVER = -1.0
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to raise alarms: by a threshold, or at a few settings only."""
+
+    name: str
+    train: Alarms
+    test: Alarms
+    low: float
+    high: float
+    chosen_on: Truth | None = None  # histories for the threshold, where not all of --train
+
+
+def crowded(folder: Path) -> Marked:
+    """Read the series of a folder that enough people looked at."""
+    histories = read(folder)
+    return histories.part(np.flatnonzero([len(one) >= PEOPLE for one in histories.marks]))
+
+
+def split_by_group(histories: Marked) -> tuple[Marked, Marked]:
+    """Hold out a part of the groups."""
+    groups = np.random.default_rng(0).permutation(np.unique(histories.groups))
+    held_out = np.isin(histories.groups, groups[: int(HELD_OUT * groups.size)])
+    return histories.part(np.flatnonzero(~held_out)), histories.part(np.flatnonzero(held_out))
+
+
+def learned_methods(learned: Learned, train: Truth, test: Truth) -> Iterable[Method]:
+    """Ours: the newest point alone, and with the second look in each setting."""
+    models = {0: learned.online, 2: learned.confirm, 5: learned.confirm}
+    unseen = {window: judged_by(model, test, window) for window, model in models.items()}
+    yield scored("ours, window 0 alone", learned.surprises[0], unseen[0])
+    for setting, weights in SETTINGS.items():
+        sides = [
+            gated(truth, combined(surprises, weights))
+            for truth, surprises in ((train, learned.surprises), (test, unseen))
+        ]
+        yield Method(f"ours, confirm, {setting}", sides[0], sides[1], 0.0, 40.0)
+
+
+def scored(name: str, train: Floats, test: Floats) -> Method:
+    """A method that is a score per point."""
+    finite = np.concatenate([train, test])
+    finite = finite[np.isfinite(finite)]
+    top = np.nextafter(finite.max(), np.inf)
+    return Method(name, every_alarm(train), every_alarm(test), float(finite.min()), float(top))
+
+
+def redge(truth: Truth, window: int) -> Floats:
+    """The untrained rule: how far the nearest point lies from the regime, in its noise."""
+    part = rows_of(truth, window)
+    score = np.full(truth.values.size, NEVER)
+    score[part.newest] = part.X[:, NAMES.index("edge")]
+    return score
+
+
+def threshold_rule(truth: Truth) -> Floats:
+    """The percentage by which a point differs from the one before (Daly et al. 2020, 2.1)."""
+    before = np.concatenate([[np.nan], truth.values[:-1]])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        percent = 100.0 * np.abs((truth.values - before) / before)
+    return np.where(truth.judged & np.isfinite(percent), percent, NEVER)
+
+
+def gesd(truth: Truth) -> Floats:
+    """How sure the test is that the newest point is an outlier of those before."""
+    detector = Gesd()
+
+    def one(t: int) -> float:
+        start = max(int(truth.offsets[truth.series[t]]), t - GESD_HISTORY)
+        judged = detector.judge(truth.values[start:t], float(truth.values[t]))
+        return -float(np.log10(max(judged.pvalue, 1e-300)))
+
+    score = np.full(truth.values.size, NEVER)
+    points = np.flatnonzero(truth.judged)
+    score[points] = [one(int(t)) for t in points]
+    return score
+
+
+def hunter(truth: Truth, reach: int) -> Floats:
+    """-log10 of the least p-value at which Hunter, at the newest point, reports something new.
+
+    New is a change point among the last `reach` points that was not reported within 5 points when
+    the value before landed; a reach of 1 asks for the newest point itself.
+    """
+    with ThreadPoolExecutor(THREADS) as pool:
+        found = pool.map(lambda p: _hunter_alarms(truth, float(p), reach), PVALUES)
+        score = np.full(truth.values.size, NEVER)
+        for pvalue, alarms in zip(PVALUES, found, strict=True):
+            score[alarms] = -np.log10(pvalue)
+    return score
+
+
+def _hunter_alarms(truth: Truth, pvalue: float, reach: int) -> Flags:
+    detector = Hunter(parity=True, pvalue=pvalue)
+    result = np.zeros(truth.values.size, dtype=np.bool_)
+    for k in range(truth.groups.size):
+        first, end = int(truth.offsets[k]), int(truth.offsets[k + 1])
+        points = range(first + FIRST, end)
+        begins = [max(first, t + 1 - HUNTER_HISTORY) for t in points]
+        pieces = [truth.values[b : t + 1] for b, t in zip(begins, points, strict=True)]
+        offsets = np.cumsum([0, *(piece.size for piece in pieces)])
+        reported: list[int] = []
+        for t, begin, found in zip(
+            points, begins, detector.find_many(np.concatenate(pieces), offsets), strict=True
+        ):
+            now = [begin + one.index for one in found if begin + one.index > t - reach]
+            result[t] = any(all(abs(i - j) > 5 for j in reported) for i in now)
+            reported = [begin + one.index for one in found]
+    return result
+
+
+def judge(method: Method, train: Truth, test: Truth) -> dict[str, Any]:
+    """Return what a method finds by rate, its curve, and where the threshold of train leads."""
+
+    def found(truth: Truth, alarms: Alarms, rate: float) -> Point:
+        return at_rate(truth, alarms, rate, method.low, method.high)
+
+    chosen = found(method.chosen_on or train, method.train, OPERATING).threshold
+    point = measured(test, method.test(chosen), chosen)
+    curve = [found(test, method.test, rate) for rate in (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)]
+    return {
+        "recall": {f"{rate:g}": list(found(test, method.test, rate).recall) for rate in RATES},
+        "operating_point": operating(point),
+        "curve": [[one.false_per_thousand, *one.recall] for one in curve],
+    }
+
+
+def operating(point: Point) -> dict[str, Any]:
+    """Render one threshold."""
+    return {
+        "threshold": point.threshold,
+        "false_per_thousand": point.false_per_thousand,
+        "recall": list(point.recall),
+    }
+
+
+def detected(learned: Learned, truth: Truth, setting: str) -> dict[str, Any]:
+    """Return what the detector itself raises, with thresholds and tail rates of its models."""
+    budget = Budget.released(learned.online, learned.confirm, setting, OPERATING)
+    raised = np.zeros(truth.values.size, dtype=np.bool_)
+    withdrawn = np.zeros(truth.values.size, dtype=np.bool_)
+    for k in range(truth.groups.size):
+        first, end = int(truth.offsets[k]), int(truth.offsets[k + 1])
+        seen = replay(learned.online, truth.values[first:end], learned.confirm, budget=budget)
+        raised[first + seen.alarms] = True
+        withdrawn[first + np.array([s.at for s in seen.steps if s.kind == "withdrawn"], int)] = True
+    found = operating(measured(truth, raised, budget.threshold))
+    return found | {
+        "withdrawn_false": int((withdrawn & ~truth.marked).sum()),
+        "withdrawn_marked": int((withdrawn & truth.marked).sum()),
+    }
+
+
+def paper(histories: Marked, train: Truth, test: Truth) -> Method:
+    """Algorithm 1; its threshold is chosen on groups that another forest has not seen."""
+    seen, unseen = (Truth.of(part) for part in split_by_group(histories))
+    chosen = Algorithm1.learn(seen).on(unseen)
+    name = "algorithm 1, bauer8"
+    return Method(name, chosen, Algorithm1.learn(train).on(test), 0.0, 1.0, unseen)
+
+
+def methods(learned: Learned, histories: Marked, train: Truth, test: Truth) -> Iterable[Method]:
+    """All that stand in the table."""
+    rules: dict[str, Callable[[Truth], Floats]] = {
+        "redge rule": lambda truth: redge(truth, 0),
+        "redge rule, window 2": lambda truth: redge(truth, 2),
+        "hunter, newest point": lambda truth: hunter(truth, 1),
+        "hunter, last 6 points": lambda truth: hunter(truth, 6),
+        "gesd": gesd,
+        "threshold rule": threshold_rule,
+    }
+    yield from learned_methods(learned, train, test)
+    yield paper(histories, train, test)
+    for name, rule in rules.items():
+        yield scored(name, rule(train), rule(test))
+
+
+def main() -> None:
+    """Learn, judge and print."""
+    parser = arguments(str(__doc__))
+    parser.add_argument("--train", type=Path, default=DEFAULT)
+    parser.add_argument("--test", type=Path)
+    options = parser.parse_args()
+    title = "Found early, by false alarms per thousand points"
+    if not (options.train / "series.parquet").is_file():
+        show(title, [], options.output, note=f"no series.parquet in {options.train}: --train DIR")
+        return
+    start = time.perf_counter()
+    histories = crowded(options.train)
+    if options.test is None:
+        parts = split_by_group(histories)
+    else:
+        parts = histories, crowded(options.test)
+    train, test = (Truth.of(part) for part in parts)
+    if not test.changes.size or not train.changes.size:
+        raise NotEnoughDataError("no change that a majority marked: nothing to learn or to judge")
+    learned = learn(train)
+    judged = {one.name: judge(one, train, test) for one in methods(learned, parts[0], train, test)}
+    for setting in SETTINGS:
+        judged[f"ours, confirm, {setting}"]["detector"] = detected(learned, test, setting)
+    rows = [
+        {"method": name}
+        | {
+            f"{rate} per 1000": "/".join(f"{100 * share:.0f}" for share in found)
+            for rate, found in one["recall"].items()
+        }
+        for name, one in judged.items()
+    ]
+    show(
+        title,
+        rows,
+        options.output,
+        methods=judged,
+        learned_from={"series": int(train.groups.size), "changes": int(train.changes.size)},
+        judged_on={"series": int(test.groups.size), "changes": int(test.changes.size)},
+        seconds=time.perf_counter() - start,
+    )
+
+
+if __name__ == "__main__":
+    main()

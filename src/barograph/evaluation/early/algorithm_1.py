@@ -1,0 +1,64 @@
+"""Algorithm 1 of Bauer et al. 2022 with the paper's features, as it learns from marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+
+from barograph.detection.online import replay
+from barograph.evaluation.early.curve import Alarms
+from barograph.evaluation.early.rows import CALM
+from barograph.evaluation.early.truth import Flags, Truth
+from barograph.features import FEATURE_SETS, feature_matrix
+from barograph.models.kinds import flattened
+from barograph.models.triage import TriageModel
+
+TREES = 100
+# Pre depends on what was found, so every threshold is a replay of its own: a few must do.
+GRID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9)
+
+
+@dataclass(frozen=True)
+class Algorithm1:
+    """A forest on the 16 characteristics of Pre, from the last change found, and of the point."""
+
+    model: TriageModel
+
+    @classmethod
+    def learn(cls, truth: Truth, seed: int = 0) -> Algorithm1:
+        """Learn with Pre from the last change that people saw; other rows as for our own models."""
+        points = np.arange(truth.values.size)
+        last = np.zeros(points.size, dtype=np.int64)
+        last[truth.changes] = truth.changes
+        previous = np.concatenate([[0], np.maximum.accumulate(last)[:-1]])
+        starts = np.maximum(truth.offsets[truth.series], previous)
+        change = np.isin(points, truth.changes)
+        clean = np.flatnonzero(truth.judged & ~change & ~truth.marked)
+        drawn = np.random.default_rng(seed).permutation(clean)[:CALM]
+        chosen = np.concatenate([truth.changes, np.sort(drawn)])
+        X = feature_matrix(truth.values, starts[chosen], chosen, chosen + 1, "bauer8", threads=2)
+        forest = RandomForestClassifier(TREES, min_samples_leaf=2, random_state=seed, n_jobs=2)
+        forest.fit(X, change[chosen].astype(np.int64))
+        columns = FEATURE_SETS["bauer8"]
+        return cls(TriageModel("online", "bauer8", columns, 0.5, flattened(forest), {}))
+
+    def on(self, truth: Truth) -> Alarms:
+        """Replay all series at every threshold of the grid; between two, the higher one counts."""
+        raised: Mapping[float, Flags] = {p: self._raised(truth, p) for p in GRID}
+
+        def alarms(threshold: float) -> Flags:
+            above = [p for p in GRID if p >= threshold]
+            return raised[above[0]] if above else np.zeros(truth.values.size, dtype=np.bool_)
+
+        return alarms
+
+    def _raised(self, truth: Truth, threshold: float) -> Flags:
+        model = replace(self.model, threshold=threshold)
+        result = np.zeros(truth.values.size, dtype=np.bool_)
+        for k in range(truth.groups.size):
+            start, end = int(truth.offsets[k]), int(truth.offsets[k + 1])
+            result[start + replay(model, truth.values[start:end]).alarms] = True
+        return result

@@ -1,0 +1,126 @@
+"""Marks become changes, quiet points and models; what is measured is what the detector does."""
+
+import numpy as np
+import pytest
+
+from barograph.detection.online import Budget, replay
+from barograph.detection.online.budget import SETTINGS
+from barograph.errors import NotEnoughDataError
+from barograph.evaluation.early import Truth, learn, majority_changes
+from barograph.evaluation.early.algorithm_1 import Algorithm1
+from barograph.evaluation.early.curve import at_rate, every_alarm, gated, measured
+from barograph.evaluation.early.learn import combined, judged_by
+from barograph.evaluation.early.rows import NAMES, lesson, rows_of
+from barograph.evaluation.marked import Marked
+from tests.evaluation.early_histories import LENGTH, forest, histories, learned
+
+
+@pytest.mark.parametrize(
+    ("marks", "changes"),
+    [
+        ([[50], [52], [54]], [52]),
+        ([[50], [56], []], []),  # six apart: two clusters of one person each
+        ([[50], [55], []], [52]),
+        ([[50, 52], [], []], []),  # one person twice is no majority
+        ([[50], [50], [], []], []),  # half is not more than half
+        ([[10, 90], [12, 91], [11]], [11, 90]),
+        ([[], [], []], []),
+    ],
+)
+def test_changes_are_medians_of_clusters_that_most_people_share(
+    marks: list[list[int]], changes: list[int]
+) -> None:
+    assert majority_changes(marks) == changes
+
+
+def flat(marks: tuple[tuple[int, ...], ...], length: int = 40) -> Truth:
+    return Truth.of(Marked(np.zeros(length), np.array([0, length]), (marks,), np.array([0])))
+
+
+def test_points_near_anybodys_mark_are_not_quiet_and_the_first_five_are_not_judged() -> None:
+    truth = flat(((20,), (20,), (30,)))
+    assert truth.changes.tolist() == [20]
+    assert np.flatnonzero(~truth.quiet).tolist() == [*range(5), *range(15, 36)]
+
+
+def test_recall_counts_alarms_from_the_change_on_and_false_ones_far_from_any_mark() -> None:
+    truth = flat(((20,), (20,), (30,)))
+    raised = np.zeros(40, dtype=np.bool_)
+    raised[[3, 10, 15, 22, 32]] = True
+    point = measured(truth, raised, 0.5)
+    assert point.false_per_thousand == pytest.approx(1000 / 35)  # the alarm at 10
+    assert point.recall == (0.0, 1.0, 1.0)
+    raised[22] = False
+    assert measured(truth, raised, 0.5).recall == (0.0, 0.0, 0.0)
+
+
+def test_alarms_do_not_reach_into_the_next_series() -> None:
+    marks: tuple[tuple[tuple[int, ...], ...], ...] = (((38,),), ((),))
+    truth = Truth.of(Marked(np.zeros(80), np.array([0, 40, 80]), marks, np.array([0, 1])))
+    raised = np.zeros(80, dtype=np.bool_)
+    raised[45] = True
+    assert measured(truth, raised, 0.5).recall == (0.0, 0.0, 0.0)
+
+
+def test_a_rate_is_never_exceeded() -> None:
+    rng = np.random.default_rng(0)
+    truth = flat(((1000,),), 2000)
+    score = rng.normal(size=2000)
+    for rate in (1.0, 3.0, 10.0):
+        point = at_rate(truth, every_alarm(score), rate, -9.0, 9.0)
+        assert rate - 0.6 < point.false_per_thousand <= rate
+
+
+def test_lessons_hold_changes_and_quiet_rows_only_and_weights_restore_the_sample() -> None:
+    truth = Truth.of(histories())
+    part = rows_of(truth, 2)
+    assert part.y.sum() == truth.changes.size
+    assert part.X[:, NAMES.index("window")].tolist() == [2.0] * part.splits.size
+    quiet = ~truth.marked[part.splits] & ~truth.marked[part.newest]
+    half = np.arange(truth.values.size) < truth.values.size // 2
+    X, y, weights = lesson([part], half, "confirm", np.random.default_rng(0))
+    assert y.sum() == (truth.changes < truth.values.size // 2).sum()
+    assert weights.sum() == pytest.approx(y.sum() + (quiet & half[part.splits]).sum())
+    assert len(X) == len(y)
+
+
+def test_what_is_learned_finds_steps_it_has_not_seen() -> None:
+    truth, models = learned()
+    for setting, least in (("early", 0.6), ("sure", 0.8)):
+        score = combined(models.surprises, SETTINGS[setting])
+        recall = at_rate(truth, gated(truth, score), 10.0, 0.0, 40.0).recall
+        assert recall[1] > least
+    assert models.online.feature_set == "online"
+    assert set(models.confirm.card["tails"]) == {"1", "2", "3", "5", "7", "10"}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_detector_raises_the_very_alarms_that_are_measured(setting: str) -> None:
+    _, models = learned()
+    fresh = Truth.of(histories(1))
+    surprises = {
+        w: judged_by(models.online if w == 0 else models.confirm, fresh, w) for w in (0, 2, 5)
+    }
+    budget = Budget.released(models.online, models.confirm, setting, 10)
+    wanted = gated(fresh, combined(surprises, budget.weights))(budget.threshold)
+    for k in range(fresh.groups.size):
+        part = slice(k * LENGTH, (k + 1) * LENGTH)
+        seen = replay(models.online, fresh.values[part], models.confirm, budget=budget)
+        assert seen.alarms.tolist() == np.flatnonzero(wanted[part]).tolist()
+    assert wanted.any()
+
+
+def test_algorithm_1_raises_fewer_alarms_at_a_higher_threshold() -> None:
+    alarms = Algorithm1.learn(Truth.of(histories())).on(Truth.of(histories(1)))
+    assert alarms(0.1).sum() > alarms(0.75).sum()
+    assert alarms(0.95).sum() == 0
+
+
+def test_one_group_or_no_change_is_not_enough() -> None:
+    one = histories()
+    alone = Marked(one.values, one.offsets, one.marks, np.zeros_like(one.groups))
+    with pytest.raises(NotEnoughDataError, match="1 group"):
+        learn(Truth.of(alone), make=forest)
+    nobody = Marked(one.values, one.offsets, (((), ()),) * len(one), one.groups)
+    with pytest.raises(NotEnoughDataError, match="0 changes"):
+        learn(Truth.of(nobody), make=forest)

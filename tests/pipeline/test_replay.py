@@ -1,0 +1,119 @@
+"""The replay as a stage: restartable, with a second look, judged against verdicts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from barograph.errors import ArtifactError
+from barograph.evaluation.replayed import delays
+from barograph.pipeline import chunks, replay
+from tests.evaluation.early_histories import learned
+
+REPORTS = Path("data/reports")
+
+
+@pytest.fixture
+def models(project: Path) -> Path:
+    """The two online models, learned from other histories."""
+    _, found = learned()
+    folder = project / "data" / "models"
+    folder.mkdir(parents=True)
+    found.online.save(folder / "online.baro")
+    found.confirm.save(folder / "confirm.baro")
+    return folder
+
+
+def metrics(name: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads((REPORTS / f"{name}.json").read_text())
+    return result
+
+
+@pytest.mark.usefixtures("models")
+def test_it_tells_how_often_how_early_and_how_right() -> None:
+    replay.main()
+    told = metrics("replay")
+    assert told["points"] == 3600
+    assert told["alarms_per_thousand"] == pytest.approx(1000 * told["alarms"] / 3600)
+    assert told["alarms_per_series"] == pytest.approx(told["alarms"] / 120)
+    assert 0.5 < told["auc"] <= 1.0
+    assert told["delay"]["share_within_0"] <= told["delay"]["share_within_5"]
+    table = pd.read_csv(REPORTS / "replay/found.csv")
+    assert (
+        len(table)
+        == told["found"]
+        == sum(told["found_by_verdict"].values()) + told["found_without_candidate"]
+    )
+    assert table["commit"].equals(pd.read_parquet(REPORTS / "replay/found.parquet")["commit"])
+
+
+@pytest.mark.usefixtures("models")
+def test_the_second_look_writes_beside_and_finds_steps() -> None:
+    replay.main(["--confirm"])
+    assert not (REPORTS / "replay.json").exists()
+    found = pd.read_parquet(REPORTS / "replay_confirm/found.parquet")
+    steps = found[(found["series"] % 2 == 0) & (found["index"] == 15)]
+    assert len(steps) > 30
+    told = metrics("replay_confirm")
+    assert told["delay"]["share_within_5"] > told["delay"]["share_within_0"]
+
+
+def test_without_a_confirming_model_the_second_look_is_refused(models: Path) -> None:
+    (models / "confirm.baro").unlink()
+    with pytest.raises(ArtifactError, match=r"confirm\.baro"):
+        replay.main(["--confirm"])
+
+
+def test_what_was_done_is_not_done_again(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "CHUNK", 50)
+    replay.main()
+    first = (REPORTS / "replay/found.csv").read_bytes()
+    kept = sorted(Path("data/cache/replay").iterdir())
+    assert len(kept) == 3
+    done: list[int] = []
+    judged = replay._judged
+
+    def counted(task: replay.Task, series: list[Any]) -> Any:
+        done.append(len(series))
+        return judged(task, series)
+
+    monkeypatch.setattr(replay, "_judged", counted)
+    kept[0].unlink()
+    kept[1].write_bytes(kept[1].read_bytes()[:-40])  # broken off while it was written
+    replay.main()
+    assert len(done) == 2
+    assert (REPORTS / "replay/found.csv").read_bytes() == first
+    # Another model is another result.
+    (models / "online.baro").write_bytes((models / "online.baro").read_bytes())
+    _, other = learned()
+    replay.main()
+    assert len(done) == 2
+    strict = other.online.__class__(**{**vars(other.online), "threshold": 0.9})
+    strict.save(models / "online.baro")
+    replay.main()
+    assert len(done) == 5
+
+
+def test_keys_differ_where_anything_does() -> None:
+    values = np.arange(3.0)
+    keys = {
+        chunks.key("a", values),
+        chunks.key("a", values[:2], values[2:]),
+        chunks.key("a", values.astype(np.float32)),
+        chunks.key("b", values),
+        chunks.key("a", 1, values),
+    }
+    assert len(keys) == 5
+    assert chunks.key("a", values) == chunks.key("a", values.copy())
+
+
+def test_the_delay_is_to_the_first_alarm_of_the_same_series() -> None:
+    alarms = np.zeros(40, dtype=np.bool_)
+    alarms[[12, 22]] = True
+    told = delays(alarms, np.array([10, 19]), np.array([20, 20]))
+    assert told["mean_points"] == 2.0
+    assert (told["share_within_0"], told["share_within_2"]) == (0.0, 0.5)
+    assert delays(alarms, np.array([23]), np.array([40]))["mean_points"] is None
