@@ -14,12 +14,13 @@ import numpy as np
 from side_by_side import arguments, show
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.detection.online import Budget, Scorer, replay
+from barograph.detection.online import Scorer, replay_many
 from barograph.evaluation.early import Learned, Truth, learn
 from barograph.evaluation.marked import Marked
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models.kinds import flattened
 from barograph.models.triage import TriageModel
+from barograph.pipeline.replay import CHUNK
 from barograph.series import Floats
 
 LENGTH, TREES = 28, 500
@@ -63,12 +64,14 @@ def learned() -> Learned:
     return learn(Truth.of(Marked(values.ravel(), offsets, marks, np.arange(400) % 20)))
 
 
-def measured(name: str, run: Callable[[Floats], object], histories: Sequence[Floats]) -> Any:
-    """Time one way over all histories, after a warm-up."""
-    run(histories[0])
+def measured(
+    name: str, run: Callable[[Sequence[Floats]], object], histories: Sequence[Floats]
+) -> Any:
+    """Time one way over all histories, chunk by chunk as the stage does, after a warm-up."""
+    run(histories[:10])
     wall, cpu = time.perf_counter(), time.process_time()
-    for values in histories:
-        run(values)
+    for first in range(0, len(histories), CHUNK):
+        run(histories[first : first + CHUNK])
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     points = sum(values.size for values in histories)
     return {
@@ -88,11 +91,10 @@ def main() -> None:
     values, _ = stepped(options.points // LENGTH, LENGTH, 4)
     paper: Scorer = forest()
     ours = learned()
-    budget = Budget.released(ours.online, ours.confirm)
-    ways: dict[str, Callable[[Floats], object]] = {
-        f"bauer8, {TREES}-tree forest": lambda one: replay(paper, one),
-        "online, boosted trees": lambda one: replay(ours.online, one),
-        "online and confirm": lambda one: replay(ours.online, one, ours.confirm, budget=budget),
+    ways: dict[str, Callable[[Sequence[Floats]], object]] = {
+        f"bauer8, {TREES}-tree forest": lambda some: replay_many(paper, some),
+        "online, boosted trees": lambda some: replay_many(ours.online, some),
+        "online and confirm": lambda some: replay_many(ours.online, some, ours.confirm),
     }
     rows = [measured(name, run, list(values)) for name, run in ways.items()]
     show("Replay on one core, histories of 28 points", rows, options.output)

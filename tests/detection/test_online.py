@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from barograph.detection import OnlineDetector
-from barograph.detection.online import Decision, Kind, replay
+from barograph.detection.online import Decision, Kind, replay, replay_many
 from barograph.detection.online.recent import kept_from
 from barograph.errors import ConfigError, DataError
 from barograph.features import FEATURE_SETS, feature_matrix
@@ -126,3 +126,13 @@ def test_a_value_that_is_not_finite_changes_nothing(bad: float) -> None:
 def test_parameters_are_checked() -> None:
     with pytest.raises(ConfigError, match="history is 10"):
         OnlineDetector(EdgeScorer(), history=10)
+
+
+@pytest.mark.parametrize("model", [Steps(), EdgeScorer()], ids=["bauer8", "online"])
+def test_many_histories_at_once_are_answered_as_each_alone(model: Steps | EdgeScorer) -> None:
+    lengths = (0, 1, 2, 7, 120, 300, 90)
+    series = [np.concatenate([stepped(), stepped(200)])[:size] + size for size in lengths]
+    for values, many in zip(series, replay_many(model, series, history=64), strict=True):
+        alone = replay(model, values, history=64)
+        assert many.probability.tolist() == alone.probability.tolist()
+        assert many.alarms.tolist() == alone.alarms.tolist()

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from barograph import __version__
-from barograph.detection.online import Budget, replay
+from barograph.detection.online import replay_many
 from barograph.evaluation.replayed import confusion
 from barograph.history import History
 from barograph.models.artifact import digest
@@ -31,7 +31,7 @@ from barograph.pipeline.train import FOLDER as MODELS
 from barograph.pipeline.work import each
 from barograph.series import Floats
 
-CHUNK = 500  # series a call: small enough to spread, large enough to be worth a process
+CHUNK = 2000  # series a call: small enough to spread, large enough for a forest to be quick
 CACHE = chunks.FOLDER / "replay"
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -106,14 +106,13 @@ def _judged(task: Task, series: list[Floats]) -> Arrays:
         "alarm": np.zeros(total, dtype=np.bool_),
         "found": np.zeros(total, dtype=np.bool_),
     }
-    budget = None if task.confirm is None else Budget.released(task.model, task.confirm)
-    for first, values in zip(offsets[:-1].tolist(), series, strict=True):
-        if values.size < task.shortest:
-            continue
-        seen = replay(task.model, values, task.confirm, budget=budget)
-        result["probability"][first : first + values.size] = seen.probability
-        result["alarm"][first + seen.alarms] = True
-        result["found"][first + seen.change_points] = True
+    long = [k for k, values in enumerate(series) if values.size >= task.shortest]
+    seen = replay_many(task.model, [series[k] for k in long], task.confirm)
+    for k, one in zip(long, seen, strict=True):
+        first = int(offsets[k])
+        result["probability"][first : first + one.probability.size] = one.probability
+        result["alarm"][first + one.alarms] = True
+        result["found"][first + one.change_points] = True
     return result
 
 

@@ -5,7 +5,7 @@ from barograph.detection.online.decision import Decision, Kind, Reason, Step
 from barograph.detection.online.detector import OnlineDetector
 from barograph.detection.online.newest import AHEAD, newest_points
 from barograph.detection.online.platform import PlatformRates
-from barograph.detection.online.replay import Replayed, replay
+from barograph.detection.online.replay import Replayed, replay, replay_many
 from barograph.detection.online.scorer import Scorer
 from barograph.detection.online.tails import TailRates
 
@@ -23,4 +23,5 @@ __all__ = [
     "TailRates",
     "newest_points",
     "replay",
+    "replay_many",
 ]

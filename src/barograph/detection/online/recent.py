@@ -1,20 +1,24 @@
 """The values that a detector keeps: bounded, and counted from the first that ever landed."""
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from barograph.detection.online.sight import sights_for
 from barograph.features import FEATURE_SETS
-from barograph.series import Floats
+from barograph.series import Floats, Ints
+
+T = TypeVar("T", int, Ints)
 
 
-def kept_from(at: int, history: int) -> int:
+def kept_from(at: T, history: int) -> T:
     """Return the first value that is kept as point `at` lands.
 
     Half of the history is dropped whenever it is full, so that this costs next to nothing a
     point, and what is known of a point does not depend on how the values came.
     """
     half = history // 2
-    return max(0, at // half - 1) * half
+    block: T = (at // half - 1) * half
+    return block * (block > 0)
 
 
 class Recent:

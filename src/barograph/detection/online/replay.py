@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import Kind, Step
 from barograph.detection.online.detector import HISTORY
-from barograph.detection.online.newest import AHEAD, newest_points
-from barograph.detection.online.recent import kept_from
+from barograph.detection.online.rounds import Flags, algorithm_1, probabilities
 from barograph.detection.online.scorer import Scorer
 from barograph.detection.online.second_look import LOOKS, Look, SecondLook
 from barograph.detection.online.sight import OF_THE_REGIME, RegimeSight
 from barograph.errors import ConfigError
-from barograph.features import feature_matrix
 from barograph.series import Floats, Ints
-
-LARGEST = 512  # points judged per batch where none is found for long
 
 
 @dataclass(frozen=True)
@@ -57,65 +54,52 @@ def replay(
         budget: as for `OnlineDetector`.
         history: as for `OnlineDetector`.
     """
+    return replay_many(model, [values], confirm, budget=budget, history=history)[0]
+
+
+def replay_many(
+    model: Scorer,
+    series: Sequence[Floats],
+    confirm: Scorer | None = None,
+    *,
+    budget: Budget | None = None,
+    history: int = HISTORY,
+) -> list[Replayed]:
+    """Run the detector over many histories at once: models are quicker with many rows a call.
+
+    Every history has the answer of `replay` alone.
+    """
+    values = np.concatenate([np.empty(0), *series])
+    offsets = np.cumsum([0, *(one.size for one in series)])
     if confirm is not None:
-        return _confirmed(
-            model, confirm, values, budget or Budget.released(model, confirm), history
-        )
+        given = budget or Budget.released(model, confirm)
+        return _confirmed(model, confirm, values, offsets, given, history)
     if model.feature_set in OF_THE_REGIME:
-        probability = _probabilities(model, values, 0, history)
-        found = np.flatnonzero(probability >= model.threshold)
-        found = found[found >= RegimeSight.first]
+        probability = probabilities(model, values, offsets, 0, history)
+        found = probability >= model.threshold
+        for first in offsets[:-1]:
+            found[first : first + RegimeSight.first] = False
     else:
-        probability, found = _algorithm_1(model, values, history)
-    steps = tuple(Step(Kind.CALLED, int(i), int(i), float(probability[i])) for i in found)
+        probability, found = algorithm_1(model, values, offsets, history)
+    return [
+        _alone(probability[first:end], np.flatnonzero(found[first:end]))
+        for first, end in pairwise(offsets.tolist())
+    ]
+
+
+def _alone(probability: Floats, found: Ints) -> Replayed:
+    steps = tuple(Step(Kind.CALLED, i, i, float(probability[i])) for i in found.tolist())
     return Replayed(probability, found, found, steps)
 
 
-def _algorithm_1(model: Scorer, values: Floats, history: int) -> tuple[Floats, Ints]:
-    """Judge points some ahead in one call; those behind a change point again, with their Pre.
-
-    A batch grows while nothing is found: regimes without change are long.
-    """
-    probability = np.zeros(values.size)
-    found: list[int] = []
-    start, at, batch = 0, 1, AHEAD
-    while at < values.size:
-        splits = np.arange(at, min(values.size, at + batch))
-        starts = np.maximum(start, [kept_from(int(s), history) for s in splits])
-        judged = newest_points(model, values, starts, splits, threads=1)
-        hits: npt.NDArray[np.int64] = np.flatnonzero(judged >= model.threshold)
-        done = int(hits[0]) + 1 if hits.size else splits.size
-        probability[at : at + done] = judged[:done]
-        at += done
-        if hits.size:
-            start, batch = at - 1, AHEAD
-            found.append(start)
-        else:
-            batch = min(2 * batch, LARGEST)
-    return probability, np.array(found, dtype=np.int64)
-
-
-def _probabilities(
-    model: Scorer, values: Floats, window: int, history: int, splits: Ints | None = None
-) -> Floats:
-    """Return by newest point the probability of the point `window` before; 0 if not judged."""
-    if splits is None:
-        splits = np.arange(RegimeSight.first, values.size - window)
-    else:
-        splits = splits[splits < values.size - window]
-    result = np.zeros(values.size)
-    if splits.size:
-        starts = np.array([kept_from(int(at), history) for at in splits + window])
-        rows = feature_matrix(
-            values, starts, splits, splits + window + 1, model.feature_set, threads=1
-        )
-        result[splits + window] = model.predict_proba(rows)[:, 1]
-    return result
-
-
 def _confirmed(
-    model: Scorer, confirm: Scorer, values: Floats, budget: Budget, history: int
-) -> Replayed:
+    model: Scorer,
+    confirm: Scorer,
+    values: Floats,
+    offsets: Ints,
+    budget: Budget,
+    history: int,
+) -> list[Replayed]:
     """Compute all looks that can matter, then let the second look take its way."""
     for one in (model, confirm):
         if one.feature_set not in OF_THE_REGIME:
@@ -125,41 +109,45 @@ def _confirmed(
             )
     if budget.platform is not None:
         raise ConfigError("a platform that learns depends on the order of all series: not replayed")
-    judged = {0: _probabilities(model, values, 0, history)}
-    judged |= {w: _probabilities(confirm, values, w, history) for w in budget.weights if w}
-    surprises = {w: budget.tails[w].surprise(judged[w]) for w in judged}
-    hot = np.zeros(values.size, dtype=bool)
-    standing = np.zeros(values.size, dtype=bool)  # splits at which an alarm can stand
-    for window in budget.weights:
-        above = surprises[window] + math.log(budget.weights[window]) >= budget.threshold
-        above[: RegimeSight.first + window] = False
+    windows = {0: model} | {window: confirm for window in budget.weights if window}
+    judged = {w: probabilities(one, values, offsets, w, history) for w, one in windows.items()}
+    surprises = {window: budget.tails[window].surprise(judged[window]) for window in judged}
+    place = np.arange(values.size) - np.repeat(offsets[:-1], np.diff(offsets))
+    hot = np.zeros(values.size, dtype=np.bool_)
+    standing = np.zeros(values.size, dtype=np.bool_)  # splits at which an alarm can stand
+    for window, weight in budget.weights.items():
+        above = surprises[window] + math.log(weight) >= budget.threshold
+        above &= place >= RegimeSight.first + window
         hot |= above
         standing[np.flatnonzero(above) - window] = True
     for window in LOOKS:
         if window not in judged:
-            judged[window] = _probabilities(
-                confirm, values, window, history, np.flatnonzero(standing)
-            )
+            judged[window] = probabilities(confirm, values, offsets, window, history, standing)
             surprises[window] = budget.tails[window].surprise(judged[window])
-    return _followed(judged, surprises, hot, budget)
+    return [
+        _followed(judged, surprises, hot, budget, slice(first, end))
+        for first, end in pairwise(offsets.tolist())
+    ]
 
 
 def _followed(
     judged: dict[int, Floats],
     surprises: dict[int, Floats],
-    hot: npt.NDArray[np.bool_],
+    hot: Flags,
     budget: Budget,
+    part: slice,
 ) -> Replayed:
-    """Let the second look see all points at which something can happen."""
+    """Let the second look see all points of one series at which something can happen."""
     second = SecondLook(budget)
     alarms: list[int] = []
     steps: list[Step] = []
     standing: set[int] = set()
-    for at in range(hot.size):
-        if not hot[at] and not second.is_watching(at):
-            continue
+    here = hot[part]
+    at = -1
+    while (at := _next(here, at + 1, second)) < here.size:
+        row = part.start + at
         looks = [
-            Look(window, split, float(judged[window][at]), float(surprises[window][at]))
+            Look(window, split, float(judged[window][row]), float(surprises[window][row]))
             for window, split in second.wanted(at, RegimeSight.first)
         ]
         alarm, seen = second.see(at, looks)
@@ -170,8 +158,16 @@ def _followed(
             if step.kind is not Kind.WITHDRAWN:
                 standing.add(step.index)
     return Replayed(
-        judged[0],
+        judged[0][part],
         np.array(alarms, dtype=np.int64),
         np.array(sorted(standing), dtype=np.int64),
         tuple(steps),
     )
+
+
+def _next(hot: Flags, at: int, second: SecondLook) -> int:
+    """Return the next point at which something can happen."""
+    if at >= hot.size or second.is_watching(at):
+        return at
+    ahead = hot[at:]
+    return at + (int(ahead.argmax()) if ahead.any() else ahead.size)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.detection.online import replay
+from barograph.detection.online import replay_many
 from barograph.evaluation.early.curve import Alarms
 from barograph.evaluation.early.rows import CALM
 from barograph.evaluation.early.truth import Flags, Truth
@@ -30,6 +30,7 @@ class Algorithm1:
     @classmethod
     def learn(cls, truth: Truth, seed: int = 0) -> Algorithm1:
         """Learn with Pre from the last change that people saw; other rows as for our own models."""
+        generator = np.random.default_rng(seed)
         points = np.arange(truth.values.size)
         last = np.zeros(points.size, dtype=np.int64)
         last[truth.changes] = truth.changes
@@ -37,9 +38,13 @@ class Algorithm1:
         starts = np.maximum(truth.offsets[truth.series], previous)
         change = np.isin(points, truth.changes)
         clean = np.flatnonzero(truth.judged & ~change & ~truth.marked)
-        drawn = np.random.default_rng(seed).permutation(clean)[:CALM]
+        drawn = generator.permutation(clean)[:CALM]
         chosen = np.concatenate([truth.changes, np.sort(drawn)])
-        X = feature_matrix(truth.values, starts[chosen], chosen, chosen + 1, "bauer8", threads=2)
+        # A wrong alarm makes Pre short: each row is learned from with a shorter Pre as well.
+        lengths = chosen - starts[chosen]
+        shorter = chosen - np.exp(generator.uniform(0.0, np.log(lengths))).astype(np.int64)
+        begins, chosen = np.concatenate([starts[chosen], shorter]), np.tile(chosen, 2)
+        X = feature_matrix(truth.values, begins, chosen, chosen + 1, "bauer8", threads=2)
         forest = RandomForestClassifier(TREES, min_samples_leaf=2, random_state=seed, n_jobs=2)
         forest.fit(X, change[chosen].astype(np.int64))
         columns = FEATURE_SETS["bauer8"]
@@ -57,8 +62,9 @@ class Algorithm1:
 
     def _raised(self, truth: Truth, threshold: float) -> Flags:
         model = replace(self.model, threshold=threshold)
+        cuts = truth.offsets[1:-1]
+        seen = replay_many(model, np.split(truth.values, cuts))
         result = np.zeros(truth.values.size, dtype=np.bool_)
-        for k in range(truth.groups.size):
-            start, end = int(truth.offsets[k]), int(truth.offsets[k + 1])
-            result[start + replay(model, truth.values[start:end]).alarms] = True
+        for first, one in zip(truth.offsets[:-1], seen, strict=True):
+            result[first + one.alarms] = True
         return result
