@@ -22,8 +22,21 @@ BENCHMARKS = (
     "models",
     "leznik",
     "store",
+BENCHMARKS = (
+    "load",
+    "simulator",
+    "features",
+    "holt",
+    "human_marks",
+    "detection_ground",
+    "step_clusters",
+    "models",
+    "leznik",
+    "evaluate",
     "online_marks",
     "replay",
+    "store",
+)
 )
 
 
