@@ -19,8 +19,16 @@ from barograph.errors import BarographError, NotEnoughDataError
 CLEAN, ERROR, REGRESSION, TOO_LITTLE = range(4)
 # What `--help` lists; the module of the same name is imported when the command is called.
 COMMANDS = {
+    "classify": "Say which candidates of a source people would call real.",
     "detect": "Find the change points of a history.",
+    "export": "Write everything that the store holds as tables.",
     "gate": "Fail when the newest results are a regression.",
+    "import": "Fill the store from a source.",
+    "recompute": "Find the change points of every series of the store anew.",
+    "replay": "Run the online detector over every commit of a source.",
+    "score": "Put results into the store, and fail when the newest are a regression.",
+    "serve": "Start the service.",
+    "token": "Make, list and revoke the tokens of the service.",
 }
 
 
@@ -35,7 +43,9 @@ class Lazy(click.Group):
         """Import one command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
+        # `import` is a word of the language: no module can have that name.
+        module = "fill" if cmd_name == "import" else cmd_name
+        command: click.Command = import_module(f"{__name__}.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -39,13 +40,21 @@ def output_option(function: F) -> F:
     )(function)
 
 
-def read_history(kind: str, location: str) -> History:
-    """Load any source through the tables that the pipeline uses, and tell what was left out."""
-    from barograph.history import History
+@contextmanager
+def loaded_tables(kind: str, location: str) -> Iterator[str]:
+    """Load any source into the tables that the pipeline uses, and tell what was left out."""
     from barograph.sources import load, open_source
 
     with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
         report = load(open_source(kind, location), folder)
         if any(report.skipped_share(name) for name in ("series", "points", "candidates")):
             click.echo(str(report), err=True)
+        yield folder
+
+
+def read_history(kind: str, location: str) -> History:
+    """Load any source."""
+    from barograph.history import History
+
+    with loaded_tables(kind, location) as folder:
         return History.read(folder)

@@ -1,0 +1,27 @@
+"""`barograph export`: give everything back as the project's three tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from barograph.cli.histories import output_option
+from barograph.cli.stores import open_store, store_option
+
+
+@click.command(epilog="Example: barograph export data/interim")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@store_option
+@output_option
+def command(folder: Path, url: str, output: str) -> None:
+    """Write series, points and candidates to FOLDER, as the pipeline reads them."""
+    from barograph.triage.exchange import give_back
+
+    with open_store(url) as store:
+        counts = give_back(store, folder)
+    if output == "json":
+        click.echo(json.dumps(counts))
+    else:
+        click.echo(", ".join(f"{count} {name}" for name, count in counts.items()))

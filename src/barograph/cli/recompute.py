@@ -1,0 +1,44 @@
+"""`barograph recompute`: look at every series of the store again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from barograph.cli.detect import DETECTORS, by_name
+from barograph.cli.histories import output_option
+from barograph.cli.stores import RELEASED, open_store, store_option
+
+
+@click.command(epilog="Example: barograph recompute --detector hunter")
+@click.option("--detector", type=click.Choice(list(DETECTORS)), default="hunter", show_default=True)
+@click.option(
+    "--model",
+    type=click.Path(path_type=Path),
+    default=RELEASED / "label_free.baro",
+    show_default=True,
+    help="Scores what is found; while there is no such file, the shipped one does.",
+)
+@store_option
+@output_option
+def command(detector: str, model: Path, url: str, output: str) -> None:
+    """Find the change points of every series anew.
+
+    One that moved by a few commits stays the same candidate; one with a verdict stays where it is.
+    """
+    from barograph.service.looking import label_free_model, make_look
+    from barograph.triage.refreshing import recompute
+
+    scorer = label_free_model(model if model.exists() else None)
+    with open_store(url) as store:
+        done = recompute(store, make_look(by_name(detector), DETECTORS[detector], scorer))
+    if output == "json":
+        click.echo(json.dumps(asdict(done)))
+        return
+    click.echo(
+        f"{done.series} series: {done.added} candidates added, {done.moved} moved, "
+        f"{done.withdrawn} withdrawn"
+    )

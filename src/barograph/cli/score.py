@@ -1,0 +1,140 @@
+"""`barograph score`: what the service does, for a CI job without a server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from barograph.cli import REGRESSION, TOO_LITTLE
+from barograph.cli.detect import percent
+from barograph.cli.gate import worse
+from barograph.cli.histories import loaded_tables, output_option, source_options
+from barograph.cli.stores import model_of, model_option, open_store, store_option
+
+if TYPE_CHECKING:
+    from barograph.history import History
+    from barograph.triage import Store
+
+
+@click.command(epilog="Example: barograph score results.csv --store ci.db --output json || exit 1")
+@source_options
+@store_option
+@model_option("online")
+@click.option(
+    "--least",
+    type=click.FloatRange(min=0.0),
+    default=0.0,
+    show_default=True,
+    help="The smallest change that counts, in per cent of the level before.",
+)
+@click.option(
+    "--shortest",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="A result is judged when it is held against so many at least.",
+)
+@output_option
+@click.pass_context
+def command(
+    context: click.Context,
+    location: str,
+    kind: str,
+    url: str,
+    model: Path,
+    least: float,
+    shortest: int,
+    output: str,
+) -> None:
+    """Put the results at LOCATION into the store, and judge the newest of every series.
+
+    Exit 2 where one of them is a change for the worse; where the direction is unknown, any change
+    counts. The same results again give the same answer.
+    """
+    from barograph.history import History
+    from barograph.triage.exchange import fill
+
+    judge = model_of("online", model)
+    with loaded_tables(kind, location) as folder, open_store(url, judge) as store:
+        counts = fill(store, folder, "score").points
+        found = newest(store, History.read(folder))
+    short = sum(one["pre"] < shortest for one in found)
+    regressions = [
+        one
+        for one in found
+        if one["is_change"]
+        and one["pre"] >= shortest
+        and worse(one["percent"], one["direction"], least)
+    ]
+    _tell(counts, found, regressions, short, output)
+    if counts["rejected"]:
+        click.echo(f"{counts['rejected']} points were rejected", err=True)
+    if regressions:
+        context.exit(REGRESSION)
+    if short == len(found):
+        context.exit(TOO_LITTLE)
+
+
+def newest(store: Store, history: History) -> list[dict[str, Any]]:
+    """Return what was decided of the newest result of each series of a history."""
+    from barograph.triage import queries
+
+    found = []
+    with store.read() as connection:
+        for number in range(len(history)):
+            last = int(history.offsets[number + 1]) - 1
+            name = history.id_of(number)
+            row = queries.number_of(connection, name)
+            if row is None or last < history.offsets[number]:
+                continue
+            order = int(history.orders[last])
+            points = queries.points_of(connection, row, first=order, last=order, newest=True)
+            if not points:
+                continue
+            one = points[-1]
+            found.append(
+                {
+                    "series": str(name),
+                    "commit": one.commit,
+                    "order": one.order,
+                    "value": one.value,
+                    "direction": int(queries.one_series(connection, row).direction),
+                    "probability": one.probability,
+                    "is_change": one.is_change,
+                    "pre": one.pre,
+                    "percent": _percent(connection, row, one) if one.is_change else 0.0,
+                }
+            )
+    return found
+
+
+def _percent(connection: Any, row: int, one: Any) -> float:
+    """The change against the mean of what the point was held against."""
+    from barograph.triage import queries
+
+    before = queries.points_of(connection, row, last=one.order, limit=one.pre + 1, newest=True)
+    values = [point.value for point in before if (point.order, point.run) < (one.order, one.run)]
+    return percent(sum(values) / len(values), one.value)
+
+
+def _tell(
+    counts: dict[str, int],
+    found: list[dict[str, Any]],
+    regressions: list[dict[str, Any]],
+    short: int,
+    output: str,
+) -> None:
+    if output == "json":
+        told = {"points": counts, "series": found, "too_short": short, "regressions": regressions}
+        click.echo(json.dumps(told))
+        return
+    for one in regressions:
+        where = one["commit"] or one["order"]
+        click.echo(
+            f"{one['series']}: {one['percent']:+.1f} % at {where}, "
+            f"probability {one['probability']:.2f}"
+        )
+    click.echo(f"{len(regressions)} regressions in {len(found)} series, {short} too short to judge")

@@ -1,0 +1,94 @@
+"""`barograph serve`: the service, with no configuration at all."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import click
+
+from barograph.cli.detect import DETECTORS, by_name
+from barograph.cli.stores import RELEASED, model_option, store_option
+from barograph.errors import ConfigError
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+@click.command(epilog="Example: barograph serve --port 8000 --store results.db")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@store_option
+@model_option("online")
+@click.option(
+    "--label-free",
+    type=click.Path(path_type=Path),
+    default=RELEASED / "label_free.baro",
+    show_default=True,
+    help="Scores the candidates; while there is no such file, the shipped one does.",
+)
+@click.option(
+    "--detector",
+    type=click.Choice(list(DETECTORS)),
+    default="hunter",
+    show_default=True,
+    help="Looks again at the series whose points changed.",
+)
+@click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True)
+def command(
+    host: str, port: int, url: str, model: Path, label_free: Path, detector: str, log_level: str
+) -> None:
+    """Take results over HTTP, decide on them, and keep them.
+
+    Without any token only this machine is served; `barograph token add` makes one. Another model
+    at the same place is taken up without a restart.
+    """
+    try:
+        import uvicorn
+
+        from barograph.service import Looking, Settings, Watch, create_app
+        from barograph.service.access import is_loopback
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"the service needs {error.name}: pip install 'barograph[service]'"
+        ) from None
+    from barograph.triage import Store
+
+    logging.basicConfig(
+        level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    # It decides, and so is compiled, before anyone can ask: the first answer is a quick one.
+    watch = Watch(model)
+    first = watch.start()
+    if "://" not in url:
+        Path(url).parent.mkdir(parents=True, exist_ok=True)
+    with Store(url, first.judge) as store:
+        local = is_loopback(host)
+        _check_tokens(store, host, local=local)
+        looking = Looking(store, by_name(detector), DETECTORS[detector], label_free)
+        app = create_app(store, watch, Settings(local=local), looking)
+        uvicorn.run(
+            app,
+            host=host,
+            port=port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # who asks is who connects
+            timeout_graceful_shutdown=10,
+        )
+
+
+def _check_tokens(store: object, host: str, *, local: bool) -> None:
+    from barograph.triage import Store, tokens
+
+    assert isinstance(store, Store)  # noqa: S101 - only imported when needed
+    with store.read() as connection:
+        if tokens.every(connection):
+            return
+    if not local:
+        raise ConfigError(
+            f"--host {host}: without any token the service listens on this machine alone; make "
+            "one with: barograph token add NAME --scope ingest"
+        )
+    click.echo("no token is set: this machine alone is served, and may do everything", err=True)

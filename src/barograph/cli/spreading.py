@@ -1,0 +1,102 @@
+"""How commands judge a whole data set in parts, here or on a cluster."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from barograph.cli.histories import loaded_tables
+from barograph.cli.stores import RELEASED, model_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+F = TypeVar("F", bound=Callable[..., Any])
+SERIES = 200  # of one part: small enough to spread, large enough to be worth a call
+
+
+def spread_options(function: F) -> F:
+    """Add --workers, --scheduler and --to to a command."""
+    workers = click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        default=lambda: len(os.sched_getaffinity(0)),
+        show_default="one for each core",
+        help="Processes of this machine.",
+    )
+    scheduler = click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Run on the workers of a Dask scheduler instead; they must see the same files.",
+    )
+    to = click.option(
+        "--to",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="A folder for the whole table, as CSV and Parquet.",
+    )
+    return workers(scheduler(to(function)))
+
+
+@contextmanager
+def tables_at(kind: str, location: str) -> Iterator[str]:
+    """The three tables of a source; where LOCATION is a folder of them they are used in place."""
+    names = ("series", "points", "candidates")
+    if all((Path(location) / f"{name}.parquet").is_file() for name in names):
+        yield str(Path(location).resolve())
+        return
+    with loaded_tables(kind, location) as folder:
+        yield folder
+
+
+def artifact_path(use: str, path: Path) -> str:
+    """Check a model here, where errors are told; return what the workers load."""
+    model_of(use, path)
+    given = path.exists() or path != RELEASED / f"{use}.baro"
+    return str(path.resolve()) if given else ""
+
+
+def judged(
+    function: Callable[..., Any],
+    folder: str,
+    model: tuple[str, str],
+    *,
+    workers: int,
+    scheduler: str | None,
+    **more: Any,
+) -> pa.Table:
+    """Judge every part of a data set and put the answers together, in order."""
+    from functools import partial
+
+    import pyarrow as pa
+
+    from barograph.evaluation.partitions import parts_of
+    from barograph.evaluation.spread import spread
+
+    calls = [(part, *model) for part in parts_of(folder, SERIES)]
+    found: list[pa.Table] = []
+    judge: Any = partial(function, **more)
+    answers = spread(judge, calls, workers=workers, scheduler=scheduler)
+    with click.progressbar(length=len(calls), label="judging", file=sys.stderr) as bar:
+        for answer in answers:
+            found.append(answer)
+            bar.update(1)
+    return pa.concat_tables(found)
+
+
+def write_tables(table: pa.Table, folder: Path, name: str) -> None:
+    """Write a table as CSV and Parquet."""
+    import pyarrow.csv as pacsv
+    import pyarrow.parquet as pq
+
+    from barograph.files import whole
+
+    with whole(folder / f"{name}.csv") as draft:
+        pacsv.write_csv(table, str(draft))
+    with whole(folder / f"{name}.parquet") as draft:
+        pq.write_table(table, draft, compression="zstd")

@@ -1,0 +1,84 @@
+"""How commands find the embedded store and the models, with no configuration at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from barograph.errors import ConfigError
+
+if TYPE_CHECKING:
+    from barograph.models import TriageModel
+    from barograph.triage import Store
+
+F = TypeVar("F", bound=Callable[..., Any])
+RELEASED = Path("data/release")  # where the pipeline releases models of one's own
+
+
+def default_store() -> str:
+    """Where the store is unless somebody says otherwise."""
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return str(Path(home) / "barograph" / "barograph.db")
+
+
+def store_option(function: F) -> F:
+    """Add --store to a command."""
+    return click.option(
+        "--store",
+        "url",
+        envvar="BAROGRAPH_STORE",
+        default=default_store,
+        show_default="barograph/barograph.db in your data folder",
+        help="A file, or the URL of a PostgreSQL database; also BAROGRAPH_STORE.",
+    )(function)
+
+
+def model_option(use: str) -> Callable[[F], F]:
+    """Add --model to a command."""
+    return click.option(
+        "--model",
+        type=click.Path(path_type=Path),
+        default=RELEASED / f"{use}.baro",
+        show_default=True,
+        help="The model; while there is no such file, the one that is shipped.",
+    )
+
+
+def model_of(use: str, path: Path) -> TriageModel:
+    """Load the model of a path, or the shipped one where nothing is at the default place."""
+    from barograph.models import TriageModel
+
+    if path.exists() or path != RELEASED / f"{use}.baro":
+        model = TriageModel.load(path)
+    else:
+        model = TriageModel.default(use)
+    if model.use != use:
+        raise ConfigError(f"--model {path}: made for the use {model.use!r}; needed is {use!r}")
+    return model
+
+
+def open_store(url: str, model: TriageModel | None = None) -> Store:
+    """Open the store; without a model nothing new can be taken in."""
+    from barograph.triage import OnlineJudge, Store
+
+    if "://" not in url:
+        Path(url).parent.mkdir(parents=True, exist_ok=True)
+    return Store(url, Nobody() if model is None else OnlineJudge.of(model))
+
+
+@dataclass(frozen=True)
+class Nobody:
+    """Stands where a judge is needed, for commands that decide nothing."""
+
+    version: str = "none"
+    threshold: float = 1.0
+    history: int = 1
+
+    def judge(self, stretches: Sequence[object]) -> Any:
+        """Decide nothing."""
+        raise ConfigError(f"nothing decides here: {len(stretches)} series are not judged")
