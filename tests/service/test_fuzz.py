@@ -1,0 +1,79 @@
+"""Whatever is sent, by the description or against it, the answer is never a 500."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from fastapi import FastAPI
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from barograph.service import Settings, Watch, create_app
+from barograph.service.app import ROUTERS
+from barograph.triage import Store, tokens
+from barograph.triage.tokens import Scope
+from tests.service.models import small_model
+
+BOUNDED = settings(
+    max_examples=10,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+OPERATIONS = sorted(
+    (method, getattr(route, "path", ""))
+    for router in ROUTERS
+    for route in router.routes
+    for method in getattr(route, "methods", ())
+)
+PLAIN = {"/health", "/ready", "/ping"}
+CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance]
+Fuzzed = tuple[FastAPI, dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
+    """A service, and the header of one who may do anything."""
+    place: Path = tmp_path_factory.mktemp("fuzz")
+    small_model().save(place / "online.baro")
+    watch = Watch(place / "online.baro")
+    with Store(str(place / "store.db"), watch.start().judge) as store:
+        settings = Settings(local=False, rate=1e6, burst=10**6, failures=10**6)
+        secret = store.write(lambda c: tokens.create(c, "fuzz", [Scope.ADMIN], "test"))
+        app = create_app(store, watch, settings)
+        yield app, {"Authorization": f"Bearer {secret}"}
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+@pytest.mark.filterwarnings("ignore")
+def test_never_a_500(fuzzed: Fuzzed, method: str, path: str, mode: GenerationMode) -> None:
+    app, header = fuzzed
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+    operation = schema[path][method]
+    if mode is GenerationMode.NEGATIVE and path in PLAIN:
+        pytest.skip("it takes nothing that could be wrong")
+
+    @BOUNDED
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def ask(case: Any) -> None:
+        answer = case.call(headers=header)
+        assert answer.status_code < 500
+        if answer.status_code >= 400:
+            told = answer.json()
+            assert set(told) == {"error"}
+            assert set(told["error"]) == {"status", "kind", "message", "details"}
+            assert told["error"]["status"] == answer.status_code
+        if answer.status_code != 405:
+            case.validate_response(answer, checks=CHECKS)
+
+    ask()

@@ -1,0 +1,129 @@
+"""Series, points, decisions and change points come back, page by page; verdicts hold."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from barograph.detection import Hunter
+from barograph.service import Looking
+from barograph.triage.tokens import Scope
+from tests.service.conftest import make_token, store_of
+from tests.service.samples import POINTS, result, steps
+
+
+def pages(client: TestClient, path: str, rows: str, key: str, **options: Any) -> list[Any]:
+    found: list[Any] = []
+    following = None
+    while True:
+        query = options | ({} if following is None else {key: following})
+        told = client.get(path, params=query).json()
+        found += told[rows]
+        following = told["next"]
+        if following is None:
+            return found
+
+
+def test_series_are_found_by_their_labels(client: TestClient) -> None:
+    rows = [result(1, test=f"t{k % 3}", project=f"p{k % 2}") for k in range(6)]
+    client.post(POINTS, json=rows)
+    assert len(pages(client, "/api/v1/series", "series", "after", limit=2)) == 6
+    [one] = pages(client, "/api/v1/series", "series", "after", test="t1", project="p1")
+    assert (one["test"], one["project"], one["args"]) == ("t1", "p1", {})
+    assert client.get(f"/api/v1/series/{one['id']}").json() == one
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7, 100])
+def test_points_come_page_by_page_and_commits_stay_whole(client: TestClient, limit: int) -> None:
+    rows = [result(k // 3, 100 + k, run=f"r{k % 3}") for k in range(20)]
+    number = client.post(POINTS, json=rows).json()["decisions"][0]["series"]
+    path = f"/api/v1/series/{number}"
+    points = pages(client, f"{path}/points", "points", "first", limit=limit)
+    assert [one["value"] for one in points] == [row["value"] for row in rows]
+    decided = pages(client, f"{path}/decisions", "decisions", "first", limit=limit)
+    assert [one["probability"] for one in decided] == [one["probability"] for one in points]
+    changes = pages(client, f"{path}/decisions", "decisions", "first", limit=limit, changes=True)
+    assert changes == [one for one in decided if one["is_change"]]
+
+
+def test_change_points_appear_and_take_verdicts(client: TestClient) -> None:
+    number = client.post(POINTS, json=steps("insert")).json()["decisions"][0]["series"]
+    Looking(store_of(client), Hunter(), "Hunter", None).once(clusters=True)
+    triage = make_token(client, Scope.TRIAGE)
+    read = make_token(client, Scope.READ)
+    waiting = {"verdict": "not_triaged", "project": "db"}
+    told = client.get("/api/v1/change-points", params=waiting, headers=read).json()
+    [change] = told["change_points"]
+    assert (change["series"], change["order"], change["detector"]) == (number, 25, "Hunter")
+    path = f"/api/v1/change-points/{change['id']}"
+    verdict = {"verdict": "true_positive", "note": "fixed"}
+    given = client.post(f"{path}/verdict", json=verdict, headers=triage)
+    assert given.status_code == 200, given.text
+    detail = client.get(path, headers=read).json()
+    assert detail["verdict"] == "true_positive"
+    assert [(one["who"], one["note"]) for one in detail["verdicts"]] == [("triage", "fixed")]
+    told = client.get("/api/v1/change-points", params=waiting, headers=read).json()
+    assert told["change_points"] == []
+    mine = client.get(f"/api/v1/series/{number}/change-points", headers=read).json()
+    assert [one["id"] for one in mine["change_points"]] == [change["id"]]
+
+
+def test_a_verdict_needs_a_change_point_and_a_word_that_is_known(client: TestClient) -> None:
+    path = "/api/v1/change-points/1/verdict"
+    assert client.post(path, json={"verdict": "true_positive"}).status_code == 404
+    assert client.post(path, json={"verdict": "maybe"}).status_code == 422
+    assert client.post(path, json={"verdict": "true_positive", "by": "me"}).status_code == 422
+    assert client.post(path, content=b"[" * 9999).status_code == 415
+
+
+def test_the_trail_tells_who_did_what(client: TestClient) -> None:
+    client.post(POINTS, json=result(1))
+    make_token(client, Scope.ADMIN)
+    admin = make_token(client, Scope.ADMIN, Scope.READ)
+    acts = client.get("/api/v1/audit", headers=admin).json()["acts"]
+    assert [(one["who"], one["action"]) for one in acts][-1] == ("local", "ingest")
+    assert {one["action"] for one in acts} == {"ingest", "token created"}
+
+
+def rows_for(client: TestClient) -> tuple[list[str], list[list[float]]]:
+    columns = client.get("/api/v1/model").json()["columns"]
+    return columns, [[0.5] * len(columns), [3.0] * len(columns)]
+
+
+def test_invocations_in_every_form_say_the_same(client: TestClient) -> None:
+    columns, rows = rows_for(client)
+    turned = columns[::-1]
+    forms: list[dict[str, Any]] = [
+        {"dataframe_split": {"columns": columns, "data": rows}},
+        {"dataframe_split": {"columns": turned, "data": rows, "index": [0, 1]}},
+        {"dataframe_records": [dict(zip(turned, row, strict=True)) for row in rows]},
+        {"inputs": rows},
+        {"inputs": {name: [row[0] for row in rows] for name in columns}},
+        {"instances": rows},
+    ]
+    answers = [client.post("/invocations", json=form) for form in forms]
+    assert [answer.status_code for answer in answers] == [200] * len(forms)
+    assert len({answer.text for answer in answers}) == 1
+    assert len(answers[0].json()["predictions"]) == 2
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        [],
+        {"inputs": []},
+        {"inputs": [[1]]},
+        {"inputs": [["x"]]},
+        {"inputs": {"a": [1], "b": [1, 2]}},
+        {"inputs": [[1e300] * 6, [1]]},
+        {"dataframe_split": {"columns": ["a"], "data": [[1, 2]]}},
+        {"dataframe_records": [{"a": 1}]},
+        {"inputs": [[1]], "instances": [[1]]},
+        {"unknown": 1},
+    ],
+)
+def test_invocations_that_cannot_be_answered(client: TestClient, form: Any) -> None:
+    answer = client.post("/invocations", json=form)
+    assert answer.status_code == 422
+    assert answer.json()["error"]["kind"] == "invalid"

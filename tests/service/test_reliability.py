@@ -1,0 +1,155 @@
+"""The real server is killed and its disk fills up: nothing that was acknowledged is lost."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+
+from tests.service.conftest import store_of
+from tests.service.samples import POINTS, result, steps
+
+KILLS, WIDE, FAR = 3, 20, 100_000
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def server(store: Path, model: Path) -> Iterator[tuple[httpx2.Client, subprocess.Popen[bytes]]]:
+    """The service as a process of its own, ready."""
+    port = free_port()
+    command = ["-m", "barograph", "serve", "--port", str(port), "--log-level", "warning"]
+    places = ["--store", str(store), "--model", str(model)]
+    process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
+        [sys.executable, *command, *places],
+        env=os.environ | {"PYTHONPATH": str(SOURCE)},
+        cwd=store.parent,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+            _wait(client, process)
+            yield client, process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait(client: httpx2.Client, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        assert process.poll() is None, "the service ended"
+        try:
+            if client.get("/ready").status_code == 200:
+                return
+        except httpx2.TransportError:
+            time.sleep(0.1)
+    pytest.fail("the service did not become ready")
+
+
+def ingest(client: httpx2.Client, first: int, kept: list[int]) -> None:
+    """Send batch after batch until nobody answers; remember each that was acknowledged."""
+    for order in range(first, first + FAR):
+        batch = [result(order, float(order * k % 17), test=f"t{k}") for k in range(WIDE)]
+        try:
+            answer = client.post(POINTS, json=batch)
+        except httpx2.TransportError:
+            return
+        assert answer.json()["written"] == WIDE
+        kept.append(order)
+
+
+def stored(client: httpx2.Client) -> dict[str, dict[int, Any]]:
+    found = {}
+    for series in client.get("/api/v1/series").json()["series"]:
+        told = client.get(f"/api/v1/series/{series['id']}/points", params={"limit": 10_000})
+        found[series["test"]] = {one["order"]: one["value"] for one in told.json()["points"]}
+    return found
+
+
+def test_killed_while_it_ingests_nothing_acknowledged_is_lost(
+    tmp_path: Path, artifact: Path
+) -> None:
+    store, kept, rng = tmp_path / "killed.db", list[int](), random.Random(7)
+    for number in range(KILLS):
+        with server(store, artifact) as (client, process):
+            sender = threading.Thread(target=ingest, args=(client, number * FAR, kept))
+            sender.start()
+            time.sleep(rng.uniform(0.2, 0.8))
+            process.send_signal(signal.SIGKILL)
+            sender.join()
+    assert len(kept) > KILLS
+    with server(store, artifact) as (client, process):
+        found = stored(client)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) in {0, -signal.SIGTERM}
+    orders = {frozenset(values) for values in found.values()}
+    assert len(orders) == 1, "a batch was written in part"
+    assert set(kept) <= orders.pop()
+    assert all(
+        found[f"t{k}"][order] == float(order * k % 17) for order in kept for k in range(WIDE)
+    )
+
+
+def test_a_full_disk_is_a_503_and_the_service_recovers(client: TestClient) -> None:
+    client.post(POINTS, json=steps("insert"))
+    store = store_of(client)
+
+    def pages(count: int) -> Any:
+        def limited(connection: Any, *_: object) -> None:
+            connection.execute(f"PRAGMA max_page_count = {count}")
+
+        return limited
+
+    big = [result(k, float(k), test=f"t{j}") for k in range(500) for j in range(6)]
+    full = pages(1)
+    sa.event.listen(store._engine, "checkout", full)
+    answer = client.post(POINTS, json=big)
+    assert answer.status_code == 503
+    assert answer.json()["error"]["kind"] == "unavailable"
+    assert "full" in answer.json()["error"]["message"]
+    assert answer.headers["retry-after"] == "1"
+    assert client.get("/ready").status_code == 200
+    sa.event.remove(store._engine, "checkout", full)
+    sa.event.listen(store._engine, "checkout", pages(1_000_000))
+    assert client.post(POINTS, json=big).json()["written"] == 3000
+    assert client.post(POINTS, json=steps("insert")).json()["duplicate"] == 30
+
+
+def test_many_clients_on_the_same_series_leave_what_one_would(client: TestClient) -> None:
+    rows = steps("insert", length=60, at=40)
+    answers: list[Any] = []
+
+    def send(number: int) -> None:
+        mine = rows[number::4] + rows[::9]
+        answers.extend([client.post(POINTS, json=row).json() for row in mine])
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(one["written"] for one in answers) == 60
+    points = client.get("/api/v1/series/1/points").json()["points"]
+    assert [one["value"] for one in points] == [row["value"] for row in rows]
+    for again in rows:
+        again["test"] = "again"
+    client.post(POINTS, json=rows)
+    alone = client.get("/api/v1/series/2/points").json()["points"]
+    assert alone == points

@@ -1,0 +1,112 @@
+"""A new model decides without a restart; one that is refused changes nothing."""
+
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from barograph.errors import ArtifactError
+from barograph.service import Watch
+from barograph.triage import Store
+from tests.service.conftest import app_of
+from tests.service.models import small_model
+from tests.service.samples import POINTS, result
+
+MODEL = "/api/v1/model"
+
+
+def watch_of(client: TestClient) -> Watch:
+    watch = app_of(client).state.parts.watch
+    assert isinstance(watch, Watch)
+    return watch
+
+
+def test_a_new_model_is_taken_up(client: TestClient, artifact: Path) -> None:
+    before = client.get(MODEL).json()["version"]
+    small_model(seed=1).save(artifact)
+    assert watch_of(client).look()
+    after = client.get(MODEL).json()["version"]
+    assert after != before
+    assert client.post(POINTS, json=result(1)).json()["model"] == after
+    assert not watch_of(client).look()
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"PK\x03\x04"])
+def test_a_damaged_model_is_refused_and_the_last_good_one_stays(
+    client: TestClient, artifact: Path, content: bytes
+) -> None:
+    before = client.get(MODEL).json()
+    artifact.write_bytes(content)
+    told = client.post("/api/v1/model/reload").json()
+    assert told["version"] == before["version"]
+    assert before["refused"] is None
+    assert str(artifact) in told["refused"]
+    assert "barograph_models_refused_total 1.0" in client.get("/metrics").text
+    assert client.post(POINTS, json=result(1)).json()["model"] == before["version"]
+    small_model(seed=1).save(artifact)
+    assert client.post("/api/v1/model/reload").json()["refused"] is None
+
+
+def test_a_model_for_another_use_is_refused(client: TestClient, artifact: Path) -> None:
+    small_model(use="label_free").save(artifact)
+    assert not watch_of(client).look()
+    assert "label_free" in client.get(MODEL).json()["refused"]
+
+
+def test_a_model_that_vanishes_stays_in_use(client: TestClient, artifact: Path) -> None:
+    before = client.get(MODEL).json()["version"]
+    artifact.unlink()
+    assert not watch_of(client).look()
+    assert client.get(MODEL).json()["version"] == before
+
+
+def test_no_start_without_a_good_model(tmp_path: Path) -> None:
+    path = tmp_path / "online.baro"
+    path.write_bytes(b"garbage")
+    with pytest.raises(ArtifactError, match=r"online\.baro"):
+        Watch(path).start()
+
+
+def test_no_batch_is_judged_by_two_models(client: TestClient, artifact: Path) -> None:
+    """While models change as fast as they can, each answer is that of one model alone."""
+    models = {}
+    for seed in range(2):
+        small_model(seed=seed).save(artifact)
+        watch_of(client).look(again=True)
+        models[client.get(MODEL).json()["version"]] = artifact.read_bytes()
+    assert len(models) == 2
+    stop = False
+
+    def change() -> None:
+        while not stop:
+            for content in models.values():
+                artifact.write_bytes(content)
+                watch_of(client).look(again=True)
+
+    rng = np.random.default_rng(0)
+    values = (100 + 4 * rng.standard_normal(40)).tolist()
+    thread = Thread(target=change)
+    thread.start()
+    answers = []
+    try:
+        for number in range(20):
+            batch = [result(k, value, test=f"t{number}") for k, value in enumerate(values)]
+            answers.append(client.post(POINTS, json=batch).json())
+    finally:
+        stop = True
+        thread.join()
+    said: dict[str, set[tuple[float, ...]]] = {}
+    for answer in answers:
+        probabilities = tuple(one["probability"] for one in answer["decisions"])
+        said.setdefault(answer["model"], set()).add(probabilities)
+    assert set(said) == set(models)
+    assert all(len(different) == 1 for different in said.values())
+    assert len(set.union(*said.values())) == 2
+
+
+def test_a_store_serves_its_judge(client: TestClient) -> None:
+    store = app_of(client).state.parts.store
+    assert isinstance(store, Store)
+    assert store.judge.version == client.get(MODEL).json()["version"]
