@@ -21,22 +21,10 @@ BENCHMARKS = (
     "step_clusters",
     "models",
     "leznik",
-    "store",
-BENCHMARKS = (
-    "load",
-    "simulator",
-    "features",
-    "holt",
-    "human_marks",
-    "detection_ground",
-    "step_clusters",
-    "models",
-    "leznik",
     "evaluate",
     "online_marks",
     "replay",
     "store",
-)
 )
 
 
