@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import threading
 from collections.abc import Callable
@@ -14,7 +12,6 @@ import numpy as np
 
 from barograph.errors import ArtifactError, BarographError
 from barograph.models import TriageModel
-from barograph.models.artifact import digest
 from barograph.triage import Judge, OnlineJudge
 from barograph.triage.engine import Stretch
 
@@ -48,7 +45,7 @@ def load_model(path: Path | None) -> Loaded:
 
 def prove(model: TriageModel, source: str) -> Loaded:
     """Let a model decide on made-up histories: this compiles what it needs, too."""
-    judge = OnlineJudge(model, version_of(model))
+    judge = OnlineJudge.of(model)
     rng = np.random.default_rng(0)
     histories = [Stretch(rng.standard_normal(n) + 100.0, n - 1, 0) for n in PROOF]
     try:
@@ -60,12 +57,6 @@ def prove(model: TriageModel, source: str) -> Loaded:
     if not all(0.0 <= one <= 1.0 for one in said):
         raise ArtifactError(f"{source}: the model gives probabilities outside 0 to 1")
     return Loaded(model, judge, source)
-
-
-def version_of(model: TriageModel) -> str:
-    """Name a model by what it holds: equal models have equal names."""
-    told = json.dumps([model.feature_set, model.threshold, digest(model.flat.arrays())])
-    return f"{model.use}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
 
 
 class Watch:
@@ -93,7 +84,7 @@ class Watch:
             ArtifactError: there is none that is good.
         """
         with self._lock:
-            self._seen = self._mark()
+            self._seen = mark_of(self._path)
             return self._use(load_model(self._path if self._seen else None))
 
     def tell(self, take: Callable[[Loaded], None], refused: Callable[[], None]) -> None:
@@ -106,7 +97,7 @@ class Watch:
     def look(self, *, again: bool = False) -> bool:
         """Take a new model if there is one; return whether there was."""
         with self._lock:
-            mark = self._mark()
+            mark = mark_of(self._path)
             if mark is None or (mark == self._seen and not again):
                 return False
             self._seen = mark
@@ -136,12 +127,13 @@ class Watch:
         LOG.info("the model %s decides, from %s", loaded.judge.version, loaded.source)
         return loaded
 
-    def _mark(self) -> Mark | None:
-        """What tells one state of the file from another; None where there is no file."""
-        if self._path is None:
-            return None
-        try:
-            found = self._path.stat()
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+
+def mark_of(path: Path | None) -> Mark | None:
+    """What tells one state of a file from another; None where there is no file."""
+    if path is None:
+        return None
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

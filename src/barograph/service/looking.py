@@ -1,0 +1,126 @@
+"""As data arrives: the detector looks again at what changed, behind the back of the requests."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from barograph.errors import ArtifactError, BarographError
+from barograph.models import TriageModel
+from barograph.service.models import mark_of
+from barograph.triage import Store
+from barograph.triage.candidates import Finder, Look
+from barograph.triage.clustering import recluster
+from barograph.triage.engine import version_of
+from barograph.triage.refreshing import refresh
+
+LOG = logging.getLogger("barograph.service")
+USE = "label_free"
+SOME = 200  # series of one round: between two of them a new model is looked for
+
+
+class Looking:
+    """A thread that keeps candidates and clusters as new as the points.
+
+    Args:
+        store: has the points.
+        detector: finds change points.
+        name: what the candidates say found them.
+        path: where a `label_free` model of one's own is released; the shipped one until then.
+        pause: seconds between two rounds.
+        cluster_pause: seconds between two looks for steps that many series have in common.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        detector: Finder,
+        name: str,
+        path: Path | None,
+        *,
+        pause: float = 1.0,
+        cluster_pause: float = 60.0,
+    ) -> None:
+        self._store = store
+        self._detector = detector
+        self._name = name
+        self._path = path
+        self._pause = pause
+        self._every = max(1, round(cluster_pause / pause))
+        self._stop = threading.Event()
+        self._projects: set[str] = set()
+        self._lock = threading.Lock()
+        self._seen: object = self
+        self._model: TriageModel | None = None
+
+    def note(self, projects: Iterable[str]) -> None:
+        """Remember which projects have new points."""
+        with self._lock:
+            self._projects.update(projects)
+
+    def start(self) -> None:
+        """Begin."""
+        threading.Thread(target=self._run, name="barograph-looking", daemon=True).start()
+
+    def stop(self) -> None:
+        """Begin no further round."""
+        self._stop.set()
+
+    def look(self) -> Look:
+        """Return the detector with the model of this moment."""
+        return make_look(self._detector, self._name, self._newest_model())
+
+    def once(self, *, clusters: bool) -> None:
+        """Bring what waits up to date."""
+        while refresh(self._store, self.look(), SOME).series == SOME and not self._stop.is_set():
+            pass
+        if clusters:
+            with self._lock:
+                projects, self._projects = self._projects, set()
+            for project in sorted(projects):
+                recluster(self._store, project)
+
+    def _run(self) -> None:
+        rounds = 0
+        while not self._stop.wait(self._pause):
+            rounds += 1
+            try:
+                self.once(clusters=rounds % self._every == 0)
+            except Exception:
+                # The points are safe, and the series still wait: the next round tries again.
+                LOG.exception("a look at the series that changed failed")
+
+    def _newest_model(self) -> TriageModel | None:
+        mark = mark_of(self._path)
+        if mark != self._seen:
+            self._seen = mark
+            try:
+                self._model = label_free_model(self._path if mark else None) or self._model
+            except BarographError as error:
+                LOG.warning("a new model is refused, the last good one stays: %s", error)
+        return self._model
+
+
+def label_free_model(path: Path | None) -> TriageModel | None:
+    """Load the model that scores candidates; None where none is shipped.
+
+    Raises:
+        ArtifactError: there is a file, but no such model in it.
+    """
+    if path is None:
+        try:
+            return TriageModel.default(USE)
+        except ArtifactError as error:
+            LOG.warning("candidates get no probability: %s", error)
+            return None
+    model = TriageModel.load(path)
+    if model.use != USE:
+        raise ArtifactError(f"{path}: made for the use {model.use!r}; needed is {USE!r}")
+    return model
+
+
+def make_look(detector: Finder, name: str, model: TriageModel | None) -> Look:
+    """Put a detector and a model together."""
+    return Look(detector, name, model, version_of(model) if model is not None else "")
