@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from barograph.detection.student import two_sided
+from barograph.detection.student import significant, two_sided
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 7, 10, 31, 48, 63, 64, 65, 98, 250, 498, 1000])
@@ -29,3 +29,11 @@ def test_the_ends() -> None:
     assert two_sided(0.0, 5.0) == 1.0
     assert two_sided(math.inf, 5.0) == 0.0
     assert math.isnan(two_sided(math.nan, 5.0))
+
+
+@pytest.mark.parametrize("freedom", [1.0, 3.0, 48.0, 1000.0])
+@pytest.mark.parametrize("pvalue", [1e-6, 0.01, 0.3])
+def test_what_is_significant_is_what_the_tail_says(freedom: float, pvalue: float) -> None:
+    for t in np.linspace(-8, 8, 401):
+        assert significant(t, freedom, pvalue) == (two_sided(t, freedom) <= pvalue)
+    assert not significant(math.nan, freedom, pvalue)

@@ -136,7 +136,21 @@ def observe(
     """
     given = _numbers(values)
     finite = np.isfinite(given)
-    if missing == "error" and not finite.all():
+    kept = last = np.arange(given.size)
+    if not finite.all():
+        kept, last = _kept(given, finite, missing)
+        given = given[last]
+    return Observations(
+        values=given,
+        positions=kept,
+        times=None if times is None else _seconds(times, finite.size)[kept],
+        release=None if release is None else _releases(release, finite.size)[kept],
+    )
+
+
+def _kept(given: Floats, finite: npt.NDArray[np.bool], missing: Missing) -> tuple[Ints, Ints]:
+    """Return which points stay, and where the value of each stands."""
+    if missing == "error":
         index = int(np.argmin(finite))
         raise DataError(
             f"the value at index {index} is {given[index]}: every value must be finite, "
@@ -144,12 +158,7 @@ def observe(
         )
     kept = np.flatnonzero(np.logical_or.accumulate(finite) if missing == "fill" else finite)
     last = np.maximum.accumulate(np.where(finite, np.arange(given.size), 0))
-    return Observations(
-        values=given[last[kept]],
-        positions=kept.astype(np.int64),
-        times=None if times is None else _seconds(times, given.size)[kept],
-        release=None if release is None else _releases(release, given.size)[kept],
-    )
+    return kept, last[kept]
 
 
 def allowed(name: str, value: object, choices: Sequence[object]) -> None:

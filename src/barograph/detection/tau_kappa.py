@@ -9,92 +9,209 @@ within-part means over the pairs i < k (Daly et al. 2020, eq. 5) the statistic i
                     - 2 (tau - s) / ((kappa - s)(kappa - tau - 1)) * sum |y_j - y_k|
 
 and a part of one point has no pairs. The sums follow from two kinds of partial sums: `columns[t]`,
-the distances from t back to s, and `rows[t]`, those from t forward to kappa.
+the distances from t back to s, and `rows[t]`, those from t forward to kappa. Every sum is taken in
+the order of the points, one after the other, as Apache Otava takes it: where two divisions are
+equally good, it is the rounding that decides. To be fast all the same, four ends kappa are served
+side by side: four chains of additions take the time of one.
 """
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
 
 from barograph.compiled import kernel
 from barograph.series import Floats
 
+Four = tuple[float, float, float, float]
+
+ENDS = 4
+# Factors are remembered for parts up to this length; longer ones compute them each time.
+REMEMBERED = 64
+
+
+# What stands in the working space for each point: four rows, sums behind and energies, one for
+# each end, then the sum within the left part, and the row of the last end served.
+BEHIND, ENERGY, WITHIN, CARRY, WIDTH = 4, 8, 12, 13, 14
+
+
+class Lanes(NamedTuple):
+    """Working space, the factors of four ends, and those that are remembered."""
+
+    work: Floats
+    factors: Floats
+    table: Floats
+
+
+def lanes(size: int) -> Lanes:
+    """Allocate the working space for parts of up to `size` points."""
+    room = size + ENDS
+    return Lanes(np.empty((room, WIDTH)), np.empty((room, 2 * ENDS)), _remembered())
+
+
+@cache
+def _remembered() -> Floats:
+    """Tabulate the factors of parts up to REMEMBERED points, by block of ends and by tau."""
+    table = np.zeros((REMEMBERED // ENDS, REMEMBERED + ENDS, 2 * ENDS))
+    for block, factors in enumerate(table):
+        _fill(2 + ENDS * block, factors)
+    return table
+
 
 @kernel
-def add_distances(values: Floats, i: int, start: int, end: int, sums: Floats) -> None:
-    """Add |values[i] - values[t]| to sums[t] for t in [start, end)."""
-    pivot = values[i]
-    for t in range(start, end):
-        sums[t] += abs(values[t] - pivot)
-
-
-@kernel
-def add_powers(values: Floats, i: int, start: int, end: int, alpha: float, sums: Floats) -> None:
-    """Add |values[i] - values[t]|^alpha to sums[t] for t in [start, end)."""
-    pivot = values[i]
-    for t in range(start, end):
-        sums[t] += abs(values[t] - pivot) ** alpha
+def _fill(first: int, factors: Floats) -> None:
+    """Fill in, for the ends from `first` on, what multiplies the sums of the left and the right."""
+    for tau in range(first + ENDS):
+        for j in range(ENDS):
+            width, left = float(first + j), float(tau)
+            right = width - left
+            inside = 0 < tau < first + j
+            factors[tau, j] = 2.0 * right / (width * max(left - 1.0, 1.0)) if inside else 0.0
+            mirrored = 2.0 * left / (width * max(right - 1.0, 1.0)) if inside else 0.0
+            factors[tau, ENDS + j] = mirrored
 
 
 @kernel
 def best_pair(
-    values: Floats,
-    start: int,
-    end: int,
-    least: int,
-    alpha: float,
-    columns: Floats,
-    rows: Floats,
-    scratch: Floats,
+    part: Floats, least: int, alpha: float, columns: Floats, room: Lanes
 ) -> tuple[int, float]:
-    """Return the tau of the largest Q in values[start:end], and Q.
+    """Return the tau of the largest Q of a part, counted from its start, and Q.
 
-    Ties go to the smallest tau. The stretch needs twice `least` points.
+    Ties go to the smallest tau. The part needs twice `least` points.
 
     Args:
-        values: the values.
-        start: where the stretch starts, s above.
-        end: where it ends.
-        least: the fewest points of a part.
+        part: the values.
+        least: the fewest points on a side.
         alpha: the power of the distances.
-        columns: for each t, the sum of |x_i - x_t|^alpha over start <= i < t.
-        rows: room for one number per value.
-        scratch: room for three numbers per value.
+        columns: for each t, the sum of |x_i - x_t|^alpha over i < t.
+        room: working space.
     """
-    size = values.size
-    within, forward, backward = scratch[:size], scratch[size : 2 * size], scratch[2 * size :]
+    size, work = part.size, room.work
     total = 0.0
-    for tau in range(start + 1, end):
-        within[tau] = total
-        total += columns[tau]
-        rows[tau - 1] = 0.0
-    best, best_q = start + least, -1.0
-    for kappa in range(start + 2, end + 1):
-        if alpha == 1.0:
-            add_distances(values, kappa - 1, start, kappa - 1, rows)
+    for t in range(size):
+        work[t, WITHIN] = total
+        if t > 0:
+            total += columns[t]
+    best, best_q = least, -1.0
+    for first in range(2, size + 1, ENDS):
+        last = min(first + ENDS - 1, size)
+        _sum_behind(part, first, alpha, work)
+        factors = room.factors
+        if first + ENDS <= REMEMBERED:
+            factors = room.table[(first - 2) // ENDS]
         else:
-            add_powers(values, kappa - 1, start, kappa - 1, alpha, rows)
-        if kappa - start < 2 * least:
+            _fill(first, factors)
+        if not _evaluate(first, last, factors, work) >= best_q:
             continue
-        _cumulate(rows, start, kappa, forward, backward)
-        width = float(kappa - start)
-        scale = 2.0 / width
-        for tau in range(start + least, kappa - least + 1):
-            left, right = float(tau - start), float(kappa - tau)
-            q = scale * (forward[tau] - within[tau])
-            q -= 2.0 * right / (width * max(left - 1.0, 1.0)) * within[tau]
-            q -= 2.0 * left / (width * max(right - 1.0, 1.0)) * backward[tau]
-            forward[tau] = q
-        for tau in range(start + least, kappa - least + 1):
-            if forward[tau] > best_q or (forward[tau] == best_q and tau < best):
-                best, best_q = tau, forward[tau]
+        for kappa in range(first, last + 1):
+            for tau in range(least, kappa - least + 1):
+                q = work[tau, ENERGY + kappa - first]
+                if q > best_q or (q == best_q and tau < best):
+                    best, best_q = tau, q
     return best, best_q
 
 
 @kernel
-def _cumulate(rows: Floats, start: int, kappa: int, forward: Floats, backward: Floats) -> None:
-    """Sum the rows before each tau, and from each tau on (a part of one point has none)."""
-    before, after = 0.0, 0.0
-    last = kappa - 1
-    backward[last] = 0.0
-    for step in range(last - start):
-        before += rows[start + step]
-        forward[start + step + 1] = before
-        after += rows[last - 1 - step]
-        backward[last - 1 - step] = after
+def _sum_behind(part: Floats, first: int, alpha: float, work: Floats) -> None:
+    """Lengthen the rows to four ends, and sum them from each tau on."""
+    top = part.size - 1
+    p, q = part[first - 1], part[min(first, top)]
+    r, s = part[min(first + 1, top)], part[min(first + 2, top)]
+    sums = (0.0, 0.0, 0.0, 0.0)
+    for t in range(first - 2, first + 3):
+        work[t, CARRY] = 0.0
+    # Of the points among the four ends, only the distances to later ends count.
+    between = powers((0.0, abs(q - r), abs(q - s), abs(r - s)), alpha)
+    sums = _lengthen(first + 2, (0.0, 0.0, 0.0, 0.0), sums, work)
+    sums = _lengthen(first + 1, (0.0, 0.0, 0.0, between[3]), sums, work)
+    sums = _lengthen(first, (0.0, 0.0, between[1], between[2]), sums, work)
+    # Two loops, so that the common one need not ask for alpha at every point.
+    if alpha == 1.0:
+        for t in range(first - 1, -1, -1):
+            x = part[t]
+            distances = (abs(x - p), abs(x - q), abs(x - r), abs(x - s))
+            sums = _lengthen(t, distances, sums, work)
+    else:
+        for t in range(first - 1, -1, -1):
+            x = part[t]
+            distances = powers((abs(x - p), abs(x - q), abs(x - r), abs(x - s)), alpha)
+            sums = _lengthen(t, distances, sums, work)
+
+
+@kernel
+def powers(distances: Four, alpha: float) -> Four:
+    """Raise four distances to the power alpha."""
+    if alpha == 1.0:
+        return distances
+    p, q, r, s = distances
+    return p**alpha, q**alpha, r**alpha, s**alpha
+
+
+@kernel
+def _lengthen(at: int, distances: Four, sums: Four, work: Floats) -> Four:
+    """Add to the row of a point its distances to four ends, and the row to the sums behind."""
+    # Unsigned, so that the compiler need not ask whether it counts from the end.
+    t = np.uint64(at)
+    to_p = work[t, CARRY] + distances[0]
+    to_q = to_p + distances[1]
+    to_r = to_q + distances[2]
+    to_s = to_r + distances[3]
+    a, b, c, d = sums[0] + to_p, sums[1] + to_q, sums[2] + to_r, sums[3] + to_s
+    work[t, 0], work[t, 1], work[t, 2], work[t, 3] = to_p, to_q, to_r, to_s
+    work[t, BEHIND], work[t, BEHIND + 1], work[t, BEHIND + 2], work[t, BEHIND + 3] = a, b, c, d
+    work[t, CARRY] = to_s
+    return a, b, c, d
+
+
+@kernel
+def _evaluate(first: int, last: int, factors: Floats, work: Floats) -> float:
+    """Compute Q for four ends and every tau before them; return the largest, or a little more."""
+    scale_a, scale_b = 2.0 / first, 2.0 / (first + 1)
+    scale_c, scale_d = 2.0 / (first + 2), 2.0 / (first + 3)
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    high_a, high_b, high_c, high_d = -1.0, -1.0, -1.0, -1.0
+    for t in range(last):
+        within = work[t, WITHIN]
+        q = scale_a * (a - within) - factors[t, 0] * within - factors[t, 4] * work[t, BEHIND]
+        work[t, ENERGY], high_a = q, max(high_a, q)
+        q = scale_b * (b - within) - factors[t, 1] * within - factors[t, 5] * work[t, BEHIND + 1]
+        work[t, ENERGY + 1], high_b = q, max(high_b, q)
+        q = scale_c * (c - within) - factors[t, 2] * within - factors[t, 6] * work[t, BEHIND + 2]
+        work[t, ENERGY + 2], high_c = q, max(high_c, q)
+        q = scale_d * (d - within) - factors[t, 3] * within - factors[t, 7] * work[t, BEHIND + 3]
+        work[t, ENERGY + 3], high_d = q, max(high_d, q)
+        a += work[t, 0]
+        b += work[t, 1]
+        c += work[t, 2]
+        d += work[t, 3]
+    return max(high_a, high_b, high_c, high_d)
+
+
+@kernel
+def distances_back(values: Floats, sums: Floats) -> None:
+    """Fill sums[t] with the distances from t back to the start, for four points side by side."""
+    size = values.size
+    for block in range(0, size, ENDS):
+        # The last four points, where fewer are left: those in both blocks are summed twice.
+        t = max(min(block, size - ENDS), 0)
+        p, q = values[t], values[min(t + 1, size - 1)]
+        r, s = values[min(t + 2, size - 1)], values[min(t + 3, size - 1)]
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for i in range(t):
+            x = values[i]
+            a += abs(x - p)
+            b += abs(x - q)
+            c += abs(x - r)
+            d += abs(x - s)
+        own = (a, b + abs(p - q), c + abs(p - r) + abs(q - r))
+        for j in range(min(ENDS - 1, size - t)):
+            sums[t + j] = own[j]
+        if size >= ENDS:
+            sums[t + 3] = d + abs(p - s) + abs(q - s) + abs(r - s)
+
+
+@kernel
+def add_distances(values: Floats, pivot: float, sums: Floats) -> None:
+    """Add |x - pivot| to the sum of each value."""
+    for t in range(values.size):
+        sums[t] += abs(values[t] - pivot)

@@ -8,7 +8,7 @@ import numpy as np
 from barograph.compiled import kernel
 from barograph.detection.edivisive.energy import divergence, prepare, reach
 from barograph.detection.edivisive.shuffle import State, shuffle
-from barograph.detection.tau_kappa import best_pair
+from barograph.detection.tau_kappa import Lanes, best_pair, lanes
 from barograph.series import Floats, Ints
 
 # Sums of one part in another order differ by roundings: such a tie counts as one.
@@ -27,29 +27,25 @@ class Rules(NamedTuple):
     seed: int
 
 
-class Room(NamedTuple):
-    """The working arrays, one entry per point: nothing is larger than the series."""
+# The rows of the working space, one entry for each point: nothing is larger than the series. The
+# sum over all pairs of a part stands at its first point.
+CENTRED, TOTALS, BEHIND, TREE, PAIRS, INVERSE = range(6)
+RANKS, COUNTS = range(2)
 
-    centred: Floats
-    totals: Floats
-    behind: Floats
-    tree: Floats
-    ranks: Ints
-    counts: Ints
-    rows: Floats
-    pairs: Floats
-    inverse: Floats
-    scratch: Floats
+
+class Room(NamedTuple):
+    """The working space: few arrays, because a kernel that is called copies what it is given."""
+
+    numbers: Floats
+    whole: Ints
+    lanes: Lanes
 
 
 def room(size: int) -> Room:
-    """Allocate the working arrays for a series of this many points."""
-    floats = np.empty((9, size + 1))
-    ranks, counts = np.empty((2, size + 1), dtype=np.int64)
-    inverse = 1.0 / np.maximum(np.arange(size + 1.0), 1.0)
-    centred, totals, behind, tree, rows, pairs = floats[:6]
-    scratch = floats[6:].ravel()
-    return Room(centred, totals, behind, tree, ranks, counts, rows, pairs, inverse, scratch)
+    """Allocate the working space for a series of this many points."""
+    numbers = np.empty((6, size + 1))
+    numbers[INVERSE] = 1.0 / np.maximum(np.arange(size + 1.0), 1.0)
+    return Room(numbers, np.empty((2, size + 1), dtype=np.int64), lanes(size))
 
 
 @kernel
@@ -70,8 +66,9 @@ def divide(
     while True:
         # At first one part is new, then the two halves of the one that was divided.
         for new in range(part, fresh + 1, max(fresh - part, 1)):
-            room.pairs[new] = prepare(
-                values, order, new, ends[new], rules.alpha, room.centred, room.ranks, room.totals
+            centred, totals = room.numbers[CENTRED], room.numbers[TOTALS]
+            room.numbers[PAIRS, new] = prepare(
+                values, order, new, ends[new], rules.alpha, centred, room.whole[RANKS], totals
             )
             taus[new], energies[new] = _best(new, ends[new], rules, room)
         part = _strongest(ends, energies)
@@ -109,13 +106,15 @@ def _permute(
 
     The count ends early when it is too high already: that changes no decision.
     """
+    centred, totals, ranks = room.numbers[CENTRED], room.numbers[TOTALS], room.whole[RANKS]
     exceeding = 0
     for _ in range(rules.permutations):
         part = 0
         while part < ends.size:
             end = ends[part]
-            if _could_reach(energy, part, end, rules, room):
-                shuffle(room.centred, room.ranks, room.totals, part, end, state)
+            pairs = room.numbers[PAIRS, part]
+            if end - part >= 2 * rules.least and _could_reach(energy, pairs, end - part, rules):
+                shuffle(centred[part:end], ranks[part:end], totals[part:end], state)
                 if _best(part, end, rules, room)[1] >= energy * (1.0 - TIE):
                     exceeding += 1
                     break
@@ -126,16 +125,14 @@ def _permute(
 
 
 @kernel
-def _could_reach(energy: float, start: int, end: int, rules: Rules, room: Room) -> bool:
+def _could_reach(energy: float, pairs: float, size: int, rules: Rules) -> bool:
     """Tell whether any order of a part could have so large a statistic.
 
     The statistic is at most 2 XY / (n + m), and XY at most the sum over all pairs of the part.
     """
-    if end - start < 2 * rules.least:
-        return False
     if rules.pairs or rules.middle != 1.0:
         return True
-    return bool(2.0 * room.pairs[start] / (end - start) >= energy * (1.0 - 2.0 * TIE))
+    return bool(2.0 * pairs / size >= energy * (1.0 - 2.0 * TIE))
 
 
 @kernel
@@ -143,35 +140,34 @@ def _best(start: int, end: int, rules: Rules, room: Room) -> tuple[int, float]:
     """Return the best division of a part and its statistic, -1 if the part is too short."""
     if end - start < 2 * rules.least:
         return start, -1.0
-    reach(room.centred, room.ranks, start, end, rules.alpha, room.tree, room.counts, room.behind)
+    centred, behind = room.numbers[CENTRED, start:end], room.numbers[BEHIND, start:end]
+    ranks, tree, counts = room.whole[RANKS, start:end], room.numbers[TREE], room.whole[COUNTS]
+    reach(centred, ranks, rules.alpha, tree, counts, behind)
     if rules.pairs:
-        return best_pair(
-            room.centred,
-            start,
-            end,
-            rules.least,
-            rules.alpha,
-            room.behind,
-            room.rows,
-            room.scratch,
-        )
-    return _best_split(start, end, rules, room)
+        tau, q = best_pair(centred, rules.least, rules.alpha, behind, room.lanes)
+    else:
+        totals, inverse = room.numbers[TOTALS, start:end], room.numbers[INVERSE]
+        pairs = room.numbers[PAIRS, start]
+        tau, q = _best_split(behind, totals, pairs, inverse, rules.least, rules.middle)
+    return start + tau, q
 
 
 @kernel
-def _best_split(start: int, end: int, rules: Rules, room: Room) -> tuple[int, float]:
+def _best_split(
+    behind: Floats, totals: Floats, pairs: float, inverse: Floats, least: int, middle: float
+) -> tuple[int, float]:
     """Pass once over all divisions of a part into two."""
-    total, scale = room.pairs[start], 2.0 / (end - start)
-    best, best_q = start, -math.inf
+    size = behind.size
+    best, best_q = least, -math.inf
     left, rows = 0.0, 0.0
-    for tau in range(start + 1, end - rules.least + 1):
-        left += room.behind[tau - 1]
-        rows += room.totals[tau - 1]
-        n, m = tau - start, end - tau
-        between, right = rows - 2.0 * left, total - rows + left
-        q = divergence(left, between, right, n * room.inverse[m], m * room.inverse[n])
-        if rules.middle != 1.0:
-            q *= (0.5 * scale * n * m) ** (rules.middle - 1.0)
-        if q > best_q and n >= rules.least:
-            best, best_q = tau, q
-    return best, scale * best_q
+    for t in range(size - least):
+        left += behind[t]
+        rows += totals[t]
+        n, m = t + 1, size - t - 1
+        between, right = rows - 2.0 * left, pairs - rows + left
+        q = divergence(left, between, right, n * inverse[m], m * inverse[n])
+        if middle != 1.0:
+            q *= (n * m * inverse[size]) ** (middle - 1.0)
+        if q > best_q and n >= least:
+            best, best_q = n, q
+    return best, 2.0 * inverse[size] * best_q

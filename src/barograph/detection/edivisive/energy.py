@@ -16,10 +16,12 @@ import numpy.typing as npt
 
 from barograph.compiled import fused_kernel, kernel
 from barograph.detection.base import observe, require
+from barograph.detection.tau_kappa import distances_back
 from barograph.series import Floats, Ints
 
-# Up to this length, the differences themselves (eight at a time) beat the tree.
-SHORT = 400
+# Up to these lengths, the differences themselves beat the tree: for four points side by side, or
+# several differences of one point at a time.
+TINY, SHORT = 64, 400
 
 
 def energy_statistic(values: npt.ArrayLike, alpha: float = 1.0) -> Floats:
@@ -53,7 +55,7 @@ def _statistic(
     size = values.size
     centred, totals, behind, tree = work[0], work[1], work[2], work[3]
     prepare(values, order, 0, size, alpha, centred, ranks, totals)
-    reach(centred, ranks, 0, size, alpha, tree, ranks[size:], behind)
+    reach(centred[:size], ranks[:size], alpha, tree, ranks[size:], behind[:size])
     # The right part is summed from its own end: at one point it has no pairs, to the bit.
     right = tree
     right[size - 1] = 0.0
@@ -125,31 +127,27 @@ def prepare(
 
 @kernel
 def reach(
-    centred: Floats,
-    ranks: Ints,
-    start: int,
-    end: int,
-    alpha: float,
-    tree: Floats,
-    counts: Ints,
-    behind: Floats,
+    centred: Floats, ranks: Ints, alpha: float, tree: Floats, counts: Ints, behind: Floats
 ) -> None:
     """Fill behind[t] with c(t), the distances from t back to the start of the stretch."""
+    size = centred.size
     if alpha != 1.0:
-        for t in range(start, end):
-            behind[t] = power_sum(centred, start, t, centred[t], alpha)
-    elif end - start <= SHORT:
-        for t in range(start, end):
-            behind[t] = distance_sum(centred, start, t, centred[t])
+        for t in range(size):
+            behind[t] = power_sum(centred, 0, t, centred[t], alpha)
+    elif size <= TINY:
+        distances_back(centred, behind)
+    elif size <= SHORT:
+        for t in range(size):
+            behind[t] = distance_sum(centred, t, centred[t])
     else:
-        _by_tree(centred, ranks, start, end, tree, counts, behind)
+        _by_tree(centred, ranks, tree, counts, behind)
 
 
 @fused_kernel
-def distance_sum(values: Floats, start: int, end: int, pivot: float) -> float:
-    """Sum |x - pivot| over values[start:end], several at a time."""
+def distance_sum(values: Floats, end: int, pivot: float) -> float:
+    """Sum |x - pivot| over values[:end], several at a time."""
     total = 0.0
-    for i in range(start, end):
+    for i in range(end):
         total += abs(values[i] - pivot)
     return total
 
@@ -164,21 +162,13 @@ def power_sum(values: Floats, start: int, end: int, pivot: float, alpha: float) 
 
 
 @kernel
-def _by_tree(
-    centred: Floats,
-    ranks: Ints,
-    start: int,
-    end: int,
-    tree: Floats,
-    counts: Ints,
-    behind: Floats,
-) -> None:
+def _by_tree(centred: Floats, ranks: Ints, tree: Floats, counts: Ints, behind: Floats) -> None:
     """Compute c(t) from a Fenwick tree over ranks: how many points came before, and their sum."""
-    size = end - start
+    size = centred.size
     for i in range(size + 1):
         tree[i], counts[i] = 0.0, 0
     total = 0.0
-    for t in range(start, end):
+    for t in range(size):
         value, rank = centred[t], ranks[t]
         below, lower = 0, 0.0
         i = rank
@@ -186,8 +176,7 @@ def _by_tree(
             below += counts[i]
             lower += tree[i]
             i &= i - 1
-        came = t - start
-        behind[t] = value * (2 * below - came) + total - 2.0 * lower
+        behind[t] = value * (2 * below - t) + total - 2.0 * lower
         total += value
         i = rank
         while i <= size:

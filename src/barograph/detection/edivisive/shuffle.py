@@ -28,17 +28,10 @@ def below(bound: int, state: State) -> int:
 
 
 @kernel
-def shuffle(
-    values: Floats,
-    ranks: Ints,
-    totals: Floats,
-    start: int,
-    end: int,
-    state: State,
-) -> None:
-    """Permute [start, end) of the three arrays alike: rank and distance sum move with a point."""
-    for i in range(end - 1, start, -1):
-        j = start + below(i - start + 1, state)
+def shuffle(values: Floats, ranks: Ints, totals: Floats, state: State) -> None:
+    """Permute three arrays alike: rank and distance sum move with a point."""
+    for i in range(values.size - 1, 0, -1):
+        j = below(i + 1, state)
         values[i], values[j] = values[j], values[i]
         ranks[i], ranks[j] = ranks[j], ranks[i]
         totals[i], totals[j] = totals[j], totals[i]

@@ -11,7 +11,7 @@ from barograph.compiled import kernel
 from barograph.detection.base import Detector, Found, Observations, allowed, require
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.hunter.merge import merge
-from barograph.detection.hunter.windows import weak_points
+from barograph.detection.hunter.windows import Room, room, weak_points
 from barograph.series import Floats, Ints
 
 Test = Literal["student", "permutation"]
@@ -71,17 +71,23 @@ class Hunter(Detector):
         """Locate the change points of one series."""
         if self.test == "permutation":
             return self._origin().find(series)
-        return self.find_many(series.values, np.array([0, series.values.size]))[0]
+        edges = np.array((0, series.values.size))
+        return self._find(series.values, edges, series.values.size)[0]
 
     def find_many(self, values: Floats, offsets: Ints) -> list[list[Found]]:
         """Locate the change points of many series: values[offsets[i]:offsets[i + 1]] is one."""
         if self.test == "permutation":
             return self._origin().find_many(values, offsets)
+        return self._find(values, offsets, int(np.diff(offsets).max(initial=0)))
+
+    def _find(self, values: Floats, offsets: Ints, longest: int) -> list[list[Found]]:
+        """Call the kernel and take its lists apart."""
         counts = np.zeros(offsets.size - 1, dtype=np.int64)
         points = np.empty(values.size, dtype=np.int64)
-        energies, pvalues = np.empty(values.size), np.empty(values.size)
-        total = hunt(values, offsets, *self.limits, counts, points, energies, pvalues)
-        rows = [points[:total].tolist(), energies[:total].tolist(), pvalues[:total].tolist()]
+        energies, pvalues = np.empty((2, values.size))
+        space = room(min(self.window, longest))
+        total = hunt(values, offsets, *self.limits, space, counts, points, energies, pvalues)
+        rows = (points[:total].tolist(), energies[:total].tolist(), pvalues[:total].tolist())
         found = map(Found, *rows)
         return [list(islice(found, count)) for count in counts.tolist()]
 
@@ -113,6 +119,7 @@ def hunt(
     final: float,
     magnitude: float,
     parity: bool,
+    space: Room,
     counts: Ints,
     points: Ints,
     energies: Floats,
@@ -128,7 +135,7 @@ def hunt(
         if scale != 1.0:
             series = series / scale
         end = total + weak_points(
-            series, window, first, not parity, points[total:], energies[total:]
+            series, window, first, not parity, space, points[total:], energies[total:]
         )
         counts[i] = merge(
             series,

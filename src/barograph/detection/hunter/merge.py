@@ -8,6 +8,7 @@ import numpy as np
 
 from barograph.compiled import kernel
 from barograph.detection.hunter.windows import t_test
+from barograph.detection.student import two_sided
 from barograph.series import Floats, Ints
 
 
@@ -34,7 +35,8 @@ def merge(
         for k in range(first, last):
             start = points[k - 1] if k else 0
             end = points[k + 1] if k + 1 < count else values.size
-            pvalues[k], changes[k] = t_test(values, start, points[k], end, not parity, scratch)
+            t, freedom, changes[k] = t_test(values, start, points[k], end, not parity, scratch)
+            pvalues[k] = two_sided(t, freedom)
         weakest = _weakest(count, pvalues, changes, pvalue, magnitude)
         if weakest < 0:
             return count

@@ -6,25 +6,47 @@ that no change point lies on an edge and none is found twice.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.detection.student import two_sided
+from barograph.detection.student import significant
 from barograph.detection.sums import mean_and_squares
-from barograph.detection.tau_kappa import add_distances, best_pair
+from barograph.detection.tau_kappa import Lanes, add_distances, best_pair, distances_back, lanes
 from barograph.series import Floats, Ints
+
+
+class Room(NamedTuple):
+    """Working space for windows of one length: for each point the part it starts, and sums."""
+
+    ends: Ints
+    taus: Ints
+    energies: Floats
+    reached: Floats
+    behind: Floats
+    columns: Floats
+    scratch: Floats
+    lanes: Lanes
+
+
+def room(size: int) -> Room:
+    """Allocate the working space for windows of up to `size` points."""
+    ends, taus = np.empty((2, size), dtype=np.int64)
+    energies, reached, behind, columns, scratch = np.empty((5, size))
+    return Room(ends, taus, energies, reached, behind, columns, scratch, lanes(size))
 
 
 @kernel
 def t_test(
     values: Floats, start: int, split: int, end: int, exact: bool, scratch: Floats
-) -> tuple[float, float]:
-    """Compare values[start:split] with values[split:end]: the p-value and the relative change.
+) -> tuple[float, float, float]:
+    """Compare values[start:split] with values[split:end]: t, its freedom, the relative change.
 
     The deviations are the population's (divided by n), as in Hunter and Apache Otava. The change
     is the larger of both directions, 0 relative to a mean of 0. `exact` measures from a value of
-    the series, so that two equal constants are equal at any level (p = 1 then).
+    the series, so that two equal constants are equal at any level. Where nothing can be told (two
+    points, or two equal constants), t is 0.
     """
     pivot = values[start] if exact else 0.0
     left, right = split - start, end - split
@@ -34,27 +56,30 @@ def t_test(
     backward = abs(mean_l / mean_r - 1.0) if mean_r != 0 else 0.0
     change = max(forward, backward)
     if left + right == 2:
-        return 1.0, change
+        return 0.0, 1.0, change
     freedom = left + right - 2.0
     deviation_l, deviation_r = math.sqrt(squares_l / left), math.sqrt(squares_r / right)
     pooled = ((left - 1.0) * deviation_l**2 + (right - 1.0) * deviation_r**2) / freedom
     t = (mean_l - mean_r) / math.sqrt(pooled * (1.0 / left + 1.0 / right))
-    if exact and math.isnan(t):
-        return 1.0, change
-    return two_sided(t, freedom), change
+    return 0.0 if exact and math.isnan(t) else t, freedom, change
 
 
 @kernel
 def weak_points(
-    values: Floats, window: int, pvalue: float, exact: bool, points: Ints, found: Floats
+    values: Floats,
+    window: int,
+    pvalue: float,
+    exact: bool,
+    room: Room,
+    points: Ints,
+    found: Floats,
 ) -> int:
     """Write the change points of all windows into `points`, their energies into `found`."""
     size = values.size
-    scratch = np.empty(5 * min(size, window))
     count, start = 0, 0
     while start < size:
         end = min(start + window, size)
-        more = _divide(values[start:end], pvalue, exact, scratch, points[count:], found[count:])
+        more = _divide(values[start:end], pvalue, exact, room, points[count:], found[count:])
         last = 0
         for k in range(count, count + more):
             last = start + points[k]
@@ -66,46 +91,42 @@ def weak_points(
 
 @kernel
 def _divide(
-    window: Floats, pvalue: float, exact: bool, scratch: Floats, points: Ints, found: Floats
+    window: Floats, pvalue: float, exact: bool, room: Room, points: Ints, found: Floats
 ) -> int:
     """Divide one window until its best proposal is not significant; return how many points.
 
     A part is named by its first point, and keeps its proposal until it is divided itself.
     """
-    size = window.size
-    behind, energies, reached = np.empty(size), np.empty(size), np.empty(size)
-    ends, taus = np.empty(size, np.int64), np.empty(size, np.int64)
-    for i in range(size):
-        behind[i] = 0.0
-    for i in range(size):
-        add_distances(window, i, i + 1, size, behind)
+    ends, taus, energies = room.ends, room.taus, room.energies
+    distances_back(window, room.behind)
     part, fresh, count = 0, 0, 0
-    ends[0] = size
+    ends[0] = window.size
     while True:
         # At first one part is new, then the two halves of the one that was divided.
         for new in range(part, fresh + 1, max(fresh - part, 1)):
-            taus[new], energies[new] = _propose(window, behind, new, ends[new], scratch)
-        part = _strongest(ends, energies)
+            taus[new], energies[new] = _propose(window, new, ends[new], room)
+        part = _strongest(window.size, ends, energies)
         fresh = taus[part]
         if energies[part] < 0:
             break
-        if not t_test(window, part, fresh, ends[part], exact, scratch)[0] <= pvalue:
+        t, freedom, _ = t_test(window, part, fresh, ends[part], exact, room.scratch)
+        if not significant(t, freedom, pvalue):
             break
-        reached[fresh] = energies[part]
+        room.reached[fresh] = energies[part]
         ends[part], ends[fresh] = fresh, ends[part]
         count += 1
     part = 0
     for k in range(count):
         part = ends[part]
-        points[k], found[k] = part, reached[part]
+        points[k], found[k] = part, room.reached[part]
     return count
 
 
 @kernel
-def _strongest(ends: Ints, energies: Floats) -> int:
+def _strongest(size: int, ends: Ints, energies: Floats) -> int:
     """Return the part with the largest energy, the first of equals."""
     best, part = 0, 0
-    while part < ends.size:
+    while part < size:
         if energies[part] > energies[best]:
             best = part
         part = ends[part]
@@ -113,9 +134,7 @@ def _strongest(ends: Ints, energies: Floats) -> int:
 
 
 @kernel
-def _propose(
-    window: Floats, behind: Floats, start: int, end: int, scratch: Floats
-) -> tuple[int, float]:
+def _propose(window: Floats, start: int, end: int, room: Room) -> tuple[int, float]:
     """Return the best division of a part and its energy, or -1 where there is nothing to divide.
 
     `behind` holds the distances from each point back to the start of the window; those to points
@@ -123,12 +142,12 @@ def _propose(
     """
     if end - start < 2:
         return start, -1.0
-    size = window.size
-    columns, rows, rest = scratch[:size], scratch[size : 2 * size], scratch[2 * size :]
-    for t in range(start, end):
+    part, columns, behind = window[start:end], room.columns, room.behind[start:end]
+    for t in range(part.size):
         columns[t] = 0.0
     for i in range(start):
-        add_distances(window, i, start, end, columns)
-    for t in range(start, end):
+        add_distances(part, window[i], columns)
+    for t in range(part.size):
         columns[t] = behind[t] - columns[t]
-    return best_pair(window, start, end, 1, 1.0, columns, rows, rest)
+    tau, energy = best_pair(part, 1, 1.0, columns, room.lanes)
+    return start + tau, energy
