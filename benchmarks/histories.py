@@ -1,0 +1,62 @@
+"""The real histories of the shared data folder, where it lies beside the checkout."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from barograph.series import Floats
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("BAROGRAPH_SHARED", ROOT.parent / "shared")) / "data"
+# file, the columns that name a series, the column of values
+TABLES = [
+    ("histories/scipy_asv_i7_400.parquet", ["benchmark"], "value"),
+    ("histories/kokkos_gxx_openmp_150.parquet", ["benchmark"], "real_time_ns"),
+    ("histories/tigerbeetle_nyrkio.csv", ["metric"], "value"),
+    (
+        "histories/mongodb_dsi_sysperf_history.csv",
+        ["project", "variant", "task", "test", "thread_level"],
+        "ops_per_sec",
+    ),
+    ("histories/mozilla_talos_treeherder_fixture.csv", ["series"], "value"),
+    ("sap_hana/series.parquet", ["series_id"], "mean"),
+]
+
+
+def histories() -> Iterator[tuple[str, Floats]]:
+    """Yield every series of at least three finite values, with its file."""
+    for name, values in _every():
+        finite = values[np.isfinite(values)]
+        if finite.size >= 3:
+            yield name, finite
+
+
+def _every() -> Iterator[tuple[str, Floats]]:
+    if not SHARED.is_dir():
+        return
+    for name, keys, column in TABLES:
+        path = SHARED / name
+        table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        for _, rows in table.groupby(keys, sort=False, dropna=False):
+            yield name, rows[column].to_numpy(np.float64)
+    demo = pd.read_csv(SHARED / "mongodb" / "demo.csv")
+    yield "mongodb/demo.csv", demo["value"].to_numpy(np.float64)
+    for path in sorted((SHARED / "mongodb").glob("*.json")):
+        data = json.loads(path.read_text(encoding="utf-8"))["data"]
+        for values in _lists(data):
+            yield f"mongodb/{path.name}", values
+
+
+def _lists(data: object) -> Iterator[Floats]:
+    """Find the lists of numbers that are called series."""
+    if not isinstance(data, dict):
+        return
+    for name, value in data.items():
+        if name == "series" and isinstance(value, list) and isinstance(value[0], int | float):
+            yield np.array(value, dtype=np.float64)
+        else:
+            yield from _lists(value)
