@@ -17,6 +17,7 @@ BENCHMARKS = (
     "features",
     "holt",
     "human_marks",
+    "detectors",
     "detection_ground",
     "step_clusters",
     "models",
