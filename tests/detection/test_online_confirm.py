@@ -105,17 +105,33 @@ def test_a_repeat_is_no_alarm_unless_it_is_surer() -> None:
     assert follow.see(19, [Look(0, 19, 0.9, 5.1)])[0] is not None
 
 
-def test_pre_of_later_decisions_is_computed_anew_when_one_is_withdrawn() -> None:
+def paper_first() -> OnlineDetector:
+    """The paper's features at the newest point: an alarm is a probability above one half."""
     ramp = np.linspace(-12.0, 12.0, 200)
     tails = {w: TailRates(ramp, np.maximum(ramp, 0.0)) for w in range(11)}
-    budget = Budget(tails, {0: 1.0}, 1e-9)
+    return OnlineDetector(Steps(), EdgeScorer("confirm"), budget=Budget(tails, {0: 1.0}, 1e-9))
+
+
+def test_a_spike_is_withdrawn_with_the_features_of_the_paper_too() -> None:
     values = quiet(60)
-    values[40] = 150.0  # a spike, against which the values behind it look like a step back
-    one = OnlineDetector(Steps(), EdgeScorer("confirm"), budget=budget)
+    values[40] = 150.0
+    one = paper_first()
     run(one, values)
-    withdrawn = [s for s in one.steps if s.kind is Kind.WITHDRAWN]
-    assert [s.index for s in withdrawn] == [40]
+    assert kinds(one) == [("called", 40, 40), ("withdrawn", 40, 42)]
     assert one.change_points == []
+
+
+def test_pre_of_later_decisions_is_computed_anew_when_one_is_withdrawn() -> None:
+    values = quiet(60)
+    values[40] = 150.0
+    values[42:] += 300.0
+    one = paper_first()
+    decisions = run(one, values)
+    # Against the spike the step at 42 is nothing; against all that came before, it is one.
+    assert kinds(one)[:3] == [("called", 40, 40), ("withdrawn", 40, 42), ("called", 42, 42)]
+    assert (decisions[42].is_change, decisions[42].index) == (True, 42)
+    assert decisions[42].reasons[0].name == "pre_norm_mean"
+    assert one.change_points == [42]
 
 
 def test_one_model_needs_no_budget_and_replay_needs_models_of_the_regime() -> None:

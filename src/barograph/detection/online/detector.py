@@ -105,8 +105,14 @@ class OnlineDetector:
         looks = self._looks(rows)
         alarm, steps = second.see(at, looks)
         self._record(steps)
-        steps += self._redo(at, steps)
+        redone = self._redo(at, steps)
+        steps += redone
         self._learn(at, looks)
+        if alarm is None and redone:
+            last = redone[-1]
+            row = self._row(self._model, 0, last.index)
+            explain = partial(reasons, self._model, row)
+            return Decision(last.index, at, last.probability, True, tuple(steps), explain)
         shown = alarm or next(iter(looks), None)
         if shown is None:
             return Decision(at, at, 0.0, is_change=False)
@@ -175,7 +181,7 @@ class OnlineDetector:
         ):
             return []
         redone: list[Step] = []
-        for split in range(min(gone) + 1, at):
+        for split in range(min(gone) + 1, at + 1):
             if split in self._change_points:
                 continue
             row = self._row(self._model, 0, split)

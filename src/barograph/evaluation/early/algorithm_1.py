@@ -18,7 +18,7 @@ from barograph.models.triage import TriageModel
 
 TREES = 100
 # Pre depends on what was found, so every threshold is a replay of its own: a few must do.
-GRID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9)
+GRID = (0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.6)
 
 
 @dataclass(frozen=True)
