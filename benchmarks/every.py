@@ -26,6 +26,7 @@ BENCHMARKS = (
     "online_marks",
     "replay",
     "store",
+    "service",
 )
 
 

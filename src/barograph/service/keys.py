@@ -28,10 +28,15 @@ class StoreKeys:
         self._good: dict[bytes, tuple[float, Caller]] = {}
         self._none_until = 0.0
 
+    def recall(self, token: str | None) -> Caller | bool | None:
+        """What is remembered: whose a token is, or for None that there is no token at all."""
+        if token is None:
+            return True if self._clock() < self._none_until else None
+        until, caller = self._good.get(_digest(token), (0.0, None))
+        return caller if self._clock() < until else None
+
     def any(self) -> bool:
         """Whether there was ever a token: one that is revoked does not open the door."""
-        if self._clock() < self._none_until:
-            return False
         with self._store.read() as connection:
             found = bool(tokens.every(connection))
         if not found:
@@ -40,11 +45,7 @@ class StoreKeys:
 
     def check(self, token: str) -> Caller | None:
         """Return whose a token is."""
-        # Only a digest is remembered, and found by its hash: its bytes tell nothing of the token.
-        digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
-        until, caller = self._good.get(digest, (0.0, None))
-        if caller is not None and self._clock() < until:
-            return caller
+        digest = _digest(token)
         self._good.pop(digest, None)
         with self._store.read() as connection:
             known = tokens.find(connection, token)
@@ -60,3 +61,8 @@ class StoreKeys:
         """Ask the store again."""
         self._good.clear()
         self._none_until = 0.0
+
+
+def _digest(token: str) -> bytes:
+    """What is remembered of a token; where it lies in the table tells nothing of the token."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

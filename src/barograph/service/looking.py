@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from barograph.triage.refreshing import refresh
 
 LOG = logging.getLogger("barograph.service")
 USE = "label_free"
-SOME = 200  # series of one round: between two of them a new model is looked for
+SOME = 20  # series of one round: its transaction is so short that no request notices it
 
 
 class Looking:
@@ -74,8 +75,12 @@ class Looking:
 
     def once(self, *, clusters: bool) -> None:
         """Bring what waits up to date."""
-        while refresh(self._store, self.look(), SOME).series == SOME and not self._stop.is_set():
-            pass
+        while not self._stop.is_set():
+            begun = time.perf_counter()
+            if refresh(self._store, self.look(), SOME).series < SOME:
+                break
+            # Half of the time, and half of a core, belongs to the requests.
+            self._stop.wait(time.perf_counter() - begun)
         if clusters:
             with self._lock:
                 projects, self._projects = self._projects, set()
