@@ -81,7 +81,8 @@ def write(
 
 NOTES: tuple[str, ...] = (
     "Intervals: 95 %, bootstrap over series. One person: each of several people against the truth",
-    "or the majority of the others, on average; nan where no person answers the question.",
+    "or the majority of the others, on average; simulated people where changes were injected;",
+    "a dash where no person answers the question.",
 )
 
 
