@@ -59,6 +59,23 @@ def test_order_and_value_alone_are_one_series_named_by_its_file(
     assert [point["order"] for point in series["change_points"]] == [40]
 
 
+def test_detect_controls_and_reports_false_discoveries_on_demand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(results(tmp_path, 20, at=30))
+    assert code("detect", path, "--output", "json") == 0
+    assert "false_discoveries" not in json.loads(capsys.readouterr().out)
+    for rate, removed in (("0.05", 0), ("1e-300", 1)):
+        options = ("--false-discoveries", rate, "--output", "json")
+        assert code("detect", path, *options) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert len(told["series"][0]["change_points"]) == 1 - removed
+        report = told["false_discoveries"]
+        assert (report["tests"], report["given"], report["removed"]) == (60, 1, removed)
+    assert code("detect", path, "--detector", "edivisive", "--false-discoveries", "0.05") == 0
+    assert "0 of 1 change points left out, 2 tests" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("shift", "direction", "expected"),
     [(20, -1, 2), (-20, -1, 0), (-20, 1, 2), (20, 1, 0), (20, 0, 2), (0, -1, 0)],
@@ -88,6 +105,11 @@ def test_gate_says_when_there_is_too_little(
         (("detect", "none.csv"), "none.csv"),
         (("detect",), "Missing argument 'LOCATION'"),
         (("detect", "x.csv", "--detector", "dice"), "'dice' is not one of"),
+        (
+            ("detect", "x.csv", "--detector", "pelt", "--false-discoveries", "0.1"),
+            "pelt has no p-value to control: allowed are hunter, edivisive, gesd",
+        ),
+        (("detect", "x.csv", "--false-discoveries", "1"), "1.0 is not in the range"),
         (("dance",), "No such command 'dance'"),
         (("gate", "x.csv", "--newest", "0"), "0 is not in the range"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +11,10 @@ import click
 from barograph.cli.histories import output_option, read_history, source_options
 
 if TYPE_CHECKING:
+    from barograph.detection import Discoveries
     from barograph.detection.base import Detector
+    from barograph.history import History
+    from barograph.series import ChangePoint
 
 DETECTORS = {
     "hunter": "Hunter",
@@ -20,6 +24,7 @@ DETECTORS = {
     "gesd": "Gesd",
     "pelt": "Pelt",
 }
+TESTING = ("hunter", "edivisive", "gesd")  # those whose change points have a p-value
 
 
 @click.command(
@@ -33,12 +38,29 @@ DETECTORS = {
     show_default=True,
     help="Which method, with the parameters it has by default.",
 )
+@click.option(
+    "--false-discoveries",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Keep at most this expected share of false change points among all (Benjamini-Hochberg).",
+)
 @output_option
-def command(location: str, kind: str, detector: str, output: str) -> None:
+def command(
+    location: str, kind: str, detector: str, false_discoveries: float | None, output: str
+) -> None:
     """Find the change points of every series at LOCATION."""
-    found = detected(read_history(kind, location), by_name(detector))
+    if false_discoveries is not None and detector not in TESTING:
+        message = f"{detector} has no p-value to control: allowed are {', '.join(TESTING)}"
+        raise click.BadParameter(message, param_hint="--false-discoveries")
+    history = read_history(kind, location)
+    runs = runs_of(history, by_name(detector))
+    control: dict[str, float] | None = None
+    if false_discoveries is not None:
+        result = controlled(runs, detector, len(history.values), false_discoveries)
+        runs, control = result.kept, account(result)
+    found = described(history, runs)
     if output == "json":
-        click.echo(json.dumps({"detector": detector, "series": found}))
+        discoveries = {} if control is None else {"false_discoveries": control}
+        click.echo(json.dumps({"detector": detector, "series": found, **discoveries}))
         return
     for series in found:
         click.echo(series["series"])
@@ -46,6 +68,12 @@ def command(location: str, kind: str, detector: str, output: str) -> None:
             click.echo(f"  {line(point)}")
         if not series["change_points"]:
             click.echo("  no change point")
+    if control is not None:
+        click.echo(
+            f"false discoveries: at most {control['rate']:g} expected, "
+            f"{control['removed']} of {control['given']} change points left out, "
+            f"{control['tests']} tests, largest p-value kept {control['limit']:.3g}"
+        )
 
 
 def line(point: dict[str, Any]) -> str:
@@ -65,10 +93,40 @@ def by_name(name: str) -> Detector:
     return made
 
 
-def detected(history: Any, detector: Detector) -> list[dict[str, Any]]:
+def detected(history: History, detector: Detector) -> list[dict[str, Any]]:
     """Return every series with its change points, as plain values."""
+    return described(history, runs_of(history, detector))
+
+
+def runs_of(history: History, detector: Detector) -> list[list[ChangePoint]]:
+    """Return the change points of every series."""
+    return [detector.detect(history.values_of(number)) for number in range(len(history))]
+
+
+def controlled(
+    runs: Sequence[Sequence[ChangePoint]], detector: str, points: int, rate: float
+) -> Discoveries:
+    """Control the false discoveries of one run over many series.
+
+    Hunter's p-value is that of one place, chosen among all points; the others' account for the
+    search, and each series has one more test than change points, the one that ended it.
+    """
+    from barograph.detection import control_discoveries
+
+    searched = sum(map(len, runs)) + len(runs)
+    return control_discoveries(runs, tests=points if detector == "hunter" else searched, rate=rate)
+
+
+def account(result: Discoveries) -> dict[str, float]:
+    """Return what the control did, as plain values."""
+    names = ("rate", "tests", "given", "removed", "limit")
+    return {name: getattr(result, name) for name in names}
+
+
+def described(history: History, runs: Sequence[Sequence[ChangePoint]]) -> list[dict[str, Any]]:
+    """Return every series with the change points of its run, as plain values."""
     rows = []
-    for number in range(len(history)):
+    for number, run in enumerate(runs):
         first = int(history.offsets[number])
         points = [
             {
@@ -81,7 +139,7 @@ def detected(history: Any, detector: Detector) -> list[dict[str, Any]]:
                 "mean_after": point.after.mean,
                 "percent": percent(point.before.mean, point.after.mean),
             }
-            for point in detector.detect(history.values_of(number))
+            for point in run
         ]
         rows.append({"series": str(history.id_of(number)), "change_points": points})
     return rows
