@@ -35,7 +35,9 @@ def drawn(rows: int) -> Labelled:
     truth = generator.integers(0, 2, rows)
     matrix = generator.normal(size=(rows, len(FEATURE_SETS["bauer8"]))) + 0.4 * truth[:, None]
     number = np.arange(rows)
-    return Labelled(matrix, truth, number, number, number.astype(str).astype(object), number)
+    return Labelled(
+        matrix, truth, number, number, number.astype(str).astype(object), number, number
+    )
 
 
 def measured(name: str, rows: Labelled, splits: int) -> dict[str, Any]:

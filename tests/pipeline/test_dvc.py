@@ -18,6 +18,8 @@ STAGES = (
     "load",
     "subseries",
     "characterise",
+    "prior",
+    "learning",
     "train",
     "evaluate",
     "windows",
@@ -32,6 +34,7 @@ SMALL = {
     "simulate": {"long_series": 25, "short_series": 200},
     "train": {"trees": 10},
     "audit": {"trees": 10},
+    "learning": {"sizes": [20], "repetitions": 2, "trees": 10},
     "evaluate": {
         "policies": ["adaptive"],
         "feature_sets": {"bauer8": ["svm", "xgboost"], "contrast": ["logistic"]},
@@ -53,6 +56,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "src").symlink_to(ROOT / "src")
     document = yaml.safe_load((ROOT / "params.yaml").read_text())
     document["quick"] |= SMALL
+    document["prior"]["simulate"] |= {"long_series": 10, "short_series": 100}
     (folder / "params.yaml").write_text(yaml.safe_dump(document))
     run(folder, "git", "init", "--quiet")
     repro(folder, workers=2)

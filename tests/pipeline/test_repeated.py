@@ -21,7 +21,9 @@ def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Repetition]:
     matrix = np.random.default_rng(0).normal(size=(40, 2))
     truth = (matrix[:, 0] > 0).astype(np.int64)
     number = np.arange(40)
-    rows = Labelled(matrix, truth, number, number, number.astype(str).astype(object), number)
+    rows = Labelled(
+        matrix, truth, number, number, number.astype(str).astype(object), number, number
+    )
     splits = random_splits(40, 3, seed=1)
     return [Repetition("random_forest", rows, one, k, 3, "f1") for k, one in enumerate(splits)]
 

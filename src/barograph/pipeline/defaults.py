@@ -30,10 +30,10 @@ STAGES = (simulate, load, subseries, characterise, train)
 
 
 @contextmanager
-def place(folder: Path) -> Iterator[None]:
-    """Work in a folder of its own, with the profile `defaults` and without MLflow."""
+def place(folder: Path, profile: str = PROFILE) -> Iterator[None]:
+    """Work in a folder of its own, with a profile of its own and without MLflow."""
     document = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
-    document["profile"] = PROFILE
+    document["profile"] = profile
     report.write_text(folder / PARAMS, yaml.safe_dump(document))
     before, switch = Path.cwd(), os.environ.get(SWITCH)
     os.chdir(folder)

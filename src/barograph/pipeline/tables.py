@@ -39,6 +39,7 @@ class Labelled:
     series: Ints
     identities: Ints  # what names a series in every data set
     commits: npt.NDArray[np.object_]
+    candidates: Ints
     decided: Ints  # when the person said it, milliseconds since 1970
 
     @cached_property
@@ -53,18 +54,18 @@ def path_of(policy: Policy) -> Path:
     return FOLDER / f"{str(policy).replace(':', '_')}.parquet"
 
 
-def read(policy: str) -> pd.DataFrame:
+def read(policy: str, root: Path = Path()) -> pd.DataFrame:
     """Read the table of one policy of bounds, by its name."""
-    path = path_of(Policy.named(policy))
+    path = root / path_of(Policy.named(policy))
     if not path.is_file():
-        known = sorted(p.stem for p in FOLDER.glob("*.parquet"))
+        known = sorted(p.stem for p in path.parent.glob("*.parquet"))
         raise DataError(f"{path}: no such feature table; there are {known}")
     return pd.read_parquet(path)
 
 
-def read_for(use: str) -> pd.DataFrame:
+def read_for(use: str, root: Path = Path()) -> pd.DataFrame:
     """Read what a model of one use learns from; for `confirm` all windows, one below the other."""
-    return pd.concat([read(policy) for policy in POLICIES[use]], ignore_index=True)
+    return pd.concat([read(policy, root) for policy in POLICIES[use]], ignore_index=True)
 
 
 def columns(frame: pd.DataFrame, feature_set: str) -> Floats:
@@ -96,6 +97,7 @@ def labelled(frame: pd.DataFrame, feature_set: str) -> Labelled:
         series=decided["series"].to_numpy(dtype=np.int64),
         identities=decided["identity"].to_numpy(dtype=np.int64),
         commits=decided["commit"].to_numpy(dtype=object),
+        candidates=decided["candidate"].to_numpy(dtype=np.int64),
         decided=decided["decided"].to_numpy(dtype=np.int64),
     )
 

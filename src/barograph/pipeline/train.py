@@ -21,11 +21,12 @@ from barograph.models.catalogue import classifier
 from barograph.models.kinds import flattened
 from barograph.models.triage import USES, TriageModel
 from barograph.pipeline import report, tables
+from barograph.pipeline.mixing import faded, fit_with_prior, read_prior
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 from barograph.pipeline.tracking import tracked
 from barograph.pipeline.work import each
-from barograph.series import Floats
+from barograph.series import Floats, Ints
 
 FOLDER = Path("data/models")
 TWINS = FOLDER / "judged"
@@ -47,6 +48,8 @@ class TrainParams:
     trees: int
     goal: str
     seed: int
+    enough: int = 0  # verdicts from which on nothing simulated is mixed in
+    prior_weight: float = 1.0  # of a simulated row where there is no verdict yet
 
     def __post_init__(self) -> None:
         """Refuse a use or a feature set that is not known, and a use without one."""
@@ -85,10 +88,16 @@ def held_out(rows: tables.Labelled, seed: int) -> Split:
     )
 
 
-def train(use: str, rows: tables.Labelled, params: TrainParams, profile: str) -> Trained:
+def train(
+    use: str,
+    rows: tables.Labelled,
+    prior: tables.Labelled | None,
+    params: TrainParams,
+    profile: str,
+) -> Trained:
     """Learn the model of one use and its twin."""
     split = held_out(rows, params.seed)
-    fitted = _fitted(rows, split.train, params)
+    fitted = _fitted(rows, split.train, prior, params)
     twin = TriageModel.of(
         fitted,
         use,
@@ -103,13 +112,19 @@ def train(use: str, rows: tables.Labelled, params: TrainParams, profile: str) ->
     truth = rows.truth[split.test]
     found = {**scores(truth, probability, twin.threshold)}
     twin = replace(twin, metrics=found, card=_card(rows, split, params, profile))
-    everything = _fitted(rows, np.arange(rows.truth.size), params)
+    everything = _fitted(rows, np.arange(rows.truth.size), prior, params)
     return Trained(replace(twin, flat=flattened(everything)), twin, truth, probability)
 
 
-def _fitted(rows: tables.Labelled, part: Any, params: TrainParams) -> Any:
+def _fitted(
+    rows: tables.Labelled, part: Ints, prior: tables.Labelled | None, params: TrainParams
+) -> Any:
     model = classifier(params.classifier, seed=params.seed, trees=params.trees)
-    return model.fit(rows.matrix[part], rows.truth[part])
+    matrix, truth = rows.matrix[part], rows.truth[part]
+    if prior is None:
+        return model.fit(matrix, truth)
+    weight = faded(np.unique(rows.candidates[part]).size, params.prior_weight, params.enough)
+    return fit_with_prior(model, matrix, truth, prior, weight)
 
 
 def _card(rows: tables.Labelled, split: Split, params: TrainParams, profile: str) -> dict[str, Any]:
@@ -121,6 +136,8 @@ def _card(rows: tables.Labelled, split: Split, params: TrainParams, profile: str
         "calibration": params.calibration,
         "seed": params.seed,
         "rows": int(rows.truth.size),
+        "enough": params.enough,
+        "prior_weight": params.prior_weight,
         "rows_held_out": int(split.test.size),
         "series": int(np.unique(rows.identities).size),
         "commits": int(np.unique(rows.commits).size),
@@ -152,7 +169,9 @@ def main() -> None:
     calls = []
     for use in USES:
         rows = tables.labelled(tables.read_for(use), params.feature_sets[use])
-        calls.append((use, rows, params, profile_name()))
+        scarce = np.unique(rows.candidates).size < params.enough
+        prior = read_prior(use, params.feature_sets[use]) if scarce else None
+        calls.append((use, rows, prior, params, profile_name()))
     for use, trained in zip(USES, each(train, calls, "train"), strict=True):
         trained.model.save(FOLDER / f"{use}.baro")
         trained.twin.save(TWINS / f"{use}.baro")
