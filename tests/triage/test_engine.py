@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.detection.online import newest, replay
-from barograph.features import FEATURE_SETS
+from barograph.detection.online import OnlineDetector, newest, replay
+from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
 from barograph.models.flat import FlatForest
 from barograph.series import Floats, Ints
@@ -106,3 +106,18 @@ def test_a_model_signs_with_what_its_arrays_hash_to() -> None:
     one, same, other = (OnlineJudge.of(model(seed)) for seed in (0, 0, 1))
     assert one.threshold == 0.7
     assert one.version == same.version != other.version
+
+
+def test_a_model_of_the_regime_sees_what_the_detector_sees(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(newest, "feature_matrix", feature_matrix)
+    model = TriageModel.default("online")
+    series = [values for values in walks(5, 12, 60) if values.size > 8]
+    judged = OnlineJudge.of(model).judge([Stretch(values, 0, 0) for values in series])
+    expected = []
+    for values in series:
+        detector = OnlineDetector(model)
+        expected += [detector.update(value).probability for value in values.tolist()]
+    assert judged.probability.tolist() == expected
+    assert judged.change.any()

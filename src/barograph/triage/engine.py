@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.online import AHEAD, Scorer, newest_points
+from barograph.detection.online.sight import Sight, sights_for
 from barograph.models import TriageModel
 from barograph.models.artifact import digest
 from barograph.series import Floats, Ints
@@ -70,7 +72,10 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class OnlineJudge:
-    """Algorithm 1 of Bauer et al. 2022 over many series: Pre from the last change point found.
+    """The online detector over many series: Pre from the last change point found.
+
+    That is Algorithm 1 of Bauer et al. 2022. A model that knows the regime from the values alone
+    sees all of the history instead, whatever was called before.
 
     Args:
         model: scores the rows.
@@ -92,6 +97,14 @@ class OnlineJudge:
         """The model's."""
         return self.model.threshold
 
+    @cached_property
+    def _sight(self) -> Sight:
+        return sights_for([self.model.feature_set])[self.model.feature_set]
+
+    def _pre(self, start: int) -> int:
+        """Where Pre starts, after a change point at `start`."""
+        return start if self._sight.by_change_points else 0
+
     def judge(self, stretches: Sequence[Stretch]) -> Judged:
         """Judge in rounds: each takes some points of every stretch that has any left.
 
@@ -107,8 +120,8 @@ class OnlineJudge:
             np.zeros(total, dtype=np.int64),
             [one.start for one in stretches],
         )
-        # Where each stretch goes on; the first point of a series has no Pre.
-        at = [max(one.first, 1) for one in stretches]
+        # Where each stretch goes on; the first points of a series have too little before them.
+        at = [max(one.first, self._sight.first) for one in stretches]
         shift = (ends - counts - [one.first for one in stretches]).tolist()
         active = [k for k, one in enumerate(stretches) if at[k] < one.values.size]
         while active:
@@ -122,7 +135,7 @@ class OnlineJudge:
         parts: list[list[int]] = [[]]
         held = 0
         for k in active:
-            held += min(at[k] - starts[k], self.history) + AHEAD
+            held += min(at[k] - self._pre(starts[k]), self.history) + AHEAD
             if held > TOGETHER and parts[-1]:
                 parts.append([])
                 held = 0
@@ -142,7 +155,8 @@ class OnlineJudge:
         splits: list[int] = []
         offset = 0
         for k in some:
-            values, start, begin = stretches[k].values, answer.starts[k], at[k]
+            values, begin = stretches[k].values, at[k]
+            start = self._pre(answer.starts[k])
             low = max(start, begin - self.history)
             high = min(values.size, begin + AHEAD)
             pieces.append(values[low:high])
