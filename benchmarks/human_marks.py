@@ -2,7 +2,9 @@
 
 Learns everything from --train: the model, and the rule by which it reports. Judges it on --test,
 or by five-fold cross-validation over the groups of --train where no test folder is given. Each
-folder holds series.parquet, annotations.csv and series_meta.csv.
+folder holds series.parquet, annotations.csv and series_meta.csv. With `--model default` nothing is
+learned from people: the shipped model, trained on simulated histories, is judged on --test, and its
+rule is chosen on what simulated people marked.
 
 Candidates are true where more than half of at least three people marked within 5 points, false
 where nobody did, and disputed else. `auc_clean` is true against false, `auc_all` counts disputed
@@ -20,14 +22,20 @@ from sklearn.metrics import roc_auc_score
 
 from barograph.errors import DataError
 from barograph.evaluation.annotators import f1, person_f1
-from barograph.evaluation.crowd import CROWD, STRICT, CrowdTriage
+from barograph.evaluation.crowd import CROWD, LOOSE, STRICT, CrowdTriage, choose_rule
 from barograph.evaluation.marked import Marked, rows_of
-from barograph.models.boosted import boosted
+from barograph.models import TriageModel
+from barograph.models.boosted import boosted, probability
 from barograph.series import Floats, Ints
+from barograph.sources.simulator import LONG, World, survey
 
+# Where the marked histories lie beside a checkout.
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "sap_hana"
 FOLDS = 5
 PANEL = 5
 THREADS = 2
+SIMULATED = 300
+UNSEEN = 90_001  # a seed that no profile of the pipeline uses
 
 
 class Judged(NamedTuple):
@@ -99,6 +107,29 @@ def cross_validated(marked: Marked) -> list[Judged]:
     return result
 
 
+def shipped() -> CrowdTriage:
+    """Take the shipped model, and choose its rule on simulated people's marks."""
+    model = TriageModel.default("label_free")
+    marked = simulated()
+    rows = rows_of(marked, LOOSE)
+    return CrowdTriage(model, *choose_rule(marked, rows, probability(model, rows.X)))
+
+
+def simulated() -> Marked:
+    """Let simulated people mark long histories that the shipped model was not trained on."""
+    values, marks = [], []
+    for one in World(UNSEEN, LONG).stream(0, SIMULATED):
+        crowd = survey(one.values, one.events, PANEL, np.random.default_rng(one.number))
+        values.append(one.values)
+        marks.append(tuple(tuple(places.tolist()) for places in crowd.marks))
+    return Marked(
+        np.concatenate(values),
+        np.cumsum([0, *map(len, values)]),
+        tuple(marks),
+        np.arange(SIMULATED),
+    )
+
+
 def figures(parts: list[Judged]) -> dict[str, float]:
     """Put the judged parts together: the mean of the AUCs weighted by rows, the F1 by series."""
     weights = [part.score.size for part in parts]
@@ -132,15 +163,21 @@ def _mean(lists: list[list[float]]) -> float:
 def main() -> None:
     """Learn, judge and print."""
     parser = arguments(__doc__.splitlines()[0])
-    parser.add_argument("--train", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--train", type=Path, metavar="DIR")
     parser.add_argument("--test", type=Path, metavar="DIR")
+    parser.add_argument("--model", choices=["learned", "default"], default="learned")
     options = parser.parse_args()
+    folder = options.train or SHARED
+    if options.train is None and options.test is None and not folder.is_dir():
+        show("Agreement with people's marks: name a folder with --train", [], options.output)
+        return
     begin = time.perf_counter()
-    train = read(options.train)
-    if options.test is None:
-        parts = cross_validated(train)
+    if options.model == "default":
+        parts = [judge(shipped(), read(options.test or folder))]
+    elif options.test is None:
+        parts = cross_validated(read(folder))
     else:
-        parts = [judge(learned(train), read(options.test))]
+        parts = [judge(learned(read(folder)), read(options.test))]
     row = {**figures(parts), "seconds": time.perf_counter() - begin}
     extra = row if options.output == "json" else {}
     show("Agreement with people's marks", [row], options.output, **extra)
