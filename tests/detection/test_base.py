@@ -1,6 +1,7 @@
 """The contract of all detectors: input, indices, regions."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -80,11 +81,28 @@ def test_times_and_release_follow_the_points_that_are_kept() -> None:
     assert single.tolist() == [5.0, 5.0]
 
 
+def test_times_with_a_zone_are_those_of_utc() -> None:
+    day, hours = datetime(2020, 1, 1, tzinfo=UTC), timezone(timedelta(hours=2))
+    expected = observe([1.0, 2.0], times=np.array(["2020-01-01", "2020-01-02"], dtype="M8[s]"))
+    for zone in (UTC, hours):
+        moments = [(day + timedelta(days=k)).astimezone(zone) for k in range(2)]
+        series = observe([1.0, 2.0], times=np.array(moments, dtype=object))
+        assert series.times is not None
+        assert expected.times is not None
+        assert series.times.tolist() == expected.times.tolist()
+
+
 def test_input_that_is_no_series_of_numbers_is_refused() -> None:
     with pytest.raises(DataError, match="2 dimensions"):
         observe([[1.0, 2.0]])
     with pytest.raises(DataError, match="not numbers"):
         observe(["fast", "slow"])
+    with pytest.raises(DataError, match="the values are complex"):
+        observe([1.0, 2.0j])  # type: ignore[list-item]
+    with pytest.raises(DataError, match="the times are not numbers"):
+        observe([1.0, 2.0], times=["now", "then"])
+    with pytest.raises(DataError, match="the releases are not numbers"):
+        observe([1.0, 2.0], release="v1")
     with pytest.raises(DataError, match="times has the shape"):
         observe([1.0, 2.0], times=[1.0])
     with pytest.raises(DataError, match="release has the shape"):

@@ -3,8 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -174,26 +175,41 @@ def require(condition: bool, name: str, value: object, rule: str) -> None:
 
 
 def _numbers(values: npt.ArrayLike) -> Floats:
+    given = _floats("the values", values)
+    if given.ndim != 1:
+        raise DataError(f"the values have {given.ndim} dimensions: a series has one")
+    return np.ascontiguousarray(given)
+
+
+def _floats(name: str, numbers: npt.ArrayLike) -> Floats:
     try:
-        given = np.ascontiguousarray(values, dtype=np.float64)
+        given = np.asarray(numbers)
+        if given.dtype.kind != "c":
+            return given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise DataError(f"the values are not numbers: {error}") from None
-    if np.ndim(values) != 1:
-        raise DataError(f"the values have {np.ndim(values)} dimensions: a series has one")
-    return given
+        raise DataError(f"{name} are not numbers: {error}") from None
+    raise DataError(f"{name} are complex: every one must be a real number")
 
 
 def _seconds(times: npt.ArrayLike, size: int) -> Floats:
     given = np.asarray(times)
+    if given.dtype.kind == "O":
+        given = np.array([_without_zone(moment) for moment in given.tolist()])
     if given.dtype.kind in "MO":
         given = given.astype("datetime64[us]").astype(np.int64) / 1e6
     if given.shape != (size,):
         raise DataError(f"times has the shape {given.shape}: there are {size} values")
-    return given.astype(np.float64)
+    return _floats("the times", given)
+
+
+def _without_zone(moment: Any) -> Any:
+    """Return a moment in UTC: what NumPy knows of has no time zone."""
+    zone = getattr(moment, "tzinfo", None)
+    return moment if zone is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def _releases(release: npt.ArrayLike, size: int) -> Floats:
-    given = np.asarray(release, dtype=np.float64)
+    given = _floats("the releases", release)
     if given.shape not in ((), (size,)):
         raise DataError(
             f"release has the shape {given.shape}: it is one number, or one for each of {size}"
