@@ -98,7 +98,7 @@ def test_input_that_is_no_series_of_numbers_is_refused() -> None:
     with pytest.raises(DataError, match="not numbers"):
         observe(["fast", "slow"])
     with pytest.raises(DataError, match="the values are complex"):
-        observe([1.0, 2.0j])  # type: ignore[list-item]
+        observe([1.0, 2.0j])
     with pytest.raises(DataError, match="the times are not numbers"):
         observe([1.0, 2.0], times=["now", "then"])
     with pytest.raises(DataError, match="the releases are not numbers"):

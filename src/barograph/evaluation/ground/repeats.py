@@ -58,7 +58,8 @@ def repeated(
         answers = [answer for answer, _ in timed]
         totals = np.array([sum(map(len, answer)) for answer in answers])
         same = sum(len(set(of_one)) == 1 for of_one in zip(*answers, strict=True))
-        seconds = interval([spent for _, spent in timed])
+        spent, low, high = interval([seconds for _, seconds in timed])
+        seconds = spent, max(low, 0.0), high
         summary.append((name, runs, totals.mean(), totals.std(), same / len(cases), *seconds))
         distribution += _distribution(name, cases, answers)
     summary.append((ONE_PERSON, runs, *[np.nan] * 6))
