@@ -201,3 +201,13 @@ def test_less_than_two_parts_of_the_fewest_points_have_no_change_points() -> Non
 def test_parameters_are_checked(parameters: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         EDivisive(**parameters)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 1.5])
+def test_the_energy_of_huge_values_is_never_undefined(alpha: float) -> None:
+    values = np.array([1.7e308, -1.7e308, 0.0, 1.0])
+    assert not np.isnan(energy_statistic(values, alpha)).any()
+    small = np.random.default_rng(2).standard_normal(30)
+    large = energy_statistic(small * 2.0**510, alpha)
+    expected = energy_statistic(small, alpha) * 2.0 ** (510 * alpha)
+    assert large == pytest.approx(expected, rel=1e-12)

@@ -96,3 +96,25 @@ def test_input_is_checked() -> None:
         IncrementalEDivisive(recent=3)
     with pytest.raises(ConfigError, match="change_points is"):
         detector.remember(VALUES[:30], EDivisive().detect(VALUES))
+
+
+@pytest.mark.parametrize("missing", ["drop", "fill"])
+def test_missing_results_are_left_out_or_filled_and_indices_count_as_given(missing: str) -> None:
+    holes = np.insert(VALUES, [5, 30, 30, 70], np.nan)
+    detector = IncrementalEDivisive(EDivisive(missing=missing))  # type: ignore[arg-type]
+    for value in holes:
+        detector.update(value)
+    assert [point.index for point in detector.change_points] == [21, 43, 63, 84]
+    again = IncrementalEDivisive(EDivisive(missing=missing))  # type: ignore[arg-type]
+    again.remember(holes, detector.change_points)
+    assert again.change_points == detector.change_points
+
+
+def test_a_missing_result_is_refused_by_its_place_and_changes_nothing() -> None:
+    detector = IncrementalEDivisive()
+    detector.update(VALUES)
+    before = detector.change_points
+    with pytest.raises(DataError, match="the value at index 101 is nan"):
+        detector.update([1.0, np.nan])
+    assert detector.change_points == before
+    assert detector.update(5.0).examined == VALUES.size + 1 - 60

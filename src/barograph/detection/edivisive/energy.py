@@ -16,12 +16,15 @@ import numpy.typing as npt
 
 from barograph.compiled import fused_kernel, kernel
 from barograph.detection.base import observe, require
+from barograph.detection.scaling import power_of_two
 from barograph.detection.tau_kappa import distances_back
 from barograph.series import Floats, Ints
 
 # Up to these lengths, the differences themselves beat the tree: for four points side by side, or
 # several differences of one point at a time.
 TINY, SHORT = 64, 400
+# Above this magnitude sums of distances, to any power below 2, might overflow.
+LARGE = 1e150
 
 
 def energy_statistic(values: npt.ArrayLike, alpha: float = 1.0) -> Floats:
@@ -44,8 +47,20 @@ def energy_statistic(values: npt.ArrayLike, alpha: float = 1.0) -> Floats:
         np.empty(2 * size + 1, np.int64),
     )
     if size > 1:
-        _statistic(series, np.argsort(series), alpha, work, ranks, statistic)
+        order = np.argsort(series)
+        peak = max(-float(series[order[0]]), float(series[order[-1]]))
+        if peak > LARGE:
+            return _of_huge(series, alpha)
+        _statistic(series, order, alpha, work, ranks, statistic)
     return statistic
+
+
+def _of_huge(series: Floats, alpha: float) -> Floats:
+    """Take the values apart by an exact power of two; what no double can hold is infinite."""
+    unit = power_of_two(series)
+    scaled = energy_statistic(series / unit, alpha)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(scaled == 0.0, 0.0, scaled * np.float64(unit) ** alpha)
 
 
 @kernel

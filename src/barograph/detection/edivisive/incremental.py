@@ -42,6 +42,8 @@ class IncrementalEDivisive:
     it is. Where these two are longer than `recent` points, only so many are looked at, from the
     nearest known change point before them (Daly et al. 2020, 3: results may move as data comes in).
 
+    Indices count the results as they were given, also those that `detector.missing` leaves out.
+
     Args:
         detector: the parameters of the division; its own `recent` is not used.
         recent: the newest points to look at, extended back to a known change point.
@@ -52,7 +54,8 @@ class IncrementalEDivisive:
     detector: EDivisive = field(default_factory=EDivisive)
     recent: int = 500
     reach: int = 10
-    _values: Floats = field(default_factory=lambda: np.empty(0), init=False, repr=False)
+    _given: Floats = field(default_factory=lambda: np.empty(0), init=False, repr=False)
+    _series: Observations = field(init=False, repr=False)
     _known: list[Found] = field(default_factory=list, init=False, repr=False)
     _discovered: int = field(default=0, init=False, repr=False)
 
@@ -60,39 +63,53 @@ class IncrementalEDivisive:
         least = self.detector.shortest
         require(self.recent >= least, "recent", self.recent, f"{least} or more")
         require(self.reach >= 0, "reach", self.reach, "0 or more")
+        self._take(self._given)
 
     @property
     def change_points(self) -> list[ChangePoint]:
         """The change points known now, with the regions around them."""
-        positions = np.arange(self._values.size)
-        return describe(Observations(self._values, positions), self._known)
+        return describe(self._series, self._known)
 
     def remember(self, values: npt.ArrayLike, change_points: Sequence[ChangePoint]) -> None:
         """Start from a history and the change points that are known in it."""
-        history = observe(values).values
+        self._take(np.asarray(values))
+        positions = self._series.positions
         indices = [point.index for point in change_points]
-        inside = all(0 < index < history.size for index in indices)
+        inside = all(index in positions[1:] for index in indices)
         ascending = indices == sorted(set(indices))
         require(inside and ascending, "change_points", indices, "ascending, inside the history")
-        self._values = history
-        self._known = [Found(p.index, p.statistic, p.pvalue, p.order) for p in change_points]
+        places = np.searchsorted(positions, indices).tolist()
+        self._known = [
+            Found(place, p.statistic, p.pvalue, p.order)
+            for place, p in zip(places, change_points, strict=True)
+        ]
         self._discovered = len(indices)
 
     def update(self, values: npt.ArrayLike) -> Update:
         """Take new results (one number, or several in order), and report what they change."""
-        self._values = np.concatenate([self._values, observe(np.atleast_1d(values)).values])
+        self._take(np.concatenate([self._given, np.atleast_1d(values)]))
         start = self._first_to_examine()
         kept = [point for point in self._known if point.index <= start]
         before = [point for point in self._known if point.index > start]
-        found = self.detector.divide(self._values, start)
-        examined = self._values.size - start
-        change = compare([p.index for p in before], [p.index for p in found], self.reach, examined)
+        found = self.detector.divide(self._series.values, start)
+        change = compare(
+            self._places(before), self._places(found), self.reach, self._series.values.size - start
+        )
         self._known = kept + self._numbered(before, found, change)
         return change
 
+    def _take(self, given: npt.NDArray[np.generic]) -> None:
+        """Check all results together; what is not fit changes nothing."""
+        self._series = observe(given, missing=self.detector.missing)
+        self._given = given.astype(np.float64)
+
+    def _places(self, points: Sequence[Found]) -> list[int]:
+        """Return where points stand among the results as they were given."""
+        return [int(self._series.positions[point.index]) for point in points]
+
     def _first_to_examine(self) -> int:
         """Return where the stretch starts that a new result can change."""
-        size = self._values.size
+        size = self._series.values.size
         start = self._known[-2].index if len(self._known) > 1 else 0
         if size - start <= self.recent:
             return start
@@ -101,13 +118,14 @@ class IncrementalEDivisive:
 
     def _numbered(self, before: list[Found], found: list[Found], change: Update) -> list[Found]:
         """Number new points after all others; one that stays or moves keeps its number."""
-        orders = {point.index: point.order for point in before}
+        orders = dict(zip(self._places(before), (point.order for point in before), strict=True))
         orders |= {new: orders[old] for old, new in change.moved}
+        places = dict(zip((point.index for point in found), self._places(found), strict=True))
         for point in sorted(found, key=lambda point: point.order or 0):
-            if point.index in change.appeared:
-                orders[point.index] = self._discovered
+            if places[point.index] in change.appeared:
+                orders[places[point.index]] = self._discovered
                 self._discovered += 1
-        return [replace(point, order=orders[point.index]) for point in found]
+        return [replace(point, order=orders[places[point.index]]) for point in found]
 
 
 def compare(before: list[int], after: list[int], reach: int, examined: int) -> Update:
