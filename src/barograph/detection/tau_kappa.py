@@ -43,14 +43,15 @@ class Lanes(NamedTuple):
     table: Floats
 
 
-def lanes(size: int) -> Lanes:
-    """Allocate the working space for parts of up to `size` points."""
+@kernel
+def lanes(size: int, table: Floats) -> Lanes:
+    """Allocate the working space for parts of up to `size` points; `table` is `remembered()`."""
     room = size + ENDS
-    return Lanes(np.empty((room, WIDTH)), np.empty((room, 2 * ENDS)), _remembered())
+    return Lanes(np.empty((room, WIDTH)), np.empty((room, 2 * ENDS)), table)
 
 
 @cache
-def _remembered() -> Floats:
+def remembered() -> Floats:
     """Tabulate the factors of parts up to REMEMBERED points, by block of ends and by tau."""
     table = np.zeros((REMEMBERED // ENDS, REMEMBERED + ENDS, 2 * ENDS))
     for block, factors in enumerate(table):

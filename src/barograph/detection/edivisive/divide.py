@@ -8,7 +8,7 @@ import numpy as np
 from barograph.compiled import kernel
 from barograph.detection.edivisive.energy import divergence, prepare, reach
 from barograph.detection.edivisive.shuffle import State, shuffle
-from barograph.detection.tau_kappa import Lanes, best_pair, lanes
+from barograph.detection.tau_kappa import Lanes, best_pair, lanes, remembered
 from barograph.series import Floats, Ints
 
 # Sums of one part in another order differ by roundings: such a tie counts as one.
@@ -45,7 +45,7 @@ def room(size: int) -> Room:
     """Allocate the working space for a series of this many points."""
     numbers = np.empty((6, size + 1))
     numbers[INVERSE] = 1.0 / np.maximum(np.arange(size + 1.0), 1.0)
-    return Room(numbers, np.empty((2, size + 1), dtype=np.int64), lanes(size))
+    return Room(numbers, np.empty((2, size + 1), dtype=np.int64), lanes(size, remembered()))
 
 
 @kernel

@@ -11,7 +11,8 @@ from barograph.compiled import kernel
 from barograph.detection.base import Detector, Found, Observations, allowed, require
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.hunter.merge import merge
-from barograph.detection.hunter.windows import Room, room, weak_points
+from barograph.detection.hunter.windows import room, weak_points
+from barograph.detection.tau_kappa import remembered
 from barograph.series import Floats, Ints
 
 Test = Literal["student", "permutation"]
@@ -85,8 +86,17 @@ class Hunter(Detector):
         counts = np.zeros(offsets.size - 1, dtype=np.int64)
         points = np.empty(values.size, dtype=np.int64)
         energies, pvalues = np.empty((2, values.size))
-        space = room(min(self.window, longest))
-        total = hunt(values, offsets, *self.limits, space, counts, points, energies, pvalues)
+        total = hunt(
+            values,
+            offsets,
+            *self.limits,
+            min(self.window, longest),
+            remembered(),
+            counts,
+            points,
+            energies,
+            pvalues,
+        )
         rows = (points[:total].tolist(), energies[:total].tolist(), pvalues[:total].tolist())
         found = map(Found, *rows)
         return [list(islice(found, count)) for count in counts.tolist()]
@@ -119,7 +129,8 @@ def hunt(
     final: float,
     magnitude: float,
     parity: bool,
-    space: Room,
+    longest: int,
+    table: Floats,
     counts: Ints,
     points: Ints,
     energies: Floats,
@@ -127,6 +138,7 @@ def hunt(
 ) -> int:
     """Find and merge, one series after the other; return how many points all of them have."""
     total = 0
+    space = room(longest, table)
     for i in range(counts.size):
         series = values[offsets[i] : offsets[i + 1]]
         if series.size < SHORTEST:

@@ -30,11 +30,13 @@ class Room(NamedTuple):
     lanes: Lanes
 
 
-def room(size: int) -> Room:
+@kernel
+def room(size: int, table: Floats) -> Room:
     """Allocate the working space for windows of up to `size` points."""
-    ends, taus = np.empty((2, size), dtype=np.int64)
-    energies, reached, behind, columns, scratch = np.empty((5, size))
-    return Room(ends, taus, energies, reached, behind, columns, scratch, lanes(size))
+    ends, taus = np.empty(size, np.int64), np.empty(size, np.int64)
+    energies, reached, behind = np.empty(size), np.empty(size), np.empty(size)
+    columns, scratch = np.empty(size), np.empty(size)
+    return Room(ends, taus, energies, reached, behind, columns, scratch, lanes(size, table))
 
 
 @kernel
