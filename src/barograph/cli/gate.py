@@ -9,7 +9,7 @@ import click
 
 from barograph.cli import REGRESSION, TOO_LITTLE
 from barograph.cli.detect import DETECTORS, by_name, detected
-from barograph.cli.histories import output_option, read_history, source_options
+from barograph.cli.histories import least_option, output_option, read_history, source_options
 
 
 @click.command(epilog="Example: barograph gate results.csv --newest 3 --least 2.5 || exit 1")
@@ -22,13 +22,7 @@ from barograph.cli.histories import output_option, read_history, source_options
     show_default=True,
     help="A change counts when it begins among so many newest results.",
 )
-@click.option(
-    "--least",
-    type=click.FloatRange(min=0.0),
-    default=0.0,
-    show_default=True,
-    help="The smallest change that counts, in per cent of the level before.",
-)
+@least_option
 @click.option("--shortest", type=click.IntRange(min=2), default=10, show_default=True)
 @output_option
 @click.pass_context

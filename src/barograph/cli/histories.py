@@ -29,6 +29,17 @@ def source_options(function: F) -> F:
     return location(kind(function))
 
 
+def least_option(function: F) -> F:
+    """Add --least to a command that fails on regressions."""
+    return click.option(
+        "--least",
+        type=click.FloatRange(min=0.0),
+        default=0.0,
+        show_default=True,
+        help="The smallest change that counts, in per cent of the level before.",
+    )(function)
+
+
 def output_option(function: F) -> F:
     """Add --output to a command."""
     return click.option(

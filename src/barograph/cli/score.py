@@ -11,7 +11,7 @@ import click
 from barograph.cli import REGRESSION, TOO_LITTLE
 from barograph.cli.detect import percent
 from barograph.cli.gate import worse
-from barograph.cli.histories import loaded_tables, output_option, source_options
+from barograph.cli.histories import least_option, loaded_tables, output_option, source_options
 from barograph.cli.stores import model_of, model_option, open_store, store_option
 
 if TYPE_CHECKING:
@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 @source_options
 @store_option
 @model_option("online")
-@click.option(
-    "--least",
-    type=click.FloatRange(min=0.0),
-    default=0.0,
-    show_default=True,
-    help="The smallest change that counts, in per cent of the level before.",
-)
+@least_option
 @click.option(
     "--shortest",
     type=click.IntRange(min=1),

@@ -11,10 +11,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from barograph.models.voting import VotingTriage
+from barograph.models.voting import VotingTriage, two_classes
 from barograph.series import Floats
 
 SETDS = "setds"
@@ -67,13 +66,7 @@ class StackedTriage(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it
         matrix, labels = validate_data(
             self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2
         )
-        check_classification_targets(labels)
-        self.classes_, truth = np.unique(labels, return_inverse=True)
-        if self.classes_.size != 2:
-            raise ValueError(
-                f"Only binary classification is supported: two classes are needed, got "
-                f"{self.classes_.size} class(es) {self.classes_}"
-            )
+        self.classes_, truth = two_classes(labels)
         self.voters_ = self._voters(matrix.shape[1])
         voting = VotingTriage.published() if self.published else VotingTriage()
         self.voting_ = voting if self.published else voting.fit(matrix[:, self.voters_], truth)

@@ -54,13 +54,7 @@ class VotingTriage(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it 
         matrix, labels = validate_data(
             self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2
         )
-        check_classification_targets(labels)
-        self.classes_, truth = np.unique(labels, return_inverse=True)
-        if self.classes_.size != 2:
-            raise ValueError(
-                f"Only binary classification is supported: two classes are needed, got "
-                f"{self.classes_.size} class(es) {self.classes_}"
-            )
+        self.classes_, truth = two_classes(labels)
         self.columns_ = self._voting(matrix.shape[1])
         votes = [_learnt(matrix[:, column], truth == 1) for column in self.columns_]
         self.thresholds_ = np.array([vote[0] for vote in votes])
@@ -125,6 +119,18 @@ class VotingTriage(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it 
         tags.classifier_tags.multi_class = False
         tags.input_tags.allow_nan = True
         return tags
+
+
+def two_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Return the two classes, sorted, and which each label is; any other count is refused."""
+    check_classification_targets(labels)
+    classes, truth = np.unique(labels, return_inverse=True)
+    if classes.size != 2:
+        raise ValueError(
+            f"Only binary classification is supported: two classes are needed, got "
+            f"{classes.size} class(es) {classes}"
+        )
+    return classes, truth
 
 
 def _learnt(values: Floats, real: npt.NDArray[np.bool_]) -> tuple[float, bool, float]:
