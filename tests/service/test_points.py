@@ -164,7 +164,7 @@ def test_what_cannot_be_taken_is_the_senders_fault(client: TestClient, name: str
         ({"Content_Encoding": "br"}, b"{}", 415),
         ({"Content_Encoding": "gzip, gzip"}, b"{}", 415),
         ({"Content_Encoding": "gzip"}, b"{}", 400),
-        ({"Content_Encoding": "gzip"}, gzip.compress(b"{}" * 99)[:-9], 400),
+        ({"Content_Encoding": "gzip"}, gzip.compress(b"{}" * 99, mtime=0)[:-9], 400),
         ({"Content_Encoding": "gzip"}, zlib.compress(b"{}"), 400),
         ({"Content_Type": "application/x-ndjson"}, b'{"test": "x"\n', 400),
         ({"Content_Type": "application/x-ndjson"}, b"\n\n", 422),
