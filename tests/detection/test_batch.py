@@ -6,7 +6,7 @@ from random_series import random_series
 
 from barograph.detection import EDivisive, Gesd, Hunter, detect_many
 from barograph.detection.base import Detector
-from barograph.errors import DataError
+from barograph.errors import ConfigError, DataError
 
 SERIES = random_series(40, seed=8)
 VALUES = np.concatenate(SERIES)
@@ -43,6 +43,13 @@ def test_missing_values_are_left_out_series_by_series() -> None:
 def test_offsets_must_fit_the_values(offsets: list[int]) -> None:
     with pytest.raises(DataError, match="offset"):
         detect_many(Hunter(), [1.0, 2.0, 3.0, 4.0], offsets)
+
+
+def test_what_is_no_list_of_numbers_or_no_count_of_threads_is_refused() -> None:
+    with pytest.raises(DataError, match="the values are not numbers"):
+        detect_many(Hunter(), ["x"], [0, 1])
+    with pytest.raises(ConfigError, match="workers is 0: it must be at least 1"):
+        detect_many(Hunter(), [1.0], [0, 1], workers=0)
 
 
 def test_no_series_have_no_change_points() -> None:

@@ -14,7 +14,6 @@ from barograph.features import (
     distance,
     feature_matrix,
 )
-from barograph.features.matrix import usable_cores
 from barograph.series import Floats, Ints
 
 
@@ -108,7 +107,3 @@ def test_bad_options_are_named(options: dict[str, object], message: str) -> None
 def test_a_bad_value_is_named_by_candidate_side_and_index() -> None:
     with pytest.raises(ValueError, match=re.escape("after[1] of candidate 1 is nan (values[3])")):
         feature_matrix([1.0, 2.0, 3.0, np.nan], [0, 0], [1, 2], [2, 4])
-
-
-def test_at_least_one_core_is_usable() -> None:
-    assert usable_cores() >= 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import click
 
 from barograph.cli.histories import loaded_tables
 from barograph.cli.stores import RELEASED, model_of
+from barograph.cores import usable_cores
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +26,7 @@ def spread_options(function: F) -> F:
     workers = click.option(
         "--workers",
         type=click.IntRange(min=1),
-        default=lambda: len(os.sched_getaffinity(0)),
+        default=usable_cores,
         show_default="one for each core",
         help="Processes of this machine.",
     )

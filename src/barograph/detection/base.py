@@ -135,7 +135,7 @@ def observe(
         DataError: the values are not a list of numbers, one of them is not finite
             and `missing` is "error", or times or release do not match them.
     """
-    given = _numbers(values)
+    given = series_of_numbers(values)
     finite = np.isfinite(given)
     kept = last = np.arange(given.size)
     if not finite.all():
@@ -174,7 +174,8 @@ def require(condition: bool, name: str, value: object, rule: str) -> None:
         raise ConfigError(f"{name} is {value!r}: it must be {rule}")
 
 
-def _numbers(values: npt.ArrayLike) -> Floats:
+def series_of_numbers(values: npt.ArrayLike) -> Floats:
+    """Return the values as one contiguous list of numbers, finite or not."""
     given = _floats("the values", values)
     if given.ndim != 1:
         raise DataError(f"the values have {given.ndim} dimensions: a series has one")

@@ -1,13 +1,20 @@
 """Many series at once, over a few threads."""
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.base import Detector, Observations, describe, observe, require
+from barograph.cores import usable_cores
+from barograph.detection.base import (
+    Detector,
+    Observations,
+    describe,
+    observe,
+    require,
+    series_of_numbers,
+)
 from barograph.errors import DataError
 from barograph.series import ChangePoint, Floats, Ints
 
@@ -34,12 +41,13 @@ def detect_many(
         workers: how many threads; as many as there are cores if None.
 
     Raises:
-        DataError: a value is not finite and the detector refuses that (the message names the
-            series and the index), or the offsets do not fit the values.
+        DataError: the values are not a list of numbers, one of them is not finite and the
+            detector refuses that (the message names the series and the index), or the offsets
+            do not fit the values.
     """
-    given = np.ascontiguousarray(values, dtype=np.float64)
+    given = series_of_numbers(values)
     edges = _edges(offsets, given.size)
-    threads = workers or len(os.sched_getaffinity(0))
+    threads = usable_cores() if workers is None else workers
     require(threads >= 1, "workers", workers, "at least 1")
     pieces = list(_pieces(edges))
     with ThreadPoolExecutor(threads) as pool:

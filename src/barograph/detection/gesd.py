@@ -83,20 +83,19 @@ class Gesd(Detector):
 
         Raises:
             NotEnoughDataError: the region has too few points to judge by.
-            DataError: the value is not finite, or the region holds what `missing` refuses.
+            DataError: the value is no finite number, or the region holds what `missing` refuses.
         """
         known = observe(region, missing=self.missing).values
         if known.size < FEWEST - 1:
             raise NotEnoughDataError(
                 f"the region has {known.size} points: a judgement needs {FEWEST - 1}"
             )
-        if not np.isfinite(value):
-            raise DataError(f"the value is {value}: it must be finite")
-        tested = rosner(np.append(known, value), self._most(known.size + 1))
+        newest = _finite(value)
+        tested = rosner(np.append(known, newest), self._most(known.size + 1))
         at = np.flatnonzero(tested.indices == known.size)
         return Judgement(
             is_outlier=bool(at.size and at[0] < tested.outliers(self.alpha)),
-            deviation=_deviation(known, value),
+            deviation=_deviation(known, newest),
             pvalue=float(tested.pvalues[at[0]]) if at.size else 1.0,
         )
 
@@ -146,6 +145,16 @@ def _pvalues(deviations: Floats, sizes: Ints) -> Floats:
     student = np.sqrt(sizes * (sizes - 2.0) * squares / rest)
     pvalues: Floats = np.minimum(1.0, 2.0 * sizes * stats.t.sf(student, sizes - 2))
     return pvalues
+
+
+def _finite(value: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise DataError(f"the value is {value!r}: it must be a finite number") from None
+    if not np.isfinite(number):
+        raise DataError(f"the value is {number}: it must be a finite number")
+    return number
 
 
 def _deviation(region: Floats, value: float) -> float:

@@ -1,12 +1,12 @@
 """Any feature set for many candidates in one call, on several cores."""
 
-import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
 
+from barograph.cores import usable_cores
 from barograph.features import checks
 from barograph.features.families import Family
 from barograph.features.sets import DERIVED, FAMILIES, FEATURE_SETS
@@ -66,11 +66,6 @@ def columns_of(feature_set: str) -> tuple[str, ...]:
     if feature_set not in FEATURE_SETS:
         raise ValueError(f"no feature set {feature_set!r}; there are {', '.join(FEATURE_SETS)}")
     return FEATURE_SETS[feature_set]
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _families(columns: Sequence[str]) -> Iterable[Family]:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from barograph.cores import usable_cores
 from barograph.errors import ConfigError
 
 T = TypeVar("T")
@@ -15,7 +16,7 @@ def workers() -> int:
     """Return how many processes to use: the environment's word, or one for each core."""
     text = os.environ.get(VARIABLE, "")
     if not text:
-        return len(os.sched_getaffinity(0))
+        return usable_cores()
     if not text.isdecimal() or int(text) < 1:
         raise ConfigError(f"{VARIABLE} is {text!r}; expected a whole number of at least 1")
     return int(text)
