@@ -4,9 +4,12 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from socketserver import BaseServer
+from typing import Any, TypeVar
+
+S = TypeVar("S", bound=BaseServer)
 
 
 class Server(ThreadingHTTPServer):
@@ -101,9 +104,13 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
+def serving() -> AbstractContextManager[Server]:
+    return running(Server())
+
+
 @contextmanager
-def serving() -> Iterator[Server]:
-    server = Server()
+def running(server: S) -> Iterator[S]:
+    """Serve from a thread of its own until the block ends."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

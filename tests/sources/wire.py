@@ -6,12 +6,13 @@ OP_MSG, and OP_QUERY for the first greeting, as the MongoDB manual describes the
 
 import socketserver
 import struct
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import bson
+
+from tests.sources.server import running
 
 OP_REPLY, OP_QUERY, OP_MSG = 1, 2004, 2013
 GREETING = {
@@ -106,14 +107,5 @@ class Talk(socketserver.BaseRequestHandler):
         return {"cursor": result, "ok": 1.0}
 
 
-@contextmanager
-def talking(documents: list[Mapping[str, Any]]) -> Iterator[Wire]:
-    server = Wire(documents)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def talking(documents: list[Mapping[str, Any]]) -> AbstractContextManager[Wire]:
+    return running(Wire(documents))

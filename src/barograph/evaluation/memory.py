@@ -7,7 +7,6 @@ any moment loses at most the line that it was writing, and the next one goes on 
 import json
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from barograph.errors import DataError
@@ -48,12 +47,7 @@ class Memory:
         self._file.truncate(size)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Put what was written on the disk, and close."""
         os.fsync(self._file.fileno())
         self._file.close()

@@ -19,15 +19,15 @@ import pyarrow as pa
 from barograph.series import Verdict
 from barograph.sources.contract import Document, Skip
 from barograph.sources.fields import (
-    UNKNOWN_TIME,
     FieldError,
     identity_of,
     order_of,
     text_of,
-    time_of,
     verdict_of,
 )
+from barograph.sources.points import time_or_unknown
 from barograph.sources.report import LoadReport
+from barograph.sources.spilling import spilling
 
 BATCH = 50_000
 SPILL_SCHEMA = pa.schema(
@@ -65,8 +65,8 @@ def read_candidate(
         report.skip("candidates", Skip(place, fault.field, fault.value, fault.reason))
         return None
     report.labels["none" if status is None else str(status)] += 1
-    calculated = _time(fields.get("calculated_on"), report)
-    triaged = _time(triage.get("triaged_on"), report)
+    calculated = time_or_unknown(fields.get("calculated_on"), report)
+    triaged = time_or_unknown(triage.get("triaged_on"), report)
     algorithm = _algorithm(fields.get("algorithm"))
     return (series, *place, order, commit, verdict.value, calculated, triaged, algorithm)
 
@@ -90,14 +90,6 @@ def _mapping(value: object, field: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise FieldError(field, value, "not a document")
     return value
-
-
-def _time(value: object, report: LoadReport) -> int:
-    try:
-        return time_of(value, "")
-    except FieldError:
-        report.put_right["unreadable times, left empty"] += 1
-        return UNKNOWN_TIME
 
 
 def _algorithm(value: object) -> str | None:
@@ -137,7 +129,7 @@ class Spills:
         batch = pa.RecordBatch.from_arrays(columns, schema=SPILL_SCHEMA)
         bounds = np.searchsorted([row[0] for row in rows], [0, *self._ends]).tolist()
         path = self._folder / f"candidates.{len(self._files)}.arrow"
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, SPILL_SCHEMA) as writer:
+        with spilling(path, SPILL_SCHEMA) as writer:
             for start, stop in itertools.pairwise(bounds):
                 writer.write_batch(batch.slice(start, stop - start))
         self._files.append(path)

@@ -79,15 +79,17 @@ def _rows(document: Document, data: Sequence[Any], report: LoadReport) -> list[R
             place = document.place
             report.skip("points", Skip(place, fault.field, fault.value, fault.reason))
             continue
-        rows.append((order, _time(point, report), value, _commit(point, report)))
+        when = next((point[f] for f in TIME_FIELDS if point.get(f) is not None), None)
+        rows.append((order, time_or_unknown(when, report), value, _commit(point, report)))
     if unordered and rows:
         report.put_right["points without an order, numbered as listed"] += len(rows)
     return _in_order(rows, report)
 
 
-def _time(point: Mapping[str, Any], report: LoadReport) -> int:
+def time_or_unknown(value: object, report: LoadReport) -> int:
+    """Read a time as `time_of` does; one that cannot be read is left empty, and counted."""
     try:
-        return time_of(next((point[f] for f in TIME_FIELDS if point.get(f) is not None), None), "")
+        return time_of(value, "")
     except FieldError:
         report.put_right["unreadable times, left empty"] += 1
         return UNKNOWN_TIME

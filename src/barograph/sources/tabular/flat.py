@@ -12,6 +12,7 @@ import pyarrow as pa
 from barograph.history import SERIES_SCHEMA
 from barograph.sources.contract import Place, Skip
 from barograph.sources.fields import FieldError, args_json, direction_of
+from barograph.sources.spilling import spilling
 from barograph.sources.tabular.convert import Converter, integers, numbers, texts, times
 from barograph.sources.tabular.identities import ARGUMENT, distinct, identity, is_identity
 from barograph.sources.tabular.reading import Layout, Rows, read, required
@@ -53,10 +54,7 @@ class Splitter:
 
     def split(self, delimiter: str) -> Iterator[Skip]:
         """Read the whole file; yield what was left out."""
-        with (
-            pa.OSFile(str(self._table), "wb") as file,
-            pa.ipc.new_file(file, NUMBERED) as writer,
-        ):
+        with spilling(self._table, NUMBERED) as writer:
             for rows in read(self._path, layout(), "points", delimiter):
                 if isinstance(rows, Skip):
                     yield rows

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from barograph.series import Ints
 from barograph.sources.contract import Skip
+from barograph.sources.spilling import spilling
 from barograph.sources.tabular.reading import Rows
 
 RUN = 1 << 19  # rows; about 60 MB in memory
@@ -25,7 +26,8 @@ class Runs:
     """Tables with a column `series`, of one schema, on the disk."""
 
     def __init__(self, folder: Path, schema: pa.Schema) -> None:
-        self._folder, self._schema = folder, schema
+        self.schema = schema
+        self._folder = folder
         self._waiting: list[pa.RecordBatch] = []
         self._size = 0
         self._runs: list[tuple[pa.Table, Ints]] = []
@@ -41,11 +43,11 @@ class Runs:
         """Write the rows that wait as one run; to be called behind the last ones."""
         if not self._size:
             return
-        table = pa.Table.from_batches(self._waiting, self._schema)
+        table = pa.Table.from_batches(self._waiting, self.schema)
         self._waiting, self._size = [], 0
         table = table.take(np.argsort(table.column("series").to_numpy(), kind="stable"))
         path = self._folder / f"run.{len(self._runs)}.arrow"
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, self._schema) as writer:
+        with spilling(path, self.schema) as writer:
             writer.write_table(table.combine_chunks())
         kept = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         self._runs.append((kept, kept.column("series").to_numpy()))
@@ -57,7 +59,7 @@ class Runs:
             for run, owners in self._runs
             for start, end in [np.searchsorted(owners, [low, high])]
         ]
-        table = pa.concat_tables([self._schema.empty_table(), *slices])
+        table = pa.concat_tables([self.schema.empty_table(), *slices])
         return table.take(np.argsort(table.column("series").to_numpy(), kind="stable"))
 
     def groups(self, low: int, high: int) -> Iterator[tuple[int, int]]:

@@ -94,12 +94,7 @@ class Tabular(Source):
             return
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
             runs = Runs(Path(folder), CANDIDATES_SCHEMA)
-            for rows in read(path, CANDIDATES, "", self._delimiter):
-                if isinstance(rows, Skip):
-                    yield rows
-                else:
-                    runs.add(to_batch(rows, rows.columns["series"], CANDIDATES_SCHEMA))
-            runs.finish()
+            yield from _gathered(read(path, CANDIDATES, "", self._delimiter), runs)
             for step in steps(self._series(), runs):
                 if isinstance(step, Step):  # a skip was told with the series
                     yield from _placed(step, str(path))
@@ -110,7 +105,7 @@ class Tabular(Source):
             if self._path.is_dir():
                 points = needed(self._path, "points")
                 files = Files(str(needed(self._path, "series")), str(points))
-                yield from self._spill(points, runs)
+                yield from _gathered(read(points, POINTS, "points", self._delimiter), runs)
                 series = self._series()
             else:
                 files = Files(self.name, self.name)
@@ -122,14 +117,6 @@ class Tabular(Source):
                     yield step
                 else:
                     yield from grouped(step, files)
-
-    def _spill(self, points: Path, runs: Runs) -> Iterator[Skip]:
-        for rows in read(points, POINTS, "points", self._delimiter):
-            if isinstance(rows, Skip):
-                yield rows
-            else:
-                runs.add(to_batch(rows, rows.columns["series"], POINTS_SCHEMA))
-        runs.finish()
 
     def _series(self) -> Iterator[Rows | Skip]:
         return read(needed(self._path, "series"), SERIES, "series", self._delimiter)
@@ -150,6 +137,16 @@ def needed(folder: Path, name: str) -> Path:
     if path is None:
         raise DataError(f"{folder}: has no table {name}: expected {name} with one of {FORMATS}")
     return path
+
+
+def _gathered(table: Iterator[Rows | Skip], runs: Runs) -> Iterator[Skip]:
+    """Take the rows of a table into runs; yield what was left out."""
+    for rows in table:
+        if isinstance(rows, Skip):
+            yield rows
+        else:
+            runs.add(to_batch(rows, rows.columns["series"], runs.schema))
+    runs.finish()
 
 
 def _placed(step: Step, file: str) -> Iterator[Document | Skip]:
