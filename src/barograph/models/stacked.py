@@ -10,10 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from barograph.models.voting import VotingTriage, two_classes
+from barograph.models.two_classes import TwoClasses, two_classes
+from barograph.models.voting import VotingTriage
 from barograph.series import Floats
 
 SETDS = "setds"
@@ -37,7 +38,7 @@ def authors(seed: int) -> Any:
     )
 
 
-class StackedTriage(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it ships no types
+class StackedTriage(TwoClasses):
     """Classify candidates as noise (0) or real (1) by one model over votes and a detector.
 
     Every column but the detector's votes: the one named `setds`, or the seventh of a matrix
@@ -67,7 +68,7 @@ class StackedTriage(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it
             self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2
         )
         self.classes_, truth = two_classes(labels)
-        self.voters_ = self._voters(matrix.shape[1])
+        self.voters_ = self._all_but(SETDS, SEVENTH, matrix.shape[1])
         voting = VotingTriage.published() if self.published else VotingTriage()
         self.voting_ = voting if self.published else voting.fit(matrix[:, self.voters_], truth)
         made = authors(self.random_state) if self.estimator is None else clone(self.estimator)
@@ -91,19 +92,3 @@ class StackedTriage(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it
 
     def _stacked(self, matrix: Floats) -> Floats:
         return np.column_stack([matrix, self.voting_.score_samples(matrix[:, self.voters_])])
-
-    def _voters(self, columns: int) -> npt.NDArray[np.int64]:
-        """Return the columns that vote."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and SETDS in names:
-            silent = list(names).index(SETDS)
-        else:
-            silent = SEVENTH if names is None else -1
-        return np.array([column for column in range(columns) if column != silent], dtype=np.int64)
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what this takes: two classes, and NaN."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = True
-        return tags

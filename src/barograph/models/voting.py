@@ -11,10 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from barograph.models.two_classes import TwoClasses, two_classes
 from barograph.series import Floats
 
 DISTANCE = "distance"
@@ -33,7 +32,7 @@ PUBLISHED_WEIGHTS = (
 )
 
 
-class VotingTriage(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it ships no types
+class VotingTriage(TwoClasses):
     """Classify candidates as noise (0) or real (1) by weighted votes.
 
     Args:
@@ -104,33 +103,7 @@ class VotingTriage(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it 
 
     def _voting(self, columns: int) -> npt.NDArray[np.int64]:
         """Return the columns that vote."""
-        names = getattr(self, "feature_names_in_", None)
-        if self.use_distance:
-            return np.arange(columns)
-        if names is not None and DISTANCE in names:
-            silent = list(names).index(DISTANCE)
-        else:
-            silent = SIXTH if names is None else -1
-        return np.array([column for column in range(columns) if column != silent], dtype=np.int64)
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what this takes: two classes, and NaN."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-def two_classes(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Return the two classes, sorted, and which each label is; any other count is refused."""
-    check_classification_targets(labels)
-    classes, truth = np.unique(labels, return_inverse=True)
-    if classes.size != 2:
-        raise ValueError(
-            f"Only binary classification is supported: two classes are needed, got "
-            f"{classes.size} class(es) {classes}"
-        )
-    return classes, truth
+        return np.arange(columns) if self.use_distance else self._all_but(DISTANCE, SIXTH, columns)
 
 
 def _learnt(values: Floats, real: npt.NDArray[np.bool_]) -> tuple[float, bool, float]:
