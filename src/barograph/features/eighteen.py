@@ -3,8 +3,7 @@
 import numpy.typing as npt
 
 from barograph.features import bauer, hurst
-from barograph.features.checks import side
-from barograph.features.families import one_row
+from barograph.features.families import described
 
 _NINE = (*bauer.EIGHT[:-1], "hurst", bauer.EIGHT[-1])
 NAMES = tuple(f"{where}_{name}" for where in ("pre", "after") for name in _NINE)
@@ -21,8 +20,5 @@ def characteristics(pre: npt.ArrayLike, after: npt.ArrayLike) -> dict[str, float
         ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
             number; the message names the side, the index and the value.
     """
-    sides = side(pre, "pre"), side(after, "after")
-    numbers: dict[str, float] = {}
-    for family in (bauer.FAMILY, hurst.FAMILY):
-        numbers.update(zip(family.names, one_row(family, *sides).tolist(), strict=True))
+    numbers = described(pre, after, bauer.FAMILY, hurst.FAMILY)
     return {name: numbers[name] for name in NAMES}

@@ -21,7 +21,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from barograph.features.checks import side
 from barograph.series import Floats, Ints
 
 Rows = Callable[[Floats, Ints, Ints, Ints, Floats, Floats], None]
@@ -49,4 +51,13 @@ def one_row(family: Family, pre: Floats, after: Floats, context: Floats | None =
     row = np.empty((1, 0)) if context is None else context.reshape(1, -1)
     family.rows(np.concatenate((pre, after)), bounds[0], bounds[1], bounds[2], row, out)
     numbers: Floats = out[0]
+    return numbers
+
+
+def described(pre: npt.ArrayLike, after: npt.ArrayLike, *families: Family) -> dict[str, float]:
+    """Check one pair of sides, and return the numbers of several families by their names."""
+    sides = side(pre, "pre"), side(after, "after")
+    numbers: dict[str, float] = {}
+    for family in families:
+        numbers.update(zip(family.names, one_row(family, *sides).tolist(), strict=True))
     return numbers

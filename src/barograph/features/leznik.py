@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.features import bauer, holt, hurst
-from barograph.features.checks import side
-from barograph.features.families import Derived, one_row
+from barograph.features.families import Derived, described
 from barograph.series import Floats
 
 FEATURES = ("norm_mean", "norm_sd", "hurst", "alpha", "beta")
@@ -41,10 +40,7 @@ def deltas(pre: npt.ArrayLike, after: npt.ArrayLike) -> dict[str, float]:
         ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
             number; the message names the side, the index and the value.
     """
-    sides = side(pre, "pre"), side(after, "after")
-    numbers: dict[str, float] = {}
-    for family in (bauer.FAMILY, hurst.FAMILY, holt.FAMILY):
-        numbers.update(zip(family.names, one_row(family, *sides), strict=True))
+    numbers = described(pre, after, bauer.FAMILY, hurst.FAMILY, holt.FAMILY)
     sources = np.array([[numbers[name] for name in SOURCES]])
     return dict(zip(NAMES, differences(sources)[0].tolist(), strict=True))
 
