@@ -56,8 +56,9 @@ class SeriesId:
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     def __str__(self) -> str:
-        """`project/variant/task/test/measurement` and the arguments behind it."""
-        path = f"{self.project}/{self.variant}/{self.task}/{self.test}/{self.measurement}"
+        """`project/variant/task/test/measurement`, as far as there are any, then the arguments."""
+        parts = (self.project, self.variant, self.task, self.test, self.measurement)
+        path = "/".join(part for part in parts if part)
         return path + "".join(f" {name}={value}" for name, value in self.args)
 
 

@@ -91,6 +91,20 @@ def test_gate_passes_an_old_or_small_change(tmp_path: Path) -> None:
     assert code("gate", str(results(tmp_path, 20)), "--least", "50") == 0
 
 
+@pytest.mark.parametrize(("direction", "expected"), [(-1, 2), (1, 0), (0, 2)])
+def test_a_rise_from_nothing_is_larger_than_any_share(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], direction: int, expected: int
+) -> None:
+    path = tmp_path / "errors.csv"
+    rows = [f"{order},{direction},{5 * (order >= 57)}" for order in range(60)]
+    path.write_text("\n".join(["order,direction,value", *rows, ""]))
+    assert code("gate", str(path), "--least", "50") == expected
+    assert capsys.readouterr().out.startswith("errors: from 0 at 57\n") == (expected == 2)
+    code("detect", str(path), "--output", "json")
+    [point] = json.loads(capsys.readouterr().out)["series"][0]["change_points"]
+    assert (point["mean_before"], point["mean_after"], point["percent"]) == (0, 5, None)
+
+
 def test_gate_says_when_there_is_too_little(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

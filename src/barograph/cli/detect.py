@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from barograph.cli.histories import output_option, read_history, source_options
+from barograph.cli.histories import echo_json, output_option, read_history, source_options
 
 if TYPE_CHECKING:
     from barograph.detection import Discoveries
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from barograph.history import History
     from barograph.series import ChangePoint
 
+F = TypeVar("F", bound=Callable[..., Any])
 DETECTORS = {
     "hunter": "Hunter",
     "edivisive": "EDivisive",
@@ -27,17 +28,22 @@ DETECTORS = {
 TESTING = ("hunter", "edivisive", "gesd")  # those whose change points have a p-value
 
 
+def detector_option(text: str) -> Callable[[F], F]:
+    """Add --detector to a command."""
+    return click.option(
+        "--detector",
+        type=click.Choice(list(DETECTORS)),
+        default="hunter",
+        show_default=True,
+        help=text,
+    )
+
+
 @click.command(
     epilog="Example: barograph detect results.csv --detector hunter --output json",
 )
 @source_options
-@click.option(
-    "--detector",
-    type=click.Choice(list(DETECTORS)),
-    default="hunter",
-    show_default=True,
-    help="Which method, with the parameters it has by default.",
-)
+@detector_option("Which method, with the parameters it has by default.")
 @click.option(
     "--false-discoveries",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -60,7 +66,7 @@ def command(
     found = described(history, runs)
     if output == "json":
         discoveries = {} if control is None else {"false_discoveries": control}
-        click.echo(json.dumps({"detector": detector, "series": found, **discoveries}))
+        echo_json({"detector": detector, "series": found, **discoveries})
         return
     for series in found:
         click.echo(series["series"])
@@ -79,10 +85,12 @@ def command(
 def line(point: dict[str, Any]) -> str:
     """Render one change point for people."""
     where = f"{point['commit'] or point['order']}  index {point['index']}"
-    return (
-        f"{where}  {point['mean_before']:.6g} -> {point['mean_after']:.6g}  "
-        f"({point['percent']:+.1f} %)"
-    )
+    return f"{where}  {point['mean_before']:.6g} -> {point['mean_after']:.6g}  ({change(point)})"
+
+
+def change(point: dict[str, Any]) -> str:
+    """Render by how much the level changed, where there is a level to compare with."""
+    return f"{point['percent']:+.1f} %" if math.isfinite(point["percent"]) else "from 0"
 
 
 def by_name(name: str) -> Detector:
@@ -146,5 +154,7 @@ def described(history: History, runs: Sequence[Sequence[ChangePoint]]) -> list[d
 
 
 def percent(before: float, after: float) -> float:
-    """Return the change of level in per cent of the level before; 0 from a level of 0."""
-    return 100.0 * (after - before) / abs(before) if before else 0.0
+    """Return the change of level in per cent of the level before; from a level of 0 infinite."""
+    if before:
+        return 100.0 * (after - before) / abs(before)
+    return math.copysign(math.inf, after) if after else 0.0

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from barograph.cli import REGRESSION, TOO_LITTLE
-from barograph.cli.detect import DETECTORS, by_name, detected
-from barograph.cli.histories import least_option, output_option, read_history, source_options
+from barograph.cli.detect import by_name, change, detected, detector_option
+from barograph.cli.histories import (
+    echo_json,
+    least_option,
+    output_option,
+    read_history,
+    source_options,
+)
 
 
 @click.command(epilog="Example: barograph gate results.csv --newest 3 --least 2.5 || exit 1")
 @source_options
-@click.option("--detector", type=click.Choice(list(DETECTORS)), default="hunter", show_default=True)
+@detector_option("Which method, with the parameters it has by default.")
 @click.option(
     "--newest",
     type=click.IntRange(min=1),
@@ -63,15 +68,15 @@ def command(
 
 def worse(percent: float, direction: int, least: float) -> bool:
     """Whether a change goes the wrong way by enough."""
-    return abs(percent) >= least and percent * direction <= 0
+    return abs(percent) >= least and not percent * direction > 0
 
 
 def tell(regressions: list[dict[str, Any]], series: int, short: int, output: str) -> None:
     """Print what was found, and how many series were too short to judge."""
     if output == "json":
         told = {"series": series, "too_short": short, "regressions": regressions}
-        click.echo(json.dumps(told))
+        echo_json(told)
         return
     for one in regressions:
-        click.echo(f"{one['series']}: {one['percent']:+.1f} % at {one['commit'] or one['order']}")
+        click.echo(f"{one['series']}: {change(one)} at {one['commit'] or one['order']}")
     click.echo(f"{len(regressions)} regressions in {series} series, {short} too short to judge")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,6 +51,19 @@ def output_option(function: F) -> F:
         show_default=True,
         help="For people, or one JSON object for programs.",
     )(function)
+
+
+def echo_json(told: dict[str, Any]) -> None:
+    """Print one JSON object; a number that is not finite, which JSON lacks, becomes null."""
+    click.echo(json.dumps(_writable(told), allow_nan=False))
+
+
+def _writable(told: Any) -> Any:
+    if isinstance(told, dict):
+        return {name: _writable(one) for name, one in told.items()}
+    if isinstance(told, list):
+        return [_writable(one) for one in told]
+    return None if isinstance(told, float) and not math.isfinite(told) else told
 
 
 @contextmanager

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from barograph.cli.detect import DETECTORS, by_name
+from barograph.cli.detect import DETECTORS, by_name, detector_option
 from barograph.cli.histories import output_option
 from barograph.cli.stores import RELEASED, open_store, store_option
 
 
 @click.command(epilog="Example: barograph recompute --detector hunter")
-@click.option("--detector", type=click.Choice(list(DETECTORS)), default="hunter", show_default=True)
+@detector_option("Which method, with the parameters it has by default.")
 @click.option(
     "--model",
     type=click.Path(path_type=Path),

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from barograph.cli import REGRESSION, TOO_LITTLE
-from barograph.cli.detect import percent
+from barograph.cli.detect import change, percent
 from barograph.cli.gate import worse
-from barograph.cli.histories import least_option, loaded_tables, output_option, source_options
+from barograph.cli.histories import (
+    echo_json,
+    least_option,
+    loaded_tables,
+    output_option,
+    source_options,
+)
 from barograph.cli.stores import model_of, model_option, open_store, store_option
 
 if TYPE_CHECKING:
@@ -123,12 +128,11 @@ def _tell(
 ) -> None:
     if output == "json":
         told = {"points": counts, "series": found, "too_short": short, "regressions": regressions}
-        click.echo(json.dumps(told))
+        echo_json(told)
         return
     for one in regressions:
         where = one["commit"] or one["order"]
         click.echo(
-            f"{one['series']}: {one['percent']:+.1f} % at {where}, "
-            f"probability {one['probability']:.2f}"
+            f"{one['series']}: {change(one)} at {where}, probability {one['probability']:.2f}"
         )
     click.echo(f"{len(regressions)} regressions in {len(found)} series, {short} too short to judge")
