@@ -121,12 +121,23 @@ def test_levels_visited_before_are_told_from_new_ones() -> None:
     assert column(back, "former_level")[80] < 0.1 < 0.9 < column(fresh, "former_level")[80]
 
 
-@pytest.mark.parametrize("size", range(1, 9))
-def test_middle_distance_is_the_median_absolute_deviation(size: int) -> None:
-    values = np.sort(np.random.default_rng(size).normal(size=size))
+@pytest.mark.parametrize("digits", [1, 15])
+@pytest.mark.parametrize("size", [*range(1, 12), 40, 41])
+def test_middle_distance_is_the_median_absolute_deviation(size: int, digits: int) -> None:
+    values = np.sort(np.random.default_rng(size).normal(size=size).round(digits))
     middle = float(np.median(values))
     expected = np.median(np.abs(values - middle))
-    assert tracker.middle_distance(values, middle) == pytest.approx(float(expected), abs=1e-15)
+    assert tracker.middle_distance(values, middle) == float(expected)
+
+
+def test_the_history_is_in_order_however_seldom_somebody_asks() -> None:
+    values = np.random.default_rng(3).normal(size=60)
+    table, state = np.empty((tracker.ROWS, 60)), np.zeros(tracker.LENGTH)
+    for n, value in enumerate(values, start=1):
+        tracker.append(table, state, float(value))
+        if n in (1, 2, 40, 47, 60):
+            known = np.sort(table[tracker.VALUES, :n])
+            np.testing.assert_array_equal(tracker.in_order(table, state), known)
 
 
 def test_history_refuses_what_it_cannot_answer() -> None:

@@ -29,7 +29,7 @@ def summarise(table: Floats, state: Floats, out: Floats) -> None:
     out[LEVEL], out[UNIT], out[FLOOR] = state[tracker.LEVEL], state[tracker.UNIT] + floor, floor
     out[MOVE], out[MOVE_12] = _usual(values, _MOVES) + floor, _usual(values, 12) + floor
     out[LAG1] = lag1(values[max(start, n - _SERIAL) :], state[tracker.LEVEL])
-    ordered = table[tracker.HISTORY, :n]
+    ordered = tracker.in_order(table, state)
     out[EXTENT] = quantile(ordered, 0.995) - quantile(ordered, 0.005) + floor
     recent = np.sort(values[max(0, n - _SHORT) :])
     out[MEDIAN_30] = median(recent)

@@ -21,11 +21,13 @@ FARTHEST = 1e100
 
 # The entries of the state.
 COUNT, START, MEAN, SQUARES, LEVEL, UNIT, SIDE, ROW, ROW_LEVEL, ROW_UNIT, SCALE, PEAK = range(12)
-LARGEST_MOVE, SHIFTS, SHIFT_SUM, LARGEST_SHIFT = range(12, 16)
-LENGTH = 16
-# The rows of the table: values, the level before each, regime and whole history in order.
+LARGEST_MOVE, SHIFTS, SHIFT_SUM, LARGEST_SHIFT, ORDERED = range(12, 17)
+LENGTH = 17
+# The rows of the table: values, the level before each, regime and whole history in order (of the
+# history only the first so many as the state says).
 VALUES, LEVELS, REGIME, HISTORY = range(4)
 ROWS = 4
+_FEW = 16  # values are put in their places among sorted ones; more are sorted with them
 
 
 @kernel
@@ -40,7 +42,6 @@ def append(table: Floats, state: Floats, value: float) -> None:
     state[PEAK] = max(state[PEAK], abs(x))
     if n:
         state[LARGEST_MOVE] = max(state[LARGEST_MOVE], abs(x - table[VALUES, n - 1]))
-    _insert(table[HISTORY], n, x)
     state[COUNT] = n + 1
     _follow(state, x)
     if not _shifted(table, state):
@@ -58,6 +59,21 @@ def unit_of(value: float) -> float:
 def scaled(value: float, scale: float) -> float:
     """Return a value in the tracker's scale."""
     return min(max(value * scale, -FARTHEST), FARTHEST)
+
+
+@kernel
+def in_order(table: Floats, state: Floats) -> Floats:
+    """Return the whole history sorted; it is put in order only when somebody asks."""
+    n, done = int(state[COUNT]), int(state[ORDERED])
+    ordered = table[HISTORY, :n]
+    if n - done > _FEW:
+        ordered[done:] = table[VALUES, done:n]
+        ordered.sort()
+    else:
+        for i in range(done, n):
+            _insert(ordered, i, table[VALUES, i])
+    state[ORDERED] = n
+    return ordered
 
 
 @kernel
@@ -127,18 +143,25 @@ def _measure(table: Floats, state: Floats) -> None:
 
 @kernel
 def middle_distance(ordered: Floats, level: float) -> float:
-    """Return the median distance of sorted values from their median, from the middle outwards."""
-    size = ordered.size
-    low, high = (size - 1) // 2, (size - 1) // 2 + 1
-    before = distance = 0.0
-    for _ in range(size // 2 + 1):
-        before = distance
-        below = level - ordered[low] if low >= 0 else np.inf
-        above = ordered[high] - level if high < size else np.inf
-        if below <= above:
-            distance = below
-            low -= 1
+    """Return the median distance of sorted values from their median, by halving.
+
+    Distances rise on both sides of the median; of the nearest half + 1 values, `taken` lie below.
+    """
+    half = ordered.size // 2
+    middle = ordered.size - half  # the first value above the median
+    taken, most = 1, middle
+    while taken < most:
+        some = (taken + most) // 2
+        if ordered[middle + half - some] - level <= level - ordered[middle - 1 - some]:
+            most = some
         else:
-            distance = above
-            high += 1
-    return distance if size % 2 else 0.5 * (before + distance)
+            taken = some + 1
+    below = level - ordered[middle - taken]
+    above = ordered[middle + half - taken] - level if taken <= half else -np.inf
+    if ordered.size % 2:
+        return max(below, above)
+    if below >= above:
+        nearer = level - ordered[middle - taken + 1] if taken > 1 else -np.inf
+        return 0.5 * (below + max(nearer, above))
+    nearer = ordered[middle + half - taken - 1] - level if taken < half else -np.inf
+    return 0.5 * (above + max(nearer, below))
