@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
 from barograph.detection.online import OnlineDetector, newest, replay
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
 from barograph.models.flat import FlatForest
+from barograph.models.flat_linear import FlatLinear
 from barograph.series import Floats, Ints
 from barograph.triage import engine
 from barograph.triage.engine import OnlineJudge, Stretch
@@ -86,6 +88,25 @@ def test_going_on_says_what_one_go_says(seed: int, cut: int, history: int) -> No
         assert [*first.pre, *then.pre] == whole.pre.tolist()
         assert then.starts == whole.starts
     assert whole.pre.max() <= history
+
+
+@pytest.mark.parametrize("feature_set", ["bauer8", "online"])
+def test_the_answers_do_not_depend_on_how_many_threads_judge(
+    feature_set: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(newest, "feature_matrix", feature_matrix)
+    monkeypatch.setattr(newest, "WORTH_A_THREAD", 7)
+    random = np.random.default_rng(0)
+    columns = FEATURE_SETS[feature_set]
+    rows = random.normal(size=(200, len(columns)))
+    fitted = LogisticRegression().fit(rows, rows[:, 0] > 0)
+    model = TriageModel("online", feature_set, columns, 0.7, FlatLinear.of(fitted))
+    stretches = [Stretch(values, values.size // 2, 0) for values in walks(3, 60, 50)]
+    alone, several = (OnlineJudge(model, "v", threads=threads) for threads in (1, 3))
+    one, other = alone.judge(stretches), several.judge(stretches)
+    for mine, theirs in zip(one, other, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert one.change.any()
 
 
 def test_nothing_to_judge_is_no_error() -> None:

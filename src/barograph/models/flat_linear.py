@@ -40,7 +40,8 @@ class FlatLinear:
 
     def margin(self, matrix: Floats) -> Floats:
         """Return the log-odds."""
-        found: Floats = self.scaling(matrix) @ self.weights + self.intercept
+        # Not a matrix product: that rounds a row by how many others stand beside it.
+        found: Floats = (self.scaling(matrix) * self.weights).sum(axis=1) + self.intercept
         return found
 
     def predict_proba(self, matrix: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -10,7 +10,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.online import AHEAD, Scorer, newest_points
+from barograph.detection.online import Scorer
+from barograph.detection.online.rounds import Course, Verdicts, follow
 from barograph.detection.online.sight import Sight, sights_for
 from barograph.models import TriageModel
 from barograph.models.artifact import digest
@@ -18,7 +19,7 @@ from barograph.series import Floats, Ints
 
 Flags = npt.NDArray[np.bool_]
 VERSION = 16  # hexadecimal digits
-TOGETHER = 8_000_000  # values in one call: what is copied for it stays within 64 MB
+TOGETHER = 4_000_000  # values in one call: what is copied for it stays within 32 MB
 
 
 class Stretch(NamedTuple):
@@ -81,11 +82,14 @@ class OnlineJudge:
         model: scores the rows.
         version: what the decisions are signed with.
         history: Pre holds at most this many points.
+        threads: judge a batch together; by default one on each usable core. The answers do not
+            depend on how many there are.
     """
 
     model: Scorer
     version: str
     history: int = 500
+    threads: int | None = None
 
     @classmethod
     def of(cls, model: TriageModel, history: int = 500) -> OnlineJudge:
@@ -101,86 +105,54 @@ class OnlineJudge:
     def _sight(self) -> Sight:
         return sights_for([self.model.feature_set])[self.model.feature_set]
 
-    def _pre(self, start: int) -> int:
-        """Where Pre starts, after a change point at `start`."""
-        return start if self._sight.by_change_points else 0
-
     def judge(self, stretches: Sequence[Stretch]) -> Judged:
-        """Judge in rounds: each takes some points of every stretch that has any left.
+        """Judge some stretches at a time: where each has one new point, one call does it all."""
+        size = np.array([one.values.size for one in stretches], dtype=np.int64)
+        first = np.array([one.first for one in stretches], dtype=np.int64)
+        start = np.array([one.start for one in stretches], dtype=np.int64)
+        # Nothing before this is looked at.
+        low = np.maximum(start if self._sight.by_change_points else 0, first - self.history)
+        low = np.maximum(low, 0)
+        ends = np.cumsum(size - first)
+        verdicts = Verdicts.none(int(ends[-1]) if ends.size else 0)
+        for part in _parts(size - low):
+            values = [one.values[k:] for one, k in zip(stretches[part], low[part], strict=True)]
+            behind = np.cumsum(size[part] - low[part])
+            origin = behind - size[part] + low[part]
+            course = Course(
+                np.concatenate(values),
+                origin,
+                # The first points of a series have too little before them.
+                origin + np.maximum(first[part], self._sight.first) - low[part],
+                behind,
+                origin + start[part] - low[part],
+                ends[part] - behind,
+            )
+            self._follow(course, verdicts)
+            start[part] = course.start - origin + low[part]
+        return Judged(*verdicts, start.tolist())
 
-        What lies behind a change point within a round is judged again in the next, with its own
-        Pre; where each series has one new point, one call does it all.
-        """
-        counts = np.array([one.values.size - one.first for one in stretches], dtype=np.int64)
-        ends = np.cumsum(counts)
-        total = int(ends[-1]) if ends.size else 0
-        answer = Judged(
-            np.zeros(total),
-            np.zeros(total, dtype=np.bool_),
-            np.zeros(total, dtype=np.int64),
-            [one.start for one in stretches],
+    def _follow(self, course: Course, verdicts: Verdicts) -> None:
+        follow(
+            self.model,
+            course,
+            lambda places: np.maximum(places - self.history, 0),
+            verdicts,
+            by_change_points=self._sight.by_change_points,
+            threads=self.threads,
         )
-        # Where each stretch goes on; the first points of a series have too little before them.
-        at = [max(one.first, self._sight.first) for one in stretches]
-        shift = (ends - counts - [one.first for one in stretches]).tolist()
-        active = [k for k, one in enumerate(stretches) if at[k] < one.values.size]
-        while active:
-            for some in self._together(active, at, answer.starts):
-                self._round(stretches, some, at, shift, answer)
-            active = [k for k in active if at[k] < stretches[k].values.size]
-        return answer
 
-    def _together(self, active: list[int], at: list[int], starts: list[int]) -> list[list[int]]:
-        """Cut a round so that no call copies too many values."""
-        parts: list[list[int]] = [[]]
-        held = 0
-        for k in active:
-            held += min(at[k] - self._pre(starts[k]), self.history) + AHEAD
-            if held > TOGETHER and parts[-1]:
-                parts.append([])
-                held = 0
-            parts[-1].append(k)
-        return parts
 
-    def _round(
-        self,
-        stretches: Sequence[Stretch],
-        some: list[int],
-        at: list[int],
-        shift: list[int],
-        answer: Judged,
-    ) -> None:
-        pieces: list[Floats] = []
-        starts: list[int] = []
-        splits: list[int] = []
-        offset = 0
-        for k in some:
-            values, begin = stretches[k].values, at[k]
-            start = self._pre(answer.starts[k])
-            low = max(start, begin - self.history)
-            high = min(values.size, begin + AHEAD)
-            pieces.append(values[low:high])
-            for split in range(begin, high):
-                splits.append(offset + split - low)
-                starts.append(offset + max(start, split - self.history) - low)
-            offset += high - low
-        begins, places = np.array(starts), np.array(splits)
-        scores = newest_points(self.model, np.concatenate(pieces), begins, places)
-        hits = scores >= self.threshold
-        pre = places - begins
-        row = 0
-        for k in some:
-            size = min(stretches[k].values.size, at[k] + AHEAD) - at[k]
-            hit = hits[row : row + size]
-            taken = int(hit.argmax()) + 1 if hit.any() else size
-            out = slice(shift[k] + at[k], shift[k] + at[k] + taken)
-            answer.probability[out] = scores[row : row + taken]
-            answer.change[out] = hit[:taken]
-            answer.pre[out] = pre[row : row + taken]
-            at[k] += taken
-            if hit[taken - 1]:
-                answer.starts[k] = at[k] - 1
-            row += size
+def _parts(sizes: Ints) -> Iterator[slice]:
+    """Cut a list where more than `TOGETHER` values would be copied at once."""
+    first = held = 0
+    for k, size in enumerate(sizes.tolist()):
+        if held and held + size > TOGETHER:
+            yield slice(first, k)
+            first, held = k, 0
+        held += size
+    if sizes.size:
+        yield slice(first, sizes.size)
 
 
 def version_of(model: TriageModel) -> str:

@@ -1,10 +1,19 @@
 """The probability of points, each as if it were the newest of its series."""
 
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
 from barograph.detection.online.scorer import Scorer
 from barograph.features import feature_matrix
+from barograph.features.matrix import usable_cores
 from barograph.series import Floats, Ints
 
 AHEAD = 32  # points judged per batch before a found change point makes the rest void
+# Fewer points than this are not worth another thread; more parts than threads, so that one with
+# short histories takes over from one with long ones.
+WORTH_A_THREAD = 128
+PARTS = 4
 
 
 def newest_points(
@@ -13,6 +22,23 @@ def newest_points(
     """Return the probability of many points, each as if it were the newest of its series.
 
     Pre of the point at `splits[k]` runs from `starts[k]`; the series stand one behind the other.
+    Each thread describes and judges a part; the answers do not depend on how many there are.
     """
-    rows = feature_matrix(values, starts, splits, splits + 1, model.feature_set, threads=threads)
+    count, threads = splits.size, threads or usable_cores()
+    if threads == 1 or count < 2 * WORTH_A_THREAD:
+        return _judged(model, values, starts, splits)
+    size = max(WORTH_A_THREAD, -(-count // (threads * PARTS)))
+    parts = [slice(first, first + size) for first in range(0, count, size)]
+
+    def run(part: slice) -> Floats:
+        low, high = int(starts[part].min()), int(splits[part].max()) + 1
+        return _judged(model, values[low:high], starts[part] - low, splits[part] - low)
+
+    # The kernels let go of the interpreter's lock.
+    with ThreadPoolExecutor(min(threads, len(parts))) as pool:
+        return np.concatenate(list(pool.map(run, parts)))
+
+
+def _judged(model: Scorer, values: Floats, starts: Ints, splits: Ints) -> Floats:
+    rows = feature_matrix(values, starts, splits, splits + 1, model.feature_set, threads=1)
     return model.predict_proba(rows)[:, 1]

@@ -1,5 +1,8 @@
 """Many series judged in few calls: a model of many trees is quick only with many rows at once."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,34 +20,94 @@ TOGETHER = 16_384
 NEAREST, FARTHEST = 8, 512
 
 
-def algorithm_1(model: Scorer, values: Floats, offsets: Ints, history: int) -> tuple[Floats, Flags]:
-    """Judge every point against Pre from the last change point found in its series."""
-    probability = np.zeros(values.size)
-    found = np.zeros(values.size, dtype=np.bool_)
-    first, end = offsets[:-1], offsets[1:]
-    at, start = first + 1, first.copy()
+class Course(NamedTuple):
+    """Series one behind the other, and how far each of them is judged.
+
+    Attributes:
+        values: of all series.
+        origin: of each series, the place of its first value.
+        at: the place of the next point to be judged.
+        end: the place behind its last value.
+        start: the place of its last change point, the first value where there is none.
+        shift: what leads from a place to that of its answer.
+    """
+
+    values: Floats
+    origin: Ints
+    at: Ints
+    end: Ints
+    start: Ints
+    shift: Ints
+
+
+class Verdicts(NamedTuple):
+    """The answers, one for each point that was to be judged."""
+
+    probability: Floats
+    found: Flags
+    pre: Ints  # how many points it was held against
+
+    @classmethod
+    def none(cls, size: int) -> "Verdicts":
+        """Room for answers; a point that nothing stands before is no change."""
+        return cls(np.zeros(size), np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.int64))
+
+
+def follow(
+    model: Scorer,
+    course: Course,
+    kept: Callable[[Ints], Ints],
+    verdicts: Verdicts,
+    *,
+    by_change_points: bool = True,
+    threads: int | None = 1,
+) -> None:
+    """Judge every series to its end, round by round, and leave each at its last change point.
+
+    Args:
+        model: judges the newest point.
+        course: moves on, and so do the change points in it.
+        kept: returns for places within their series the first one that is still looked at.
+        verdicts: are filled.
+        by_change_points: whether Pre starts at the last change point; if not, nothing that is
+            called changes what the model sees.
+        threads: judge parts of a round; one on each usable core if None.
+    """
+    values, first, at, end, start, shift = course
     while (active := np.flatnonzero(at < end)).size:
         ahead = min(max(TOGETHER // active.size, NEAREST), FARTHEST)
         some = active[: max(1, TOGETHER // NEAREST)]
         counts = np.minimum(end[some] - at[some], ahead)
         begins = np.cumsum(counts) - counts
-        splits = np.arange(counts.sum()) + np.repeat(at[some] - begins, counts)
+        place = np.arange(int(counts.sum()))
+        splits = place + np.repeat(at[some] - begins, counts)
         origin = np.repeat(first[some], counts)
-        kept = origin + kept_from(splits - origin, history)
-        starts = np.maximum(np.repeat(start[some], counts), kept)
-        judged = newest_points(model, values, starts, splits, threads=1)
+        starts = origin + kept(splits - origin)
+        if by_change_points:
+            starts = np.maximum(np.repeat(start[some], counts), starts)
+        judged = newest_points(model, values, starts, splits, threads=threads)
         hits = judged >= model.threshold
-        # How many points of each series count: up to its first hit.
-        place = np.where(hits, np.arange(hits.size), hits.size)
-        hit = np.minimum.reduceat(place, begins)
-        done = np.minimum(hit - begins + 1, counts)
-        valid = np.arange(hits.size) - np.repeat(begins, counts) < np.repeat(done, counts)
-        probability[splits[valid]] = judged[valid]
-        found[splits[valid & hits]] = True
+        # How many points of each series count: up to its first hit, where that changes Pre.
+        hit = np.minimum.reduceat(np.where(hits, place, place.size), begins)
+        done = np.minimum(hit - begins + 1, counts) if by_change_points else counts
+        valid = place - np.repeat(begins, counts) < np.repeat(done, counts)
+        answer = (splits + np.repeat(shift[some], counts))[valid]
+        verdicts.probability[answer] = judged[valid]
+        verdicts.found[answer] = hits[valid]
+        verdicts.pre[answer] = (splits - starts)[valid]
         at[some] += done
-        stopped = some[hit < begins + counts]
-        start[stopped] = at[stopped] - 1
-    return probability, found
+        last = np.maximum.reduceat(np.where(hits & valid, splits, -1), begins)
+        start[some] = np.where(last >= 0, last, start[some])
+
+
+def algorithm_1(model: Scorer, values: Floats, offsets: Ints, history: int) -> tuple[Floats, Flags]:
+    """Judge every point against Pre from the last change point found in its series."""
+    first = offsets[:-1]
+    nowhere = np.zeros(first.size, dtype=np.int64)
+    course = Course(values, first, first + 1, offsets[1:], first.copy(), nowhere)
+    verdicts = Verdicts.none(values.size)
+    follow(model, course, lambda places: kept_from(places, history), verdicts)
+    return verdicts.probability, verdicts.found
 
 
 def probabilities(

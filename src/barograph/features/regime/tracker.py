@@ -156,12 +156,12 @@ def middle_distance(ordered: Floats, level: float) -> float:
             most = some
         else:
             taken = some + 1
-    below = level - ordered[middle - taken]
-    above = ordered[middle + half - taken] - level if taken <= half else -np.inf
+    below = level - float(ordered[middle - taken])
+    above = float(ordered[middle + half - taken]) - level if taken <= half else -np.inf
     if ordered.size % 2:
         return max(below, above)
     if below >= above:
-        nearer = level - ordered[middle - taken + 1] if taken > 1 else -np.inf
+        nearer = level - float(ordered[middle - taken + 1]) if taken > 1 else -np.inf
         return 0.5 * (below + max(nearer, above))
-    nearer = ordered[middle + half - taken - 1] - level if taken < half else -np.inf
+    nearer = float(ordered[middle + half - taken - 1]) - level if taken < half else -np.inf
     return 0.5 * (above + max(nearer, below))
