@@ -24,7 +24,8 @@ from barograph.service.routes.series import (
     existing,
     storable,
 )
-from barograph.service.schemas import ERRORS, VERDICTS, ChangeDetail, ChangesPage, VerdictGiven
+from barograph.service.schemas.changes import VERDICTS, ChangeDetail, ChangesPage, VerdictGiven
+from barograph.service.schemas.shared import ERRORS
 from barograph.triage import queries
 from barograph.triage import verdicts as opinions
 

@@ -11,7 +11,8 @@ from barograph.service.errors import RETRY, Refused
 from barograph.service.forms import json_body, validated
 from barograph.service.models import Loaded
 from barograph.service.parts import Parts, parts_of
-from barograph.service.schemas import ERRORS, Frame, Invocation, ModelAnswer, Predictions
+from barograph.service.schemas.inference import Frame, Invocation, ModelAnswer, Predictions
+from barograph.service.schemas.shared import ERRORS
 
 routes = router(Reading, "model")
 administration = router(Administering, "model")

@@ -11,7 +11,8 @@ from barograph.service.answers import Json
 from barograph.service.errors import RETRY, Refused
 from barograph.service.metrics import MEDIA_TYPE
 from barograph.service.parts import parts_of
-from barograph.service.schemas import ERRORS, Health
+from barograph.service.schemas.operations import Health
+from barograph.service.schemas.shared import ERRORS
 from barograph.triage import Store
 
 # Probes have no token, and learn nothing but yes or no.

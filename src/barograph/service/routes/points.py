@@ -14,7 +14,8 @@ from barograph.service.errors import Refused
 from barograph.service.forms import media_of
 from barograph.service.parsing import measurement, read_json, read_lines, rows_of
 from barograph.service.parts import parts_of
-from barograph.service.schemas import ERRORS, RESULT, Ingested, Result, Results
+from barograph.service.schemas.points import RESULT, Ingested, Result, Results
+from barograph.service.schemas.shared import ERRORS
 from barograph.triage import Answer, Measurement, Outcome, Status
 
 LINES = ("application/x-ndjson", "application/jsonl", "application/ndjson")

@@ -12,8 +12,9 @@ from barograph.service.access import Reading, router
 from barograph.service.answers import Json
 from barograph.service.errors import Refused
 from barograph.service.parts import parts_of
-from barograph.service.schemas import ERRORS, DecisionsPage, PointsPage, SeriesPage
-from barograph.service.schemas import Series as SeriesAnswer
+from barograph.service.schemas.series import DecisionsPage, PointsPage, SeriesPage
+from barograph.service.schemas.series import Series as SeriesAnswer
+from barograph.service.schemas.shared import ERRORS
 from barograph.triage import queries
 from barograph.triage.measurement import CONTROL
 

@@ -10,7 +10,8 @@ from barograph.service.answers import Json
 from barograph.service.forms import form, form_body
 from barograph.service.parts import parts_of
 from barograph.service.routes.series import LARGEST, Limit, asked
-from barograph.service.schemas import ERRORS, TokenList, TokenMade, TokenWanted, Trail
+from barograph.service.schemas.shared import ERRORS
+from barograph.service.schemas.tokens import TokenList, TokenMade, TokenWanted, Trail
 from barograph.triage import audit, tokens
 from barograph.triage.tokens import Scope
 

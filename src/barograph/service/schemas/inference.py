@@ -1,0 +1,70 @@
+"""Rows of features to the model, and the model itself."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from barograph.service.schemas.shared import MODEL, example
+
+
+class Frame(BaseModel):
+    """A table by columns and rows."""
+
+    model_config = ConfigDict(extra="forbid")
+    columns: list[str]
+    data: list[list[float]]
+    index: list[Any] | None = None
+
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Invocation(BaseModel):
+    """Rows of features, in one of the forms that MLflow's scoring server takes."""
+
+    model_config = example(
+        {
+            "dataframe_split": {
+                "columns": ["delta_mean", "delta_sd"],
+                "data": [[0.4, 0.1], [0.0, 0.02]],
+            }
+        }
+    )
+    dataframe_split: Frame | None = None
+    dataframe_records: list[dict[str, Number]] | None = None
+    inputs: list[list[Number]] | dict[str, list[Number]] | None = None
+    instances: list[list[Number]] | list[dict[str, Number]] | None = None
+
+
+class Predictions(BaseModel):
+    """The probability of a real change for each row."""
+
+    model_config = example({"predictions": [0.93, 0.02], "threshold": 0.5, "model": MODEL})
+    predictions: list[float]
+    threshold: float
+    model: str
+
+
+class ModelAnswer(BaseModel):
+    """The model in use."""
+
+    model_config = example(
+        {
+            "version": MODEL,
+            "source": "the shipped default",
+            "use": "online",
+            "feature_set": "bauer8",
+            "columns": ["delta_mean"],
+            "threshold": 0.5,
+            "card": {},
+            "refused": None,
+        }
+    )
+    version: str
+    source: str
+    use: str
+    feature_set: str
+    columns: list[str] = Field(description="What a row of `/invocations` must hold.")
+    threshold: float
+    card: dict[str, Any]
+    refused: str | None = Field(description="Why the newest file was not taken, if it was not.")

@@ -1,0 +1,103 @@
+"""Results as they come in, and the decisions that go back."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from barograph.service.schemas.shared import MODEL, example
+
+RESULT = {
+    "project": "sys-perf",
+    "variant": "linux-3-node",
+    "task": "mixed_workloads",
+    "test": "insert_vector",
+    "measurement": "ops_per_sec",
+    "args": {"thread_level": "8"},
+    "commit": "3f9a1c7",
+    "order": 1024,
+    "value": 18234.5,
+    "direction": "higher_is_better",
+}
+
+
+DECISION = {
+    "status": "written",
+    "series": 7,
+    "order": 1024,
+    "probability": 0.93,
+    "is_change": True,
+    "pre": 58,
+    "reason": None,
+}
+
+
+class Result(BaseModel):
+    """One result of one benchmark measurement.
+
+    Its identity is the series (project to args), the order (or the commit where no order is
+    given), and the run.
+    """
+
+    model_config = example(RESULT)
+    project: str = ""
+    variant: str = ""
+    task: str = ""
+    test: str = ""
+    measurement: str = ""
+    args: dict[str, str] = Field(default={}, description="Arguments of the benchmark.")
+    value: float = Field(description="What was measured; finite.")
+    order: int | None = Field(
+        default=None, description="The place of the commit in the history of the project."
+    )
+    commit: str = Field(
+        default="",
+        description="The commit; without an order it takes the one it has in its project, or "
+        "the next one.",
+    )
+    run: str = Field(default="", description="Tells results of one commit apart.")
+    time: int | str | None = Field(
+        default=None, description="Milliseconds since 1970, or ISO 8601; UTC without a zone."
+    )
+    direction: Literal[-1, 0, 1, "lower_is_better", "unknown", "higher_is_better"] = "unknown"
+
+
+class Results(BaseModel):
+    """Several results in one request."""
+
+    model_config = example({"points": [RESULT, {**RESULT, "order": 1025, "value": 15120.0}]})
+    points: list[Result] = Field(min_length=1)
+
+
+class Decided(BaseModel):
+    """What became of one result, and what the detector says of it."""
+
+    status: Literal["written", "duplicate", "revised", "rejected"]
+    series: int | None = Field(description="The number of the series; null where rejected.")
+    order: int | None
+    probability: float | None = Field(description="Of a change at this point.")
+    is_change: bool | None
+    pre: int | None = Field(description="How many points it was held against.")
+    reason: str | None = Field(description="Why it was rejected, or which revision holds.")
+
+
+class Ingested(BaseModel):
+    """What became of a request; what is told as written is on the disk."""
+
+    model_config = example(
+        {
+            "written": 1,
+            "duplicate": 0,
+            "revised": 0,
+            "rejected": 0,
+            "reasons": {},
+            "model": MODEL,
+            "decisions": [DECISION],
+        }
+    )
+    written: int
+    duplicate: int = Field(description="The same value was there: nothing was written.")
+    revised: int = Field(description="Another value was there: both are kept.")
+    rejected: int
+    reasons: dict[str, int] = Field(description="Why results were rejected, and how many.")
+    model: str = Field(description="The version of the model that decided.")
+    decisions: list[Decided] = Field(description="In the order of the request.")
