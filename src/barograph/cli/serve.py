@@ -46,8 +46,9 @@ def command(
     try:
         import uvicorn
 
-        from barograph.service import Looking, Settings, Watch, create_app
+        from barograph.service import Behind, Settings, Watch, create_app
         from barograph.service.access import is_loopback
+        from barograph.service.behind import Task
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"the service needs {error.name}: pip install 'barograph[service]'"
@@ -68,8 +69,8 @@ def command(
     with Store(url, first.judge) as store:
         local = is_loopback(host)
         _check_tokens(store, host, local=local)
-        looking = Looking(store, by_name(detector), DETECTORS[detector], label_free)
-        app = create_app(store, watch, Settings(local=local), looking)
+        behind = Behind(Task(url, by_name(detector), DETECTORS[detector], label_free))
+        app = create_app(store, watch, Settings(local=local), behind)
         uvicorn.run(
             app,
             host=host,

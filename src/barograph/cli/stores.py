@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -65,20 +64,8 @@ def model_of(use: str, path: Path) -> TriageModel:
 def open_store(url: str, model: TriageModel | None = None) -> Store:
     """Open the store; without a model nothing new can be taken in."""
     from barograph.triage import OnlineJudge, Store
+    from barograph.triage.nobody import Nobody
 
     if "://" not in url:
         Path(url).parent.mkdir(parents=True, exist_ok=True)
     return Store(url, Nobody() if model is None else OnlineJudge.of(model))
-
-
-@dataclass(frozen=True)
-class Nobody:
-    """Stands where a judge is needed, for commands that decide nothing."""
-
-    version: str = "none"
-    threshold: float = 1.0
-    history: int = 1
-
-    def judge(self, stretches: Sequence[object]) -> Any:
-        """Decide nothing."""
-        raise ConfigError(f"nothing decides here: {len(stretches)} series are not judged")

@@ -10,9 +10,9 @@ from fastapi import FastAPI
 
 import barograph
 from barograph.service.access import Access
+from barograph.service.behind import Behind
 from barograph.service.errors import handle_errors
 from barograph.service.keys import StoreKeys
-from barograph.service.looking import Looking
 from barograph.service.metrics import Metrics
 from barograph.service.models import Loaded, Watch
 from barograph.service.parts import Parts
@@ -35,7 +35,7 @@ ROUTERS = (
 
 
 def create_app(
-    store: Store, watch: Watch, settings: Settings | None = None, looking: Looking | None = None
+    store: Store, watch: Watch, settings: Settings | None = None, behind: Behind | None = None
 ) -> FastAPI:
     """Return the service over a store and a model that decides already.
 
@@ -43,7 +43,7 @@ def create_app(
         store: open; whoever opened it closes it after the app has ended.
         watch: has its first model; the app lets it look for others.
         settings: what is allowed, and whom.
-        looking: keeps the candidates up to date while the app runs; without it nobody does.
+        behind: keeps the candidates up to date while the app runs; without it nobody does.
     """
     settings, metrics = settings or Settings(), Metrics()
     app = FastAPI(
@@ -54,7 +54,7 @@ def create_app(
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.parts = Parts(store, watch, metrics, settings, looking)
+    app.state.parts = Parts(store, watch, metrics, settings, behind)
     app.state.access = Access(StoreKeys(store), settings)
     handle_errors(app)
     for router in ROUTERS:
@@ -77,9 +77,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         target=parts.watch.run, args=(parts.settings.look,), name="barograph-model", daemon=True
     )
     look.start()
-    if parts.looking is not None:
-        parts.looking.start()
+    if parts.behind is not None:
+        parts.behind.start()
     yield
     parts.watch.stop()
-    if parts.looking is not None:
-        parts.looking.stop()
+    if parts.behind is not None:
+        parts.behind.stop()

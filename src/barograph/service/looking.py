@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Iterable
 from pathlib import Path
 
 from barograph.errors import ArtifactError, BarographError
@@ -15,15 +13,15 @@ from barograph.triage import Store
 from barograph.triage.candidates import Finder, Look
 from barograph.triage.clustering import recluster
 from barograph.triage.engine import version_of
-from barograph.triage.refreshing import refresh
+from barograph.triage.refreshing import refresh, waiting_projects
 
 LOG = logging.getLogger("barograph.service")
 USE = "label_free"
-SOME = 20  # series of one round: its transaction is so short that no request notices it
+SOME = 50  # series of one round: its transaction is so short that no request notices it
 
 
 class Looking:
-    """A thread that keeps candidates and clusters as new as the points.
+    """Keeps candidates and clusters as new as the points.
 
     Args:
         store: has the points.
@@ -50,49 +48,35 @@ class Looking:
         self._path = path
         self._pause = pause
         self._every = max(1, round(cluster_pause / pause))
-        self._stop = threading.Event()
         self._projects: set[str] = set()
-        self._lock = threading.Lock()
         self._seen: object = self
         self._model: TriageModel | None = None
-
-    def note(self, projects: Iterable[str]) -> None:
-        """Remember which projects have new points."""
-        with self._lock:
-            self._projects.update(projects)
-
-    def start(self) -> None:
-        """Begin."""
-        threading.Thread(target=self._run, name="barograph-looking", daemon=True).start()
-
-    def stop(self) -> None:
-        """Begin no further round."""
-        self._stop.set()
 
     def look(self) -> Look:
         """Return the detector with the model of this moment."""
         return make_look(self._detector, self._name, self._newest_model())
 
-    def once(self, *, clusters: bool) -> None:
-        """Bring what waits up to date."""
-        while not self._stop.is_set():
-            begun = time.perf_counter()
-            if refresh(self._store, self.look(), SOME).series < SOME:
-                break
-            # Half of the time, and half of a core, belongs to the requests.
-            self._stop.wait(time.perf_counter() - begun)
+    def once(self, *, clusters: bool, stop: threading.Event | None = None) -> None:
+        """Bring what waits up to date; begin nothing new after a stop."""
+        stop = stop or threading.Event()
+        done = SOME
+        while done == SOME and not stop.is_set():
+            with self._store.read() as connection:
+                self._projects |= waiting_projects(connection)
+            done = refresh(self._store, self.look(), SOME).series
         if clusters:
-            with self._lock:
-                projects, self._projects = self._projects, set()
+            projects, self._projects = self._projects, set()
             for project in sorted(projects):
-                recluster(self._store, project)
+                if not stop.is_set():
+                    recluster(self._store, project)
 
-    def _run(self) -> None:
+    def run(self, stop: threading.Event) -> None:
+        """Look again and again until the stop."""
         rounds = 0
-        while not self._stop.wait(self._pause):
+        while not stop.wait(self._pause):
             rounds += 1
             try:
-                self.once(clusters=rounds % self._every == 0)
+                self.once(clusters=rounds % self._every == 0, stop=stop)
             except Exception:
                 # The points are safe, and the series still wait: the next round tries again.
                 LOG.exception("a look at the series that changed failed")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
-from barograph.service.looking import Looking
+from barograph.service.behind import Behind
 from barograph.service.metrics import Metrics
 from barograph.service.models import Watch
 from barograph.service.settings import Settings
@@ -19,7 +19,7 @@ class Parts:
     watch: Watch
     metrics: Metrics
     settings: Settings
-    looking: Looking | None = None
+    behind: Behind | None = None
 
 
 def parts_of(request: Request) -> Parts:

@@ -47,6 +47,12 @@ def waiting(connection: sa.Connection) -> int:
     return connection.execute(sa.select(sa.func.count()).select_from(touched)).scalar_one()
 
 
+def waiting_projects(connection: sa.Connection) -> set[str]:
+    """The projects that have series waiting for a look."""
+    some = series.c.id.in_(sa.select(touched.c.series))
+    return set(connection.scalars(sa.select(series.c.project).where(some).distinct()))
+
+
 def _chunk(store: Store, look: Look, room: int) -> tuple[Refreshed, int]:
     """Refresh some series; return what was done, and how many were waiting for it."""
     at = now()

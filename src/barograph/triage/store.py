@@ -100,11 +100,15 @@ class Store:
         return reading(self._engine)
 
     def write(self, work: Callable[[sa.Connection], T]) -> T:
-        """Run work in a writing transaction of its own: whole, or not at all."""
+        """Run work in a writing transaction of its own: whole, or not at all.
+
+        It must leave the series and their points as they are: those are remembered, here and in
+        other processes, and only `ingest` makes them forget.
+        """
 
         def alone() -> T:
             with writing(self._engine) as connection:
-                self._claim(connection)
+                _lock(connection)
                 return work(connection)
 
         return self._writer.run(alone)  # type: ignore[arg-type, return-value]
@@ -129,9 +133,8 @@ class Store:
         return answers
 
     def _claim(self, connection: sa.Connection) -> None:
-        """Wait until no other process writes; where one did, forget what it may have changed."""
-        writer = connection.scalar(sa.select(state.c.writer).with_for_update())
-        if writer != self._name:
+        """Wait until no other process writes; where one took points in, forget what it changed."""
+        if _lock(connection) != self._name:
             self._ingest.forget()
             connection.execute(sa.update(state).values(writer=self._name))
 
@@ -150,6 +153,11 @@ class Store:
             )
             self._models[name] = connection.execute(number).scalar_one()
         return self._models[name]
+
+
+def _lock(connection: sa.Connection) -> str | None:
+    """Wait until no other process writes; return the name of the one that took points in last."""
+    return connection.scalar(sa.select(state.c.writer).with_for_update())
 
 
 def _answers(

@@ -76,8 +76,6 @@ async def post_points(request: Request) -> Json:
         who = caller_of(request).name
         answer = await asyncio.wrap_future(parts.store.submit(found, who))
         parts.metrics.ingested(answer)
-        if parts.looking is not None:
-            parts.looking.note({one.series.project for one in found})
     parts.metrics.rejected(len(outcomes) - len(found))
     return _tell(outcomes, answer) if small else await run_in_threadpool(_tell, outcomes, answer)
 

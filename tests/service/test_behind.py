@@ -1,0 +1,88 @@
+"""The look behind the requests: a process that is kept alive, and never outlives the service."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from barograph.detection import Hunter
+from barograph.service import Behind
+from barograph.service.behind import Task
+from barograph.triage import Store
+from barograph.triage.refreshing import waiting
+from tests.service.conftest import Start, store_of
+from tests.service.samples import POINTS, steps
+from tests.service.test_reliability import server
+
+
+def wait_for(what: Callable[[], object]) -> None:
+    for _ in range(600):
+        if what():
+            return
+        time.sleep(0.05)
+    pytest.fail("it did not happen")
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    # One that ended and whose parent did not ask for it yet still has its number.
+    return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+
+
+def looked_at(store: Store) -> bool:
+    with store.read() as connection:
+        return waiting(connection) == 0
+
+
+def test_it_looks_again_is_started_anew_when_it_dies_and_ends_on_demand(
+    start: Start, tmp_path: Path
+) -> None:
+    client = start()
+    store = store_of(client)
+    behind = Behind(Task(str(tmp_path / "store.db"), Hunter(), "Hunter", None, pause=0.05))
+    behind.start()
+    try:
+        number = client.post(POINTS, json=steps("insert")).json()["decisions"][0]["series"]
+        wait_for(lambda: looked_at(store))
+        path = f"/api/v1/series/{number}/change-points"
+        [change] = client.get(path).json()["change_points"]
+        assert (change["order"], change["detector"]) == (25, "Hunter")
+        first = behind.pid
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        wait_for(lambda: behind.pid not in {None, first})
+        client.post(POINTS, json=steps("remove"))
+        wait_for(lambda: looked_at(store))
+        told = client.get("/api/v1/change-points").json()["change_points"]
+        assert len({one["series"] for one in told}) == 2
+    finally:
+        behind.stop()
+    second = behind.pid
+    assert second is not None
+    wait_for(lambda: gone(second))
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found in /proc")
+def test_it_ends_with_the_service_however_that_ends(
+    tmp_path: Path, artifact: Path, how: signal.Signals
+) -> None:
+    with server(tmp_path / "store.db", artifact) as (_, process):
+        told = Path(f"/proc/{process.pid}/task")
+        children = {
+            int(pid)
+            for thread in told.iterdir()
+            for pid in (thread / "children").read_text(encoding="ascii").split()
+        }
+        assert children
+        process.send_signal(how)
+        process.wait(timeout=20)
+        for pid in children:
+            wait_for(partial(gone, pid))
