@@ -165,13 +165,13 @@ def test_without_held_out_scores_no_coverage_is_claimed(model: TriageModel) -> N
 
 def test_a_table_of_another_set_or_version_is_refused() -> None:
     model = trained("logistic")
-    model.check_table(["series", *COLUMNS], "small", "1")
-    with pytest.raises(DataError, match=r"built with the feature set 'large'.* expects 'small'"):
-        model.check_table(COLUMNS, "large", "1")
+    model.check_table(["series", *COLUMNS], ["large", "small"], "1")
+    with pytest.raises(DataError, match=r"holds the feature sets \['large'\].* expects 'small'"):
+        model.check_table(COLUMNS, ["large"], "1")
     with pytest.raises(DataError, match=r"built with version 2 of the features.* expects 1"):
-        model.check_table(COLUMNS, "small", "2")
+        model.check_table(COLUMNS, ["small"], "2")
     with pytest.raises(DataError, match=r"misses the columns \['two'\] of small"):
-        model.check_table(["one"], "small", "1")
+        model.check_table(["one"], ["small"], "1")
 
 
 def test_a_default_is_read_from_the_package(

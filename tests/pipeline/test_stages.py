@@ -2,13 +2,16 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from barograph.errors import BarographError, ConfigError, DataError, NotEnoughDataError
+from barograph.features import FEATURES_VERSION
 from barograph.models.triage import USES, TriageModel
 from barograph.pipeline import (
     characterise,
@@ -16,6 +19,7 @@ from barograph.pipeline import (
     evaluate,
     release,
     replay,
+    report,
     subseries,
     tables,
     train,
@@ -57,6 +61,37 @@ def test_a_missing_table_or_column_is_named() -> None:
         tables.columns(frame, "change8")
     with pytest.raises(ConfigError, match="no feature set 'bauer7'"):
         tables.columns(frame, "bauer7")
+
+
+@pytest.mark.usefixtures("project")
+def test_a_table_says_what_it_holds_and_one_of_another_version_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    described()
+    train.main()
+    kept = json.loads(pq.read_schema("data/processed/label_free.parquet").metadata[b"PANDAS_ATTRS"])
+    assert kept == {
+        "feature_sets": ["bauer8", "difference8", "change8"],
+        "features_version": FEATURES_VERSION,
+    }
+    assert tables.read_for("confirm").attrs == kept
+    frame = tables.read("label_free")
+    model = replace(TriageModel.load("data/models/label_free.baro"), versions={"features": "0"})
+    with pytest.raises(DataError, match=r"built with version 1 of the features.* expects 0"):
+        tables.judged_by(model, frame)
+    with pytest.raises(DataError, match=r"holds the feature sets \['bauer8'.* expects 'online'"):
+        tables.judged_by(replace(model, feature_set="online"), frame)
+    monkeypatch.setattr(tables, "FEATURES_VERSION", "2")
+    for stage in (train, evaluate, windows, classify):
+        with pytest.raises(
+            DataError,
+            match=r"(free|adaptive).*parquet: built with version '1' .* computes '2': run",
+        ):
+            stage.main()
+    frame.attrs = {}
+    report.write_parquet(Path("data/processed/label_free.parquet"), frame)
+    with pytest.raises(DataError, match="built with version None of the features"):
+        classify.main()
 
 
 @pytest.mark.usefixtures("project")

@@ -6,7 +6,7 @@ from barograph.features.growing import GrowingPre
 from barograph.features.leznik import PUBLISHED_RANGES, deltas, distance
 from barograph.features.matrix import feature_matrix
 from barograph.features.regime import GrowingHistory
-from barograph.features.sets import FEATURE_SETS
+from barograph.features.sets import FEATURE_SETS, FEATURES_VERSION
 from barograph.features.subseries import (
     ADAPTIVE,
     LABEL_FREE,
@@ -19,6 +19,7 @@ from barograph.features.subseries import (
 __all__ = [
     "ADAPTIVE",
     "CONTEXT_NAMES",
+    "FEATURES_VERSION",
     "FEATURE_SETS",
     "LABEL_FREE",
     "PUBLISHED_RANGES",

@@ -3,6 +3,9 @@
 from barograph.features import bauer, changes, contrast, eighteen, holt, hurst, leznik, regime
 from barograph.features.families import Derived, Family
 
+# Raised whenever a feature's numbers change: tables and models of different versions do not mix.
+FEATURES_VERSION = "1"
+
 FAMILIES: tuple[Family, ...] = (
     bauer.FAMILY,
     hurst.FAMILY,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib import resources
@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.errors import ArtifactError, DataError
-from barograph.features import FEATURE_SETS
+from barograph.features import FEATURE_SETS, FEATURES_VERSION
 from barograph.models import artifact, calibration
 from barograph.models.calibration import Calibration, calibrate
 from barograph.models.checks import Arrays
 from barograph.models.conformal import Conformal
 from barograph.models.kinds import Flat, flattened, kind_named
 from barograph.models.threshold import NEVER, choose
-from barograph.models.versions import FEATURES, versions
+from barograph.models.versions import versions
 from barograph.series import Floats
 
 USES = ("adaptive", "label_free", "online", "confirm")
@@ -190,17 +190,19 @@ class TriageModel:
         raw = self._raw(rows, 1)[:, 1]
         return base, np.column_stack([parts, self.calibration(raw) - raw])
 
-    def check_table(self, names: Sequence[str], feature_set: str, version: str) -> None:
-        """Refuse a feature table of another set or version, or without the model's columns.
+    def check_table(
+        self, names: Collection[str], feature_sets: Collection[str], version: str | None
+    ) -> None:
+        """Refuse a feature table of other sets or another version, or without the model's columns.
 
         Args:
             names: The table's columns; others beside the model's are not looked at.
-            feature_set: The set that the table says it was built with.
+            feature_sets: The sets that the table says it holds.
             version: The version of the features that it says it was built with.
         """
-        if feature_set != self.feature_set:
+        if self.feature_set not in feature_sets:
             raise DataError(
-                f"the table was built with the feature set {feature_set!r}; the model for the "
+                f"the table holds the feature sets {sorted(feature_sets)}; the model for the "
                 f"use {self.use!r} expects {self.feature_set!r}"
             )
         expected = self.versions.get("features", version)
@@ -252,10 +254,10 @@ def _expected(header: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...], flo
         )
     if not 0 <= threshold <= NEVER:
         raise ArtifactError(f"the threshold {threshold} lies outside 0 to 1")
-    made = _mapping(header, "versions").get("features", FEATURES)
-    if made != FEATURES:
+    made = _mapping(header, "versions").get("features", FEATURES_VERSION)
+    if made != FEATURES_VERSION:
         raise ArtifactError(
-            f"made for version {made!r} of the features; this program computes {FEATURES!r}"
+            f"made for version {made!r} of the features; this program computes {FEATURES_VERSION!r}"
         )
     return use, feature_set, columns, threshold
 

@@ -3,9 +3,8 @@
 from importlib.metadata import version
 
 from barograph import __version__
+from barograph.features import FEATURES_VERSION
 
-# Raised whenever a feature's numbers change: tables and models of different versions do not mix.
-FEATURES = "1"
 PACKAGES = ("numpy", "scikit-learn")
 
 
@@ -13,6 +12,6 @@ def versions() -> dict[str, str]:
     """Return the versions of this program, of its features, and of what it is built on."""
     return {
         "barograph": __version__,
-        "features": FEATURES,
+        "features": FEATURES_VERSION,
         **{name: version(name) for name in PACKAGES},
     }

@@ -101,7 +101,7 @@ def main() -> None:
     for name, bounds in pd.read_parquet(BOUNDS).groupby("policy", sort=True):
         policy = Policy.named(str(name))
         table = characterise(history, bounds, params.sets(policy), keys)
-        report.write_parquet(tables.path_of(policy), table)
+        report.write_parquet(tables.path_of(policy), tables.stamped(table))
 
 
 if __name__ == "__main__":

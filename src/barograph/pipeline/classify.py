@@ -36,7 +36,7 @@ def classify(
 ) -> pd.DataFrame:
     """Return the untriaged candidates with probability, class and reasons, the surest first."""
     waiting = tables.untriaged(frame)
-    rows = tables.columns(waiting, model.feature_set)
+    rows = tables.judged_by(model, waiting)
     probability = model.predict_proba(rows)[:, 1]
     answers = model.answers(rows, params.coverage)
     answer = waiting[KEYS].assign(

@@ -19,10 +19,10 @@ import pandas as pd
 from barograph import __version__
 from barograph.detection.online import replay_many
 from barograph.evaluation.replayed import confusion
+from barograph.features import FEATURES_VERSION
 from barograph.history import History
 from barograph.models.artifact import digest
 from barograph.models.triage import TriageModel
-from barograph.models.versions import FEATURES
 from barograph.pipeline import chunks, report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
@@ -56,7 +56,7 @@ class Task:
         """Return a name for everything that a chunk's result depends on but its values."""
         models = [self.model] if self.confirm is None else [self.model, self.confirm]
         signed = [(m.feature_set, m.threshold, _digest(m), dict(m.card)) for m in models]
-        return chunks.key(__version__, FEATURES, self.shortest, *signed)
+        return chunks.key(__version__, FEATURES_VERSION, self.shortest, *signed)
 
 
 def _digest(model: TriageModel) -> str:

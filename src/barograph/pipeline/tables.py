@@ -12,9 +12,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from barograph.errors import ConfigError, DataError, NotEnoughDataError
-from barograph.features import FEATURE_SETS
+from barograph.features import FEATURE_SETS, FEATURES_VERSION
 from barograph.features.changes import CHANGES, DIFFERENCES
+from barograph.features.families import Derived
 from barograph.features.subseries import WIDEST, Policy
+from barograph.models.triage import TriageModel
 from barograph.series import Floats, Ints, Verdict
 
 FOLDER = Path("data/processed")
@@ -54,13 +56,28 @@ def path_of(policy: Policy) -> Path:
     return FOLDER / f"{str(policy).replace(':', '_')}.parquet"
 
 
+def stamped(frame: pd.DataFrame) -> pd.DataFrame:
+    """Let a table say which feature sets it holds, of which version: Parquet keeps that too."""
+    names = set(frame.columns)
+    held = [name for name in FEATURE_SETS if names.issuperset(_sources(name))]
+    frame.attrs = {"feature_sets": held, "features_version": FEATURES_VERSION}
+    return frame
+
+
 def read(policy: str, root: Path = Path()) -> pd.DataFrame:
     """Read the table of one policy of bounds, by its name."""
     path = root / path_of(Policy.named(policy))
     if not path.is_file():
         known = sorted(p.stem for p in path.parent.glob("*.parquet"))
         raise DataError(f"{path}: no such feature table; there are {known}")
-    return pd.read_parquet(path)
+    frame = pd.read_parquet(path)
+    made = frame.attrs.get("features_version")
+    if made != FEATURES_VERSION:
+        raise DataError(
+            f"{path}: built with version {made!r} of the features; this program computes "
+            f"{FEATURES_VERSION!r}: run the stage `characterise` again"
+        )
+    return frame
 
 
 def read_for(use: str, root: Path = Path()) -> pd.DataFrame:
@@ -72,15 +89,31 @@ def columns(frame: pd.DataFrame, feature_set: str) -> Floats:
     """Return the columns of a feature set, in its order."""
     if feature_set not in FEATURE_SETS:
         raise ConfigError(f"no feature set {feature_set!r}; there are {sorted(FEATURE_SETS)}")
-    names = list(FEATURE_SETS[feature_set])
-    # What follows element by element from other columns need not lie on the disk.
-    derived = next((d for d in (DIFFERENCES, CHANGES) if list(d.names) == names), None)
-    sources = list(derived.sources) if derived else names
+    derived, sources = _derived(feature_set), list(_sources(feature_set))
     missing = [name for name in sources if name not in frame.columns]
     if missing:
         raise DataError(f"the feature table misses the columns {missing} of {feature_set}")
     found = frame[sources].to_numpy(dtype=np.float64)
     return derived.columns(found) if derived else found
+
+
+def judged_by(model: TriageModel, frame: pd.DataFrame) -> Floats:
+    """Return the rows that a model judges; refuse a table of other features than it was taught."""
+    held = frame.attrs.get("feature_sets", ())
+    names = {column for feature_set in held for column in FEATURE_SETS.get(feature_set, ())}
+    model.check_table(names, held, frame.attrs.get("features_version"))
+    return columns(frame, model.feature_set)
+
+
+def _derived(feature_set: str) -> Derived | None:
+    """What follows element by element from other columns need not lie on the disk."""
+    names = FEATURE_SETS[feature_set]
+    return next((one for one in (DIFFERENCES, CHANGES) if one.names == names), None)
+
+
+def _sources(feature_set: str) -> tuple[str, ...]:
+    derived = _derived(feature_set)
+    return derived.sources if derived else FEATURE_SETS[feature_set]
 
 
 def labelled(frame: pd.DataFrame, feature_set: str) -> Labelled:
