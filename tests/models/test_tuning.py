@@ -36,6 +36,9 @@ def test_the_search_is_repeatable_and_recorded_in_full() -> None:
     table = once.table()
     assert [row["auc"] for row in table] == sorted((t.auc for t in once.trials), reverse=True)
     assert table[0]["auc"] == once.best.auc == np.mean([table[0][f"auc_{k}"] for k in range(3)])
+    assert [row["chosen"] for row in table] == [True, False, False]
+    first = next(row for row in table if row["tried"] == 0)
+    assert first["model__min_samples_leaf"] == 5  # what the catalogue sets, spelt out
     assert tried("random_forest", seed=2) != once
 
 

@@ -20,6 +20,7 @@ STAGES = (
     "characterise",
     "prior",
     "learning",
+    "tune",
     "train",
     "evaluate",
     "windows",
@@ -33,6 +34,7 @@ COPIED = ("dvc.yaml", "params.yaml", "studies", ".dvc/config", ".dvcignore", ".g
 SMALL = {
     "simulate": {"long_series": 25, "short_series": 200},
     "train": {"trees": 10},
+    "tune": {"trials": 2},
     "audit": {"trees": 10},
     "learning": {"sizes": [20], "repetitions": 2, "trees": 10},
     "evaluate": {

@@ -58,6 +58,7 @@ class Search:
     """Everything that was tried, in the order in which it was."""
 
     classifier: str
+    trees: int
     trials: tuple[Trial, ...]
 
     @property
@@ -67,12 +68,21 @@ class Search:
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row a trial, the best first, for a stage to write."""
-        ordered = sorted(self.trials, key=lambda trial: -trial.auc)
-        return [
-            {"classifier": self.classifier, **trial.settings, "auc": trial.auc}
-            | {f"auc_{fold}": auc for fold, auc in enumerate(trial.aucs)}
-            for trial in ordered
-        ]
+        order = sorted(range(len(self.trials)), key=lambda number: -self.trials[number].auc)
+        return [self._row(number, self.trials[number]) for number in order]
+
+    def _row(self, number: int, trial: Trial) -> dict[str, Any]:
+        made = classifier(self.classifier, seed=0, trees=self.trees, settings=trial.settings)
+        values = made.get_params()
+        return {
+            "classifier": self.classifier,
+            "tried": number,  # 0: the catalogue's own settings
+            **{name: values[name] for name in SPACES[self.classifier]},
+            "auc": trial.auc,
+            "sd": float(np.std(trial.aucs, ddof=1)),
+            **{f"auc_{fold}": auc for fold, auc in enumerate(trial.aucs)},
+            "chosen": trial is self.best,
+        }
 
 
 def search(
@@ -100,7 +110,7 @@ def search(
     """
     parts = _folds(matrix, truth, np.asarray(groups), folds, seed)
     tried = [_tried(name, s, matrix, truth, parts, seed, trees) for s in drawn(name, trials, seed)]
-    return Search(name, tuple(tried))
+    return Search(name, trees, tuple(tried))
 
 
 def drawn(name: str, trials: int, seed: int) -> list[Settings]:

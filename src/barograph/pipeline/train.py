@@ -23,6 +23,7 @@ from barograph.models.triage import USES, TriageModel
 from barograph.pipeline import report, tables
 from barograph.pipeline.mixing import faded, fit_with_prior, read_prior
 from barograph.pipeline.params import parameters, profile_name
+from barograph.pipeline.settings import TABLE, Settings, chosen_for
 from barograph.pipeline.stage import run
 from barograph.pipeline.tracking import tracked
 from barograph.pipeline.work import each
@@ -94,10 +95,11 @@ def train(
     prior: tables.Labelled | None,
     params: TrainParams,
     profile: str,
+    settings: Settings,
 ) -> Trained:
-    """Learn the model of one use and its twin."""
+    """Learn the model of one use and its twin, with the settings that were found best."""
     split = held_out(rows, params.seed)
-    fitted = _fitted(rows, split.train, prior, params)
+    fitted = _fitted(rows, split.train, prior, params, settings)
     twin = TriageModel.of(
         fitted,
         use,
@@ -111,15 +113,20 @@ def train(
     probability = twin.predict_proba(rows.matrix[split.test])[:, 1]
     truth = rows.truth[split.test]
     found = {**scores(truth, probability, twin.threshold)}
-    twin = replace(twin, metrics=found, card=_card(rows, split, params, profile))
-    everything = _fitted(rows, np.arange(rows.truth.size), prior, params)
+    facts = _card(rows, split, params, profile) | {"settings": dict(settings)}
+    twin = replace(twin, metrics=found, card=facts)
+    everything = _fitted(rows, np.arange(rows.truth.size), prior, params, settings)
     return Trained(replace(twin, flat=flattened(everything)), twin, truth, probability)
 
 
 def _fitted(
-    rows: tables.Labelled, part: Ints, prior: tables.Labelled | None, params: TrainParams
+    rows: tables.Labelled,
+    part: Ints,
+    prior: tables.Labelled | None,
+    params: TrainParams,
+    settings: Settings,
 ) -> Any:
-    model = classifier(params.classifier, seed=params.seed, trees=params.trees)
+    model = classifier(params.classifier, seed=params.seed, trees=params.trees, settings=settings)
     matrix, truth = rows.matrix[part], rows.truth[part]
     if prior is None:
         return model.fit(matrix, truth)
@@ -159,6 +166,8 @@ def record(use: str, trained: Trained) -> None:
         recorded.parameters(dict(model.card) | named)
         recorded.metrics(model.metrics)
         recorded.keep(picture)
+        if TABLE.is_file():  # what was tried before the settings were chosen
+            recorded.keep(TABLE)
         recorded.keep(FOLDER / f"{use}.baro")
 
 
@@ -171,7 +180,8 @@ def main() -> None:
         rows = tables.labelled(tables.read_for(use), params.feature_sets[use])
         scarce = np.unique(rows.candidates).size < params.enough
         prior = read_prior(use, params.feature_sets[use]) if scarce else None
-        calls.append((use, rows, prior, params, profile_name()))
+        settings = chosen_for(use, params.classifier)
+        calls.append((use, rows, prior, params, profile_name(), settings))
     for use, trained in zip(USES, each(train, calls, "train"), strict=True):
         trained.model.save(FOLDER / f"{use}.baro")
         trained.twin.save(TWINS / f"{use}.baro")

@@ -1,0 +1,95 @@
+"""What is tried is recorded in full, and what is chosen reaches the models."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from barograph.errors import ConfigError
+from barograph.models.catalogue import classifier
+from barograph.models.triage import TriageModel
+from barograph.pipeline import characterise, settings, subseries, tables, train, tune
+
+SECTION = """
+tune:
+  searches: {label_free: [random_forest, logistic], online: [random_forest]}
+  trials: 3
+  folds: 3
+  seed: 1
+"""
+
+
+@pytest.fixture
+def described(project: Path) -> Path:
+    params = project / "params.yaml"
+    params.write_text(params.read_text() + SECTION)
+    subseries.main()
+    characterise.main()
+    return project
+
+
+@pytest.mark.usefixtures("described")
+def test_every_try_is_recorded_and_the_chosen_one_is_learned_with() -> None:
+    tune.main()
+    table = pd.read_csv(settings.TABLE)
+    assert len(table) == 9
+    assert table.groupby(["use", "classifier"])["chosen"].sum().eq(1).all()
+    folds = table[["auc_0", "auc_1", "auc_2"]].to_numpy()
+    np.testing.assert_allclose(folds.mean(axis=1), table["auc"])
+    best = table.groupby(["use", "classifier"])["auc"].transform("max")
+    assert table.loc[table["chosen"], "auc"].equals(best[table["chosen"]])
+    found = json.loads(Path("data/reports/tune.json").read_text())
+    assert found["online"]["random_forest"]["tried"] == 3
+    assert "| label_free | logistic " in tune.PAGE.read_text()
+
+    settings.write({"label_free": {"random_forest": {"model__min_samples_leaf": 3}}})
+    train.main()
+    model = TriageModel.load("data/models/label_free.baro")
+    assert model.card["settings"] == {"model__min_samples_leaf": 3}
+    assert TriageModel.load("data/models/online.baro").card["settings"] == {}
+    rows = tables.labelled(tables.read("label_free"), "bauer8")
+    chosen = classifier(
+        "random_forest", seed=1, trees=8, settings={"model__min_samples_leaf": 3}
+    ).fit(rows.matrix, rows.truth)
+    np.testing.assert_array_equal(
+        model.flat.predict_proba(rows.matrix), chosen.predict_proba(rows.matrix)
+    )
+
+
+@pytest.mark.usefixtures("described")
+def test_what_models_are_judged_on_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = tables.labelled(tables.read("label_free"), "bauer8")
+    split = train.held_out(rows, 1)
+    seen: list[Any] = []
+
+    def spied(name: str, matrix: Any, *_: Any) -> str:
+        seen.append((name, matrix))
+        return "not today"
+
+    monkeypatch.setattr(tune, "searched", spied)
+    tune.main()
+    np.testing.assert_array_equal(seen[0][1], rows.matrix[split.train])
+    assert "Not tuned, label_free, logistic: not today." in tune.PAGE.read_text()
+    assert settings.chosen_for("label_free", "random_forest") == {}
+
+
+def test_too_few_verdicts_keep_the_catalogues_settings() -> None:
+    params = tune.TuneParams({}, 2, 5, 1)
+    few = np.zeros((4, 2))
+    said = tune.searched("logistic", few, np.array([0, 1, 0, 1]), np.arange(4), params, 5)
+    assert said == "4 groups cannot be divided into 5 folds"
+
+
+@pytest.mark.parametrize(
+    ("searches", "says"),
+    [
+        ({"dancing": ["svm"]}, "no use 'dancing'"),
+        ({"online": ["voting"]}, r"online: 'voting' has nothing to tune; tuned are \['logistic'"),
+    ],
+)
+def test_a_search_that_cannot_be_is_named(searches: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        tune.TuneParams(searches, 1, 5, 1)
