@@ -26,6 +26,7 @@ STAGES = (
     "windows",
     "audit",
     "classify",
+    "explain",
     "replay",
     "statistics",
     "release",

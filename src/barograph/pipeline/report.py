@@ -41,6 +41,12 @@ def write_text(path: Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole."""
+    with whole(path) as draft:
+        draft.write_bytes(content)
+
+
 def markdown(frame: pd.DataFrame) -> str:
     """Render a table in Markdown, aligned so that it reads well as plain text too."""
     cells = [[str(name) for name in frame.columns], *frame.astype(str).to_numpy().tolist()]

@@ -15,6 +15,8 @@ NEXT = """Where to look next
   data/reports/evaluate/table.md     this table and every metric; table.csv for programs
   data/reports/windows/windows.png   how many later results a verdict needs
   data/reports/classify/             the candidates nobody has triaged, the surest first
+  data/reports/explain/explain.md    what moves the models, and what speaks for the surest
+  data/reports/tune/tuning.md        the settings that were tried before the models learned
   data/reports/audit/suspects.md     verdicts that the models contradict: look at them again
   data/reports/replay/               what the online detector would have said, commit by commit
   data/reports/detectors/            the detectors side by side, on injected changes and on verdicts

@@ -19,6 +19,7 @@ from barograph.evaluation.protocols import Split, lasting_split
 from barograph.features import FEATURE_SETS
 from barograph.models.catalogue import classifier
 from barograph.models.kinds import flattened
+from barograph.models.shapley import library_bytes
 from barograph.models.triage import USES, TriageModel
 from barograph.pipeline import report, tables
 from barograph.pipeline.mixing import faded, fit_with_prior, read_prior
@@ -31,6 +32,7 @@ from barograph.series import Floats, Ints
 
 FOLDER = Path("data/models")
 TWINS = FOLDER / "judged"
+LIBRARY = FOLDER / "library"  # boosted trees in their library's form, for the stage `explain` alone
 FIGURES = report.FOLDER / "train"
 DRAWS = 100  # how many seeds are tried for parts that hold both classes
 LIMITS = (
@@ -75,6 +77,7 @@ class Trained:
     twin: TriageModel
     truth: Any
     probability: Floats
+    library: bytes | None  # the model in its library's own form, where that can explain it
 
 
 def held_out(rows: tables.Labelled, seed: int) -> Split:
@@ -116,7 +119,8 @@ def train(
     facts = _card(rows, split, params, profile) | {"settings": dict(settings)}
     twin = replace(twin, metrics=found, card=facts)
     everything = _fitted(rows, np.arange(rows.truth.size), prior, params, settings)
-    return Trained(replace(twin, flat=flattened(everything)), twin, truth, probability)
+    model = replace(twin, flat=flattened(everything))
+    return Trained(model, twin, truth, probability, library_bytes(everything))
 
 
 def _fitted(
@@ -185,6 +189,8 @@ def main() -> None:
     for use, trained in zip(USES, each(train, calls, "train"), strict=True):
         trained.model.save(FOLDER / f"{use}.baro")
         trained.twin.save(TWINS / f"{use}.baro")
+        if trained.library is not None:
+            report.write_bytes(LIBRARY / f"{use}.ubj", trained.library)
         record(use, trained)
         metrics[use] = dict(trained.model.metrics)
     report.write_json(report.FOLDER / "train.json", metrics)

@@ -1,0 +1,69 @@
+"""What a report says of a model adds up to what the model says."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logit
+
+from barograph.errors import ArtifactError, ConfigError
+from barograph.models.triage import TriageModel
+from barograph.pipeline import characterise, explain, report, subseries, tables, train
+
+SECTION = "explain: {use: label_free, rows: 50, features: 5, candidates: 7}\n"
+
+
+def trained(project: Path, classifier: str) -> None:
+    params = project / "params.yaml"
+    text = params.read_text().replace("classifier: random_forest\n", f"classifier: {classifier}\n")
+    params.write_text(text + SECTION)
+    subseries.main()
+    characterise.main()
+    train.main()
+
+
+def test_shapley_values_add_up_to_the_margin(project: Path) -> None:
+    trained(project, "xgboost")
+    explain.main()
+    found = pd.read_csv(explain.FOLDER / "candidates.csv")
+    model = TriageModel.load("data/models/label_free.baro")
+    frame = tables.read("label_free").set_index("candidate")
+    rows = frame.loc[found["candidate"], list(model.columns)].to_numpy()
+    raw = model.flat.predict_proba(rows)[:, 1]
+    total = found["base"] + found[list(model.columns)].sum(axis=1)
+    np.testing.assert_allclose(total, logit(raw), atol=1e-5)
+    assert len(found) == 7
+    assert found["probability"].is_monotonic_decreasing
+    means = pd.read_csv(explain.FOLDER / "importance.csv")
+    assert set(means["method"]) == {explain.SHAP}
+    assert means.groupby("use").size().eq(16).all()
+    best = means[means["use"] == "label_free"]
+    assert best["mean_abs"].is_monotonic_decreasing
+    assert (explain.FOLDER / "importance.png").read_bytes().startswith(b"\x89PNG")
+    assert f"| {best['feature'].iloc[0]} " in (explain.FOLDER / "explain.md").read_text()
+
+
+def test_the_library_s_model_of_another_training_is_refused(project: Path) -> None:
+    trained(project, "xgboost")
+    other = (train.LIBRARY / "online.ubj").read_bytes()
+    report.write_bytes(train.LIBRARY / "label_free.ubj", other)
+    with pytest.raises(ArtifactError, match=r"differ by .* not of the same training"):
+        explain.main()
+
+
+def test_a_forest_is_explained_along_its_paths(project: Path) -> None:
+    trained(project, "random_forest")
+    assert not train.LIBRARY.exists()
+    explain.main()
+    found = pd.read_csv(explain.FOLDER / "candidates.csv")
+    parts = found.drop(columns=["candidate", "series", "index", "commit", "probability", "base"])
+    total = found["base"] + parts.sum(axis=1)
+    np.testing.assert_allclose(total, found["probability"], atol=1e-9)
+    text = (explain.FOLDER / "explain.md").read_text()
+    assert "decision paths, in probability" in text
+
+
+def test_a_use_without_a_model_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"explain\.use is 'dancing'"):
+        explain.ExplainParams("dancing", 1, 1, 1)
