@@ -2,52 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupKFold
 
 from barograph.detection.online import TailRates
 from barograph.detection.online.budget import RATES, SETTINGS
-from barograph.errors import NotEnoughDataError
 from barograph.evaluation.early.curve import at_rate, every_alarm, gated
-from barograph.evaluation.early.rows import WIDTH, WINDOWS, Rows, lesson, rows_of
+from barograph.evaluation.early.fit import ALARMING, USES, Fitter, Make, Prior, boosted
+from barograph.evaluation.early.rows import WINDOWS, rows_of
 from barograph.evaluation.early.truth import Flags, Truth
 from barograph.features import FEATURE_SETS
+from barograph.models.calibration import Calibration, calibrate
+from barograph.models.conformal import Conformal
 from barograph.models.kinds import flattened
 from barograph.models.triage import TriageModel
+from barograph.models.versions import versions
 from barograph.series import Floats, Ints
 
-FOLDS = 5
-THREADS = 2
-USES: Mapping[str, tuple[int, ...]] = {"online": (0,), "confirm": WINDOWS[1:]}
-# Windows that raise no alarm need tail rates alone: one point in so many is enough for those.
-SPARSE = 5
-ALARMING = frozenset(window for weights in SETTINGS.values() for window in weights)
 NEVER, ALWAYS = 40.0, 0.0  # surprises between which every threshold lies
-
-Make = Callable[[int], Any]
-
-
-def boosted(seed: int, *, trees: int = 400, threads: int = 1) -> Any:
-    """Return shallow boosted trees on three tenths of the columns each."""
-    from xgboost import XGBClassifier
-
-    return XGBClassifier(
-        n_estimators=trees,
-        max_depth=4,
-        learning_rate=15.0 / trees,
-        subsample=0.7,
-        colsample_bytree=0.3,
-        min_child_weight=3,
-        reg_lambda=3,
-        max_bin=64,
-        n_jobs=threads,
-        random_state=seed,
-    )
+KEPT = 5_000  # held-out scores of quiet points: enough for answers with a stated coverage
 
 
 @dataclass(frozen=True)
@@ -59,36 +35,69 @@ class Learned:
         confirm: judges points that 1 to 10 others have followed.
         surprises: per window, of each point as the newest one, from models that did not see its
             group; -inf where there is none; of windows that raise no alarm for some points.
+        twins: by use, the same model learned without the points that were kept apart.
     """
 
     online: TriageModel
     confirm: TriageModel
     surprises: Mapping[int, Floats]
+    twins: Mapping[str, TriageModel]
 
 
-def learn(truth: Truth, *, make: Make = boosted, seed: int = 0) -> Learned:
-    """Learn from marked histories; groups are never split between learning and judging."""
-    parts = {window: rows_of(truth, window) for window in WINDOWS}
-    held_out = _held_out(truth, parts, make, seed)
-    tails = {w: TailRates.of(p[truth.quiet & (p >= 0)]) for w, p in held_out.items()}
-    surprises = {w: _surprise(tails[w], held_out[w]) for w in ALARMING}
+def learn(
+    truth: Truth,
+    *,
+    apart: Flags | None = None,
+    prior: Prior | None = None,
+    make: Make = boosted,
+    seed: int = 0,
+) -> Learned:
+    """Learn from histories and what people saw there.
+
+    Groups are never split between learning and judging. Calibration, tail rates and thresholds
+    come from what was judged so, and never from the points kept apart.
+
+    Args:
+        truth: the histories.
+        apart: points that only the models in the end learn from, their twins do not.
+        prior: further histories to learn from.
+        make: makes an unfitted classifier from a seed.
+        seed: of all that is drawn.
+    """
     everything = np.ones(truth.values.size, dtype=np.bool_)
-    probability = held_out[0]
-    alone = at_rate(truth, every_alarm(probability), 3.0, 0.0, 1.0).threshold
-    fitted = {use: _fitted(use, parts, everything, make, seed) for use in USES}
-    cards = {
-        use: {
-            "tails": {str(w): tails[w].to_card() for w in windows},
-            "rows": {"points": int(truth.judged.sum()), "changes": int(truth.changes.size)},
-        }
-        for use, windows in USES.items()
-    }
-    cards["confirm"]["alarm_thresholds"] = thresholds(truth, surprises)
-    return Learned(
-        _model("online", fitted["online"], alone, cards["online"]),
-        _model("confirm", fitted["confirm"], 0.5, cards["confirm"]),
-        surprises,
-    )
+    allowed = everything if apart is None else ~apart
+    seen = truth if apart is None else truth.without(apart)
+    parts = {window: rows_of(truth, window) for window in WINDOWS}
+    fitter = Fitter(parts, {} if prior is None else prior.lessons(seed), make, seed)
+    held_out = fitter.held_out(truth, allowed)
+    made = {use: _held(fitter, held_out, seen, use) for use in USES}
+    for use, windows in USES.items():
+        for window in windows:
+            known = held_out[window] >= 0
+            held_out[window][known] = made[use][0](held_out[window][known])
+    tails = {w: TailRates.of(p[seen.quiet & (p >= 0)]) for w, p in held_out.items()}
+    surprises = {w: _surprise(tails[w], held_out[w]) for w in ALARMING}
+    alone = at_rate(seen, every_alarm(held_out[0]), 3.0, 0.0, 1.0).threshold
+    cards = {use: _card(seen, {w: tails[w] for w in windows}) for use, windows in USES.items()}
+    cards["confirm"]["alarm_thresholds"] = thresholds(seen, surprises)
+
+    def model(use: str, fitted: Any) -> TriageModel:
+        return TriageModel(
+            use,
+            use,
+            FEATURE_SETS[use],
+            alone if use == "online" else 0.5,
+            flattened(fitted),
+            cards[use],
+            *made[use],
+            versions(),
+        )
+
+    models = {use: model(use, fitter.fitted(use, everything)) for use in USES}
+    twins = models
+    if apart is not None:
+        twins = {use: model(use, fitter.fitted(use, allowed)) for use in USES}
+    return Learned(models["online"], models["confirm"], surprises, twins)
 
 
 def combined(surprises: Mapping[int, Floats], weights: Mapping[int, float]) -> Floats:
@@ -125,42 +134,29 @@ def _surprise(tails: TailRates, probability: Floats) -> Floats:
     return result
 
 
-def _held_out(truth: Truth, parts: Mapping[int, Rows], make: Make, seed: int) -> dict[int, Floats]:
-    """Return each point's probability from models that saw no series of its group; else -1."""
-    count = np.unique(truth.groups).size
-    if count < 2:
-        raise NotEnoughDataError(
-            f"{count} group of series: nothing could be held out; 2 are needed"
-        )
-    folds = GroupKFold(min(FOLDS, count), shuffle=True, random_state=seed)
-    result = {window: np.full(truth.values.size, -1.0) for window in parts}
-
-    def judge(train: Ints) -> None:
-        allowed = np.isin(truth.series, train)
-        for use, windows in USES.items():
-            model = _fitted(use, parts, allowed, make, seed)
-            for window in windows:
-                part = parts[window]
-                rest = ~allowed[part.splits]
-                if window not in ALARMING:
-                    rest &= part.splits % SPARSE == 0
-                given = model.predict_proba(part.X[rest, : WIDTH[use]])[:, 1]
-                result[window][part.newest[rest]] = given
-
-    series = np.arange(truth.groups.size)
-    # Each fold writes where no other does; trees let go of the interpreter while they grow.
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(judge, [train for train, _ in folds.split(series, groups=truth.groups)]))
-    return result
+def _held(
+    fitter: Fitter, held_out: Mapping[int, Floats], seen: Truth, use: str
+) -> tuple[Calibration, Conformal]:
+    """Learn from held-out points of a use what its scores mean, and keep some of them."""
+    scores: list[Floats] = []
+    truths: list[Ints] = []
+    left_out = seen.marked.copy()
+    left_out[seen.changes] = False
+    for window in sorted(ALARMING.intersection(USES[use])):
+        part = fitter.parts[window]
+        score = held_out[window][part.newest]
+        clear = (score >= 0) & part.clean & ~(left_out[part.splits])
+        scores.append(score[clear])
+        truths.append(part.y[clear].astype(np.int64))
+    score, truth = np.concatenate(scores), np.concatenate(truths)
+    quiet = np.random.default_rng(fitter.seed).permutation(np.flatnonzero(truth == 0))[:KEPT]
+    kept = np.concatenate([np.flatnonzero(truth == 1), quiet])
+    return calibrate(truth, score), Conformal.fit(truth[kept], score[kept])
 
 
-def _fitted(use: str, parts: Mapping[int, Rows], allowed: Flags, make: Make, seed: int) -> Any:
-    chosen = [parts[window] for window in USES[use]]
-    X, y, weights = lesson(chosen, allowed, use, np.random.default_rng(seed))
-    if np.unique(y).size < 2:
-        raise NotEnoughDataError(f"{int(y.sum())} changes in {y.size} points: nothing to learn")
-    return make(seed).fit(X, y, sample_weight=weights)
-
-
-def _model(use: str, fitted: Any, threshold: float, card: Mapping[str, Any]) -> TriageModel:
-    return TriageModel(use, use, FEATURE_SETS[use], threshold, flattened(fitted), card)
+def _card(truth: Truth, tails: Mapping[int, TailRates]) -> dict[str, Any]:
+    return {
+        "points": int(truth.judged.sum()),
+        "changes": int(truth.changes.size),
+        "tails": {str(window): rates.to_card() for window, rates in tails.items()},
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -57,27 +57,59 @@ class Truth:
     @classmethod
     def of(cls, histories: Marked, margin: int = MARGIN) -> Truth:
         """Read the marks of the people of each series."""
-        offsets = np.asarray(histories.offsets, dtype=np.int64)
-        lengths = np.diff(offsets)
-        series = np.repeat(np.arange(len(histories)), lengths)
-        index = np.arange(histories.values.size) - offsets[series]
-        marked = np.zeros(histories.values.size, dtype=np.bool_)
+        firsts = np.asarray(histories.offsets, dtype=np.int64)
+        lengths = np.diff(firsts)
+        seen: list[int] = []
         changes: list[int] = []
-        for k, people in enumerate(histories.marks):
-            start, end = int(offsets[k]), int(offsets[k + 1])
-            for mark in {mark for one in people for mark in one}:
-                marked[max(start, start + mark - margin) : min(end, start + mark + margin + 1)] = (
-                    True
-                )
-            changes += [start + c for c in majority_changes(people, margin) if c < end - start]
-        return cls(
-            histories.values,
-            offsets,
-            np.asarray(histories.groups, dtype=np.int64),
-            series,
-            np.array(changes, dtype=np.int64),
-            marked,
-            index >= FIRST,
+        for first, length, people in zip(firsts[:-1], lengths, histories.marks, strict=True):
+            seen += [int(first) + mark for one in people for mark in one if mark < length]
+            changes += [int(first) + c for c in majority_changes(people, margin) if c < length]
+        groups = np.asarray(histories.groups, dtype=np.int64)
+        return cls._of(histories.values, firsts, groups, _ints(changes), _ints(seen), margin)
+
+    @classmethod
+    def of_verdicts(
+        cls,
+        values: Floats,
+        offsets: Ints,
+        groups: Ints,
+        *,
+        true: Ints,
+        undecided: Ints,
+        margin: int = MARGIN,
+    ) -> Truth:
+        """Read what people said of candidates; elsewhere, and where they said false, it is calm.
+
+        Args:
+            values: all points.
+            offsets: where each series begins, and the end of the last.
+            groups: of each series.
+            true: the points that were called real changes.
+            undecided: those that nobody decided on; what is near one is left out.
+            margin: what counts as near.
+        """
+        both = np.concatenate([true, undecided])
+        return cls._of(values, offsets, groups, np.sort(true), both, margin)
+
+    @classmethod
+    def _of(
+        cls, values: Floats, offsets: Ints, groups: Ints, changes: Ints, seen: Ints, margin: int
+    ) -> Truth:
+        series = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+        edges = np.zeros(values.size + 1, dtype=np.int64)
+        np.add.at(edges, np.maximum(offsets[series[seen]], seen - margin), 1)
+        np.add.at(edges, np.minimum(offsets[series[seen] + 1], seen + margin + 1), -1)
+        marked = np.cumsum(edges[:-1]) > 0
+        judged = np.arange(values.size) - offsets[series] >= FIRST
+        return cls(values, offsets, groups, series, changes, marked, judged)
+
+    def without(self, points: Flags) -> Truth:
+        """Leave points out: nothing is learned from them, and no method is asked about them."""
+        return replace(
+            self,
+            changes=self.changes[~points[self.changes]],
+            marked=self.marked | points,
+            judged=self.judged & ~points,
         )
 
     @property
@@ -85,3 +117,7 @@ class Truth:
         """Judged points that are far from any mark: an alarm there is false."""
         flags: Flags = self.judged & ~self.marked
         return flags
+
+
+def _ints(numbers: list[int]) -> Ints:
+    return np.array(numbers, dtype=np.int64)
