@@ -6,7 +6,7 @@ import pytest
 from barograph.detection.online import Budget, replay
 from barograph.detection.online.budget import SETTINGS
 from barograph.errors import NotEnoughDataError
-from barograph.evaluation.early import Truth, learn, majority_changes
+from barograph.evaluation.early import Prior, Truth, learn, majority_changes
 from barograph.evaluation.early.algorithm_1 import Algorithm1
 from barograph.evaluation.early.curve import at_rate, every_alarm, gated, measured
 from barograph.evaluation.early.learn import combined, judged_by
@@ -108,6 +108,50 @@ def test_the_detector_raises_the_very_alarms_that_are_measured(setting: str) -> 
         seen = replay(models.online, fresh.values[part], models.confirm, budget=budget)
         assert seen.alarms.tolist() == np.flatnonzero(wanted[part]).tolist()
     assert wanted.any()
+
+
+def test_verdicts_make_changes_and_points_left_out_are_neither_learned_from_nor_judged() -> None:
+    offsets, groups = np.array([0, 40, 80]), np.array([0, 1])
+    true, undecided = np.array([20]), np.array([38, 60])
+    truth = Truth.of_verdicts(np.zeros(80), offsets, groups, true=true, undecided=undecided)
+    assert truth.changes.tolist() == [20]
+    assert np.flatnonzero(truth.marked).tolist() == [*range(15, 26), *range(33, 40), *range(55, 66)]
+    rest = truth.without(np.arange(80) < 30)
+    assert rest.changes.size == 0
+    assert np.flatnonzero(rest.quiet).tolist() == [30, 31, 32, *range(45, 55), *range(66, 80)]
+
+
+def test_a_twin_does_not_learn_from_what_is_kept_apart() -> None:
+    _, whole = learned()
+    histories_ = histories()
+    apart = np.arange(histories_.values.size) >= histories_.values.size // 2
+    first = histories_.part(np.arange(len(histories_) // 2))
+    both = learn(Truth.of(histories_), apart=apart, make=forest)
+    alone = learn(Truth.of(first), make=forest)
+    X = rows_of(Truth.of(histories(1)), 0).X[:, : len(alone.online.columns)].astype(np.float64)
+    said = [one.flat.predict_proba(X) for one in (both.twins["online"], alone.online, both.online)]
+    np.testing.assert_array_equal(said[0], said[1])
+    np.testing.assert_array_equal(said[2], whole.online.flat.predict_proba(X))
+    assert both.confirm.card == both.twins["confirm"].card
+    assert both.confirm.card["changes"] == alone.confirm.card["changes"]
+
+
+def test_a_prior_teaches_what_own_histories_do_not_show() -> None:
+    one = histories()
+    nobody = Truth.of(Marked(one.values, one.offsets, (((), ()),) * len(one), one.groups))
+    with pytest.raises(NotEnoughDataError, match="0 changes"):
+        learn(nobody, make=forest)
+    fresh = Truth.of(histories(1))
+    part = rows_of(fresh, 0)
+    few = Truth.of_verdicts(
+        one.values, one.offsets, one.groups, true=fresh.changes[:0], undecided=fresh.changes[:0]
+    )
+    prior = Prior(fresh, 0.5)
+    X, y, weights = prior.lessons(0)["online"]
+    assert (y == 1).sum() == fresh.changes.size
+    assert weights[y == 1].tolist() == [0.5] * fresh.changes.size
+    assert len(X) == len(y) > part.y.sum()
+    assert few.changes.size == 0
 
 
 def test_algorithm_1_raises_fewer_alarms_at_a_higher_threshold() -> None:

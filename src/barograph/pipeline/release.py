@@ -17,7 +17,7 @@ from barograph.pipeline.registry import Index
 from barograph.pipeline.stage import run
 from barograph.pipeline.tracking import tracked
 from barograph.pipeline.train import FOLDER as MODELS
-from barograph.pipeline.train import TWINS, held_out
+from barograph.pipeline.train import TABLES, TWINS, held_out
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ def card(model: TriageModel) -> str:
         "feature_set": model.feature_set,
         "data_hash": model.data_hash,
     }
-    facts |= {"threshold": round(model.threshold, 4), **model.card, **model.versions}
+    told = {name: value for name, value in model.card.items() if name not in TABLES}
+    facts |= {"threshold": round(model.threshold, 4), **told, **model.versions}
     limits, protocol = facts.pop("limits", "-"), facts.pop("protocol", "-")
     lines = [f"# Model card: {model.use}", "", "## Data and settings", ""]
     lines += [f"- {name}: {value}" for name, value in sorted(facts.items())]

@@ -3,25 +3,35 @@
 Each model has a twin that learned without the held-out series and commits. The twin chooses the
 calibration and the threshold on validation and is judged on what it has not seen; `release`
 compares it with the twin of the model in service.
+
+The two models of the online detector learn from every point of whole histories, if their feature
+sets are `online` and `confirm`; all others from the candidates alone.
 """
 
 import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from barograph.errors import ConfigError, NotEnoughDataError
+from barograph.evaluation.early import Prior, learn
+from barograph.evaluation.early.fit import boosted
 from barograph.evaluation.experiment import judged, real
 from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import Split, lasting_split
 from barograph.features import FEATURE_SETS
+from barograph.history import History
 from barograph.models.catalogue import classifier
 from barograph.models.kinds import flattened
 from barograph.models.shapley import library_bytes
 from barograph.models.triage import USES, TriageModel
-from barograph.pipeline import report, tables
+from barograph.pipeline import histories, report, tables
+from barograph.pipeline.histories import Histories, Simulated
+from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.mixing import faded, fit_with_prior, read_prior
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.settings import TABLE, Settings, chosen_for
@@ -34,6 +44,8 @@ FOLDER = Path("data/models")
 TWINS = FOLDER / "judged"
 LIBRARY = FOLDER / "library"  # boosted trees in their library's form, for the stage `explain` alone
 FIGURES = report.FOLDER / "train"
+PAIR = ("online", "confirm")
+TABLES = ("tails", "alarm_thresholds")  # of a card: numbers for the detector alone
 DRAWS = 100  # how many seeds are tried for parts that hold both classes
 LIMITS = (
     "Says how people judged the candidates of the data named here. Series, detectors and people "
@@ -53,9 +65,16 @@ class TrainParams:
     seed: int
     enough: int = 0  # verdicts from which on nothing simulated is mixed in
     prior_weight: float = 1.0  # of a simulated row where there is no verdict yet
+    histories: str = "own"  # that the online pair learns from, or `simulated`
+    points: int = 400_000  # of own histories, at most
+    simulated: dict[str, Any] = field(default_factory=dict)  # histories: seed and numbers of series
 
     def __post_init__(self) -> None:
-        """Refuse a use or a feature set that is not known, and a use without one."""
+        """Refuse what is not known, and a use without a feature set."""
+        if self.histories not in ("own", "simulated"):
+            raise ConfigError(
+                f"train.histories is {self.histories!r}; allowed are 'own' and 'simulated'"
+            )
         if set(self.feature_sets) != set(USES):
             raise ConfigError(
                 f"train.feature_sets is for the uses {sorted(self.feature_sets)}; "
@@ -67,6 +86,18 @@ class TrainParams:
                     f"train.feature_sets.{use}: no feature set {name!r}; "
                     f"known: {sorted(FEATURE_SETS)}"
                 )
+
+    @property
+    def whole(self) -> bool:
+        """Whether the online pair learns from whole histories."""
+        return all(self.feature_sets[use] == use for use in PAIR)
+
+    def simulated_histories(self) -> Histories:
+        """Return the simulated histories."""
+        try:
+            return Simulated(**self.simulated).histories()
+        except TypeError as error:
+            raise ConfigError(f"train.simulated: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -82,10 +113,15 @@ class Trained:
 
 def held_out(rows: tables.Labelled, seed: int) -> Split:
     """Return the first lasting split that can be learned from, chosen on and judged."""
+    return lasting_split(rows.identities, rows.commits, drawn(rows, seed))
+
+
+def drawn(rows: tables.Labelled, seed: int) -> int:
+    """Return the seed of that split."""
     for draw in range(seed, seed + DRAWS):
         split = lasting_split(rows.identities, rows.commits, draw)
         if judged(split, rows.truth) and np.unique(rows.truth[split.validation]).size == 2:
-            return split
+            return draw
     raise NotEnoughDataError(
         f"{rows.truth.size} triaged points of {np.unique(rows.identities).size} series and "
         f"{np.unique(rows.commits).size} commits cannot be held out by series and commit"
@@ -123,6 +159,44 @@ def train(
     return Trained(model, twin, truth, probability, library_bytes(everything))
 
 
+def train_pair(
+    rows: dict[str, tables.Labelled], params: TrainParams, profile: str
+) -> Iterator[tuple[str, Trained]]:
+    """Learn the two online models and their twins, and judge those on held-out candidates."""
+    own = params.histories == "own"
+    if own:
+        known = histories.own(History.read(INTERIM), params.points, params.seed)
+    else:
+        known = params.simulated_histories()
+    draw = drawn(rows["online"], params.seed)
+    verdicts = np.unique(rows["online"].candidates).size
+    weight = faded(verdicts, params.prior_weight, params.enough) if own else 0.0
+    learned = learn(
+        known.truth,
+        apart=known.apart(draw),
+        prior=Prior(params.simulated_histories().truth, weight) if weight else None,
+        make=partial(boosted, trees=params.trees),
+        seed=params.seed,
+    )
+    digest = hashlib.sha256(known.truth.values.tobytes() + known.truth.changes.tobytes())
+    for model in (learned.online, learned.confirm):
+        table, twin = rows[model.use], learned.twins[model.use]
+        split = lasting_split(table.identities, table.commits, draw)
+        probability = twin.predict_proba(table.matrix[split.test])[:, 1]
+        truth = table.truth[split.test]
+        facts: dict[str, Any] = {
+            "metrics": {**scores(truth, probability, model.threshold)},
+            "data_hash": digest.hexdigest(),
+            "card": _card(table, split, params, profile)
+            | {"classifier": "xgboost", "calibration": "sigmoid", "histories": params.histories}
+            | {"goal": "3 false alarms in a thousand points", **model.card},
+        }
+        yield (
+            model.use,
+            Trained(replace(model, **facts), replace(twin, **facts), truth, probability, None),
+        )
+
+
 def _fitted(
     rows: tables.Labelled,
     part: Ints,
@@ -158,6 +232,21 @@ def _card(rows: tables.Labelled, split: Split, params: TrainParams, profile: str
     }
 
 
+def every(params: TrainParams) -> Iterator[tuple[str, Trained]]:
+    """Learn the models of all uses."""
+    rows = {u: tables.labelled(tables.read_for(u), params.feature_sets[u]) for u in USES}
+    single = [use for use in USES if not (params.whole and use in PAIR)]
+    calls = []
+    for use in single:
+        scarce = np.unique(rows[use].candidates).size < params.enough
+        prior = read_prior(use, params.feature_sets[use]) if scarce else None
+        settings = chosen_for(use, params.classifier)
+        calls.append((use, rows[use], prior, params, profile_name(), settings))
+    yield from zip(single, each(train, calls, "train"), strict=True)
+    if params.whole:
+        yield from train_pair(rows, params, profile_name())
+
+
 def record(use: str, trained: Trained) -> None:
     """Draw what the twin said of the held-out rows, and log the run."""
     from barograph.evaluation.figures import held_out_figure
@@ -167,7 +256,7 @@ def record(use: str, trained: Trained) -> None:
     with tracked(f"train {use}") as recorded:
         model = trained.model
         named = {"use": use, "feature_set": model.feature_set, "data_hash": model.data_hash}
-        recorded.parameters(dict(model.card) | named)
+        recorded.parameters({k: v for k, v in model.card.items() if k not in TABLES} | named)
         recorded.metrics(model.metrics)
         recorded.keep(picture)
         if TABLE.is_file():  # what was tried before the settings were chosen
@@ -179,14 +268,7 @@ def main() -> None:
     """Run the stage."""
     params = parameters(TrainParams, "train")
     metrics: dict[str, dict[str, float]] = {}
-    calls = []
-    for use in USES:
-        rows = tables.labelled(tables.read_for(use), params.feature_sets[use])
-        scarce = np.unique(rows.candidates).size < params.enough
-        prior = read_prior(use, params.feature_sets[use]) if scarce else None
-        settings = chosen_for(use, params.classifier)
-        calls.append((use, rows, prior, params, profile_name(), settings))
-    for use, trained in zip(USES, each(train, calls, "train"), strict=True):
+    for use, trained in every(params):
         trained.model.save(FOLDER / f"{use}.baro")
         trained.twin.save(TWINS / f"{use}.baro")
         if trained.library is not None:

@@ -19,8 +19,8 @@ from barograph.series import Floats, Ints
 FOLDS = 5
 THREADS = 2
 USES: Mapping[str, tuple[int, ...]] = {"online": (0,), "confirm": WINDOWS[1:]}
-# Windows that raise no alarm need tail rates alone: one point in so many is enough for those.
-SPARSE = 5
+# Windows that raise no alarm need tail rates alone: where there are many points, one in so many.
+SPARSE, MANY = 5, 20_000
 ALARMING = frozenset(window for weights in SETTINGS.values() for window in weights)
 STEEPEST = 0.3
 
@@ -93,8 +93,8 @@ class Fitter:
     def held_out(self, truth: Truth, allowed: Flags) -> dict[int, Floats]:
         """Return each newest point's probability by models that saw no series of its group.
 
-        It is -1 where there is none: before the first row, of points that are not allowed, and
-        of most points in windows that raise no alarm.
+        It is -1 where there is none: before the first row, of points that are not allowed, and,
+        where there are many, of most points in windows that raise no alarm.
         """
         count = np.unique(truth.groups).size
         if count < 2:
@@ -111,7 +111,7 @@ class Fitter:
                 for window in windows:
                     part = self.parts[window]
                     rest = ~inside[part.splits] & allowed[part.newest]
-                    if window not in ALARMING:
+                    if window not in ALARMING and truth.values.size > MANY:
                         rest &= part.splits % SPARSE == 0
                     if rest.any():
                         given = model.predict_proba(part.X[rest, : WIDTH[use]])[:, 1]
