@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from barograph.cores import usable_cores
 from barograph.detection.online.scorer import Scorer
 from barograph.features import feature_matrix
-from barograph.features.matrix import usable_cores
 from barograph.series import Floats, Ints
 
 AHEAD = 32  # points judged per batch before a found change point makes the rest void
