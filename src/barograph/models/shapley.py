@@ -16,8 +16,8 @@ FURTHEST = 1e-4  # in log-odds: what summing in float32 may differ by
 
 
 def library_bytes(fitted: Any) -> bytes | None:
-    """Return the library's own form of the boosted trees of a pipeline; None for other models."""
-    model = fitted.steps[-1][1]
+    """Return the library's own form of boosted trees, also of a pipeline; None for other models."""
+    model = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
     if type(model).__name__ != "XGBClassifier":  # by name: importing it is slow
         return None
     return bytes(model.get_booster().save_raw("ubj"))

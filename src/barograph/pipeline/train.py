@@ -191,10 +191,9 @@ def train_pair(
             | {"classifier": "xgboost", "calibration": "sigmoid", "histories": params.histories}
             | {"goal": "3 false alarms in a thousand points", **model.card},
         }
-        yield (
-            model.use,
-            Trained(replace(model, **facts), replace(twin, **facts), truth, probability, None),
-        )
+        library = learned.libraries[model.use]
+        told, told_twin = replace(model, **facts), replace(twin, **facts)
+        yield model.use, Trained(told, told_twin, truth, probability, library)
 
 
 def _fitted(

@@ -18,6 +18,7 @@ from barograph.features import FEATURE_SETS
 from barograph.models.calibration import Calibration, calibrate
 from barograph.models.conformal import Conformal
 from barograph.models.kinds import flattened
+from barograph.models.shapley import library_bytes
 from barograph.models.triage import TriageModel
 from barograph.models.versions import versions
 from barograph.series import Floats, Ints
@@ -36,12 +37,14 @@ class Learned:
         surprises: per window, of each point as the newest one, from models that did not see its
             group; -inf where there is none; of windows that raise no alarm for some points.
         twins: by use, the same model learned without the points that were kept apart.
+        libraries: by use, the model in its library's own form, where that can explain it.
     """
 
     online: TriageModel
     confirm: TriageModel
     surprises: Mapping[int, Floats]
     twins: Mapping[str, TriageModel]
+    libraries: Mapping[str, bytes | None]
 
 
 def learn(
@@ -93,11 +96,13 @@ def learn(
             versions(),
         )
 
-    models = {use: model(use, fitter.fitted(use, everything)) for use in USES}
+    fitted = {use: fitter.fitted(use, everything) for use in USES}
+    models = {use: model(use, one) for use, one in fitted.items()}
     twins = models
     if apart is not None:
         twins = {use: model(use, fitter.fitted(use, allowed)) for use in USES}
-    return Learned(models["online"], models["confirm"], surprises, twins)
+    libraries = {use: library_bytes(one) for use, one in fitted.items()}
+    return Learned(models["online"], models["confirm"], surprises, twins, libraries)
 
 
 def combined(surprises: Mapping[int, Floats], weights: Mapping[int, float]) -> Floats:
