@@ -38,7 +38,7 @@ bench: setup ## run every benchmark and render one table
 	python benchmarks/every.py
 
 clean:   ## remove what the pipeline and the compiler made, never your own data or runs
-	rm -rf $(addprefix data/,interim processed models reports release defaults cache raw/simulated)
+	rm -rf $(addprefix data/,interim processed models reports release defaults prior cache raw/simulated)
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt
