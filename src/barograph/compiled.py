@@ -25,11 +25,3 @@ def fused_kernel(function: Callable[P, R]) -> Callable[P, R]:
         cache=True, nogil=True, error_model="numpy", fastmath=set(FUSED)
     )(function)
     return compiled
-
-
-def parallel_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile with `numba.prange` spread over the cores; each iteration stays on one."""
-    compiled: Callable[P, R] = numba.njit(
-        cache=True, nogil=True, error_model="numpy", parallel=True
-    )(function)
-    return compiled
