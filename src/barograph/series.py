@@ -29,6 +29,9 @@ class Verdict(StrEnum):
         return self in (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE)
 
 
+FINAL = tuple(verdict.value for verdict in Verdict if verdict.is_final)
+
+
 class Direction(IntEnum):
     """Which way is better for a measurement."""
 

@@ -21,9 +21,7 @@ from barograph.detection.scoring import score_candidates
 from barograph.errors import ArtifactError
 from barograph.features.subseries import Candidates
 from barograph.models import TriageModel
-from barograph.series import Floats, Ints, Verdict
-
-FINAL = [verdict.value for verdict in Verdict if verdict.is_final]
+from barograph.series import FINAL, Floats, Ints
 
 
 class Part(NamedTuple):

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from barograph.errors import NotEnoughDataError
 from barograph.history import History
-from barograph.series import Floats, Ints, Verdict
+from barograph.series import FINAL, Floats, Ints, Verdict
 
 DELAYS = (0, 2, 5, 10)
 Flags = npt.NDArray[np.bool_]
@@ -28,7 +28,7 @@ def confusion(history: History, alarms: Flags, found: Flags, probability: Floats
     owners = candidates.column("series").to_numpy()
     rows = history.offsets[owners] + candidates.column("index").to_numpy()
     verdicts = np.array(candidates.column("verdict").to_pylist(), dtype=object)
-    final = np.isin(verdicts, [v.value for v in Verdict if v.is_final])
+    final = np.isin(verdicts, FINAL)
     truth: Ints = (verdicts[final] == Verdict.TRUE_POSITIVE.value).astype(np.int64)
     if np.unique(truth).size < 2:
         raise NotEnoughDataError("the verdicts hold one class only: the replay cannot be judged")

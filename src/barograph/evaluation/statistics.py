@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from barograph.errors import DataError, NotEnoughDataError
-from barograph.series import Floats, Verdict
+from barograph.series import FINAL, Floats, Verdict
 
 SAMPLE = 5000  # Shapiro and Wilk's test is defined for so many values at most
 LEVEL = 0.05
@@ -34,7 +34,7 @@ def triaged(rows: pd.DataFrame) -> pd.DataFrame:
     label = next((name for name in LABELS if name in rows.columns), None)
     if label is None:
         raise DataError(f"no column {' or '.join(LABELS)} among {list(rows.columns)}")
-    final = rows[label].isin([verdict.value for verdict in Verdict if verdict.is_final])
+    final = rows[label].isin(FINAL)
     decided = rows[final].reset_index(drop=True)
     table = pd.DataFrame(
         {"project": _projects(decided), "real": decided[label] == Verdict.TRUE_POSITIVE.value}

@@ -27,7 +27,7 @@ from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.pipeline.work import each, progress, workers
-from barograph.series import Floats, Ints, Verdict
+from barograph.series import FINAL, Floats, Ints, Verdict
 
 FOLDER = report.FOLDER / "selection"
 CACHE = Path("data/cache/selection")
@@ -74,7 +74,7 @@ def decided(history: History, policy: str) -> pd.DataFrame:
     if bounds.empty:
         raise ConfigError(f"{BOUNDS} has no policy {policy!r}")
     rows = bounds.merge(keys_of(history), on="candidate", validate="one_to_one")
-    final = rows["verdict"].isin([v.value for v in Verdict if v.is_final])
+    final = rows["verdict"].isin(FINAL)
     return rows[final].reset_index(drop=True)
 
 

@@ -23,7 +23,7 @@ from barograph.pipeline.characterise import characterise, keys_of
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.subseries import OUT as BOUNDS
-from barograph.series import Verdict
+from barograph.series import FINAL
 
 FOLDER = report.FOLDER / "statistics"
 FEATURE_SET = "leznik"
@@ -45,7 +45,7 @@ def candidate_rows(policy: str) -> pd.DataFrame:
     if bounds.empty:
         raise ConfigError(f"{BOUNDS} has no policy {policy!r}")
     keys = keys_of(history)
-    final = keys["verdict"].isin([v.value for v in Verdict if v.is_final])
+    final = keys["verdict"].isin(FINAL)
     bounds = bounds[final.to_numpy()[bounds["candidate"].to_numpy()]]
     rows = characterise(history, bounds, (FEATURE_SET,), keys)
     projects = history.series.column("project").to_pandas().to_numpy()

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from barograph.series import Verdict
+from barograph.series import FINAL
 from barograph.sources.contract import Document, Skip
 from barograph.sources.fields import (
     FieldError,
@@ -151,5 +151,4 @@ def _piece(path: Path, group: int) -> pa.RecordBatch:
 
 def is_final(verdicts: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Which of the verdicts a person has decided."""
-    final = [verdict.value for verdict in Verdict if verdict.is_final]
-    return np.isin(verdicts.to_numpy(zero_copy_only=False).astype(str), final)
+    return np.isin(verdicts.to_numpy(zero_copy_only=False).astype(str), FINAL)

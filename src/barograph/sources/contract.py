@@ -9,13 +9,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from barograph.series import Floats, Ints, SeriesId
+
+
+class Readable(Protocol):
+    """Bytes from somewhere."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read at most `size` bytes; none at the end."""
+        ...
 
 
 class Place(NamedTuple):

@@ -28,6 +28,26 @@ class Frames(NamedTuple):
     first: int  # the number of the first one
 
 
+class Batch:
+    """Documents that wait to be handed on together."""
+
+    def __init__(self) -> None:
+        self._documents: list[bytes] = []
+        self._starts = [0]
+
+    def add(self, document: bytes) -> bool:
+        """Take a document; whether it is time to hand on."""
+        self._documents.append(document)
+        self._starts.append(self._starts[-1] + len(document))
+        return self._starts[-1] >= CHUNK
+
+    def taken(self, number: int) -> Frames:
+        """Hand on all documents, the first of which has this number."""
+        frames = Frames(b"".join(self._documents), self._starts, number)
+        self._documents, self._starts = [], [0]
+        return frames
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading, unpacked where it is gzipped, whatever its name says."""

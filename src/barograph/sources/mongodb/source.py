@@ -18,10 +18,9 @@ from pymongo.errors import AutoReconnect, CursorNotFound, PyMongoError
 from barograph.errors import ConfigError, SourceError
 from barograph.sources.contract import Document, SeriesColumns, Skip, Source
 from barograph.sources.documents.columns import OPTIONS, columns, decoded
-from barograph.sources.documents.frames import Frames
+from barograph.sources.documents.frames import Batch, Frames
 from barograph.sources.fields import IDENTITY
 from barograph.sources.mongodb.address import Address
-from barograph.sources.mongodump.archive import Batch
 
 # Only what the tables are made of; a point's version, build and result ids stay on the server.
 POINT = ("order", "value", "commit", "commit_date", "evg_create_date")

@@ -16,7 +16,7 @@ import bson
 from bson.errors import BSONError
 
 from barograph.errors import DataError
-from barograph.sources.documents.frames import CHUNK, Frames, checked_length, opened
+from barograph.sources.documents.frames import CHUNK, Batch, Frames, checked_length, opened
 from barograph.sources.mongodump.crc import crc64
 
 MAGIC = (0x8199E26D).to_bytes(4, "little")
@@ -117,26 +117,6 @@ def archived(path: Path, collection: str, name: str) -> Iterator[Frames]:
                     number += len(frames.starts) - 1
                     yield frames
         raise DataError(f"{path}: truncated: the archive ends before the collection {collection}")
-
-
-class Batch:
-    """Documents that wait to be handed on together."""
-
-    def __init__(self) -> None:
-        self._documents: list[bytes] = []
-        self._starts = [0]
-
-    def add(self, document: bytes) -> bool:
-        """Take a document; whether it is time to hand on."""
-        self._documents.append(document)
-        self._starts.append(self._starts[-1] + len(document))
-        return self._starts[-1] >= CHUNK
-
-    def taken(self, number: int) -> Frames:
-        """Hand on all documents, the first of which has this number."""
-        frames = Frames(b"".join(self._documents), self._starts, number)
-        self._documents, self._starts = [], [0]
-        return frames
 
 
 def _database(reader: BlockReader, collection: str, name: str) -> str:

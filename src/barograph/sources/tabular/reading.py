@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from pyarrow import csv
 
 from barograph.errors import DataError
 from barograph.series import Ints
-from barograph.sources.contract import Place, Skip
+from barograph.sources.contract import Place, Readable, Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.tabular.convert import Converter, Faults
 
@@ -63,14 +63,6 @@ class Rows:
 
     columns: dict[str, pa.Array]
     numbers: Ints
-
-
-class Readable(Protocol):
-    """Bytes from somewhere."""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Read at most `size` bytes; none at the end."""
-        ...
 
 
 class Raw(NamedTuple):

@@ -17,9 +17,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol, cast
+from typing import IO, cast
 
 from barograph.errors import DataError, SourceError
+from barograph.sources.contract import Readable
+from barograph.sources.documents.frames import GZIP_MAGIC
 
 CHUNK = 1 << 20
 LONGEST_HEADER = 16 << 10  # of a long name in a tar: a path is shorter, a bomb is not
@@ -71,14 +73,6 @@ class Budget:
             )
 
 
-class Readable(Protocol):
-    """Bytes from somewhere."""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Read at most `size` bytes; none at the end."""
-        ...
-
-
 class Metered:
     """A stream whose every byte is counted against a budget."""
 
@@ -99,7 +93,7 @@ def kind_of(path: Path) -> str | None:
         start = file.read(512)
     if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         return "zip"
-    if start[:2] == b"\x1f\x8b":
+    if start[:2] == GZIP_MAGIC:
         start = _start_of_gzip(path)
     return "tar" if start[USTAR] == b"ustar" else None
 
@@ -255,7 +249,7 @@ def _guarded(budget: Budget) -> type[tarfile.TarInfo]:
 @contextmanager
 def _opened(archive: Path) -> Iterator[Readable]:
     with archive.open("rb") as file:
-        zipped = file.read(2) == b"\x1f\x8b"
+        zipped = file.read(2) == GZIP_MAGIC
         file.seek(0)
         if not zipped:
             yield file
