@@ -71,7 +71,7 @@ def divide(
                 values, order, new, ends[new], rules.alpha, centred, room.whole[RANKS], totals
             )
             taus[new], energies[new] = _best(new, ends[new], rules, room)
-        part = _strongest(ends, energies)
+        part = strongest(size, ends, energies)
         fresh = taus[part]
         if energies[part] <= 0:
             return count
@@ -85,9 +85,10 @@ def divide(
 
 
 @kernel
-def _strongest(ends: Ints, energies: Floats) -> int:
+def strongest(size: int, ends: Ints, energies: Floats) -> int:
+    """Return the part with the largest energy, the first of equals."""
     best, part = 0, 0
-    while part < ends.size:
+    while part < size:
         if energies[part] > energies[best]:
             best = part
         part = ends[part]

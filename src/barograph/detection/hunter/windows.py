@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.compiled import kernel
+from barograph.detection.edivisive.divide import strongest
 from barograph.detection.student import significant
 from barograph.detection.sums import mean_and_squares
 from barograph.detection.tau_kappa import Lanes, add_distances, best_pair, distances_back, lanes
@@ -107,7 +108,7 @@ def _divide(
         # At first one part is new, then the two halves of the one that was divided.
         for new in range(part, fresh + 1, max(fresh - part, 1)):
             taus[new], energies[new] = _propose(window, new, ends[new], room)
-        part = _strongest(window.size, ends, energies)
+        part = strongest(window.size, ends, energies)
         fresh = taus[part]
         if energies[part] < 0:
             break
@@ -122,17 +123,6 @@ def _divide(
         part = ends[part]
         points[k], found[k] = part, room.reached[part]
     return count
-
-
-@kernel
-def _strongest(size: int, ends: Ints, energies: Floats) -> int:
-    """Return the part with the largest energy, the first of equals."""
-    best, part = 0, 0
-    while part < size:
-        if energies[part] > energies[best]:
-            best = part
-        part = ends[part]
-    return best
 
 
 @kernel
