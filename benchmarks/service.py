@@ -11,7 +11,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import store as stores
-from side_by_side import arguments, seconds, show
+from side_by_side import arguments, at_once, seconds, show
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 PATH = "/api/v1/points"
@@ -118,11 +117,7 @@ def open_loop(load: Load, length: float) -> list[float]:
             post(connection, [rows[k]])
             found[number].append(1e3 * (time.perf_counter() - due))
 
-    threads = [threading.Thread(target=client, args=(k,)) for k in range(CLIENTS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(client, CLIENTS)
     return sorted(took for mine in found for took in mine)
 
 
@@ -135,13 +130,7 @@ def one_by_one(load: Load, count: int, clients: int) -> float:
         for row in rows[number::clients]:
             post(connection, [row])
 
-    threads = [threading.Thread(target=client, args=(k,)) for k in range(clients)]
-    begun = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return len(rows) / (time.perf_counter() - begun)
+    return len(rows) / seconds(lambda: at_once(client, clients))
 
 
 def in_batches(load: Load, size: int) -> float:

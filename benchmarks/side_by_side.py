@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import statistics
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
@@ -47,6 +48,15 @@ def seconds(
     start = clock()
     function()
     return clock() - start
+
+
+def at_once(client: Callable[[int], object], clients: int) -> None:
+    """Let several clients run side by side, each told its number, until the last one is done."""
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def paired(

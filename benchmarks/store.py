@@ -8,15 +8,13 @@ import os
 import resource
 import statistics
 import tempfile
-import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from side_by_side import arguments, seconds, show
+from side_by_side import arguments, at_once, seconds, show
 from sklearn.ensemble import RandomForestClassifier
 
 from barograph.features import FEATURE_SETS
@@ -114,13 +112,7 @@ def together(bench: Bench, clients: int, count: int) -> float:
         for one in batch[number::clients]:
             bench.store.ingest([one], "bench")
 
-    threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
-    start = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return len(batch) / (time.perf_counter() - start)
+    return len(batch) / seconds(lambda: at_once(client, clients))
 
 
 def batches(bench: Bench, size: int) -> float:
