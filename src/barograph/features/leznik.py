@@ -49,8 +49,8 @@ def distance(deltas: Mapping[str, float], ranges: Mapping[str, float] = PUBLISHE
     """Return the sum of the deltas, each divided by the range of its feature.
 
     Raises:
-        ValueError: One of the five is missing, a delta is not finite, or a range is not positive
-            and finite; 0 is allowed as a range, and such a feature adds nothing.
+        ValueError: One of the five is missing, a delta is not finite, or a range is negative or
+            not finite; a feature whose range is 0 adds nothing.
     """
     row = np.array([[_entry(deltas, name, "deltas") for name in NAMES]])
     return float(distances(row, ranges)[0])

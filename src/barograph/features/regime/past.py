@@ -1,11 +1,16 @@
 """What is known of a series before a point: one row of numbers that no later point changes."""
 
-import math
-
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.features.contrast.robust import LEAST, MAD_OF_GAUSS, lag1, median, quantile
+from barograph.features.contrast.robust import (
+    LEAST,
+    MAD_OF_GAUSS,
+    lag1,
+    median,
+    quantile,
+    usual_move,
+)
 from barograph.features.regime import tracker
 from barograph.series import Floats
 
@@ -45,10 +50,5 @@ def summarise(table: Floats, state: Floats, out: Floats) -> None:
 
 @kernel
 def _usual(values: Floats, width: int) -> float:
-    """Return the noise that the median of the last one-step moves stands for."""
-    last = values[max(0, values.size - width - 1) :]
-    if last.size < 2:
-        return 0.0
-    moves = np.abs(last[1:] - last[:-1])
-    moves.sort()
-    return median(moves) / (MAD_OF_GAUSS * math.sqrt(2.0))
+    """Return the noise that the last moves, so many, stand for."""
+    return usual_move(values[max(0, values.size - width - 1) :])
