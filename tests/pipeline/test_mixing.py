@@ -77,5 +77,6 @@ def test_the_curve_has_a_row_a_size_and_way() -> None:
     assert sorted(set(table["verdicts"])) == [0, 10, 30]
     assert set(table["way"]) == set(learning.WAYS)
     assert table["auc"].between(0.5, 1.0).all()
+    assert Path("data/reports/learning/learning.png").read_bytes().startswith(b"\x89PNG")
     found = json.loads(Path("data/reports/learning.json").read_text())
     assert found["simulated ones alone"]["0"] > 0.9

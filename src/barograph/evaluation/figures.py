@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from barograph.files import whole
 from barograph.series import Floats
 
+COLORS = ("#20508f", "#2e8b57", "#b0451f")
+
 
 def save(figure: Figure, path: Path) -> None:
     """Write a PNG; no date and no program version goes into it."""
@@ -31,6 +33,30 @@ def window_figure(table: pd.DataFrame, subtitle: str, path: Path) -> None:
         ylabel="AUC",
         title=f"How many results after a change are needed? ({subtitle})",
     )
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right")
+    save(figure, path)
+
+
+def learning_figure(table: pd.DataFrame, subtitle: str, path: Path) -> None:
+    """Draw AUC by the number of own verdicts, a line a way; what has one point is a dashed one."""
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for (way, line), color in zip(table.groupby("way"), COLORS, strict=False):
+        if len(line) == 1:
+            axes.axhline(line["auc"].iloc[0], linestyle="--", color="#999999", label=way)
+        else:
+            axes.plot(line["verdicts"], line["auc"], "o-", color=color, label=way)
+            axes.fill_between(line["verdicts"], line["low"], line["high"], color=color, alpha=0.15)
+    axes.set(
+        xscale="log",
+        xlabel="own verdicts",
+        ylabel="AUC",
+        title=f"How many verdicts are needed? ({subtitle})",
+    )
+    sizes = sorted({*table["verdicts"]} - {0})
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()
     axes.grid(alpha=0.3)
     axes.legend(loc="lower right")
     save(figure, path)

@@ -31,10 +31,10 @@ def importance_figure(
     left.grid(axis="x", alpha=0.3)
     shown = parts[:, [names.index(name) for name in importance["feature"]]].T
     most = float(np.abs(shown).max(initial=0.0)) or 1.0
+    # The picture's rows run downwards, and the bars share them.
     image = right.imshow(shown, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto")
     right.set(title="parts of the surest candidates")
     right.set_xticks(np.arange(len(labels)), labels, rotation=90)
     right.tick_params(axis="y", left=False)
     figure.colorbar(image, ax=right, label="towards noise      towards real")
-    left.invert_yaxis()
     save(figure, path)

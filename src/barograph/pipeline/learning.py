@@ -8,6 +8,7 @@ import pandas as pd
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.comparison import auc
 from barograph.evaluation.experiment import judged, real
+from barograph.evaluation.figures import learning_figure
 from barograph.evaluation.metrics import interval
 from barograph.evaluation.protocols import Split, grouped_splits
 from barograph.models.catalogue import classifier
@@ -80,10 +81,12 @@ def main() -> None:
     table = learning(params)
     report.write_csv(FOLDER / "learning.csv", table)
     notes = [
+        "![the learning curve](learning.png)\n",
         f"AUC on grouped splits, {params.repetitions} repetitions, {params.classifier} on "
         f"{params.feature_set}. Simulated rows weigh {params.prior_weight} beside no verdict, less "
         f"with each, and nothing from {params.enough} on.",
     ]
+    learning_figure(table, f"profile {profile_name()}", FOLDER / "learning.png")
     title = f"Learning curve of the use {params.use}, profile {profile_name()}"
     report.write_table(FOLDER / "learning.md", title, table.round(4), notes)
     metrics: dict[str, dict[str, float]] = {}

@@ -88,7 +88,8 @@ def _part(use: str, learned: TrainParams) -> tuple[Floats, Ints, Ints]:
 def table_of(found: dict[tuple[str, str], Search]) -> pd.DataFrame:
     """Return one row a try, with its settings, its folds, and whether it was chosen."""
     rows = [{"use": use} | row for (use, _), one in found.items() for row in one.table()]
-    frame = pd.DataFrame(rows, columns=None if rows else SHOWN)
+    # Another classifier's settings leave gaps, which would turn whole numbers into others.
+    frame = pd.DataFrame(rows, columns=None if rows else SHOWN).convert_dtypes()
     varied = sorted(name for name in frame.columns if name.startswith("model__"))
     first = SHOWN[:3]
     return frame[[*first, *varied, *(n for n in frame.columns if n not in {*first, *varied})]]
