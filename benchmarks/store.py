@@ -20,10 +20,12 @@ from sklearn.ensemble import RandomForestClassifier
 from barograph.features import FEATURE_SETS
 from barograph.models.flat import FlatForest
 from barograph.models.triage import TriageModel
-from barograph.series import SeriesId
+from barograph.series import Floats, SeriesId
 from barograph.triage import Measurement, OnlineJudge, Store
+from barograph.triage.blocks import write_blocks
 from barograph.triage.engine import Judged, Stretch
 from barograph.triage.insertion import Insertion, Row
+from barograph.triage.recent import Recent
 from barograph.triage.schema import decisions, points
 
 FEATURE_SET = "bauer8"
@@ -74,11 +76,15 @@ class Bench:
         for first in range(0, len(self.names), 1000):
             numbers = range(first + 1, min(first + 1000, len(self.names)) + 1)
             places = [(n, order) for n in numbers for order in range(history)]
-            values = self.random.normal(100.0, 1.0, len(places)).tolist()
+            table = self.random.normal(100.0, 1.0, (len(numbers), history))
 
             def write(
-                connection: sa.Connection, places: Any = places, values: Any = values
+                connection: sa.Connection,
+                places: Any = places,
+                table: Floats = table,
+                numbers: range = numbers,
             ) -> None:
+                values = table.ravel().tolist()
                 names = ("series", "order", "run", "commit", "time", "value", "received")
                 pairs = zip(places, values, strict=True)
                 new: list[Row] = [(n, o, "", f"c{o}", None, v, 0) for (n, o), v in pairs]
@@ -86,6 +92,9 @@ class Bench:
                 said = ("probability", "is_change", "pre", "model", "reasons", "decided")
                 told: list[Row] = [(n, o, "", 0.0, False, o + 1, 1, None, 0) for n, o in places]
                 Insertion(decisions, ("series", "order", "run", *said)).into(connection, told)
+                every = np.column_stack((np.ones(len(numbers)), table))  # the first made the series
+                newest = [Recent(row, 0, (history - 1, ""), history + 1) for row in every]
+                write_blocks(connection, zip(numbers, newest, strict=True), history)
 
             self.store.write(write)
         self.store._ingest.forget()  # noqa: SLF001 - written behind its back

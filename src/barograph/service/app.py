@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,6 +11,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 import barograph
+from barograph.errors import BarographError
 from barograph.service.access import Access
 from barograph.service.behind import Behind
 from barograph.service.errors import handle_errors
@@ -21,6 +24,7 @@ from barograph.service.settings import Settings
 from barograph.service.shield import Shield
 from barograph.triage import Store
 
+LOG = logging.getLogger("barograph.service")
 ROUTERS = (
     operations.probes,
     operations.routes,
@@ -79,7 +83,20 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     look.start()
     if parts.behind is not None:
         parts.behind.start()
+    threading.Thread(
+        target=_preload, args=(parts.store,), name="barograph-preload", daemon=True
+    ).start()
     yield
     parts.watch.stop()
     if parts.behind is not None:
         parts.behind.stop()
+
+
+def _preload(store: Store) -> None:
+    """Read the newest values of all series, while requests are served already."""
+    try:
+        store.preload()
+    except BarographError as error:
+        LOG.info("series are read as they are asked for: %s", error)
+    # All of this stays: the collector of garbage need not look at it again and again.
+    gc.freeze()

@@ -1,13 +1,14 @@
 """Take a group of measurements into the store: placed, written and judged in one transaction."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from barograph.series import Direction, SeriesId
 from barograph.triage.answer import Outcome, Status
+from barograph.triage.blocks import is_due, write_blocks
 from barograph.triage.engine import Judge, Stretch
 from barograph.triage.insertion import Insertion, Row
 from barograph.triage.loading import load_recent, load_whole
@@ -52,6 +53,14 @@ class Ingest:
         """Read everything from the database again."""
         self.registry.clear()
         self.memory.clear()
+
+    def preload(self, connection: sa.Connection, behind: int, count: int, history: int) -> int:
+        """Remember the series that follow a number; return the last of them, 0 where none does."""
+        numbers = self.registry.preload(connection, behind, count)
+        if not numbers or self.memory.is_full:
+            return 0
+        self._remember(connection, numbers, history)
+        return numbers[-1]
 
     def take(
         self,
@@ -256,6 +265,7 @@ class Ingest:
         stretches = [self._stretch(group, *item) for item in appended.items()]
         judged = group.judge.judge(stretches)
         rows: list[Row] = []
+        due: list[int] = []
         said = zip(
             judged.probability.tolist(), judged.change.tolist(), judged.pre.tolist(), strict=True
         )
@@ -268,7 +278,15 @@ class Ingest:
             before = recent.room
             recent.accept(len(entries), start, entries[-1].key, group.judge.history)
             self.memory.resized(recent.room - before)
+            if is_due(series, recent.count - len(entries), recent.count):
+                due.append(series)
         NEW_DECISION.into(group.connection, rows)
+        self._keep(group, due)
+
+    def _keep(self, group: _Group, due: Iterable[int]) -> None:
+        """Write the newest values of series as blocks, for the next start."""
+        history = group.judge.history
+        write_blocks(group.connection, ((one, self.memory[one]) for one in due), history)
 
     def _stretch(self, group: _Group, series: int, entries: list[Entry]) -> Stretch:
         recent = self.memory[series]
@@ -298,6 +316,8 @@ class Ingest:
             OTHER_DECISION.into(group.connection, rows)
             [start] = judged.starts
             self.memory.put(series, whole.recent(start, group.judge.history))
+        # What their blocks say may hold no longer.
+        self._keep(group, redone)
 
 
 def _rises(entries: list[Entry], last: Key) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -10,10 +10,9 @@ import sqlalchemy as sa
 from barograph.series import Floats
 from barograph.triage.places import questions
 from barograph.triage.recent import NOWHERE, Key, Recent
-from barograph.triage.schema import decisions, points
+from barograph.triage.schema import blocks, decisions, points
 
 CHUNK = 500  # series in one question
-ALONE = 8  # up to this many, each series is asked for by itself and only as far as needed
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,16 @@ class Whole:
         )
 
 
+class _Tail(NamedTuple):
+    """The end of a series."""
+
+    values: Floats
+    last: int  # order of the newest point
+    total: int  # of all its points
+    # Run of the newest point and place of the last change point, where nothing newer may tell.
+    kept: tuple[str, int] | None = None
+
+
 def load_whole(connection: sa.Connection, series: int, since: Key) -> Whole:
     """Read one series, and the change points that were found before the place `since`."""
     p, d = points.c, decisions.c
@@ -62,50 +71,56 @@ def load_recent(
     connection: sa.Connection, wanted: Sequence[int], history: int
 ) -> dict[int, Recent]:
     """Read the newest values of series, and where the last change point among them lies."""
-    if len(wanted) <= ALONE:
-        return {series: _one(connection, series, history) for series in wanted}
     found: dict[int, Recent] = {}
     for first in range(0, len(wanted), CHUNK):
         found.update(_some(connection, wanted[first : first + CHUNK], history))
     return found
 
 
-def _one(connection: sa.Connection, series: int, history: int) -> Recent:
-    p = points.c
-    mine = p.series == series
-    rows = connection.execute(
-        sa.select(p.order, p.run, p.value)
-        .where(mine)
-        .order_by(p.order.desc(), p.run.desc())
-        .limit(history)
-    ).all()
-    if not rows:
-        return Recent(np.empty(0), 0, NOWHERE, 0)
-    count = len(rows)
-    if count == history:
-        count = connection.execute(sa.select(sa.func.count()).where(mine)).scalar_one()
-    values = np.array([row[2] for row in reversed(rows)])
-    last: Key = (rows[0][0], rows[0][1])
-    return Recent(values, _start(connection, series, last, values.size), last, count)
-
-
-def _start(connection: sa.Connection, series: int, last: Key, held: int) -> int:
-    """Where the last change point lies: the newest decision knows how long its Pre was."""
-    d = decisions.c
-    is_change, pre = connection.execute(
-        sa.select(d.is_change, d.pre).where(
-            d.series == series, d.order == last[0], d.run == last[1]
-        )
-    ).one()
-    return _place(held, is_change=is_change, pre=pre)
-
-
-def _place(held: int, *, is_change: bool, pre: int) -> int:
-    return held - 1 if is_change else max(0, held - 1 - pre)
-
-
 def _some(connection: sa.Connection, some: Sequence[int], history: int) -> dict[int, Recent]:
-    """Read the values of many series as one column, and the newest decision of each."""
+    """Read what is kept as blocks, the points behind these, and all points of the others."""
+    tails = _tails(connection, some, history)
+    tails |= _from_points(connection, [one for one in some if one not in tails], history)
+    asked = {series: tail.last for series, tail in tails.items() if tail.kept is None}
+    newest = _newest(connection, asked)
+    found = {series: Recent(np.empty(0), 0, NOWHERE, 0) for series in some}
+    for series, (values, last, count, kept) in tails.items():
+        run, start = kept or (newest[series].run, _place(values.size, newest[series]))
+        found[series] = Recent(values, start, (last, run), count)
+    return found
+
+
+def _tails(connection: sa.Connection, some: Sequence[int], history: int) -> dict[int, _Tail]:
+    """Read the blocks of series and the points behind them."""
+    b, p = blocks.c, points.c
+    found: dict[int, _Tail] = {}
+    for row in connection.execute(sa.select(blocks).where(b.series.in_(some))):
+        series, order, run, count, start, held = row
+        values = np.frombuffer(held, dtype="<f8")
+        if values.size >= min(count, history):
+            drop = max(0, values.size - history)
+            kept = (run, max(0, start - drop))
+            found[series] = _Tail(values[drop:].copy(), order, count, kept)
+    behind = (
+        sa.select(p.series, p.order, p.value)
+        .select_from(blocks.join(points, p.series == b.series))
+        .where(b.series.in_(list(found)), sa.tuple_(p.order, p.run) > sa.tuple_(b.order, b.run))
+        .order_by(b.series, p.order, p.run)
+    )
+    newer: dict[int, list[float]] = {}
+    last: dict[int, int] = {}
+    for series, order, value in connection.execute(behind):
+        newer.setdefault(series, []).append(value)
+        last[series] = order
+    for series, more in newer.items():
+        tail = found[series]
+        every = np.concatenate((tail.values, more))
+        found[series] = _Tail(every[-history:].copy(), last[series], tail.total + len(more))
+    return found
+
+
+def _from_points(connection: sa.Connection, some: Sequence[int], history: int) -> dict[int, _Tail]:
+    """Read the values of many series as one column."""
     p = points.c
     mine = p.series.in_(some)
     ends = sa.select(p.series, sa.func.count(), sa.func.max(p.order)).where(mine)
@@ -114,25 +129,27 @@ def _some(connection: sa.Connection, some: Sequence[int], history: int) -> dict[
     }
     ordered = sa.select(p.value).where(mine).order_by(p.series, p.order, p.run)
     values = np.array(connection.scalars(ordered).all(), dtype=np.float64)
-    newest = _newest(connection, {number: last for number, (_, last) in counts.items()})
-    found = {series: Recent(np.empty(0), 0, NOWHERE, 0) for series in some}
+    found: dict[int, _Tail] = {}
     high = 0
     for series in sorted(counts):
-        count = counts[series][0]
+        count, last = counts[series]
         high += count
         recent = values[max(high - count, high - history) : high].copy()
-        row = newest[series]
-        start = _place(recent.size, is_change=row.is_change, pre=row.pre)
-        found[series] = Recent(recent, start, (row.order, row.run), count)
+        found[series] = _Tail(recent, last, count)
     return found
 
 
 def _newest(connection: sa.Connection, last: dict[int, int]) -> dict[int, Any]:
     """Return the decision at the last order of each series, and there at the last run."""
     d = decisions.c
-    query = sa.select(d.series, d.order, d.run, d.is_change, d.pre).order_by(d.series, d.run)
+    query = sa.select(d.series, d.run, d.is_change, d.pre).order_by(d.series, d.run)
     found: dict[int, Any] = {}
     for numbers, orders in questions(last.items()):
         rows = connection.execute(query.where(d.series.in_(numbers), d.order.in_(orders)))
         found.update((row.series, row) for row in rows)
     return found
+
+
+def _place(held: int, decision: Any) -> int:
+    """Where the last change point lies: the newest decision knows how long its Pre was."""
+    return held - 1 if decision.is_change else max(0, held - 1 - decision.pre)

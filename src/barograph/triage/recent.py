@@ -80,6 +80,11 @@ class Memory:
         """How many values are held."""
         return self._used
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no more series fit that are as long as those that are held."""
+        return self._used * (len(self._held) + 1) > self.room * len(self._held) > 0
+
     def __contains__(self, series: int) -> bool:
         return series in self._held
 

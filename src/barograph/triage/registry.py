@@ -43,6 +43,16 @@ class Registry:
             ):
                 self._series[by_digest[bytes(digest)]] = (number, Direction(direction))
 
+    def preload(self, connection: sa.Connection, behind: int, count: int) -> list[int]:
+        """Remember the series whose numbers follow one; return their numbers."""
+        if len(self._series) + count > REMEMBERED:
+            return []
+        following = sa.select(series).where(series.c.id > behind).order_by(series.c.id)
+        rows = connection.execute(following.limit(count)).all()
+        for row in rows:
+            self._series[series_id(row)] = (row.id, Direction(row.direction))
+        return [row.id for row in rows]
+
     def add(self, connection: sa.Connection, new: dict[SeriesId, Direction]) -> None:
         """Make series that the store does not have."""
         if not new:

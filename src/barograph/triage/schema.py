@@ -11,7 +11,7 @@ Bytewise = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 # SQLite numbers a row by itself only where the key is called INTEGER.
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
-VERSION = "first"  # the latest of the migrations
+VERSION = "blocks"  # the latest of the migrations
 
 metadata = sa.MetaData(
     naming_convention={
@@ -119,6 +119,18 @@ decisions = sa.Table(
     sa.Column("reasons", sa.Text, nullable=True),  # JSON, once somebody asked
     _time("decided"),
     sqlite_with_rowid=False,
+)
+
+# The newest values of a series up to one of its points, as the bytes of doubles.
+blocks = sa.Table(
+    "blocks",
+    metadata,
+    sa.Column("series", Serial, sa.ForeignKey("series.id"), primary_key=True, autoincrement=False),
+    sa.Column("order", sa.BigInteger, nullable=False),
+    sa.Column("run", Bytewise, nullable=False),
+    sa.Column("count", sa.BigInteger, nullable=False),  # of all points up to there
+    sa.Column("start", sa.Integer, nullable=False),  # place of the last change point among them
+    sa.Column("values", sa.LargeBinary, nullable=False),
 )
 
 # Series whose candidates are older than their points.

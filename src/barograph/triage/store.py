@@ -30,6 +30,7 @@ from barograph.triage.writer import Request, Writer
 
 T = TypeVar("T")
 TOUCH = Insertion(touched, ("series", "version"), replace=("version",))
+PRELOAD = 200  # series that are read in one go: a request that comes hardly waits
 ROOM = 40_000_000  # recent values in memory: 320 MB
 
 
@@ -94,6 +95,21 @@ class Store:
             StoreError: nothing of it was written.
         """
         return self.submit(measurements, who).result()
+
+    def preload(self) -> None:
+        """Read what decisions need before anybody waits for it: all series, or all that fit.
+
+        Requests that come meanwhile are taken in between.
+        """
+        behind = 0
+
+        def some() -> int:
+            with writing(self._engine) as connection:
+                self._claim(connection)
+                return self._ingest.preload(connection, behind, PRELOAD, self.judge.history)
+
+        while behind := self._writer.run(some):  # type: ignore[arg-type, assignment]
+            pass
 
     def read(self) -> AbstractContextManager[sa.Connection]:
         """One reading transaction: all questions within it see the same moment."""

@@ -1,0 +1,36 @@
+"""The newest values of a series as one block of bytes: a start reads these, not every point.
+
+Where a series has grown by so many points its block is written anew, in the same transaction, so
+it never says what the points do not; those behind it are read beside it. Series take turns, so
+that no commit writes the blocks of all.
+"""
+
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+
+from barograph.triage.insertion import Insertion, Row
+from barograph.triage.recent import Recent
+from barograph.triage.schema import blocks
+
+EVERY = 64  # points of a series between two blocks
+WHAT = ("order", "run", "count", "start", "values")
+BLOCK = Insertion(blocks, ("series", *WHAT), replace=WHAT)
+
+
+def is_due(series: int, before: int, after: int) -> bool:
+    """Whether a series that had `before` points and has `after` needs another block."""
+    return (before + series) // EVERY != (after + series) // EVERY and after >= EVERY
+
+
+def write_blocks(
+    connection: sa.Connection, some: Iterable[tuple[int, Recent]], history: int
+) -> None:
+    """Keep the newest values of series, `history` of each at most."""
+    BLOCK.into(connection, [_row(series, recent, history) for series, recent in some])
+
+
+def _row(series: int, recent: Recent, history: int) -> Row:
+    drop = max(0, recent.values.size - history)
+    values = recent.values[drop:].astype("<f8").tobytes()
+    return (series, *recent.last, recent.count, max(0, recent.start - drop), values)
