@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy.special import stdtr
 
 from barograph.detection.base import Detector, Found, Observations, observe, require
 from barograph.detection.scaling import power_of_two
@@ -143,7 +143,7 @@ def _pvalues(deviations: Floats, sizes: Ints) -> Floats:
     # (m - 1)^2 / m is the largest square that m points can reach.
     rest = np.maximum((sizes - 1.0) ** 2 - sizes * squares, SMALLEST)
     student = np.sqrt(sizes * (sizes - 2.0) * squares / rest)
-    pvalues: Floats = np.minimum(1.0, 2.0 * sizes * stats.t.sf(student, sizes - 2))
+    pvalues: Floats = np.minimum(1.0, 2.0 * sizes * stdtr(sizes - 2, -student))
     return pvalues
 
 

@@ -1,7 +1,20 @@
 """Tell real changes from noise: the classifiers and what they are stored as."""
 
+from typing import TYPE_CHECKING, Any
+
 from barograph.models.conformal import UNSURE
 from barograph.models.triage import TriageModel
-from barograph.models.voting import VotingTriage
+
+if TYPE_CHECKING:
+    from barograph.models.voting import VotingTriage
 
 __all__ = ["UNSURE", "TriageModel", "VotingTriage"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the voting scheme when it is asked for: serving a model needs no scikit-learn."""
+    if name != "VotingTriage":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from barograph.models.voting import VotingTriage
+
+    return VotingTriage

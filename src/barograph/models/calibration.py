@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from barograph.errors import ArtifactError, ConfigError, NotEnoughDataError
@@ -32,6 +31,8 @@ class Sigmoid:
     @classmethod
     def fit(cls, truth: npt.NDArray[np.int64], score: Floats) -> Sigmoid:
         """Fit both numbers to the targets of Platt 1999, which keep a few points from certainty."""
+        from scipy.optimize import minimize
+
         real = int(truth.sum())
         targets = np.where(truth == 1, (real + 1) / (real + 2), 1 / (truth.size - real + 2))
         odds = _log_odds(score)
