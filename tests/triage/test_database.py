@@ -5,7 +5,9 @@ import sqlalchemy as sa
 
 from barograph.errors import ConfigError, StoreError
 from barograph.triage import Store, database
+from barograph.triage.schema import models
 from tests.triage.judges import Rule
+from tests.triage.samples import history
 
 
 @pytest.mark.parametrize("url", ["mysql://x/y", "sqlite://", "sqlite:///:memory:", "x://["])
@@ -41,3 +43,30 @@ def test_sqlite_waits_for_the_disk_and_keeps_its_log(tmp_path: Path) -> None:
         found = [connection.scalar(sa.text(f"PRAGMA {name}")) for name in asked]
     engine.dispose()
     assert found == ["wal", 2, 1]
+
+
+def test_the_log_is_written_back_on_demand_and_not_before(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with Store(str(path), Rule(), log=1_000_000) as store:
+        store.ingest(history("ab", 500), "ci")
+        before = path.stat().st_size
+        store.write_back()
+        assert path.stat().st_size > before
+
+
+def test_a_model_of_a_transaction_that_failed_is_numbered_again(tmp_path: Path) -> None:
+    with Store(str(tmp_path / "store.db"), Rule()) as store:
+
+        def number(connection: sa.Connection) -> int:
+            return store.model(connection, "new", 0.5)
+
+        def fail(connection: sa.Connection) -> None:
+            number(connection)
+            raise ConfigError("no")
+
+        with pytest.raises(ConfigError):
+            store.write(fail)
+        known = store.write(number)
+        with store.read() as connection:
+            found = connection.scalar(sa.select(models.c.id).where(models.c.version == "new"))
+        assert found == known

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
-from barograph.triage import Limits, Measurement, Status, Store
+from barograph.triage import Limits, Measurement, Status, Store, registry
 from barograph.triage.digest import digest
 from barograph.triage.engine import Stretch
 from barograph.triage.schema import decisions, points, revisions
@@ -154,9 +154,12 @@ def test_runs_of_one_commit_are_points_of_their_own(store: Store) -> None:
     [
         (point(0)._replace(value=float("nan")), "value"),
         (point(0)._replace(value=1e300), "value"),
+        (point(0)._replace(value=10**400), "value"),
+        (point(0)._replace(value=-(10**5000)), "value"),
         (point(0)._replace(value="1"), "value"),  # type: ignore[arg-type]
         (point(0)._replace(value=True), "value"),
         (point(0)._replace(order=2**70), "order"),
+        (point(0)._replace(order=10**5000), "order"),
         (point(0)._replace(order=1.5), "order"),  # type: ignore[arg-type]
         (point(0)._replace(order=None, commit=""), "order"),
         (point(0)._replace(commit="x" * 501), "commit"),
@@ -193,6 +196,17 @@ def test_the_direction_is_learnt_once(store: Store) -> None:
     answer = store.ingest([point(0), up, down], "ci")
     assert answer.counts["written"] == 2
     assert answer.outcomes[2].reason == "direction: -1, but the series has 1"
+
+
+def test_names_are_forgotten_where_they_are_too_many_but_never_within_a_batch(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "REMEMBERED", 3)
+    names = [series(f"t{number}") for number in range(8)]
+    for order in range(3):
+        batch = [point(order)._replace(series=name) for name in names[: 4 + 2 * order]]
+        assert store.ingest(batch, "ci").counts["written"] == len(batch)
+    assert len(table(store, points, "series")) == 4 + 6 + 8
 
 
 def test_a_series_grows_to_its_limit(url: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from barograph.cli.detect import DETECTORS, by_name
 from barograph.cli.stores import RELEASED, model_option, store_option
 from barograph.errors import ConfigError
 
+LOG_PAGES = 32_768  # 128 MB, should the process behind the requests ever fail to write them back
+GARBAGE = 200_000  # objects of a batch that come and go before one looks for cycles among them
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -66,11 +69,15 @@ def command(
     first = watch.start()
     if "://" not in url:
         Path(url).parent.mkdir(parents=True, exist_ok=True)
-    with Store(url, first.judge) as store:
+    with Store(url, first.judge, log=LOG_PAGES) as store:
         local = is_loopback(host)
         _check_tokens(store, host, local=local)
         behind = Behind(Task(url, by_name(detector), DETECTORS[detector], label_free))
         app = create_app(store, watch, Settings(local=local), behind)
+        # What is there by now stays: no collection looks through it again while a request waits.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(GARBAGE)
         uvicorn.run(
             app,
             host=host,

@@ -9,6 +9,8 @@ import ipaddress
 import math
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import lru_cache
+from inspect import signature
 from typing import Any, ClassVar, Protocol
 from urllib.parse import urlsplit
 
@@ -129,6 +131,7 @@ def _host(address: str) -> str:
         return ""
 
 
+@lru_cache(64)
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine and reachable from it alone."""
     if host == "localhost":
@@ -147,6 +150,8 @@ class Guarded(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Put the guard before the handler."""
         handle = super().get_route_handler()
+        if [*signature(self.endpoint).parameters] == ["request"]:
+            handle = self.endpoint  # needs nothing of what FastAPI would gather for it
 
         async def guarded(request: Request) -> Response:
             access: Access = request.app.state.access

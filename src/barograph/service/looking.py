@@ -77,6 +77,7 @@ class Looking:
             rounds += 1
             try:
                 self.once(clusters=rounds % self._every == 0, stop=stop)
+                self._store.write_back()
             except Exception:
                 # The points are safe, and the series still wait: the next round tries again.
                 LOG.exception("a look at the series that changed failed")

@@ -110,7 +110,8 @@ def _value(value: Any) -> Any:
 
 def _series(row: Mapping[str, Any], known: dict[object, SeriesId]) -> SeriesId:
     args = row.get("args")
-    labels = tuple([row.get(name, "") for name in LABELS])
+    get = row.get
+    labels = tuple([get(name, "") for name in LABELS])
     if args is not None and not isinstance(args, dict):
         raise DataError(f"args: {type(args).__name__} is not an object")
     key = (labels, tuple(args.items()) if args else ())
@@ -120,8 +121,9 @@ def _series(row: Mapping[str, Any], known: dict[object, SeriesId]) -> SeriesId:
         found = None  # a list or an object cannot be a key, nor a label
     if found is not None:
         return found
-    for name in LABELS:
-        _text(row, name)
+    for name, label in zip(LABELS, labels, strict=True):
+        if type(label) is not str or len(label) > LONGEST:
+            _short(name, label)
     for name, value in (args or {}).items():
         _short(f"args.{name:.40}", name)
         _short(f"args.{name:.40}", value)
@@ -133,8 +135,9 @@ def _series(row: Mapping[str, Any], known: dict[object, SeriesId]) -> SeriesId:
 
 
 def _text(row: Mapping[str, Any], name: str) -> str:
-    value = row.get(name, "")
-    return _short(name, "" if value is None and name in {"commit", "run"} else value)
+    """Return a text that may be missing, or null."""
+    value = row.get(name)
+    return "" if value is None else _short(name, value)
 
 
 def _short(name: str, value: object) -> str:

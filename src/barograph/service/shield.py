@@ -1,8 +1,8 @@
 """Around everything: strict headers, one answer for what nobody foresaw, and the time it took."""
 
 import time
+from collections.abc import Iterable
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from barograph.service.errors import unexpected
@@ -39,9 +39,7 @@ class Shield:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
+                message["headers"] = _shielded(message.get("headers", ()))
             await send(message)
 
         try:
@@ -54,6 +52,16 @@ class Shield:
             method = scope["method"] if scope["method"] in _METHODS else "other"
             seconds = time.perf_counter() - begun
             self._metrics.answered(method, _route(scope), status, seconds)
+
+
+RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+def _shielded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer, and each of ours that it does not have."""
+    own = list(headers)
+    there = {name for name, _ in own}
+    return own + [pair for pair in RAW if pair[0] not in there]
 
 
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,18 @@ from barograph.errors import ConfigError, StoreError
 from barograph.triage.schema import VERSION
 
 BUSY_MS = 15_000  # how long one process waits for another that is writing
+LOG_PAGES = 1000
+LOG_KEPT = 64 << 20  # bytes of the log's file that are not given back
 KINDS = ("sqlite", "postgresql")
 
 
-def connect(url: str) -> sa.Engine:
-    """Return the engine of a URL, or of the path of an SQLite file."""
+def connect(url: str, log: int = LOG_PAGES) -> sa.Engine:
+    """Return the engine of a URL, or of the path of an SQLite file.
+
+    Args:
+        url: of the database.
+        log: pages of SQLite's log from which on a commit writes them back to their places.
+    """
     try:
         address = sa.make_url(url if "://" in url else f"sqlite:///{Path(url)}")
     except SQLAlchemyError:
@@ -31,7 +39,7 @@ def connect(url: str) -> sa.Engine:
     if address.database in (None, "", ":memory:"):
         raise ConfigError("an SQLite store needs a file: in memory nothing would be kept")
     engine = sa.create_engine(address, pool_size=8, max_overflow=-1)
-    sa.event.listen(engine, "connect", _configure)
+    sa.event.listen(engine, "connect", partial(_configure, log))
     sa.event.listen(engine, "begin", _begin)
     return engine
 
@@ -45,13 +53,15 @@ def _driver(address: sa.URL) -> sa.Engine:
         ) from None
 
 
-def _configure(connection: Any, _record: object) -> None:
+def _configure(log: int, connection: Any, _record: object) -> None:
     """Acknowledged means on the disk: WAL alone may lose the last commits in a power cut."""
     connection.isolation_level = None  # we say BEGIN ourselves
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute(f"PRAGMA wal_autocheckpoint = {log}")
+    cursor.execute(f"PRAGMA journal_size_limit = {LOG_KEPT}")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.execute("PRAGMA cache_size = -65536")
     cursor.close()
@@ -84,6 +94,17 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
         except SQLAlchemyError:
             connection.invalidate()  # after an I/O error no connection is trusted again
             raise
+
+
+def write_back(engine: sa.Engine) -> None:
+    """Write SQLite's log back to its places, as far as nobody has to wait for it."""
+    if engine.dialect.name != "sqlite":
+        return
+    with guarded(), engine.connect() as connection:
+        # Not within a transaction, which SQLAlchemy would begin for it.
+        driver = connection.connection.driver_connection
+        assert driver is not None  # noqa: S101 - the connection is open
+        driver.execute("PRAGMA wal_checkpoint(PASSIVE)").close()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from barograph.triage.loading import load_recent, load_whole
 from barograph.triage.measurement import Limits, Measurement, fault, series_fault
 from barograph.triage.placing import Changes, Entry, Held, existing, settle
 from barograph.triage.recent import Key, Memory, Recent
-from barograph.triage.registry import Registry
+from barograph.triage.registry import Known, Registry
 from barograph.triage.schema import decisions
 
 SAID = ("probability", "is_change", "pre", "model", "reasons", "decided")
@@ -79,13 +79,17 @@ class Ingest:
         outcomes = [Outcome(Status.REJECTED) for _ in measurements]
         arrived = self._place(group, outcomes)
         self._remember(connection, list(arrived), judge.history)
-        held = existing(connection, self._doubtful(arrived))
+        doubtful = self._doubtful(arrived)
+        held = existing(
+            connection,
+            {(series, one.order) for series in doubtful for one in arrived[series]},
+        )
         changes = Changes(at)
         appended: dict[int, list[Entry]] = {}
         redone: dict[int, Key] = {}
         told: dict[tuple[int, Key], list[Outcome]] = defaultdict(list)
         for series, entries in arrived.items():
-            if _rises(entries, self.memory[series].last):
+            if series not in doubtful:
                 taken = self._append(group, series, entries, changes, outcomes)
                 if taken:
                     appended[series] = taken
@@ -109,26 +113,29 @@ class Ingest:
         for row, one in enumerate(measurements):
             reason = fault(one, self.limits)
             if reason:
-                outcomes[row] = Outcome(Status.REJECTED, reason)
+                outcomes[row].reason = reason
             else:
                 sound.append(row)
-        refused = self._make_series(connection, [measurements[row] for row in sound])
-        arrived: dict[int, list[Entry]] = defaultdict(list)
+        found, refused = self._numbers(connection, [measurements[row] for row in sound])
+        arrived: dict[int, list[Entry]] = {}
         places: dict[tuple[str, str], int] = {}
         lone: list[int] = []
-        for row in sound:
+        for row, known in zip(sound, found, strict=True):
             one = measurements[row]
-            known = self.registry.known(one.series)
             if known is None:
-                outcomes[row] = Outcome(Status.REJECTED, refused[one.series])
+                outcomes[row].reason = refused[one.series]
                 continue
-            if one.direction and one.direction != known[1] and not self._directed(connection, one):
-                reason = f"direction: {int(one.direction)}, but the series has {int(known[1])}"
-                outcomes[row] = Outcome(Status.REJECTED, reason)
+            number, direction = known
+            if one.direction and one.direction != direction:
+                direction = self._directed(connection, one)
+            if one.direction and one.direction != direction:
+                reason = f"direction: {int(one.direction)}, but the series has {int(direction)}"
+                outcomes[row].reason = reason
             elif one.order is None:
                 lone.append(row)
             else:
-                arrived[known[0]].append(Entry(one.order, one.run, row))
+                entry = Entry(one.order, one.run, row)
+                arrived.setdefault(number, []).append(entry)
                 if one.commit:
                     places.setdefault((one.series.project, one.commit), one.order)
         self.registry.place(connection, places)
@@ -136,34 +143,34 @@ class Ingest:
             self._place_by_commit(group, lone, arrived)
         return arrived
 
-    def _make_series(
+    def _numbers(
         self, connection: sa.Connection, measurements: list[Measurement]
-    ) -> dict[SeriesId, str]:
-        """Make the series that the store lacks; return why some cannot be made."""
-        known = self.registry.known
-        unknown = {one.series: None for one in measurements if known(one.series) is None}
-        refused: dict[SeriesId, str] = {}
-        if not unknown:
-            return refused
-        for series in unknown:
-            reason = series_fault(series, self.limits)
-            if reason:
-                refused[series] = reason
-        self.registry.look_up(connection, (one for one in unknown if one not in refused))
+    ) -> tuple[list[Known | None], dict[SeriesId, str]]:
+        """Return the series of each measurement, made where the store lacks it, or why not."""
+        self.registry.trim()
+        names = [one.series for one in measurements]
+        found = self.registry.known(names)
+        if None not in found:
+            return found, {}
+        unknown = {name: None for name, known in zip(names, found, strict=True) if known is None}
+        reasons = {name: series_fault(name, self.limits) for name in unknown}
+        refused = {name: reason for name, reason in reasons.items() if reason}
+        self.registry.look_up(connection, (name for name in unknown if name not in refused))
         new: dict[SeriesId, Direction] = {}
-        for one in measurements:
-            if one.series in unknown and one.series not in refused and known(one.series) is None:
+        for one, known in zip(measurements, self.registry.known(names), strict=True):
+            if known is None and one.series not in refused:
                 new[one.series] = new.get(one.series) or one.direction
         self.registry.add(connection, new)
-        return refused
+        return self.registry.known(names), refused
 
-    def _directed(self, connection: sa.Connection, one: Measurement) -> bool:
-        """Take the direction of a series that has none; return whether it agrees now."""
-        known = self.registry.known(one.series)
-        if known is not None and known[1] is Direction.UNKNOWN:
-            self.registry.direct(connection, one.series, one.direction)
-            return True
-        return False
+    def _directed(self, connection: sa.Connection, one: Measurement) -> Direction:
+        """Take the direction of a series that has none; return the one that it has now."""
+        [known] = self.registry.known([one.series])
+        assert known is not None  # noqa: S101 - the caller found it
+        if known[1] is not Direction.UNKNOWN:
+            return known[1]
+        self.registry.direct(connection, one.series, one.direction)
+        return one.direction
 
     def _place_by_commit(
         self, group: _Group, rows: list[int], arrived: dict[int, list[Entry]]
@@ -173,7 +180,7 @@ class Ingest:
         for row in rows:
             one = group.measurements[row]
             project = one.series.project
-            known = self.registry.known(one.series)
+            [known] = self.registry.known([one.series])
             assert known is not None  # noqa: S101 - the caller found it
             order = self.registry.order_of(connection, project, one.commit)
             if order is None:
@@ -184,7 +191,7 @@ class Ingest:
                     *(entry.order + 1 for entry in arrived.get(known[0], ())),
                 )
                 self.registry.place(connection, {(project, one.commit): order})
-            arrived[known[0]].append(Entry(order, one.run, row))
+            arrived.setdefault(known[0], []).append(Entry(order, one.run, row))
 
     def _recent(self, connection: sa.Connection, series: int, history: int) -> Recent:
         self._remember(connection, [series], history)
@@ -195,13 +202,14 @@ class Ingest:
         for series, recent in load_recent(connection, missing, history).items():
             self.memory.put(series, recent)
 
-    def _doubtful(self, arrived: dict[int, list[Entry]]) -> set[tuple[int, int]]:
-        """The places that the store may have already, or that are named twice."""
-        doubtful: set[tuple[int, int]] = set()
+    def _doubtful(self, arrived: dict[int, list[Entry]]) -> set[int]:
+        """The series with places that the store may have already, or that are named twice."""
+        doubtful: set[int] = set()
         for series, entries in arrived.items():
-            entries.sort()
+            if len(entries) > 1:
+                entries.sort()
             if not _rises(entries, self.memory[series].last):
-                doubtful.update((series, entry.order) for entry in entries)
+                doubtful.add(series)
         return doubtful
 
     def _append(
@@ -216,11 +224,13 @@ class Ingest:
         room = max(0, self.limits.series_length - self.memory[series].count)
         for entry in entries[room:]:
             outcomes[entry.row] = self._too_long()
-        for entry in entries[:room]:
-            changes.add(series, entry, group.measurements[entry.row])
-            told = outcomes[entry.row]
-            told.status, told.series, told.order = Status.WRITTEN, series, entry.order
-        return entries[:room]
+        taken = entries[:room]
+        for entry in taken:
+            order, _, row = entry
+            changes.add(series, entry, group.measurements[row])
+            told = outcomes[row]
+            told.status, told.series, told.order = Status.WRITTEN, series, order
+        return taken
 
     def _too_long(self) -> Outcome:
         reason = f"series: has {self.limits.series_length} points, and no more are allowed"
@@ -322,8 +332,8 @@ class Ingest:
 
 def _rises(entries: list[Entry], last: Key) -> bool:
     """Whether all entries stand behind the last point, and each behind the one before."""
-    for entry in entries:
-        if entry.key <= last:
+    for order, run, _ in entries:
+        if (order, run) <= last:
             return False
-        last = entry.key
+        last = (order, run)
     return True

@@ -1,6 +1,5 @@
 """One result as it arrives, and what is allowed in it."""
 
-import math
 import re
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -61,14 +60,14 @@ def fault(one: Measurement, limits: Limits) -> str:
     value, order, time = one.value, one.order, one.time
     if not _is_number(value):
         return f"value: {type(value).__name__} is not a number"
-    if not math.isfinite(value) or abs(value) > limits.largest:
-        return f"value: {value!r:.40} is not allowed; finite, at most {limits.largest:g} large"
+    if not abs(value) <= limits.largest:  # nor is NaN
+        return f"value: {_shown(value)} is not allowed; finite, at most {limits.largest:g} large"
     if order is None and not one.commit:
         return "order: missing, and no commit; one of them is needed"
     if order is not None and not (_is_whole(order) and abs(order) < INTEGER):
-        return f"order: {order!r:.40} is not a whole number of 62 bits"
+        return f"order: {_shown(order)} is not a whole number of 62 bits"
     if time is not None and not (_is_whole(time) and abs(time) < INTEGER):
-        return f"time: {time!r:.40} is not milliseconds since 1970"
+        return f"time: {_shown(time)} is not milliseconds since 1970"
     return _label("commit", one.commit, limits) or _label("run", one.run, limits)
 
 
@@ -90,11 +89,20 @@ def series_fault(series: SeriesId, limits: Limits) -> str:
 
 
 def _label(name: str, text: object, limits: Limits) -> str:
+    if text == "":
+        return ""
     if not isinstance(text, str):
         return f"{name}: {type(text).__name__} is not text"
     if len(text) > limits.label:
         return f"{name}: {len(text)} characters, allowed are {limits.label}"
     return f"{name}: holds a control character" if CONTROL.search(text) else ""
+
+
+def _shown(value: object) -> str:
+    """Write a value shortly; Python itself refuses to write out a whole number that is huge."""
+    if isinstance(value, int) and abs(value) > INTEGER:
+        return f"a whole number of {value.bit_length()} bits"
+    return f"{value!r:.40}"
 
 
 def _is_number(value: object) -> bool:

@@ -9,6 +9,7 @@ from barograph.series import Direction, SeriesId
 from barograph.triage.database import insert
 from barograph.triage.schema import commits, series
 
+Known = tuple[int, Direction]  # the number of a series, and which way is better
 REMEMBERED = 200_000  # names of each kind; beyond this all are forgotten and looked up again
 CHUNK = 500  # names in one question
 
@@ -17,7 +18,7 @@ class Registry:
     """What the store calls a series, and where a commit stands in its project."""
 
     def __init__(self) -> None:
-        self._series: dict[SeriesId, tuple[int, Direction]] = {}
+        self._series: dict[SeriesId, Known] = {}
         self._commits: dict[tuple[str, str], int] = {}
 
     def clear(self) -> None:
@@ -25,14 +26,17 @@ class Registry:
         self._series.clear()
         self._commits.clear()
 
-    def known(self, one: SeriesId) -> tuple[int, Direction] | None:
-        """Return the number and the direction of a series that was looked up."""
-        return self._series.get(one)
+    def trim(self) -> None:
+        """Forget the series where there are too many; not between two questions of one batch."""
+        if len(self._series) > REMEMBERED:
+            self._series.clear()
+
+    def known(self, names: Iterable[SeriesId]) -> list[Known | None]:
+        """Return the number and the direction of each series, None where it was not looked up."""
+        return list(map(self._series.get, names))
 
     def look_up(self, connection: sa.Connection, wanted: Iterable[SeriesId]) -> None:
         """Remember those of the series that the store has."""
-        if len(self._series) > REMEMBERED:
-            self._series.clear()
         by_digest = {one.digest: one for one in wanted if one not in self._series}
         digests = list(by_digest)
         for first in range(0, len(digests), CHUNK):

@@ -20,7 +20,15 @@ from barograph.errors import DataError
 from barograph.triage import audit
 from barograph.triage.answer import Answer, Outcome, Status
 from barograph.triage.clock import now
-from barograph.triage.database import connect, insert, migrate, reading, writing
+from barograph.triage.database import (
+    LOG_PAGES,
+    connect,
+    insert,
+    migrate,
+    reading,
+    write_back,
+    writing,
+)
 from barograph.triage.engine import Judge
 from barograph.triage.ingest import Ingest
 from barograph.triage.insertion import Insertion
@@ -31,6 +39,7 @@ from barograph.triage.writer import Request, Writer
 T = TypeVar("T")
 TOUCH = Insertion(touched, ("series", "version"), replace=("version",))
 PRELOAD = 200  # series that are read in one go: a request that comes hardly waits
+LAST_WRITER = sa.select(state.c.writer).with_for_update()
 ROOM = 40_000_000  # recent values in memory: 320 MB
 
 
@@ -42,14 +51,22 @@ class Store:
         judge: decides on new points; may be exchanged at any time, no batch is judged by two.
         limits: what a sender may ask.
         room: how many recent values are held in memory.
+        log: pages of SQLite's log from which on a commit itself writes them back to their places;
+            more where another process calls `write_back`.
     """
 
     def __init__(
-        self, url: str, judge: Judge, *, limits: Limits | None = None, room: int = ROOM
+        self,
+        url: str,
+        judge: Judge,
+        *,
+        limits: Limits | None = None,
+        room: int = ROOM,
+        log: int = LOG_PAGES,
     ) -> None:
         self.judge = judge
         self.limits = limits or Limits()
-        self._engine = connect(url)
+        self._engine = connect(url, log)
         migrate(self._engine)
         self._name = uuid.uuid4().hex
         self._ingest = Ingest(self.limits, room)
@@ -115,6 +132,10 @@ class Store:
         """One reading transaction: all questions within it see the same moment."""
         return reading(self._engine)
 
+    def write_back(self) -> None:
+        """Write SQLite's log back to its places, as far as nobody has to wait for it."""
+        write_back(self._engine)
+
     def write(self, work: Callable[[sa.Connection], T]) -> T:
         """Run work in a writing transaction of its own: whole, or not at all.
 
@@ -123,9 +144,13 @@ class Store:
         """
 
         def alone() -> T:
-            with writing(self._engine) as connection:
-                _lock(connection)
-                return work(connection)
+            try:
+                with writing(self._engine) as connection:
+                    _lock(connection)
+                    return work(connection)
+            except BaseException:
+                self._models.clear()  # one that it numbered was never there
+                raise
 
         return self._writer.run(alone)  # type: ignore[arg-type, return-value]
 
@@ -173,7 +198,7 @@ class Store:
 
 def _lock(connection: sa.Connection) -> str | None:
     """Wait until no other process writes; return the name of the one that took points in last."""
-    return connection.scalar(sa.select(state.c.writer).with_for_update())
+    return connection.scalar(LAST_WRITER)
 
 
 def _answers(
