@@ -22,7 +22,7 @@ class Rule:
         probability: list[float] = []
         pre: list[int] = []
         starts: list[int] = []
-        for values, first, found in stretches:
+        for values, first, found, _ in stretches:
             start = found
             for split in range(first, values.size):
                 begin = max(start, split - self.history)

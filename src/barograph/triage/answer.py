@@ -3,6 +3,27 @@
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
+
+
+class Noted(NamedTuple):
+    """One step of a second look; places are those of points in their series.
+
+    Attributes:
+        kind: called, confirmed, moved or withdrawn.
+        order: of the change point; after `moved`, where it is now.
+        run: of the change point.
+        probability: what the model said then.
+        from_order: where it was before it was moved.
+        from_run: the same.
+    """
+
+    kind: str
+    order: int
+    run: str
+    probability: float
+    from_order: int | None = None
+    from_run: str | None = None
 
 
 class Status(StrEnum):
@@ -26,6 +47,7 @@ class Outcome:
         probability: of a change at this point.
         is_change: whether it is called one.
         pre: how many points it was held against.
+        steps: what a second look made certain as it landed.
     """
 
     status: Status
@@ -35,6 +57,7 @@ class Outcome:
     probability: float | None = None
     is_change: bool | None = None
     pre: int | None = None
+    steps: tuple[Noted, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,13 @@ from barograph.triage.schema import (
     points,
     revisions,
     series,
+    steps,
     verdicts,
 )
 
 
 def digest(connection: sa.Connection) -> str:
-    """Return the SHA-256 over series, points, revisions, decisions, candidates and verdicts."""
+    """Return the SHA-256 over series, points, revisions, decisions, candidates and the rest."""
     total = hashlib.sha256()
     for name, query in _questions():
         total.update(f"{name}\n".encode())
@@ -45,6 +46,10 @@ def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
             _placed(decisions, "probability", "is_change", "pre")
             .add_columns(models.c.version, models.c.threshold)
             .join(models, models.c.id == decisions.c.model),
+        ),
+        (
+            "steps",
+            _placed(steps, "kind", "change_order", "change_run", "from_order", "probability"),
         ),
         (
             "candidates",

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.online import Scorer
+from barograph.detection.online import Followed, Scorer, Standing
 from barograph.detection.online.rounds import Course, Verdicts, follow
 from barograph.detection.online.sight import Sight, sights_for
 from barograph.models import TriageModel
@@ -29,11 +29,13 @@ class Stretch(NamedTuple):
         values: oldest first.
         first: the place of the first value to be judged; nothing before it is judged again.
         start: the place of the last change point found before it, 0 where there is none.
+        standing: what a second look has to know of what came before.
     """
 
     values: Floats
     first: int
     start: int
+    standing: Standing | None = None
 
 
 class Judged(NamedTuple):
@@ -44,12 +46,14 @@ class Judged(NamedTuple):
         change: whether it was called one.
         pre: how many points it was held against.
         starts: of each stretch, the place of its last change point now.
+        looks: of each stretch, what a second look did, where there is one.
     """
 
     probability: Floats
     change: Flags
     pre: Ints
     starts: list[int]
+    looks: Sequence[Followed] = ()
 
 
 class Judge(Protocol):

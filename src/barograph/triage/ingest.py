@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from barograph.series import Direction, SeriesId
 from barograph.triage.answer import Outcome, Status
 from barograph.triage.blocks import is_due, write_blocks
-from barograph.triage.engine import Judge, Stretch
+from barograph.triage.engine import Judge, Judged, Stretch
 from barograph.triage.insertion import Insertion, Row
 from barograph.triage.loading import load_recent, load_whole
 from barograph.triage.measurement import Limits, Measurement, fault, series_fault
@@ -17,6 +17,7 @@ from barograph.triage.placing import Changes, Entry, Held, existing, settle
 from barograph.triage.recent import Key, Memory, Recent
 from barograph.triage.registry import Known, Registry
 from barograph.triage.schema import decisions
+from barograph.triage.steps import StepRows, keys_behind, standing_before, standing_of
 
 SAID = ("probability", "is_change", "pre", "model", "reasons", "decided")
 NEW_DECISION = Insertion(decisions, ("series", "order", "run", *SAID))
@@ -199,7 +200,9 @@ class Ingest:
 
     def _remember(self, connection: sa.Connection, wanted: list[int], history: int) -> None:
         missing = [series for series in wanted if not self.memory.use(series)]
+        standing = standing_of(connection, missing)
         for series, recent in load_recent(connection, missing, history).items():
+            recent.standing = standing.get(series)
             self.memory.put(series, recent)
 
     def _doubtful(self, arrived: dict[int, list[Entry]]) -> set[int]:
@@ -261,6 +264,7 @@ class Ingest:
                 held[place] = Held(one.commit, one.time, float(one.value))
             elif there.decision is not None:
                 outcome.probability, outcome.is_change, outcome.pre = there.decision
+                outcome.steps = there.steps
             outcomes[entry.row] = outcome
             if changed and since is None:
                 since = entry.key
@@ -274,6 +278,7 @@ class Ingest:
             return
         stretches = [self._stretch(group, *item) for item in appended.items()]
         judged = group.judge.judge(stretches)
+        self._note_steps(group, appended, judged, outcomes)
         rows: list[Row] = []
         due: list[int] = []
         said = zip(
@@ -298,12 +303,36 @@ class Ingest:
         history = group.judge.history
         write_blocks(group.connection, ((one, self.memory[one]) for one in due), history)
 
+    def _note_steps(
+        self,
+        group: _Group,
+        appended: dict[int, list[Entry]],
+        judged: Judged,
+        outcomes: list[Outcome],
+    ) -> None:
+        """Keep what a second look made certain; `recent.accept` has not been called yet."""
+        steps = StepRows(group.connection, group.model, group.at)
+        for look, (series, entries) in zip(judged.looks, appended.items(), strict=False):
+            recent = self.memory[series]
+            seen = look.shifted(recent.count - recent.values.size)
+            recent.standing = seen.standing
+            if seen.steps:
+                count = recent.count + len(entries)
+                noted = steps.add(series, seen, keys_behind(group.connection, series, count))
+                for entry in entries:
+                    if entry.key in noted:
+                        outcomes[entry.row].steps = (noted[entry.key],)
+        steps.write()
+
     def _stretch(self, group: _Group, series: int, entries: list[Entry]) -> Stretch:
         recent = self.memory[series]
         first, before = recent.values.size, recent.room
         values = recent.extended([float(group.measurements[entry.row].value) for entry in entries])
         self.memory.resized(recent.room - before)
-        return Stretch(values, first, recent.start)
+        standing = recent.standing
+        if standing is not None:
+            standing = standing.shifted(first - recent.count)
+        return Stretch(values, first, recent.start, standing)
 
     def _judge_redone(
         self, group: _Group, redone: dict[int, Key], outcomes: dict[tuple[int, Key], list[Outcome]]
@@ -311,21 +340,30 @@ class Ingest:
         """Judge a series again from the place on where its history changed."""
         for series, since in redone.items():
             whole = load_whole(group.connection, series, since)
-            judged = group.judge.judge([Stretch(whole.values, whole.first, whole.start)])
+            standing = standing_before(group.connection, series, since)
+            judged = group.judge.judge([Stretch(whole.values, whole.first, whole.start, standing)])
             said = zip(
                 judged.probability.tolist(),
                 judged.change.tolist(),
                 judged.pre.tolist(),
                 strict=True,
             )
+            steps = StepRows(group.connection, group.model, group.at)
+            noted = (
+                steps.add(series, judged.looks[0], whole.keys.__getitem__) if judged.looks else {}
+            )
+            steps.write()
             rows: list[Row] = []
             for key, decision in zip(whole.keys[whole.first :], said, strict=True):
                 rows.append(group.decision(series, key, decision))
                 for told in outcomes.get((series, key), ()):
                     told.probability, told.is_change, told.pre = decision
+                    told.steps = (noted[key],) if key in noted else ()
             OTHER_DECISION.into(group.connection, rows)
             [start] = judged.starts
-            self.memory.put(series, whole.recent(start, group.judge.history))
+            recent = whole.recent(start, group.judge.history)
+            recent.standing = judged.looks[0].standing if judged.looks else None
+            self.memory.put(series, recent)
         # What their blocks say may hold no longer.
         self._keep(group, redone)
 

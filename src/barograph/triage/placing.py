@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.triage.answer import Outcome, Status
+from barograph.triage.answer import Noted, Outcome, Status
 from barograph.triage.insertion import Insertion, Row
 from barograph.triage.measurement import Measurement
 from barograph.triage.places import questions
 from barograph.triage.recent import Key
-from barograph.triage.schema import decisions, points, revisions
+from barograph.triage.schema import decisions, points, revisions, steps
 
 EVER = -(2**63)  # a time that is not known is before every other
 
@@ -38,6 +38,7 @@ class Held:
     value: float
     decision: tuple[float, bool, int] | None = None
     others: dict[float, int | None] = field(default_factory=dict)
+    steps: tuple[Noted, ...] = ()
 
     def knows(self, value: float) -> bool:
         """Whether the value is the one that holds, or one of its revisions."""
@@ -69,7 +70,17 @@ def existing(connection: sa.Connection, places: Iterable[tuple[int, int]]) -> Ex
             query.where(columns.series.in_(numbers), columns.order.in_(orders))
         ):
             found[number, order, run].others[value] = time
+        for number, order, run, *step in connection.execute(_steps_at(numbers, orders)):
+            found[number, order, run].steps = (Noted(*step),)
     return found
+
+
+def _steps_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:
+    s = steps.c
+    said = (s.kind, s.change_order, s.change_run, s.probability, s.from_order, s.from_run)
+    return sa.select(s.series, s.order, s.run, *said).where(
+        s.series.in_(numbers), s.order.in_(orders)
+    )
 
 
 def _points_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:

@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 
+from barograph.detection.online import Standing
 from barograph.series import Floats
 
 Key = tuple[int, str]  # the place of a point in its series: order, and run
@@ -18,9 +19,10 @@ class Recent:
         start: the place of the last change point among the values, 0 where it lies before them.
         last: the place of the newest point in the series.
         count: how many points the series has in all.
+        standing: what a second look has to know, by places in the whole series.
     """
 
-    __slots__ = ("_buffer", "_size", "count", "last", "start")
+    __slots__ = ("_buffer", "_size", "count", "last", "standing", "start")
 
     def __init__(self, values: Floats, start: int, last: Key, count: int) -> None:
         self._buffer = values
@@ -28,6 +30,7 @@ class Recent:
         self.start = start
         self.last = last
         self.count = count
+        self.standing: Standing | None = None
 
     @property
     def values(self) -> Floats:

@@ -11,7 +11,7 @@ Bytewise = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 # SQLite numbers a row by itself only where the key is called INTEGER.
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
-VERSION = "blocks"  # the latest of the migrations
+VERSION = "second_look"  # the latest of the migrations
 
 metadata = sa.MetaData(
     naming_convention={
@@ -131,6 +131,29 @@ blocks = sa.Table(
     sa.Column("count", sa.BigInteger, nullable=False),  # of all points up to there
     sa.Column("start", sa.Integer, nullable=False),  # place of the last change point among them
     sa.Column("values", sa.LargeBinary, nullable=False),
+)
+
+# What a second look made certain as a point landed: at most one step a point. The places count all
+# points of the series, and are what the next look has to know.
+steps = sa.Table(
+    "steps",
+    metadata,
+    _series(),
+    sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("run", Bytewise, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("change_order", sa.BigInteger, nullable=False),
+    sa.Column("change_run", Bytewise, nullable=False),
+    sa.Column("from_order", sa.BigInteger, nullable=True),
+    sa.Column("from_run", Bytewise, nullable=True),
+    sa.Column("probability", sa.Double, nullable=False),
+    sa.Column("standing", sa.Integer, nullable=True),  # place of the change point that may fall
+    sa.Column("alarm", sa.Integer, nullable=False),  # place of the last alarm
+    sa.Column("score", sa.Double, nullable=False),  # of that alarm
+    sa.Column("confirmed", sa.Boolean, nullable=False),
+    sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
+    _time("decided"),
+    sqlite_with_rowid=False,
 )
 
 # Series whose candidates are older than their points.

@@ -1,5 +1,7 @@
 """What the detector says of a point, and what became of it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -38,6 +40,11 @@ class Step:
     at: int
     probability: float
     moved_from: int | None = None
+
+    def shifted(self, by: int) -> Step:
+        """Return the same where indices count from another point."""
+        before = None if self.moved_from is None else self.moved_from + by
+        return Step(self.kind, self.index + by, self.at + by, self.probability, before)
 
 
 class Reason(NamedTuple):

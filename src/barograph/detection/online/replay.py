@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,11 +11,12 @@ import numpy as np
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import Kind, Step
 from barograph.detection.online.detector import HISTORY
-from barograph.detection.online.rounds import Flags, algorithm_1, probabilities
+from barograph.detection.online.following import Followed, Landed, check_pair, look_again
+from barograph.detection.online.newest import newest_points
+from barograph.detection.online.recent import kept_from
+from barograph.detection.online.rounds import algorithm_1
 from barograph.detection.online.scorer import Scorer
-from barograph.detection.online.second_look import LOOKS, Look, SecondLook
 from barograph.detection.online.sight import OF_THE_REGIME, RegimeSight
-from barograph.errors import ConfigError
 from barograph.series import Floats, Ints
 
 
@@ -72,13 +72,17 @@ def replay_many(
     values = np.concatenate([np.empty(0), *series])
     offsets = np.cumsum([0, *(one.size for one in series)])
     if confirm is not None:
-        given = budget or Budget.released(model, confirm)
-        return _confirmed(model, confirm, values, offsets, given, history)
+        budget = budget or Budget.released(model, confirm)
+        check_pair(model, confirm, budget)
+        landed = _landed(values, offsets, history)
+        probability, seen = look_again(model, confirm, landed, budget, [None] * len(series))
+        return [
+            _twice(probability[first:end], one)
+            for (first, end), one in zip(pairwise(offsets.tolist()), seen, strict=True)
+        ]
     if model.feature_set in OF_THE_REGIME:
-        probability = probabilities(model, values, offsets, 0, history)
+        probability = _newest(model, _landed(values, offsets, history))
         found = probability >= model.threshold
-        for first in offsets[:-1]:
-            found[first : first + RegimeSight.first] = False
     else:
         probability, found = algorithm_1(model, values, offsets, history)
     return [
@@ -87,87 +91,36 @@ def replay_many(
     ]
 
 
+def _landed(values: Floats, offsets: Ints, history: int) -> Landed:
+    """Every point of every series, with what the detector keeps as it lands."""
+    newest = np.arange(values.size)
+    origin = np.repeat(offsets[:-1], np.diff(offsets))
+    places = newest - origin
+    return Landed(values, newest, offsets, places, origin + kept_from(places, history))
+
+
+def _newest(model: Scorer, landed: Landed) -> Floats:
+    """Judge every point as the newest; none where too little is before it."""
+    splits = landed.newest[landed.places >= RegimeSight.first]
+    result = np.full(landed.values.size, -1.0)
+    result[splits] = newest_points(model, landed.values, landed.starts[splits], splits, threads=1)
+    return result
+
+
 def _alone(probability: Floats, found: Ints) -> Replayed:
     steps = tuple(Step(Kind.CALLED, i, i, float(probability[i])) for i in found.tolist())
-    return Replayed(probability, found, found, steps)
+    return Replayed(np.maximum(probability, 0.0), found, found, steps)
 
 
-def _confirmed(
-    model: Scorer,
-    confirm: Scorer,
-    values: Floats,
-    offsets: Ints,
-    budget: Budget,
-    history: int,
-) -> list[Replayed]:
-    """Compute all looks that can matter, then let the second look take its way."""
-    for one in (model, confirm):
-        if one.feature_set not in OF_THE_REGIME:
-            raise ConfigError(
-                f"the feature set {one.feature_set!r} depends on what was called before: replay "
-                f"with a second look needs one of {', '.join(OF_THE_REGIME)}"
-            )
-    if budget.platform is not None:
-        raise ConfigError("a platform that learns depends on the order of all series: not replayed")
-    windows = {0: model} | {window: confirm for window in budget.weights if window}
-    judged = {w: probabilities(one, values, offsets, w, history) for w, one in windows.items()}
-    surprises = {window: budget.tails[window].surprise(judged[window]) for window in judged}
-    place = np.arange(values.size) - np.repeat(offsets[:-1], np.diff(offsets))
-    hot = np.zeros(values.size, dtype=np.bool_)
-    standing = np.zeros(values.size, dtype=np.bool_)  # splits at which an alarm can stand
-    for window, weight in budget.weights.items():
-        above = surprises[window] + math.log(weight) >= budget.threshold
-        above &= place >= RegimeSight.first + window
-        hot |= above
-        standing[np.flatnonzero(above) - window] = True
-    for window in LOOKS:
-        if window not in judged:
-            judged[window] = probabilities(confirm, values, offsets, window, history, standing)
-            surprises[window] = budget.tails[window].surprise(judged[window])
-    return [
-        _followed(judged, surprises, hot, budget, slice(first, end))
-        for first, end in pairwise(offsets.tolist())
-    ]
-
-
-def _followed(
-    judged: dict[int, Floats],
-    surprises: dict[int, Floats],
-    hot: Flags,
-    budget: Budget,
-    part: slice,
-) -> Replayed:
-    """Let the second look see all points of one series at which something can happen."""
-    second = SecondLook(budget)
-    alarms: list[int] = []
-    steps: list[Step] = []
+def _twice(probability: Floats, seen: Followed) -> Replayed:
     standing: set[int] = set()
-    here = hot[part]
-    at = -1
-    while (at := _next(here, at + 1, second)) < here.size:
-        row = part.start + at
-        looks = [
-            Look(window, split, float(judged[window][row]), float(surprises[window][row]))
-            for window, split in second.wanted(at, RegimeSight.first)
-        ]
-        alarm, seen = second.see(at, looks)
-        steps += seen
-        alarms += [at] if alarm is not None else []
-        for step in seen:
-            standing.discard(step.index if step.moved_from is None else step.moved_from)
-            if step.kind is not Kind.WITHDRAWN:
-                standing.add(step.index)
+    for step in seen.steps:
+        standing.discard(step.index if step.moved_from is None else step.moved_from)
+        if step.kind is not Kind.WITHDRAWN:
+            standing.add(step.index)
     return Replayed(
-        judged[0][part],
-        np.array(alarms, dtype=np.int64),
+        probability,
+        np.array(seen.alarms, dtype=np.int64),
         np.array(sorted(standing), dtype=np.int64),
-        tuple(steps),
+        tuple(seen.steps),
     )
-
-
-def _next(hot: Flags, at: int, second: SecondLook) -> int:
-    """Return the next point at which something can happen."""
-    if at >= hot.size or second.is_watching(at):
-        return at
-    ahead = hot[at:]
-    return at + (int(ahead.argmax()) if ahead.any() else ahead.size)

@@ -9,8 +9,6 @@ import numpy.typing as npt
 from barograph.detection.online.newest import newest_points
 from barograph.detection.online.recent import kept_from
 from barograph.detection.online.scorer import Scorer
-from barograph.detection.online.sight import RegimeSight
-from barograph.features import feature_matrix
 from barograph.series import Floats, Ints
 
 Flags = npt.NDArray[np.bool_]
@@ -108,38 +106,3 @@ def algorithm_1(model: Scorer, values: Floats, offsets: Ints, history: int) -> t
     verdicts = Verdicts.none(values.size)
     follow(model, course, lambda places: kept_from(places, history), verdicts)
     return verdicts.probability, verdicts.found
-
-
-def probabilities(
-    model: Scorer,
-    values: Floats,
-    offsets: Ints,
-    window: int,
-    history: int,
-    chosen: Flags | None = None,
-) -> Floats:
-    """Return by newest point the probability of the point `window` before; 0 if not judged.
-
-    Args:
-        model: knows the regime from the values alone.
-        values: all series, one behind the other.
-        offsets: where each begins, and the end of the last.
-        window: how many points have followed.
-        history: as for the detector.
-        chosen: the points to judge; by default all.
-    """
-    lengths = np.diff(offsets)
-    origin = np.repeat(offsets[:-1], lengths)
-    points = np.arange(values.size)
-    judged = (points - origin >= RegimeSight.first) & (
-        points + window < np.repeat(offsets[1:], lengths)
-    )
-    splits = np.flatnonzero(judged if chosen is None else judged & chosen)
-    result = np.zeros(values.size)
-    if splits.size:
-        starts = origin[splits] + kept_from(splits + window - origin[splits], history)
-        rows = feature_matrix(
-            values, starts, splits, splits + window + 1, model.feature_set, threads=1
-        )
-        result[splits + window] = model.predict_proba(rows)[:, 1]
-    return result

@@ -1,8 +1,11 @@
 """The second look: an alarm is confirmed, moved or withdrawn as more points arrive."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import Kind, Step
@@ -28,17 +31,38 @@ class Look:
     surprise: float
 
 
+class Standing(NamedTuple):
+    """All that a second look has to know of what came before.
+
+    Attributes:
+        change: the change point that stands and may still fall, None where it fell.
+        at: the point at which the last alarm was raised.
+        score: of that alarm.
+        confirmed: whether a later window has confirmed the change point.
+    """
+
+    change: int | None
+    at: int
+    score: float
+    confirmed: bool
+
+    def shifted(self, by: int) -> Standing:
+        """Return the same where places count from another point."""
+        change = None if self.change is None else self.change + by
+        return self._replace(change=change, at=self.at + by)
+
+
 class Gate:
     """Lets an alarm through if it is new: not soon after another, or surer than that one."""
 
-    def __init__(self) -> None:
-        self._at, self._score = -REPEAT - 1, 0.0
+    def __init__(self, at: int = -REPEAT - 1, score: float = 0.0) -> None:
+        self.at, self.score = at, score
 
     def passes(self, at: int, score: float) -> bool:
         """Ask for one alarm; those that pass are remembered."""
-        if at - self._at <= REPEAT and score < self._score + SURER:
+        if at - self.at <= REPEAT and score < self.score + SURER:
             return False
-        self._at, self._score = at, score
+        self.at, self.score = at, score
         return True
 
 
@@ -49,14 +73,30 @@ def alarms(candidates: Iterator[tuple[int, float]]) -> Iterator[int]:
 
 
 class SecondLook:
-    """Follows the alarms of one series; asks for looks, and tells what they change."""
+    """Follows the alarms of one series; asks for looks, and tells what they change.
 
-    def __init__(self, budget: Budget) -> None:
+    Args:
+        budget: whose alarms count how much.
+        standing: what `standing_at` told when the points before were seen.
+    """
+
+    def __init__(self, budget: Budget, standing: Standing | None = None) -> None:
         self._budget = budget
-        self._gate = Gate()
-        self._index: int | None = None  # the change point that stands and may still fall
-        self._at = 0
-        self._confirmed = False
+        self._gate = Gate() if standing is None else Gate(standing.at, standing.score)
+        before = standing or Standing(None, 0, 0.0, confirmed=False)
+        self._index = before.change  # the change point that stands and may still fall
+        self._at = before.at
+        self._confirmed = before.confirmed
+
+    @property
+    def standing(self) -> Standing:
+        """All that there is to know for the points that follow."""
+        return Standing(self._index, self._gate.at, self._gate.score, self._confirmed)
+
+    def standing_at(self, at: int) -> Standing | None:
+        """Return what point `at` and later ones have to know; None where nothing matters now."""
+        quiet = at - self._gate.at > REPEAT and not self.is_watching(at)
+        return None if quiet else self.standing
 
     def wanted(self, at: int, first: int) -> list[tuple[int, int]]:
         """Return the windows and splits to look at as point `at` lands."""

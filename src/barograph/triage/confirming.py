@@ -1,0 +1,121 @@
+"""The decision engine with a second look: early, and surer as more points land."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from barograph.detection.online import (
+    Budget,
+    Followed,
+    Landed,
+    Scorer,
+    check_pair,
+    look_again,
+)
+from barograph.detection.online.sight import RegimeSight
+from barograph.models import TriageModel
+from barograph.series import Floats, Ints
+from barograph.triage.engine import TOGETHER, Flags, Judged, OnlineJudge, Stretch, version_of
+
+
+@dataclass(frozen=True)
+class ConfirmingJudge:
+    """Algorithm 1 at the newest point, and the models of windows 1 to 10 behind it.
+
+    A change is called where an alarm is raised: a window's surprise and weight reach the budget's
+    threshold. It is the second look of `OnlineDetector`, over many series in one call.
+
+    Args:
+        first: judges the newest point.
+        confirm: judges points that others have followed.
+        budget: whose alarms count how much.
+        version: what the decisions are signed with.
+    """
+
+    first: OnlineJudge
+    confirm: Scorer
+    budget: Budget
+    version: str
+
+    @classmethod
+    def of(
+        cls, first: OnlineJudge, confirm: TriageModel, setting: str, per_thousand: float
+    ) -> ConfirmingJudge:
+        """Take the budget that was released with the two models.
+
+        Raises:
+            DataError: their cards have no tail rates, or no thresholds.
+            ConfigError: a setting or a rate that is not allowed, or models that do not fit.
+        """
+        budget = Budget.released(first.model, confirm, setting, per_thousand)
+        check_pair(first.model, confirm, budget)
+        return cls(first, confirm, budget, f"{first.version}+{version_of(confirm)}")
+
+    @property
+    def threshold(self) -> float:
+        """The least score of an alarm, in nats."""
+        return self.budget.threshold
+
+    @property
+    def history(self) -> int:
+        """How many points before one are looked at, at most."""
+        return self.first.history
+
+    def judge(self, stretches: Sequence[Stretch]) -> Judged:
+        """Judge the new points of every stretch, and look again at those before them.
+
+        What is called plays no part in what the models see, so all is judged in one go.
+        """
+        probability: list[Floats] = [np.empty(0)]
+        change: list[Flags] = [np.empty(0, dtype=np.bool_)]
+        pre: list[Ints] = [np.empty(0, dtype=np.int64)]
+        looks: list[Followed] = []
+        for some in _together(stretches, self.history):
+            landed = landed_of(some, self.history)
+            standing = [one.standing for one in some]
+            said, seen = look_again(
+                self.first.model, self.confirm, landed, self.budget, standing, threads=None
+            )
+            called = np.zeros(said.size, dtype=np.bool_)
+            for first, stretch, one in zip(landed.bounds.tolist(), some, seen, strict=False):
+                called[[first + at - stretch.first for at in one.alarms]] = True
+            probability.append(said)
+            change.append(called)
+            judged = landed.places >= RegimeSight.first
+            pre.append(np.where(judged, landed.newest - landed.starts, 0))
+            looks += seen
+        starts = [one.start for one in stretches]
+        return Judged(
+            np.concatenate(probability), np.concatenate(change), np.concatenate(pre), starts, looks
+        )
+
+
+def landed_of(stretches: Sequence[Stretch], history: int) -> Landed:
+    """Put the values that are read one behind the other."""
+    lows = [max(0, one.first - history) for one in stretches]
+    pieces = [one.values[low:] for one, low in zip(stretches, lows, strict=True)]
+    counts = np.array([one.values.size - one.first for one in stretches])
+    ends = np.cumsum([piece.size for piece in pieces])
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    # The new points are the last of each piece.
+    newest = np.arange(bounds[-1]) + np.repeat(ends - bounds[1:], counts)
+    origin = np.repeat(ends - [one.values.size for one in stretches], counts)
+    places = newest - origin
+    starts = origin + np.maximum(places - history, 0)
+    return Landed(np.concatenate(pieces), newest, bounds, places, starts)
+
+
+def _together(stretches: Sequence[Stretch], history: int) -> list[list[Stretch]]:
+    """Cut so that no call copies too many values."""
+    parts: list[list[Stretch]] = [[]]
+    held = 0
+    for one in stretches:
+        held += one.values.size - max(0, one.first - history)
+        if held > TOGETHER and parts[-1]:
+            parts.append([])
+            held = one.values.size
+        parts[-1].append(one)
+    return parts if stretches else []
