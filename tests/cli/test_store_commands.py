@@ -1,14 +1,19 @@
 """The commands around the embedded store, as a shell runs them."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from barograph.cli import main
-from barograph.history import History
+from barograph.history import SCHEMAS, History
+from barograph.pipeline import replay
+from tests.evaluation.early_histories import histories, learned
 from tests.service.models import small_model
 
 
@@ -134,7 +139,112 @@ def test_replay_judges_every_point(capsys: pytest.CaptureFixture[str]) -> None:
     assert told["found"] >= 1
     lines = Path("replayed/found.csv").read_text().splitlines()
     assert len(lines) == told["found"] + 1
-    assert Path("replayed/found.parquet").is_file()
+    assert sorted(path.name for path in Path("replayed").iterdir()) == [
+        *("found.csv", "found.parquet")
+    ]
+
+
+def learned_pair() -> None:
+    _, models = learned()
+    Path("models").mkdir()
+    models.online.save(Path("models/online.baro"))
+    models.confirm.save(Path("models/confirm.baro"))
+
+
+def marked_tables() -> None:
+    """Steps and spikes that people judged, as tables."""
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
+    found = histories(3)
+    for number in range(6):
+        values = found.values[220 * number : 220 * (number + 1)].tolist()
+        rows["series"].append({"project": "db", "test": f"t{number}", "args": "{}", "direction": 0})
+        rows["points"] += [
+            {"series": number, "order": k, "commit": f"c{k}", "value": value}
+            for k, value in enumerate(values)
+        ]
+        both = [(at, "true_positive") for at in found.marks[number][0]]
+        rows["candidates"] += [
+            {"series": number, "index": at, "order": at, "commit": f"c{at}", "verdict": verdict}
+            for at, verdict in sorted([*both, (15, "false_positive")])
+        ]
+    Path("tables").mkdir()
+    for name, schema in SCHEMAS.items():
+        pq.write_table(pa.Table.from_pylist(rows[name], schema), f"tables/{name}.parquet")
+
+
+def test_replay_looks_again_and_is_held_against_the_verdicts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned_pair()
+    marked_tables()
+    options = ("--model", "models/online.baro", "--workers", "1", "--to", "out")
+    _, alone = run_json(capsys, "replay", "tables", *options)
+    again = ("--confirm", "models/confirm.baro", "--setting", "sure", "--alarms", "10")
+    code, told = run_json(capsys, "replay", "tables", *options, *again)
+    assert code == 0
+    assert told["alarms_per_series"] == told["alarms"] / 6
+    assert told["found_by_verdict"]["true_positive"] >= 8
+    assert told["delay"]["share_within_0"] == 0 < alone["delay"]["share_within_0"]
+    assert told["auc"] == alone["auc"] > 0.9
+    text = run(capsys, "replay", "tables", *options, *again)[1]
+    assert f"AUC {told['auc']:.3f}" in text
+    # What was done before the last part failed is not done again.
+    monkeypatch.setattr("barograph.cli.spreading.SERIES", 2)
+    whole = Path("out/found.csv").read_bytes()
+    judge, done = replay._judged, []
+
+    def failing(task: replay.Task, series: Sequence[Any]) -> Any:
+        done.append(len(series))
+        if len(done) == 3:
+            raise OSError("killed")
+        return judge(task, series)
+
+    monkeypatch.setattr(replay, "_judged", failing)
+    assert run(capsys, "replay", "tables", *options, *again)[0] == 1
+    assert len(list(Path("out/.parts").iterdir())) == 2
+    assert run(capsys, "replay", "tables", *options, *again)[0] == 0
+    assert (len(done), Path("out/found.csv").read_bytes()) == (4, whole)
+    assert not Path("out/.parts").exists()
+
+
+def test_score_looks_again_at_the_results_before_the_newest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    learned_pair()
+    steady = [100 + (k * 7919 % 13) / 13 for k in range(40)]
+    pair = ("--model", "models/online.baro", "--confirm", "models/confirm.baro")
+    seen = []
+    for after in range(4):
+        values = [*steady, *[130.0] * after]
+        rows = [f"db,query,{k},{value}" for k, value in enumerate(values)]
+        Path("r.csv").write_text("\n".join(["project,test,order,value", *rows, ""]))
+        code, told = run_json(capsys, "score", "r.csv", "--store", "s.db", *pair)
+        [one] = told["series"]
+        seen.append((code, one["is_change"], [step["kind"] for step in one["steps"]]))
+        assert one["begins"] == (40 if one["steps"] else one["order"])
+    assert [kind for _, _, kinds in seen for kind in kinds][:1] == ["called"]
+    assert {code for code, change, _ in seen if change} == {2}
+    sure = ("--setting", "sure", "--store", "t.db")
+    [one] = run_json(capsys, "score", "r.csv", *pair, *sure)[1]["series"]
+    assert (one["order"], one["begins"], one["is_change"]) == (42, 40, True)
+    assert 29 < one["percent"] < 31
+
+
+def test_a_pair_that_cannot_look_together_is_said_or_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    learned_pair()
+    write("results.csv")
+    small_model().save(Path("models/other.baro"))
+    pair = ("--model", "models/other.baro", "--confirm")
+    code, _, error = run(capsys, "score", "results.csv", *pair, "models/confirm.baro")
+    assert (code, "tail rates" in error) == (1, True)
+    code, _, error = run(capsys, "score", "results.csv", *pair, "none")
+    assert (code, error.count("second look")) == (2, 0)
+    Path("data/release").mkdir(parents=True, exist_ok=True)
+    Path("models/confirm.baro").rename("data/release/confirm.baro")
+    code, _, error = run(capsys, "score", "results.csv", *pair, "default")
+    assert (code, error.count("there is no second look")) == (2, 1)
 
 
 def test_tokens(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 
 from barograph.detection.online import OnlineDetector
-from barograph.evaluation.partitions import Part, classified, parts_of, replayed
+from barograph.evaluation.partitions import Part, classified, parts_of
 from barograph.evaluation.spread import spread
 from barograph.history import SCHEMAS, History
+from barograph.pipeline.replay import Task, replayed
 from tests.service.models import small_model
 
 SERIES, LENGTH = 12, 60
@@ -51,7 +52,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def calls(folder: Path, size: int) -> list[tuple[Any, ...]]:
-    return [(part, str(folder / "online.baro"), "online") for part in parts_of(folder, size)]
+    task = Task(str(folder / "online.baro")).signed()
+    return [(part, task) for part in parts_of(folder, size)]
 
 
 def whole(folder: Path, size: int, **how: Any) -> pa.Table:
@@ -91,10 +93,10 @@ def test_classified_tells_of_what_waits_or_of_all(folder: Path) -> None:
     assert waiting.num_rows == SERIES
 
 
-def slowly(part: Part, model: str, use: str) -> pa.Table:
+def slowly(part: Part, task: Task) -> pa.Table:
     """Replay a part so slowly that somebody can be killed meanwhile."""
     time.sleep(0.5)
-    return replayed(part, model, use)
+    return replayed(part, task)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The replay as a stage: restartable, with a second look, judged against verdicts."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def test_what_was_done_is_not_done_again(models: Path, monkeypatch: pytest.Monke
     done: list[int] = []
     judged = replay._judged
 
-    def counted(task: replay.Task, series: list[Any]) -> Any:
+    def counted(task: replay.Task, series: Sequence[Any]) -> Any:
         done.append(len(series))
         return judged(task, series)
 

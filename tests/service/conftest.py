@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from barograph.service import Settings, Watch, create_app
-from barograph.triage import Limits, Store, tokens
+from barograph.triage import Limits, SecondLookWanted, Store, tokens
 from barograph.triage.tokens import Scope
 from tests.service.models import small_model
 
@@ -25,14 +25,26 @@ def artifact(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(tmp_path: Path, artifact: Path) -> Iterator[Start]:
+def store_url(tmp_path: Path) -> str:
+    """Where the store is; modules that ask much of it take the fixture `url` instead."""
+    return str(tmp_path / "store.db")
+
+
+@pytest.fixture
+def again() -> SecondLookWanted | None:
+    """How a second look is wanted: not at all."""
+    return None
+
+
+@pytest.fixture
+def start(store_url: str, artifact: Path, again: SecondLookWanted | None) -> Iterator[Start]:
     """Starts a service; every one of a test has the same store."""
     with ExitStack() as stack:
 
         def started(settings: Settings | None = None, limits: Limits | None = None) -> TestClient:
-            watch = Watch(artifact)
-            url = str(tmp_path / "store.db")
-            store = stack.enter_context(Store(url, watch.start().judge, limits=limits))
+            watch = Watch(artifact, again)
+            judge = watch.start().judge
+            store = stack.enter_context(Store(store_url, judge, limits=limits))
             app = create_app(store, watch, settings)
             client = TestClient(
                 app, HERE, raise_server_exceptions=False, client=("127.0.0.1", 50000)

@@ -16,6 +16,12 @@ from tests.service.samples import POINTS, result, steps
 JSON = {"Content-Type": "application/json"}
 
 
+@pytest.fixture
+def store_url(url: str) -> str:
+    """Here on every database."""
+    return url
+
+
 def post(client: TestClient, body: bytes, **headers: str) -> tuple[int, Any]:
     sent = {"Content-Type": "application/json"} | {
         name.replace("_", "-"): text for name, text in headers.items()

@@ -12,6 +12,12 @@ from tests.service.conftest import make_token, store_of
 from tests.service.samples import POINTS, result, steps
 
 
+@pytest.fixture
+def store_url(url: str) -> str:
+    """Here on every database."""
+    return url
+
+
 def pages(client: TestClient, path: str, rows: str, key: str, **options: Any) -> list[Any]:
     found: list[Any] = []
     following = None

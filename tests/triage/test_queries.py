@@ -49,7 +49,7 @@ def test_tickets_name_candidates_that_exist(store: Store) -> None:
     assert number == again
     store.write(lambda connection: tickets.close(connection, "A-1", "ann"))
     with store.read() as connection:
-        [one] = tickets.every(connection)
+        [one] = tickets.find(connection)
     assert (one.key, one.status, one.candidates) == ("A-1", "closed", ())
     with pytest.raises(DataError, match="no ticket 'B'"):
         store.write(lambda connection: tickets.close(connection, "B", "ann"))

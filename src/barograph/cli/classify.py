@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import click
 
-from barograph.cli.histories import output_option, source_options
 from barograph.cli.spreading import (
     artifact_path,
     judged,
-    spread_options,
+    judging_options,
     tables_at,
     write_tables,
 )
-from barograph.cli.stores import model_option
 from barograph.errors import NotEnoughDataError
 
 USE = "label_free"
 
 
 @click.command(epilog="Example: barograph classify dump --kind mongodump --output json")
-@source_options
-@model_option(USE)
+@judging_options(USE)
 @click.option("--all", "triaged", is_flag=True, help="Also those that have a verdict.")
 @click.option("--first", type=click.IntRange(min=0), default=20, show_default=True, help="Shown.")
-@spread_options
-@output_option
 def command(
     location: str,
     kind: str,
@@ -48,14 +44,9 @@ def command(
 
     with tables_at(kind, location) as folder:
         names = read_table(folder, "series").to_pylist()
-        table = judged(
-            classified,
-            folder,
-            (artifact_path(USE, model), USE),
-            workers=workers,
-            scheduler=scheduler,
-            triaged=triaged,
-        )
+        judge = partial(classified, triaged=triaged)
+        path = artifact_path(USE, model)
+        table = judged(judge, folder, path, USE, workers=workers, scheduler=scheduler)
     table = table.sort_by([("probability", "descending"), ("series", "ascending")])
     if to is not None:
         write_tables(table, to, "classified")

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from barograph.cli.histories import output_option, source_options
-from barograph.cli.spreading import (
-    artifact_path,
-    judged,
-    spread_options,
-    tables_at,
-    write_tables,
-)
-from barograph.cli.stores import model_option
+from barograph.cli.looks import second_look_options
+from barograph.cli.spreading import artifact_path, judged, judging_options, tables_at
 from barograph.errors import NotEnoughDataError
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from barograph.triage.confirming import SecondLookWanted
+
 USE = "online"
+PARTS = ".parts"  # what is done already, while a replay runs
 
 
 @click.command(epilog="Example: barograph replay data/interim --to replayed --output json")
-@source_options
-@model_option(USE)
-@spread_options
-@output_option
+@judging_options(USE)
+@second_look_options("none")
 def command(
     location: str,
     kind: str,
     model: Path,
+    again: SecondLookWanted | None,
     workers: int,
     scheduler: str | None,
     to: Path | None,
@@ -37,32 +38,63 @@ def command(
 ) -> None:
     """Judge every commit of the source at LOCATION as if it were the newest.
 
-    LOCATION may be a folder of the three tables, too. A scheduler's workers must see it.
+    LOCATION may be a folder of the three tables, too. A scheduler's workers must see it. With --to
+    a replay that was broken off goes on where it was.
     """
-    from barograph.evaluation.partitions import replayed
+    from barograph.pipeline.replay import Task, replayed, write
 
+    kept = "" if to is None else str((to / PARTS).resolve())
+    task = Task(artifact_path(USE, model), shortest=1, cache=kept)
+    if again is not None:
+        confirm = again.file()
+        path = "" if confirm is None else artifact_path("confirm", confirm)
+        task = replace(task, confirm=path, setting=again.setting, per_thousand=again.per_thousand)
+    task = task.signed()
     with tables_at(kind, location) as folder:
-        table = judged(
-            replayed,
-            folder,
-            (artifact_path(USE, model), USE),
-            workers=workers,
-            scheduler=scheduler,
-        )
-    if not table.num_rows:
-        raise NotEnoughDataError(f"{location}: holds no point")
-    found = table.filter(table.column("found"))
+        points = judged(replayed, folder, task, workers=workers, scheduler=scheduler)
+        if not points.num_rows:
+            raise NotEnoughDataError(f"{location}: holds no point")
+        told = _told(folder, points)
     if to is not None:
-        write_tables(found.drop_columns(["found"]), to, "found")
-    told = {
-        "points": table.num_rows,
-        "found": found.num_rows,
-        "alarms_per_thousand": 1000 * found.num_rows / table.num_rows,
-    }
+        write(to, points)
+        shutil.rmtree(kept, ignore_errors=True)
     if output == "json":
         click.echo(json.dumps(told))
-        return
+    else:
+        _say(told)
+
+
+def _told(folder: str, points: pa.Table) -> dict[str, Any]:
+    """How often alarms are raised; where people judged both ways, how early and how right, too."""
+    from barograph.evaluation.replayed import rates
+    from barograph.history import History
+    from barograph.pipeline.replay import held_against_verdicts
+
+    try:
+        return held_against_verdicts(folder, points)
+    except NotEnoughDataError as error:
+        click.echo(str(error), err=True)
+        alarms, found = (points.column(name).to_numpy() for name in ("alarm", "found"))
+        return rates(History.read(folder), alarms, found)
+
+
+def _say(told: dict[str, Any]) -> None:
     click.echo(
-        f"{told['found']} of {told['points']} points are called a change, "
-        f"{told['alarms_per_thousand']:.2f} per thousand"
+        f"{told['alarms']} alarms in {told['points']} points: "
+        f"{told['alarms_per_thousand']:.2f} per thousand, {told['alarms_per_series']:.2f} a series"
+    )
+    if "auc" not in told:
+        click.echo(f"{told['found']} points are found")
+        return
+    verdicts = ", ".join(f"{count} {name}" for name, count in told["found_by_verdict"].items())
+    others = told["found_without_candidate"]
+    click.echo(f"{told['found']} points are found: {verdicts}, {others} without a candidate")
+    click.echo(
+        f"AUC {told['auc']:.3f}, accuracy {told['accuracy']:.3f}, sensitivity "
+        f"{told['sensitivity']:.3f}, specificity {told['specificity']:.3f}"
+    )
+    within = told["delay"]
+    click.echo(
+        f"true changes with an alarm at once {within['share_within_0']:.2f}, "
+        f"within 2 points {within['share_within_2']:.2f}, within 5 {within['share_within_5']:.2f}"
     )

@@ -17,17 +17,19 @@ from barograph.cli.histories import (
     output_option,
     source_options,
 )
+from barograph.cli.looks import second_look_options
 from barograph.cli.stores import model_of, model_option, open_store, store_option
 
 if TYPE_CHECKING:
     from barograph.history import History
-    from barograph.triage import Store
+    from barograph.triage import SecondLookWanted, Store
 
 
 @click.command(epilog="Example: barograph score results.csv --store ci.db --output json || exit 1")
 @source_options
 @store_option
 @model_option("online")
+@second_look_options("default")
 @least_option
 @click.option(
     "--shortest",
@@ -44,6 +46,7 @@ def command(
     kind: str,
     url: str,
     model: Path,
+    again: SecondLookWanted | None,
     least: float,
     shortest: int,
     output: str,
@@ -57,7 +60,7 @@ def command(
     from barograph.triage.exchange import fill
 
     judge = model_of("online", model)
-    with loaded_tables(kind, location) as folder, open_store(url, judge) as store:
+    with loaded_tables(kind, location) as folder, open_store(url, judge, again) as store:
         counts = fill(store, folder, "score").points
         found = newest(store, History.read(folder))
     short = sum(one["pre"] < shortest for one in found)
@@ -80,6 +83,7 @@ def command(
 def newest(store: Store, history: History) -> list[dict[str, Any]]:
     """Return what was decided of the newest result of each series of a history."""
     from barograph.triage import queries
+    from barograph.triage.steps import steps_of
 
     found = []
     with store.read() as connection:
@@ -94,6 +98,8 @@ def newest(store: Store, history: History) -> list[dict[str, Any]]:
             if not points:
                 continue
             one = points[-1]
+            steps = steps_of(connection, row, order, order).get((order, one.run))
+            begins = (one.order, one.run) if steps is None else steps[0][1:3]
             found.append(
                 {
                     "series": str(name),
@@ -103,20 +109,24 @@ def newest(store: Store, history: History) -> list[dict[str, Any]]:
                     "direction": int(queries.one_series(connection, row).direction),
                     "probability": one.probability,
                     "is_change": one.is_change,
+                    "begins": begins[0],
+                    "steps": [] if steps is None else [steps[0]._asdict()],
                     "pre": one.pre,
-                    "percent": _percent(connection, row, one) if one.is_change else 0.0,
+                    "percent": _percent(connection, row, one, begins) if one.is_change else 0.0,
                 }
             )
     return found
 
 
-def _percent(connection: Any, row: int, one: Any) -> float:
-    """The change against the mean of what the point was held against."""
+def _percent(connection: Any, row: int, one: Any, begins: tuple[int, str]) -> float:
+    """The mean from the change on, against that of what the newest point was held against."""
     from barograph.triage import queries
 
-    before = queries.points_of(connection, row, last=one.order, limit=one.pre + 1, newest=True)
-    values = [point.value for point in before if (point.order, point.run) < (one.order, one.run)]
-    return percent(sum(values) / len(values), one.value)
+    points = queries.points_of(connection, row, last=one.order, limit=one.pre + 1, newest=True)
+    upto = [point for point in points if (point.order, point.run) <= (one.order, one.run)]
+    before = [point.value for point in upto if (point.order, point.run) < begins]
+    after = [point.value for point in upto if (point.order, point.run) >= begins]
+    return percent(sum(before) / len(before), sum(after) / len(after))
 
 
 def _tell(

@@ -6,12 +6,17 @@ import gc
 import logging
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from barograph.cli.detect import DETECTORS, by_name
+from barograph.cli.looks import second_look_options
 from barograph.cli.stores import RELEASED, model_option, store_option
 from barograph.errors import ConfigError
+
+if TYPE_CHECKING:
+    from barograph.triage import SecondLookWanted
 
 LOG_PAGES = 32_768  # 128 MB, should the process behind the requests ever fail to write them back
 GARBAGE = 200_000  # objects of a batch that come and go before one looks for cycles among them
@@ -23,6 +28,7 @@ LEVELS = ("debug", "info", "warning", "error")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @store_option
 @model_option("online")
+@second_look_options("default")
 @click.option(
     "--label-free",
     type=click.Path(path_type=Path),
@@ -39,7 +45,14 @@ LEVELS = ("debug", "info", "warning", "error")
 )
 @click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True)
 def command(
-    host: str, port: int, url: str, model: Path, label_free: Path, detector: str, log_level: str
+    host: str,
+    port: int,
+    url: str,
+    model: Path,
+    again: SecondLookWanted | None,
+    label_free: Path,
+    detector: str,
+    log_level: str,
 ) -> None:
     """Take results over HTTP, decide on them, and keep them.
 
@@ -65,7 +78,7 @@ def command(
     # A request waits for the interpreter, where others compute, a tenth as long as usual.
     sys.setswitchinterval(0.0005)
     # It decides, and so is compiled, before anyone can ask: the first answer is a quick one.
-    watch = Watch(model)
+    watch = Watch(model, again)
     first = watch.start()
     if "://" not in url:
         Path(url).parent.mkdir(parents=True, exist_ok=True)

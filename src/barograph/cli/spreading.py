@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from barograph.cli.histories import loaded_tables
-from barograph.cli.stores import RELEASED, model_of
+from barograph.cli.histories import loaded_tables, output_option, source_options
+from barograph.cli.stores import RELEASED, model_of, model_option
 from barograph.cores import usable_cores
 
 if TYPE_CHECKING:
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 SERIES = 200  # of one part: small enough to spread, large enough to be worth a call
+
+
+def judging_options(use: str) -> Callable[[F], F]:
+    """Add what every command takes that judges a whole data set."""
+
+    def add(function: F) -> F:
+        return source_options(model_option(use)(spread_options(output_option(function))))
+
+    return add
 
 
 def spread_options(function: F) -> F:
@@ -64,24 +73,19 @@ def artifact_path(use: str, path: Path) -> str:
 def judged(
     function: Callable[..., Any],
     folder: str,
-    model: tuple[str, str],
-    *,
+    *arguments: Any,
     workers: int,
     scheduler: str | None,
-    **more: Any,
 ) -> pa.Table:
     """Judge every part of a data set and put the answers together, in order."""
-    from functools import partial
-
     import pyarrow as pa
 
     from barograph.evaluation.partitions import parts_of
     from barograph.evaluation.spread import spread
 
-    calls = [(part, *model) for part in parts_of(folder, SERIES)]
+    calls = [(part, *arguments) for part in parts_of(folder, SERIES)]
     found: list[pa.Table] = []
-    judge: Any = partial(function, **more)
-    answers = spread(judge, calls, workers=workers, scheduler=scheduler)
+    answers = spread(function, calls, workers=workers, scheduler=scheduler)
     with click.progressbar(length=len(calls), label="judging", file=sys.stderr) as bar:
         for answer in answers:
             found.append(answer)

@@ -13,7 +13,7 @@ from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
     from barograph.models import TriageModel
-    from barograph.triage import Store
+    from barograph.triage import SecondLookWanted, Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 RELEASED = Path("data/release")  # where the pipeline releases models of one's own
@@ -61,11 +61,16 @@ def model_of(use: str, path: Path) -> TriageModel:
     return model
 
 
-def open_store(url: str, model: TriageModel | None = None) -> Store:
+def open_store(
+    url: str, model: TriageModel | None = None, again: SecondLookWanted | None = None
+) -> Store:
     """Open the store; without a model nothing new can be taken in."""
-    from barograph.triage import OnlineJudge, Store
+    from barograph.triage import Store, judge_of
     from barograph.triage.nobody import Nobody
 
+    judge, alone = (Nobody(), "") if model is None else judge_of(model, again)
+    if alone:
+        click.echo(alone, err=True)
     if "://" not in url:
         Path(url).parent.mkdir(parents=True, exist_ok=True)
-    return Store(url, Nobody() if model is None else OnlineJudge.of(model))
+    return Store(url, judge)

@@ -7,21 +7,18 @@ never split. The functions are pure: files in, a table out.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from barograph.detection.online import AHEAD, Scorer, newest_points
 from barograph.detection.scoring import score_candidates
 from barograph.errors import ArtifactError
 from barograph.features.subseries import Candidates
 from barograph.models import TriageModel
-from barograph.series import FINAL, Floats, Ints
+from barograph.series import FINAL, Ints
 
 
 class Part(NamedTuple):
@@ -38,45 +35,6 @@ def parts_of(folder: str | Path, size: int) -> list[Part]:
     return [Part(str(folder), first, min(count, first + size)) for first in range(0, count, size)]
 
 
-def replayed(part: Part, model: str, use: str) -> pa.Table:
-    """Run Algorithm 1 over every point of a part (Bauer et al. 2022, 3.4)."""
-    scorer = loaded(model, use)
-    points = _rows(part, "points")
-    values = points.column("value").to_numpy()
-    offsets = _offsets(part, points)
-    probability, found = np.zeros(values.size), np.zeros(values.size, dtype=np.bool_)
-    for low, high in pairwise(offsets):
-        probability[low:high], found[low:high] = _walk(scorer, values[low:high])
-    owner = points.column("series").to_numpy()
-    index = np.arange(values.size) - offsets[owner - part.first]
-    return pa.table(
-        {
-            "series": points.column("series"),
-            "index": pa.array(index, pa.int32()),
-            "order": points.column("order"),
-            "commit": points.column("commit"),
-            "probability": probability,
-            "found": found,
-        }
-    )
-
-
-def _walk(model: Scorer, values: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Judge each point as if it were the newest; what lies behind a found one is judged anew."""
-    probability, found = np.zeros(values.size), np.zeros(values.size, dtype=np.bool_)
-    start, at = 0, 1
-    while at < values.size:
-        splits = np.arange(at, min(values.size, at + AHEAD))
-        scores = newest_points(model, values, np.full(splits.size, start), splits)
-        probability[splits] = scores
-        hits = np.flatnonzero(scores >= model.threshold)
-        at = int(splits[hits[0]] if hits.size else splits[-1]) + 1
-        if hits.size:
-            start = at - 1
-            found[start] = True
-    return probability, found
-
-
 def classified(part: Part, model: str, use: str, *, triaged: bool) -> pa.Table:
     """Say how likely people would call each candidate of a part real, bounded label-free.
 
@@ -87,7 +45,7 @@ def classified(part: Part, model: str, use: str, *, triaged: bool) -> pa.Table:
         triaged: tell also of those that have a verdict.
     """
     scorer = loaded(model, use)
-    points, table = _rows(part, "points"), _rows(part, "candidates")
+    points, table = rows_of(part, "points"), rows_of(part, "candidates")
     around = Candidates.of(table)
     mine = Candidates(
         around.series - part.first,
@@ -96,7 +54,7 @@ def classified(part: Part, model: str, use: str, *, triaged: bool) -> pa.Table:
         around.calculated_on,
         around.triaged_on,
     )
-    offsets = _offsets(part, points)
+    offsets = offsets_of(part, points)
     probability = score_candidates(scorer, points.column("value").to_numpy(), offsets, mine)
     names = ["series", "index", "order", "commit", "verdict"]
     answer = table.select(names).append_column("probability", pa.array(probability))
@@ -115,12 +73,14 @@ def loaded(path: str, use: str) -> TriageModel:
     return model
 
 
-def _rows(part: Part, name: str) -> pa.Table:
+def rows_of(part: Part, name: str) -> pa.Table:
+    """Read the rows of a part from one of the three tables."""
     wanted = [("series", ">=", part.first), ("series", "<", part.last)]
     return pq.read_table(Path(part.folder) / f"{name}.parquet", filters=wanted)
 
 
-def _offsets(part: Part, points: pa.Table) -> Ints:
+def offsets_of(part: Part, points: pa.Table) -> Ints:
+    """Return where the points of each series of a part begin, and the end of the last."""
     owner = points.column("series").to_numpy()
     numbers = np.arange(part.first, part.last + 1)
     return np.searchsorted(owner, numbers).astype(np.int64)

@@ -36,11 +36,7 @@ def confusion(history: History, alarms: Flags, found: Flags, probability: Floats
     classes = Counter(verdicts[found[rows]].tolist())
     real = verdicts == Verdict.TRUE_POSITIVE.value
     return {
-        "points": int(found.size),
-        "found": int(found.sum()),
-        "alarms": int(alarms.sum()),
-        "alarms_per_thousand": float(1000 * alarms.mean()),
-        "alarms_per_series": float(alarms.sum() / len(history)),
+        **rates(history, alarms, found),
         "found_by_verdict": {v.value: classes[v.value] for v in Verdict},
         "found_without_candidate": int(found.sum()) - sum(classes.values()),
         "auc": float(roc_auc_score(truth, probability[rows[final]])),
@@ -48,6 +44,17 @@ def confusion(history: History, alarms: Flags, found: Flags, probability: Floats
         "sensitivity": float(hit[truth == 1].mean()),
         "specificity": float(1 - hit[truth == 0].mean()),
         "delay": delays(alarms, rows[real], history.offsets[owners[real] + 1]),
+    }
+
+
+def rates(history: History, alarms: Flags, found: Flags) -> dict[str, Any]:
+    """Say how often an alarm was raised; for this nobody needs to have judged anything."""
+    return {
+        "points": int(found.size),
+        "found": int(found.sum()),
+        "alarms": int(alarms.sum()),
+        "alarms_per_thousand": float(1000 * alarms.mean()),
+        "alarms_per_series": float(alarms.sum() / len(history)),
     }
 
 

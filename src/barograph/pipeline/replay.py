@@ -7,17 +7,18 @@ each chunk's result is kept: a run that was broken off goes on where it was.
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
+import pyarrow as pa
 
 from barograph import __version__
-from barograph.detection.online import replay_many
+from barograph.detection.online import Budget, replay_many
+from barograph.evaluation.partitions import Part, offsets_of, parts_of, rows_of
 from barograph.evaluation.replayed import confusion
 from barograph.features import FEATURES_VERSION
 from barograph.history import History
@@ -46,17 +47,56 @@ class ReplayParams:
 
 @dataclass(frozen=True)
 class Task:
-    """The models and settings of one replay, the same for all of its chunks."""
+    """The models and settings of one replay, the same for all of its parts.
 
-    model: TriageModel
-    confirm: TriageModel | None
-    shortest: int
+    Args:
+        model: path of the online model; nothing for the shipped one.
+        confirm: path of the confirming model, nothing for the shipped one; None: no second look.
+        setting: how the windows share the alarms.
+        per_thousand: how many false alarms a thousand points may raise.
+        shortest: series of fewer points are left out.
+        cache: where the results of parts are kept; nothing: they are not.
+        signature: tells apart everything that a result depends on but the values; see `signed`.
+    """
 
-    def signature(self) -> str:
-        """Return a name for everything that a chunk's result depends on but its values."""
-        models = [self.model] if self.confirm is None else [self.model, self.confirm]
-        signed = [(m.feature_set, m.threshold, _digest(m), dict(m.card)) for m in models]
-        return chunks.key(__version__, FEATURES_VERSION, self.shortest, *signed)
+    model: str
+    confirm: str | None = None
+    setting: str = "even"
+    per_thousand: float = 3.0
+    shortest: int = 2
+    cache: str = ""
+    signature: str = ""
+
+    def signed(self) -> "Task":
+        """Load the models here, where errors are told, and sign with what they are."""
+        models = [m for m in _loaded(self) if m is not None]
+        names = [(m.feature_set, m.threshold, _digest(m), dict(m.card)) for m in models]
+        settings = (self.shortest, self.setting, self.per_thousand)
+        self.budget()
+        signature = chunks.key(__version__, FEATURES_VERSION, *settings, *names)
+        return replace(self, signature=signature)
+
+    def budget(self) -> Budget | None:
+        """How the windows share the alarms, as released with the models."""
+        model, confirm = _models(self) if self.signature else _loaded(self)
+        if confirm is None:
+            return None
+        return Budget.released(model, confirm, self.setting, self.per_thousand)
+
+
+def _loaded(task: Task) -> tuple[TriageModel, TriageModel | None]:
+    model = _one(task.model, "online")
+    return model, None if task.confirm is None else _one(task.confirm, "confirm")
+
+
+@lru_cache(maxsize=2)
+def _models(task: Task) -> tuple[TriageModel, TriageModel | None]:
+    """Load the models once in each process; the signature tells when they are others."""
+    return _loaded(task)
+
+
+def _one(path: str, use: str) -> TriageModel:
+    return TriageModel.load(path) if path else TriageModel.default(use)
 
 
 def _digest(model: TriageModel) -> str:
@@ -65,40 +105,31 @@ def _digest(model: TriageModel) -> str:
     return digest({**model.flat.arrays(), **calibration})
 
 
-def replay_all(task: Task, history: History) -> pd.DataFrame:
-    """Return every point with its probability, whether an alarm was raised and what stands."""
-    numbers = np.arange(len(history))
-    parts = [numbers[first : first + CHUNK] for first in range(0, numbers.size, CHUNK)]
-    signature = task.signature()
-    calls = [(task, signature, [history.values_of(k) for k in part]) for part in parts]
-    judged = list(each(replayed, calls, "replay"))
-    lengths = np.diff(history.offsets)
-    columns = {
-        name: np.concatenate([chunk[name] for chunk in judged])
-        for name in ("probability", "alarm", "found")
-    }
-    return pd.DataFrame(
-        {
-            "series": np.repeat(numbers, lengths),
-            "index": np.arange(history.orders.size) - np.repeat(history.offsets[:-1], lengths),
-            "order": history.orders,
-            "commit": history.commits.to_pandas(),
-            **columns,
-        }
-    )
+def replayed(part: Part, task: Task) -> pa.Table:
+    """Replay a part, or take what was kept of it: the same table on any worker.
+
+    Returns:
+        Every point with its probability, whether an alarm was raised, and whether it is found:
+        with a second look, whether it still stands in the end.
+    """
+    points = rows_of(part, "points")
+    values, offsets = points.column("value").to_numpy(), offsets_of(part, points)
+    path = Path(task.cache) / f"{chunks.key(task.signature, offsets, values)}.npz"
+    said = chunks.load(path) if task.cache else None
+    if said is None:
+        said = _judged(task, np.split(values, offsets[1:-1]))
+        if task.cache:
+            chunks.keep(path, said)
+    index = np.arange(values.size) - np.repeat(offsets[:-1], np.diff(offsets))
+    table = points.select(["series", "order", "commit"])
+    table = table.add_column(1, "index", pa.array(index, pa.int32()))
+    for name in ("probability", "alarm", "found"):
+        table = table.append_column(name, pa.array(said[name]))
+    return table
 
 
-def replayed(task: Task, signature: str, series: list[Floats]) -> Arrays:
-    """Replay the series of one chunk, or take what was kept of it."""
-    path = CACHE / f"{chunks.key(signature, *series)}.npz"
-    result = chunks.load(path)
-    if result is None:
-        result = _judged(task, series)
-        chunks.keep(path, result)
-    return result
-
-
-def _judged(task: Task, series: list[Floats]) -> Arrays:
+def _judged(task: Task, series: Sequence[Floats]) -> Arrays:
+    model, confirm = _models(task)
     offsets = np.cumsum([0, *(values.size for values in series)])
     total = int(offsets[-1])
     result: Arrays = {
@@ -107,7 +138,7 @@ def _judged(task: Task, series: list[Floats]) -> Arrays:
         "found": np.zeros(total, dtype=np.bool_),
     }
     long = [k for k, values in enumerate(series) if values.size >= task.shortest]
-    seen = replay_many(task.model, [series[k] for k in long], task.confirm)
+    seen = replay_many(model, [series[k] for k in long], confirm, budget=task.budget())
     for k, one in zip(long, seen, strict=True):
         first = int(offsets[k])
         result["probability"][first : first + one.probability.size] = one.probability
@@ -116,9 +147,20 @@ def _judged(task: Task, series: list[Floats]) -> Arrays:
     return result
 
 
-def write(folder: Path, points: pd.DataFrame) -> None:
+def held_against_verdicts(folder: str | Path, points: pa.Table) -> dict[str, Any]:
+    """Say how often, how early and how right the alarms of a replay are.
+
+    Raises:
+        NotEnoughDataError: the verdicts hold one class only.
+    """
+    names = ("alarm", "found", "probability")
+    alarms, found, probability = (points.column(name).to_numpy() for name in names)
+    return confusion(History.read(folder), alarms, found, probability)
+
+
+def write(folder: Path, points: pa.Table) -> None:
     """Write the list of found points, for people and for programs."""
-    found = points[points["found"]].drop(columns=["found"])
+    found = points.filter(points.column("found")).drop_columns(["found"]).to_pandas()
     report.write_csv(folder / "found.csv", found)
     report.write_parquet(folder / "found.parquet", found)
 
@@ -131,14 +173,14 @@ def main(options: Sequence[str] = ()) -> None:
     )
     again = parser.parse_args(options).confirm
     params = parameters(ReplayParams, "replay")
-    confirm = TriageModel.load(MODELS / "confirm.baro") if again else None
-    task = Task(TriageModel.load(MODELS / "online.baro"), confirm, params.shortest)
-    history = History.read(INTERIM)
-    points = replay_all(task, history)
+    confirm = str(MODELS / "confirm.baro") if again else None
+    online = str(MODELS / "online.baro")
+    task = Task(online, confirm, shortest=params.shortest, cache=str(CACHE)).signed()
+    calls = [(part, task) for part in parts_of(INTERIM, CHUNK)]
+    points = pa.concat_tables(each(replayed, calls, "replay"))
     name = "replay_confirm" if again else "replay"
     write(report.FOLDER / name, points)
-    judged = [points[column].to_numpy() for column in ("alarm", "found", "probability")]
-    report.write_json(report.FOLDER / f"{name}.json", confusion(history, *judged))
+    report.write_json(report.FOLDER / f"{name}.json", held_against_verdicts(INTERIM, points))
 
 
 if __name__ == "__main__":

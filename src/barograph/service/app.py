@@ -19,7 +19,17 @@ from barograph.service.keys import StoreKeys
 from barograph.service.metrics import Metrics
 from barograph.service.models import Loaded, Watch
 from barograph.service.parts import Parts
-from barograph.service.routes import changes, inference, operations, points, series, tokens
+from barograph.service.routes import (
+    changes,
+    clusters,
+    decisions,
+    inference,
+    operations,
+    points,
+    series,
+    tickets,
+    tokens,
+)
 from barograph.service.settings import Settings
 from barograph.service.shield import Shield
 from barograph.triage import Store
@@ -30,8 +40,13 @@ ROUTERS = (
     operations.routes,
     points.routes,
     series.routes,
+    decisions.routes,
     changes.routes,
     changes.verdicts,
+    clusters.routes,
+    clusters.statuses,
+    tickets.routes,
+    tickets.filing,
     inference.routes,
     inference.administration,
     tokens.routes,

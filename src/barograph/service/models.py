@@ -12,7 +12,7 @@ import numpy as np
 
 from barograph.errors import ArtifactError, BarographError
 from barograph.models import TriageModel
-from barograph.triage import Judge, OnlineJudge
+from barograph.triage import Judge, SecondLookWanted, judge_of
 from barograph.triage.engine import Stretch
 
 LOG = logging.getLogger("barograph.service")
@@ -29,10 +29,13 @@ class Loaded:
     model: TriageModel
     judge: Judge
     source: str
+    alone: str = ""  # why there is no second look, where one was wanted
 
 
-def load_model(path: Path | None) -> Loaded:
+def load_model(path: Path | None, again: SecondLookWanted | None = None) -> Loaded:
     """Load the online model of a path, or the one that is shipped, and let it prove itself.
+
+    With `again` the confirming model comes with it, if the two can look together.
 
     Raises:
         ArtifactError: it is no model, not one for this use, or it fails.
@@ -40,12 +43,14 @@ def load_model(path: Path | None) -> Loaded:
     model = TriageModel.load(path) if path is not None else TriageModel.default(USE)
     if model.use != USE:
         raise ArtifactError(f"{path}: made for the use {model.use!r}; the service needs {USE!r}")
-    return prove(model, str(path) if path is not None else "the shipped default")
+    judge, alone = judge_of(model, again)
+    source = str(path) if path is not None else "the shipped default"
+    prove(judge, source)
+    return Loaded(model, judge, source, alone)
 
 
-def prove(model: TriageModel, source: str) -> Loaded:
-    """Let a model decide on made-up histories: this compiles what it needs, too."""
-    judge = OnlineJudge.of(model)
+def prove(judge: Judge, source: str) -> None:
+    """Let a judge decide on made-up histories: this compiles what it needs, too."""
     rng = np.random.default_rng(0)
     histories = [Stretch(rng.standard_normal(n) + 100.0, n - 1, 0) for n in PROOF]
     try:
@@ -56,7 +61,6 @@ def prove(model: TriageModel, source: str) -> Loaded:
         raise ArtifactError(f"{source}: the model fails: {error}") from error
     if not all(0.0 <= one <= 1.0 for one in said):
         raise ArtifactError(f"{source}: the model gives probabilities outside 0 to 1")
-    return Loaded(model, judge, source)
 
 
 class Watch:
@@ -65,11 +69,12 @@ class Watch:
     Args:
         path: where a model of one's own is released; while nothing is there the shipped one
             decides. None: the shipped one, always.
+        again: how a second look is wanted; its model's file is looked at, too.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._seen: Mark | None = None
+    def __init__(self, path: Path | None, again: SecondLookWanted | None = None) -> None:
+        self._path, self._again = path, again
+        self._seen: tuple[Mark | None, Mark | None] = (None, None)
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._take: Callable[[Loaded], None] | None = None
@@ -84,8 +89,8 @@ class Watch:
             ArtifactError: there is none that is good.
         """
         with self._lock:
-            self._seen = mark_of(self._path)
-            return self._use(load_model(self._path if self._seen else None))
+            self._seen = self._marks()
+            return self._use(self._load())
 
     def tell(self, take: Callable[[Loaded], None], refused: Callable[[], None]) -> None:
         """Hand over the model in use and every later one; and say when one is refused."""
@@ -97,12 +102,13 @@ class Watch:
     def look(self, *, again: bool = False) -> bool:
         """Take a new model if there is one; return whether there was."""
         with self._lock:
-            mark = mark_of(self._path)
-            if mark is None or (mark == self._seen and not again):
+            marks = self._marks()
+            gone = any(old and not new for old, new in zip(self._seen, marks, strict=True))
+            if gone or not any(marks) or (marks == self._seen and not again):
                 return False
-            self._seen = mark
+            self._seen = marks
             try:
-                self._use(load_model(self._path))
+                self._use(self._load())
             except BarographError as error:
                 self.fault = str(error)
                 LOG.warning("a new model is refused, the last good one stays: %s", error)
@@ -120,7 +126,16 @@ class Watch:
         """Look no more."""
         self._stop.set()
 
+    def _marks(self) -> tuple[Mark | None, Mark | None]:
+        return mark_of(self._path), mark_of(self._again.path if self._again else None)
+
+    def _load(self) -> Loaded:
+        return load_model(self._path if self._seen[0] else None, self._again)
+
     def _use(self, loaded: Loaded) -> Loaded:
+        before = self.current.alone if self.current is not None else ""
+        if loaded.alone and loaded.alone != before:
+            LOG.warning("%s", loaded.alone)
         self.current, self.fault = loaded, ""
         if self._take is not None:
             self._take(loaded)

@@ -68,6 +68,40 @@ def stored(connection: sa.Connection, project: str) -> list[Cluster]:
     return [_cluster(row) for row in rows]
 
 
+def find(
+    connection: sa.Connection,
+    *,
+    project: str | None = None,
+    current: bool | None = True,
+    after: int = 0,
+    limit: int = 100,
+) -> list[Cluster]:
+    """Return clusters, in the order of their numbers.
+
+    Args:
+        connection: from `Store.read`.
+        project: only those of this project.
+        current: only those that the latest look found; None for all.
+        after: the number of the last cluster of the page before.
+        limit: how many.
+    """
+    c = clusters.c
+    query = sa.select(clusters).where(c.id > after)
+    if project is not None:
+        query = query.where(c.project == project)
+    if current is not None:
+        query = query.where(c.current == current)
+    return [_cluster(row) for row in connection.execute(query.order_by(c.id).limit(limit))]
+
+
+def one_cluster(connection: sa.Connection, number: int) -> Cluster:
+    """Return a cluster by its number."""
+    row = connection.execute(sa.select(clusters).where(clusters.c.id == number)).first()
+    if row is None:
+        raise DataError(f"there is no cluster {number}")
+    return _cluster(row)
+
+
 def judge(connection: sa.Connection, cluster: int, status: Status, who: str) -> None:
     """Record what somebody says of a cluster; it keeps it when it appears again."""
     mine = sa.update(clusters).where(clusters.c.id == cluster)

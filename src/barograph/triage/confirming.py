@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -16,9 +17,12 @@ from barograph.detection.online import (
     look_again,
 )
 from barograph.detection.online.sight import RegimeSight
+from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints
-from barograph.triage.engine import TOGETHER, Flags, Judged, OnlineJudge, Stretch, version_of
+from barograph.triage.engine import TOGETHER, Flags, Judge, Judged, OnlineJudge, Stretch, version_of
+
+USE = "confirm"
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,58 @@ class ConfirmingJudge:
         return Judged(
             np.concatenate(probability), np.concatenate(change), np.concatenate(pre), starts, looks
         )
+
+
+@dataclass(frozen=True)
+class SecondLookWanted:
+    """How alarms of all windows share one budget.
+
+    Args:
+        path: where a `confirm` model of one's own is released; the shipped one until then.
+        setting: `early`, `even` or `sure`.
+        per_thousand: how many false alarms a thousand points may raise, from 1 to 10.
+        needed: whether it is an error where the two models cannot do it.
+    """
+
+    path: Path | None = None
+    setting: str = "even"
+    per_thousand: float = 3.0
+    needed: bool = False
+
+    def file(self) -> Path | None:
+        """The file to load; None for the shipped model."""
+        own = self.path is not None and (self.needed or self.path.exists())
+        return self.path if own else None
+
+    def model(self) -> TriageModel:
+        """Load the confirming model.
+
+        Raises:
+            ArtifactError: it is no model, or not one for this use.
+        """
+        own = self.file()
+        model = TriageModel.default(USE) if own is None else TriageModel.load(own)
+        if model.use != USE:
+            raise ArtifactError(f"{self.path}: made for the use {model.use!r}; needed is {USE!r}")
+        return model
+
+
+def judge_of(model: TriageModel, wanted: SecondLookWanted | None) -> tuple[Judge, str]:
+    """Return what decides, with a second look where it is wanted and the models can do it.
+
+    Returns:
+        The judge, and why it looks only once; nothing where that is as wanted.
+    """
+    first = OnlineJudge.of(model)
+    if wanted is None:
+        return first, ""
+    try:
+        confirm = wanted.model()
+        return ConfirmingJudge.of(first, confirm, wanted.setting, wanted.per_thousand), ""
+    except (ArtifactError, ConfigError, DataError) as error:
+        if wanted.needed:
+            raise
+        return first, f"there is no second look: {error}"
 
 
 def landed_of(stretches: Sequence[Stretch], history: int) -> Landed:

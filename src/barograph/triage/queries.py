@@ -12,7 +12,7 @@ from barograph.errors import DataError
 from barograph.series import Direction, Region, SeriesId, Verdict
 from barograph.triage.groups import Placed
 from barograph.triage.registry import series_id
-from barograph.triage.schema import candidates, decisions, models, moves, points, series
+from barograph.triage.schema import candidates, decisions, models, moves, points, revisions, series
 
 
 class Series(NamedTuple):
@@ -37,6 +37,15 @@ class Measured(NamedTuple):
     model: str
     threshold: float
     reasons: Any
+
+
+class Revision(NamedTuple):
+    """One value that was sent for a point, and whether it is the one that holds."""
+
+    value: float
+    time: int | None
+    received: int
+    holds: bool
 
 
 @dataclass(frozen=True)
@@ -136,6 +145,42 @@ def _measured(row: Any) -> Measured:
     fields = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
     text = fields["reasons"]
     return Measured(**{**fields, "reasons": None if text is None else json.loads(text)})
+
+
+def revisions_of(
+    connection: sa.Connection,
+    number: int,
+    order: int,
+    run: str,
+    *,
+    after: int = 0,
+    limit: int = 100,
+) -> list[Revision]:
+    """Return every value that was sent for one identity, the one that holds first.
+
+    Args:
+        connection: from `Store.read`.
+        number: of the series.
+        order: of the point.
+        run: of the point.
+        after: how many were on the pages before.
+        limit: how many.
+
+    Raises:
+        DataError: there is no such point.
+    """
+    p, r = points.c, revisions.c
+    held = sa.select(p.value, p.time, p.received, sa.literal(True).label("holds")).where(
+        p.series == number, p.order == order, p.run == run
+    )
+    if connection.execute(held).first() is None:
+        raise DataError(f"there is no point at order {order}, run {run!r:.60}")
+    others = sa.select(r.value, r.time, r.received, sa.literal(False)).where(
+        r.series == number, r.order == order, r.run == run
+    )
+    every = sa.union_all(held, others).subquery()
+    query = sa.select(every).order_by(every.c.holds.desc(), every.c.value)
+    return [Revision(*row) for row in connection.execute(query.offset(after).limit(limit))]
 
 
 def explain(connection: sa.Connection, number: int, order: int, run: str, reasons: Any) -> None:

@@ -1,7 +1,7 @@
 """Tickets, and the candidates that they are about."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -60,16 +60,53 @@ def close(connection: sa.Connection, key: str, who: str) -> None:
     audit.note(connection, now(), who, "ticket closed", key)
 
 
-def every(connection: sa.Connection) -> list[Ticket]:
-    """Return all tickets, the newest first."""
-    links: dict[int, list[int]] = {}
-    pairs = sa.select(ticketed).order_by(ticketed.c.ticket, ticketed.c.candidate)
-    for number, candidate in connection.execute(pairs):
-        links.setdefault(number, []).append(candidate)
-    query = sa.select(tickets).order_by(tickets.c.id.desc())
+def close_number(connection: sa.Connection, number: int, who: str) -> None:
+    """Note that a ticket is closed, by its number here."""
+    close(connection, one(connection, number).key, who)
+
+
+def find(
+    connection: sa.Connection,
+    *,
+    candidate: int | None = None,
+    status: str | None = None,
+    after: int = 0,
+    limit: int = 100,
+) -> list[Ticket]:
+    """Return tickets, in the order of their numbers.
+
+    Args:
+        connection: from `Store.read`.
+        candidate: only those that are about this one.
+        status: `open` or `closed`; by default both.
+        after: the number of the last ticket of the page before.
+        limit: how many.
+    """
+    query = sa.select(tickets).where(tickets.c.id > after)
+    if candidate is not None:
+        mine = sa.select(ticketed.c.ticket).where(ticketed.c.candidate == candidate)
+        query = query.where(tickets.c.id.in_(mine))
+    if status is not None:
+        query = query.where(tickets.c.status == status)
+    return _linked(connection, query.order_by(tickets.c.id).limit(limit))
+
+
+def one(connection: sa.Connection, number: int) -> Ticket:
+    """Return a ticket by its number here."""
+    found = _linked(connection, sa.select(tickets).where(tickets.c.id == number))
+    if not found:
+        raise DataError(f"there is no ticket {number}")
+    return found[0]
+
+
+def _linked(connection: sa.Connection, query: sa.Select[Any]) -> list[Ticket]:
+    rows = connection.execute(query).all()
+    links: dict[int, list[int]] = {row.id: [] for row in rows}
+    pairs = sa.select(ticketed).where(ticketed.c.ticket.in_(list(links)))
+    ordered = pairs.order_by(ticketed.c.ticket, ticketed.c.candidate)
+    for number, candidate in connection.execute(ordered):
+        links[number].append(candidate)
     return [
         Ticket(row.id, row.key, row.url, row.title, row.status, row.opened, tuple(links[row.id]))
-        if row.id in links
-        else Ticket(row.id, row.key, row.url, row.title, row.status, row.opened, ())
-        for row in connection.execute(query)
+        for row in rows
     ]

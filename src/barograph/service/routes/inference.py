@@ -13,6 +13,7 @@ from barograph.service.models import Loaded
 from barograph.service.parts import Parts, parts_of
 from barograph.service.schemas.inference import Frame, Invocation, ModelAnswer, Predictions
 from barograph.service.schemas.shared import ERRORS
+from barograph.triage import ConfirmingJudge
 
 routes = router(Reading, "model")
 administration = router(Administering, "model")
@@ -124,6 +125,8 @@ def _described(parts: Parts) -> Json:
             "columns": list(loaded.model.columns),
             "threshold": loaded.model.threshold,
             "card": dict(loaded.model.card),
+            "second_look": isinstance(loaded.judge, ConfirmingJudge),
+            "alone": loaded.alone or None,
             "refused": parts.watch.fault or None,
         }
     )

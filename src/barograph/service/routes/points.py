@@ -122,4 +122,5 @@ def _decision(one: Outcome) -> dict[str, object]:
         "is_change": one.is_change,
         "pre": one.pre,
         "reason": one.reason or None,
+        "steps": [step._asdict() for step in one.steps],
     }

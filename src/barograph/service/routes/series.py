@@ -16,9 +16,12 @@ from barograph.service.schemas.series import DecisionsPage, PointsPage, SeriesPa
 from barograph.service.schemas.series import Series as SeriesAnswer
 from barograph.service.schemas.shared import ERRORS
 from barograph.triage import queries
+from barograph.triage.answer import Noted
 from barograph.triage.measurement import CONTROL
+from barograph.triage.steps import steps_of
 
 T = TypeVar("T")
+Steps = dict[tuple[int, str], tuple[Noted, str]]
 LARGEST = 2**62
 RUNS = 1_000_000  # of one commit: more than a series may have points
 LABELS = ("project", "variant", "task", "test", "measurement")
@@ -28,6 +31,10 @@ Number = Annotated[int, Path(ge=1, le=LARGEST, description="The number of the se
 Limit = Annotated[int, Query(ge=1, le=10_000, description="Rows of the page.")]
 Label = Annotated[str | None, Query(max_length=2000)]
 After = Annotated[int, Query(ge=0, le=LARGEST, description="From `next`.")]
+Order = Annotated[
+    int, Path(ge=-LARGEST, le=LARGEST, description="The place of the commit in its project.")
+]
+Run = Annotated[str, Query(max_length=2000, description="Tells results of one commit apart.")]
 First = Annotated[int | None, Query(ge=-LARGEST, le=LARGEST, description="Or from `next`.")]
 routes = router(Reading, "series")
 
@@ -61,7 +68,7 @@ async def get_series(
     found = await asked(
         request, lambda c: queries.find_series(c, after=after, limit=limit, **labels)
     )
-    rows = [_series(one) for one in found]
+    rows = [described(one) for one in found]
     return Json({"series": rows, "next": found[-1].id if len(found) == limit else None})
 
 
@@ -70,7 +77,7 @@ async def get_series(
 )
 async def get_one(request: Request, number: Number) -> Json:
     """Return one series."""
-    return Json(_series(await asked(request, lambda c: existing(c, number))))
+    return Json(described(await asked(request, lambda c: existing(c, number))))
 
 
 @routes.get(
@@ -103,11 +110,12 @@ async def get_decisions(
 ) -> Json:
     """Return what the online detector said of the points, and which model it asked.
 
-    With `changes` a page may hold fewer rows than its limit and yet have a next one.
+    With a second look, `steps` tell what became certain as each point landed. With
+    `changes` a page may hold fewer rows than its limit and yet have a next one.
     """
-    found, following = await asked(request, lambda c: _page(c, number, first, limit))
+    found, steps, following = await asked(request, lambda c: _decided(c, number, first, limit))
     rows = [
-        {name: getattr(one, name) for name in DECISION}
+        {**{name: getattr(one, name) for name in DECISION}, "steps": _steps(steps, one)}
         for one in found
         if one.is_change or not changes
     ]
@@ -128,6 +136,24 @@ def storable(texts: Iterable[str]) -> None:
         raise Refused(422, "a label holds a control character")
 
 
+def _decided(
+    connection: sa.Connection, number: int, first: int | None, limit: int
+) -> tuple[list[queries.Measured], Steps, int | None]:
+    """Return a page of points, what became certain as they landed, and where the next begins."""
+    found, following = _page(connection, number, first, limit)
+    if not found:
+        return found, {}, following
+    return found, steps_of(connection, number, found[0].order, found[-1].order), following
+
+
+def _steps(steps: Steps, one: queries.Measured) -> list[dict[str, Any]]:
+    key = (one.order, one.run)
+    if key not in steps:
+        return []
+    step, model = steps[key]
+    return [{**step._asdict(), "model": model}]
+
+
 def _page(
     connection: sa.Connection, number: int, first: int | None, limit: int
 ) -> tuple[list[queries.Measured], int | None]:
@@ -145,7 +171,8 @@ def _page(
     return runs, last + 1
 
 
-def _series(one: queries.Series) -> dict[str, Any]:
+def described(one: queries.Series) -> dict[str, Any]:
+    """A series as answers tell of it."""
     labels = {name: getattr(one.name, name) for name in LABELS}
     args, direction = dict(one.name.args), int(one.direction)
     return {"id": one.id, "name": str(one.name), **labels, "args": args, "direction": direction}

@@ -57,6 +57,8 @@ class ModelAnswer(BaseModel):
             "columns": ["delta_mean"],
             "threshold": 0.5,
             "card": {},
+            "second_look": True,
+            "alone": None,
             "refused": None,
         }
     )
@@ -67,4 +69,6 @@ class ModelAnswer(BaseModel):
     columns: list[str] = Field(description="What a row of `/invocations` must hold.")
     threshold: float
     card: dict[str, Any]
+    second_look: bool = Field(description="Whether points are looked at again as others follow.")
+    alone: str | None = Field(description="Why there is no second look, where one is wanted.")
     refused: str | None = Field(description="Why the newest file was not taken, if it was not.")

@@ -20,6 +20,14 @@ RESULT = {
 }
 
 
+STEP = {
+    "kind": "called",
+    "order": 1024,
+    "run": "",
+    "probability": 0.93,
+    "from_order": None,
+    "from_run": None,
+}
 DECISION = {
     "status": "written",
     "series": 7,
@@ -28,6 +36,7 @@ DECISION = {
     "is_change": True,
     "pre": 58,
     "reason": None,
+    "steps": [STEP],
 }
 
 
@@ -68,6 +77,17 @@ class Results(BaseModel):
     points: list[Result] = Field(min_length=1)
 
 
+class Step(BaseModel):
+    """What a second look made certain as a point landed."""
+
+    kind: Literal["called", "confirmed", "moved", "withdrawn"]
+    order: int = Field(description="Of the change point; after a move, where it is now.")
+    run: str
+    probability: float = Field(description="What the model said then.")
+    from_order: int | None = Field(description="Where it was before it was moved.")
+    from_run: str | None
+
+
 class Decided(BaseModel):
     """What became of one result, and what the detector says of it."""
 
@@ -75,9 +95,15 @@ class Decided(BaseModel):
     series: int | None = Field(description="The number of the series; null where rejected.")
     order: int | None
     probability: float | None = Field(description="Of a change at this point.")
-    is_change: bool | None
+    is_change: bool | None = Field(
+        description="Whether an alarm is raised; with a second look, `steps` tell for which point."
+    )
     pre: int | None = Field(description="How many points it was held against.")
     reason: str | None = Field(description="Why it was rejected, or which revision holds.")
+    steps: list[Step] = Field(
+        description="What became certain as it landed: a change is called, confirmed, moved or "
+        "withdrawn."
+    )
 
 
 class Ingested(BaseModel):

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from barograph.service.schemas.points import STEP, Step
 from barograph.service.schemas.shared import MODEL, example
 
 SERIES = {
@@ -77,6 +78,12 @@ class PointsPage(BaseModel):
     next: int | None
 
 
+class StepTaken(Step):
+    """A step of the second look, and the model that took it."""
+
+    model: str
+
+
 class DecisionRow(BaseModel):
     """What the online detector said of one point."""
 
@@ -86,7 +93,10 @@ class DecisionRow(BaseModel):
     is_change: bool
     pre: int = Field(description="How many points it was held against.")
     model: str
-    threshold: float
+    threshold: float = Field(
+        description="From which probability on; with a second look, from which score in nats."
+    )
+    steps: list[StepTaken] = Field(description="What a second look made certain as it landed.")
 
 
 class DecisionsPage(BaseModel):
@@ -102,7 +112,8 @@ class DecisionsPage(BaseModel):
                     "is_change": True,
                     "pre": 57,
                     "model": MODEL,
-                    "threshold": 0.5,
+                    "threshold": 6.1,
+                    "steps": [{**STEP, "model": MODEL}],
                 }
             ],
             "next": None,

@@ -1,0 +1,96 @@
+"""Common steps and tickets: found, told page by page, judged and linked."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from barograph.detection import Hunter
+from barograph.service import Looking
+from barograph.triage import clustering
+from barograph.triage.tokens import Scope
+from tests.service.conftest import make_token, store_of
+from tests.service.samples import POINTS, steps
+from tests.service.test_queries import pages
+
+
+@pytest.fixture
+def store_url(url: str) -> str:
+    """Here on every database."""
+    return url
+
+
+def clustered(client: TestClient) -> None:
+    for k in range(8):
+        client.post(POINTS, json=steps(f"t{k}", by=20.0 + k))
+    clustering.recluster(store_of(client), "db", threshold=1.0)
+
+
+def test_clusters_come_with_their_series_and_take_a_status(client: TestClient) -> None:
+    clustered(client)
+    triage, read = make_token(client, Scope.TRIAGE), make_token(client, Scope.READ)
+    [one] = client.get("/api/v1/clusters?project=db", headers=read).json()["clusters"]
+    assert (one["order"], one["size"], one["status"]) == (25, 8, "new")
+    path = f"/api/v1/clusters/{one['id']}"
+    assert client.get(path, headers=read).json() == one
+    client.headers.update(read)
+    names = [
+        series["test"] for series in pages(client, f"{path}/members", "series", "after", limit=3)
+    ]
+    assert sorted(names) == [f"t{k}" for k in range(8)]
+    said = {"status": "regression"}
+    assert client.post(f"{path}/status", json=said).status_code == 403
+    told = client.post(f"{path}/status", json=said, headers=triage).json()
+    assert told == {**one, "status": "regression"}
+    assert client.get("/api/v1/clusters?project=other").json() == {"clusters": [], "next": None}
+    clustering.recluster(store_of(client), "db", threshold=1e9)
+    assert client.get("/api/v1/clusters").json()["clusters"] == []
+    [past] = client.get("/api/v1/clusters?past=true").json()["clusters"]
+    assert (past["status"], past["current"]) == ("regression", False)
+
+
+def test_tickets_are_noted_linked_listed_and_closed(client: TestClient) -> None:
+    for k in range(3):
+        client.post(POINTS, json=steps(f"t{k}"))
+    Looking(store_of(client), Hunter(), "Hunter", None).once(clusters=False)
+    wanted = {"key": "A/1", "url": "https://x/1", "title": "slow", "change_points": [2, 1]}
+    made = client.post("/api/v1/tickets", json=wanted).json()
+    assert made == {
+        **wanted,
+        "id": 1,
+        "change_points": [1, 2],
+        "status": "open",
+        "opened": made["opened"],
+    }
+    again = client.post("/api/v1/tickets", json={"key": "A/1", "change_points": [3]}).json()
+    assert again == {**made, "change_points": [1, 2, 3]}
+    client.post("/api/v1/tickets", json={"key": "B"})
+    assert [
+        one["key"] for one in pages(client, "/api/v1/tickets", "tickets", "after", limit=1)
+    ] == [*("A/1", "B")]
+    assert client.get("/api/v1/tickets?change_point=3").json()["tickets"] == [again]
+    closed = client.post("/api/v1/tickets/1/close").json()
+    assert closed == {**again, "status": "closed"} == client.get("/api/v1/tickets/1").json()
+    assert client.get("/api/v1/tickets?status=open").json()["tickets"][0]["key"] == "B"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ({"key": "A", "change_points": [7]}, "no candidate 7"),
+        ({"key": "A", "change_points": [0]}, "change_points.0"),
+        ({"key": "A\u0000"}, "key"),
+        ({"key": ""}, "key"),
+        ({"title": "x"}, "key"),
+    ],
+)
+def test_a_ticket_that_cannot_be_noted_is_refused(
+    client: TestClient, body: dict[str, object], text: str
+) -> None:
+    answer = client.post("/api/v1/tickets", json=body)
+    assert answer.status_code == 422
+    assert text in answer.json()["error"]["message"]
+    assert client.get("/api/v1/tickets").json()["tickets"] == []
+
+
+@pytest.mark.parametrize("what", ["clusters/9", "clusters/9/members", "tickets/9"])
+def test_what_there_is_not_is_404(client: TestClient, what: str) -> None:
+    assert client.get(f"/api/v1/{what}").status_code == 404

@@ -1,0 +1,83 @@
+"""Reasons and revisions of a point: computed and told when somebody asks."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from barograph.models import TriageModel
+from barograph.series import Floats
+from barograph.service.models import load_model
+from barograph.triage import queries
+from tests.service.conftest import app_of, store_of
+from tests.service.models import small_model
+from tests.service.samples import POINTS, result, steps
+
+
+@pytest.fixture
+def store_url(url: str) -> str:
+    """Here on every database."""
+    return url
+
+
+def path_of(client: TestClient, order: int) -> str:
+    number = client.post(POINTS, json=steps("insert")).json()["decisions"][0]["series"]
+    return f"/api/v1/series/{number}/points/{order}"
+
+
+def test_reasons_are_those_of_the_model_and_are_kept(client: TestClient, artifact: Path) -> None:
+    path = path_of(client, 25)
+    told = client.get(f"{path}/reasons").json()["reasons"]
+    model = TriageModel.load(artifact)
+    assert {one["name"] for one in told} == set(model.columns)
+    sizes = [abs(one["part"]) for one in told]
+    assert sizes == sorted(sizes, reverse=True)
+    with store_of(client).read() as connection:
+        [kept] = queries.points_of(connection, 1, first=25, last=25)
+    assert kept.reasons == told
+    base, parts = model.reasons(_row(told, model))
+    assert base + float(parts.sum()) == pytest.approx(kept.probability)
+
+
+def _row(told: list[dict[str, Any]], model: TriageModel) -> Floats:
+    values = {str(one["name"]): one["value"] for one in told}
+    return np.array([[values[name] for name in model.columns]])
+
+
+def test_reasons_of_another_model_are_told_only_where_somebody_asked_before(
+    client: TestClient, artifact: Path
+) -> None:
+    path = path_of(client, 25)
+    asked = client.get(f"{path}/reasons").json()
+    small_model(seed=1).save(artifact)
+    assert app_of(client).state.parts.watch.look()
+    assert load_model(artifact).judge.version in client.get("/api/v1/model").text
+    assert client.get(f"{path}/reasons").json() == asked
+    other = client.get(path.replace("/25", "/24") + "/reasons")
+    assert (other.status_code, other.json()["error"]["kind"]) == (409, "conflict")
+
+
+def test_the_first_point_has_no_reasons_and_no_other_point_any(client: TestClient) -> None:
+    assert client.get(path_of(client, 0) + "/reasons").json() == {"reasons": []}
+    for path in (path_of(client, 99), path_of(client, 2) + "?run=x"):
+        where, _, query = path.partition("?")
+        for what in ("reasons", "revisions"):
+            assert client.get(f"{where}/{what}?{query}").status_code == 404
+
+
+def test_every_value_of_a_point_is_told_the_one_that_holds_first(client: TestClient) -> None:
+    for value in (5.0, 4.0, 7.0, 7.0):
+        number = client.post(POINTS, json=result(3, value)).json()["decisions"][0]["series"]
+    path = f"/api/v1/series/{number}/points/3/revisions"
+    found = client.get(path).json()
+    assert [(one["value"], one["holds"]) for one in found["revisions"]] == [
+        (7.0, True),
+        (4.0, False),
+        (5.0, False),
+    ]
+    assert found["next"] is None
+    first = client.get(path, params={"limit": 2}).json()
+    rest = client.get(path, params={"limit": 2, "after": first["next"]}).json()
+    assert first["revisions"] + rest["revisions"] == found["revisions"]

@@ -1,0 +1,113 @@
+"""With a second look changes are called early, and surer as more results come."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from barograph.detection import OnlineDetector
+from barograph.detection.online import Budget
+from barograph.errors import DataError
+from barograph.series import Floats
+from barograph.service import Watch
+from barograph.triage import SecondLookWanted
+from tests.evaluation.early_histories import histories, learned
+from tests.service.conftest import Start, app_of
+from tests.service.models import small_model
+from tests.service.samples import POINTS, result
+
+LENGTH = 220
+
+
+@pytest.fixture
+def store_url(url: str) -> str:
+    """Here on every database."""
+    return url
+
+
+@pytest.fixture
+def again(tmp_path: Path) -> SecondLookWanted:
+    path = tmp_path / "confirm.baro"
+    learned()[1].confirm.save(path)
+    return SecondLookWanted(path, "early", 10.0)
+
+
+@pytest.fixture
+def artifact(tmp_path: Path) -> Path:
+    path = tmp_path / "online.baro"
+    learned()[1].online.save(path)
+    return path
+
+
+def values() -> Floats:
+    return histories(3).values[:LENGTH]
+
+
+def detected() -> tuple[list[int], list[dict[str, Any]]]:
+    """The alarms and steps of the detector."""
+    _, models = learned()
+    budget = Budget.released(models.online, models.confirm, "early", 10.0)
+    detector = OnlineDetector(models.online, models.confirm, budget=budget)
+    alarms = [at for at, value in enumerate(values()) if detector.update(float(value)).is_change]
+    steps = [
+        {
+            "kind": one.kind.value,
+            "order": one.index,
+            "run": "",
+            "probability": one.probability,
+            "from_order": one.moved_from,
+            "from_run": None if one.moved_from is None else "",
+        }
+        for one in detector.steps
+    ]
+    return alarms, steps
+
+
+def test_answers_and_decisions_are_those_of_the_detector(client: TestClient) -> None:
+    alarms, steps = detected()
+    told: list[dict[str, Any]] = []
+    for at, value in enumerate(values()):
+        answer = client.post(POINTS, json=result(at, float(value))).json()
+        told += answer["decisions"]
+    assert [one["order"] for one in told if one["is_change"]] == alarms
+    assert [step for one in told for step in one["steps"]] == steps
+    again = client.post(POINTS, json=result(alarms[0], float(values()[alarms[0]]))).json()
+    assert again["decisions"][0]["steps"] == told[alarms[0]]["steps"]
+    path = f"/api/v1/series/{told[0]['series']}/decisions"
+    found = client.get(path).json()["decisions"]
+    kept = [step for one in found for step in one["steps"]]
+    assert kept == [{**one, "model": answer["model"]} for one in steps]
+    assert client.get("/api/v1/model").json()["second_look"]
+
+
+def test_a_pair_that_cannot_look_together_looks_once_and_says_so(
+    start: Start, artifact: Path
+) -> None:
+    small_model().save(artifact)
+    client = start()
+    told = client.get("/api/v1/model").json()
+    assert not told["second_look"]
+    assert "tail rates" in told["alone"]
+    assert client.post(POINTS, json=result(1)).json()["decisions"][0]["steps"] == []
+
+
+def test_a_pair_that_is_asked_for_must_fit(artifact: Path, again: SecondLookWanted) -> None:
+    small_model().save(artifact)
+    needed = SecondLookWanted(again.path, "early", 10.0, needed=True)
+    with pytest.raises(DataError, match="tail rates"):
+        Watch(artifact, needed).start()
+
+
+def test_a_new_confirming_model_is_taken_up(client: TestClient, again: SecondLookWanted) -> None:
+    before = client.get("/api/v1/model").json()["version"]
+    watch = app_of(client).state.parts.watch
+    assert not watch.look()
+    assert again.path is not None
+    again.path.write_bytes(b"garbage")
+    os.utime(again.path, (1, 1))
+    watch.look()
+    # The wanted model cannot be read: the one that decides goes on, and alone.
+    told = client.get("/api/v1/model").json()
+    assert told["version"] == before or told["alone"]
