@@ -20,8 +20,8 @@ def store_url(url: str) -> str:
 
 def clustered(client: TestClient) -> None:
     for k in range(8):
-        client.post(POINTS, json=steps(f"t{k}", by=20.0 + k))
-    clustering.recluster(store_of(client), "db", threshold=1.0)
+        client.post(POINTS, json=steps(f"t{k}"))
+    clustering.recluster(store_of(client), "db", k=2)
 
 
 def test_clusters_come_with_their_series_and_take_a_status(client: TestClient) -> None:
@@ -41,7 +41,7 @@ def test_clusters_come_with_their_series_and_take_a_status(client: TestClient) -
     told = client.post(f"{path}/status", json=said, headers=triage).json()
     assert told == {**one, "status": "regression"}
     assert client.get("/api/v1/clusters?project=other").json() == {"clusters": [], "next": None}
-    clustering.recluster(store_of(client), "db", threshold=1e9)
+    clustering.recluster(store_of(client), "db", k=2, threshold=1e12)
     assert client.get("/api/v1/clusters").json()["clusters"] == []
     [past] = client.get("/api/v1/clusters?past=true").json()["clusters"]
     assert (past["status"], past["current"]) == ("regression", False)

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from barograph.detection.online import Scorer
 from barograph.detection.online.decision import reasons
+from barograph.detection.online.newest import newest_row
 from barograph.errors import DataError
-from barograph.features import feature_matrix
 from barograph.triage import queries
 
 
@@ -44,9 +44,7 @@ def explained(
             raise OtherModelError(f"the model {one.model} decided, and {version} does by now")
         points = _upto(connection, series, order, run, one.pre + 1)
         values = np.array([point.value for point in points])
-        bounds = ([0], [values.size - 1], [values.size])
-        row = feature_matrix(values, *bounds, model.feature_set, threads=1)[0]
-        told = [reason._asdict() for reason in reasons(model, row)]
+        told = [reason._asdict() for reason in reasons(model, newest_row(model, values))]
         queries.explain(connection, series, order, run, told)
         return told
     return one.reasons or []  # the first points of a series are not judged

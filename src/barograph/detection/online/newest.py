@@ -57,3 +57,10 @@ def in_parts(judge: Callable[[slice], Floats], count: int, threads: int | None) 
 def _judged(model: Scorer, values: Floats, starts: Ints, splits: Ints) -> Floats:
     rows = feature_matrix(values, starts, splits, splits + 1, model.feature_set, threads=1)
     return model.predict_proba(rows)[:, 1]
+
+
+def newest_row(model: Scorer, values: Floats) -> Floats:
+    """Describe the last of some values against all others, as the model sees it."""
+    bounds = ([0], [values.size - 1], [values.size])
+    row: Floats = feature_matrix(values, *bounds, model.feature_set, threads=1)[0]
+    return row

@@ -97,4 +97,5 @@ def _existing(connection: sa.Connection, number: int) -> Ticket:
 
 def _told(one: Ticket) -> dict[str, Any]:
     fields = one._asdict()
-    return {**fields, "change_points": fields.pop("candidates")}
+    fields["change_points"] = fields.pop("candidates")
+    return fields
