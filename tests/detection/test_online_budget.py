@@ -45,7 +45,10 @@ def released() -> tuple[EdgeScorer, EdgeScorer]:
     first = EdgeScorer(card={"tails": {"0": tails}})
     second = EdgeScorer(
         "confirm",
-        card={"tails": {"1": tails}, "alarm_thresholds": {"even": thresholds, "sure": thresholds}},
+        card={
+            "tails": {"1": tails},
+            "alarm_thresholds": {"steady": thresholds, "sure": thresholds},
+        },
     )
     return first, second
 
@@ -57,10 +60,10 @@ def test_the_threshold_comes_from_the_card_for_setting_and_rate() -> None:
     assert Budget.released(first, second, "sure").weights == {2: 1.0, 5: 1.0}
     with pytest.raises(DataError, match="'early'"):
         Budget.released(first, second, "early")
-    with pytest.raises(ConfigError, match="allowed are early, even, sure"):
+    with pytest.raises(ConfigError, match="allowed are early, even, steady, sure"):
         Budget.released(first, second, "late")
     with pytest.raises(ConfigError, match=r"1\.0 to 10\.0"):
-        Budget.released(first, second, "even", 0.5)
+        Budget.released(first, second, "steady", 0.5)
 
 
 def test_rates_between_the_released_ones_lie_between_their_thresholds() -> None:

@@ -12,11 +12,13 @@ from barograph.pipeline import (
     characterise,
     histories,
     load,
+    pair,
     report,
     simulate,
     subseries,
     tables,
     train,
+    training,
 )
 from barograph.pipeline.histories import Simulated
 from barograph.pipeline.params import parameters
@@ -63,8 +65,8 @@ def test_what_candidates_are_judged_on_is_kept_apart(history: History) -> None:
     subseries.main()
     characterise.main()
     rows = tables.labelled(tables.read_for("online"), "bauer8")
-    draw = train.drawn(rows, 1)
-    split = train.held_out(rows, 1)
+    draw = training.drawn(rows, 1)
+    split = training.held_out(rows, 1)
     known = histories.own(history, 10**6, 0)
     apart = known.apart(draw)
     at = (
@@ -113,7 +115,7 @@ def test_the_pair_carries_all_that_a_detector_needs(taught: Path) -> None:
     from barograph.detection import OnlineDetector
 
     train.main()
-    online, confirm = (TriageModel.load(train.FOLDER / f"{use}.baro") for use in train.PAIR)
+    online, confirm = (TriageModel.load(train.FOLDER / f"{use}.baro") for use in training.PAIR)
     twin = TriageModel.load(train.TWINS / "online.baro")
     assert twin.flat.arrays().keys() == online.flat.arrays().keys()
     assert online.metrics["auc"] > 0.9
@@ -127,20 +129,20 @@ def test_the_pair_carries_all_that_a_detector_needs(taught: Path) -> None:
 
 
 def test_simulated_histories_help_where_verdicts_are_scarce(taught: Path) -> None:
-    rows = {use: tables.labelled(tables.read_for(use), use) for use in train.PAIR}
-    alone = dict(train.train_pair(rows, parameters(train.TrainParams, "train"), "tiny"))
+    rows = {use: tables.labelled(tables.read_for(use), use) for use in training.PAIR}
+    alone = dict(pair.train_pair(rows, parameters(training.TrainParams, "train"), "tiny"))
     scarce = "enough: 900\n  simulated: {seed: 3, long_series: 6, short_series: 0}\n  calibration:"
     taught.write_text(taught.read_text().replace("calibration:", scarce))
-    mixed = dict(train.train_pair(rows, parameters(train.TrainParams, "train"), "tiny"))
+    mixed = dict(pair.train_pair(rows, parameters(training.TrainParams, "train"), "tiny"))
     matrix = rows["online"].matrix
     said = [one["online"].model.predict_proba(matrix)[:, 1] for one in (alone, mixed)]
     assert not np.array_equal(said[0], said[1])
     taught.write_text(taught.read_text().replace("long_series: 6", "series: 6"))
     with pytest.raises(ConfigError, match=r"train\.simulated: .*series"):
-        dict(train.train_pair(rows, parameters(train.TrainParams, "train"), "tiny"))
+        dict(pair.train_pair(rows, parameters(training.TrainParams, "train"), "tiny"))
 
 
 def test_only_own_or_simulated_histories_are_known(taught: Path) -> None:
     taught.write_text(taught.read_text().replace("calibration:", "histories: hers\n  calibration:"))
     with pytest.raises(ConfigError, match="histories is 'hers'; allowed are 'own'"):
-        parameters(train.TrainParams, "train")
+        parameters(training.TrainParams, "train")

@@ -13,7 +13,7 @@ import yaml
 
 from barograph.errors import ConfigError, DataError
 from barograph.models.triage import TriageModel
-from barograph.pipeline import characterise, release, rollback, subseries, tables, train
+from barograph.pipeline import characterise, release, rollback, subseries, tables, train, training
 from barograph.pipeline.registry import Index
 
 USE = "label_free"
@@ -25,7 +25,7 @@ def trained(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with models; only one use is released, to save time."""
     monkeypatch.setattr(release, "USES", (USE,))
     monkeypatch.setattr(train, "USES", (USE,))
-    monkeypatch.setattr(train.TrainParams, "__post_init__", lambda _: None)
+    monkeypatch.setattr(training.TrainParams, "__post_init__", lambda _: None)
     subseries.main()
     characterise.main()
     train.main()
@@ -43,7 +43,7 @@ def spoil() -> None:
     """Turn every verdict that the next model learns from round, but keep what it is judged by."""
     frame = tables.read(USE)
     final = tables.labelled(frame, "bauer8")
-    test = train.held_out(final, 1).test
+    test = training.held_out(final, 1).test
     triaged = np.flatnonzero(frame["verdict"].isin(["true_positive", "false_positive"]))
     turned = np.setdiff1d(triaged, triaged[test])
     names = {"true_positive": "false_positive", "false_positive": "true_positive"}

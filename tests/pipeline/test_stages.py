@@ -23,6 +23,7 @@ from barograph.pipeline import (
     subseries,
     tables,
     train,
+    training,
     windows,
     work,
 )
@@ -148,7 +149,7 @@ def test_the_table_holds_three_protocols_and_a_baseline_that_knows_nothing() -> 
 )
 def test_a_use_without_a_feature_set_is_named(sets: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        train.TrainParams(sets, "random_forest", "sigmoid", 1, "f1", 1)
+        training.TrainParams(sets, "random_forest", "sigmoid", 1, "f1", 1)
 
 
 @pytest.mark.usefixtures("project")
@@ -160,7 +161,7 @@ def test_verdicts_of_one_class_or_of_one_series_are_refused() -> None:
         tables.labelled(one, "bauer8")
     few = tables.labelled(frame.assign(identity=1), "bauer8")
     with pytest.raises(NotEnoughDataError, match="of 1 series and 17 commits cannot be held out"):
-        train.held_out(few, 1)
+        training.held_out(few, 1)
 
 
 @pytest.mark.parametrize(

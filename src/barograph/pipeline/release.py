@@ -17,7 +17,8 @@ from barograph.pipeline.registry import Index
 from barograph.pipeline.stage import run
 from barograph.pipeline.tracking import tracked
 from barograph.pipeline.train import FOLDER as MODELS
-from barograph.pipeline.train import TABLES, TWINS, held_out
+from barograph.pipeline.train import TABLES, TWINS
+from barograph.pipeline.training import held_out
 
 
 @dataclass(frozen=True)

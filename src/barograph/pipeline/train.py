@@ -10,122 +10,34 @@ sets are `online` and `confirm`; all others from the candidates alone.
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from barograph.errors import ConfigError, NotEnoughDataError
-from barograph.evaluation.early import Prior, learn
-from barograph.evaluation.early.fit import boosted
-from barograph.evaluation.experiment import judged, real
+from barograph.evaluation.experiment import real
 from barograph.evaluation.metrics import scores
-from barograph.evaluation.protocols import Split, lasting_split
-from barograph.features import FEATURE_SETS
-from barograph.history import History
 from barograph.models.catalogue import classifier
 from barograph.models.kinds import flattened
 from barograph.models.shapley import library_bytes
 from barograph.models.triage import USES, TriageModel
-from barograph.pipeline import histories, report, tables
-from barograph.pipeline.histories import Histories, Simulated
-from barograph.pipeline.load import FOLDER as INTERIM
+from barograph.pipeline import report, tables
 from barograph.pipeline.mixing import faded, fit_with_prior, read_prior
+from barograph.pipeline.pair import train_pair
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.settings import TABLE, Settings, chosen_for
 from barograph.pipeline.stage import run
 from barograph.pipeline.tracking import tracked
+from barograph.pipeline.training import PAIR, Trained, TrainParams, card, held_out
 from barograph.pipeline.work import each
-from barograph.series import Floats, Ints
+from barograph.series import Ints
 
 FOLDER = Path("data/models")
 TWINS = FOLDER / "judged"
 LIBRARY = FOLDER / "library"  # boosted trees in their library's form, for the stage `explain` alone
 FIGURES = report.FOLDER / "train"
-PAIR = ("online", "confirm")
 TABLES = ("tails", "alarm_thresholds")  # of a card: numbers for the detector alone
-DRAWS = 100  # how many seeds are tried for parts that hold both classes
-LIMITS = (
-    "Says how people judged the candidates of the data named here. Series, detectors and people "
-    "unlike those may need verdicts of their own: see the learning curve."
-)
-
-
-@dataclass(frozen=True)
-class TrainParams:
-    """What is learned."""
-
-    feature_sets: dict[str, Any]  # the feature set of each use
-    classifier: str
-    calibration: str
-    trees: int
-    goal: str
-    seed: int
-    enough: int = 0  # verdicts from which on nothing simulated is mixed in
-    prior_weight: float = 1.0  # of a simulated row where there is no verdict yet
-    histories: str = "own"  # that the online pair learns from, or `simulated`
-    points: int = 400_000  # of own histories, at most
-    simulated: dict[str, Any] = field(default_factory=dict)  # histories: seed and numbers of series
-
-    def __post_init__(self) -> None:
-        """Refuse what is not known, and a use without a feature set."""
-        if self.histories not in ("own", "simulated"):
-            raise ConfigError(
-                f"train.histories is {self.histories!r}; allowed are 'own' and 'simulated'"
-            )
-        if set(self.feature_sets) != set(USES):
-            raise ConfigError(
-                f"train.feature_sets is for the uses {sorted(self.feature_sets)}; "
-                f"needed are {sorted(USES)}"
-            )
-        for use, name in self.feature_sets.items():
-            if name not in FEATURE_SETS:
-                raise ConfigError(
-                    f"train.feature_sets.{use}: no feature set {name!r}; "
-                    f"known: {sorted(FEATURE_SETS)}"
-                )
-
-    @property
-    def whole(self) -> bool:
-        """Whether the online pair learns from whole histories."""
-        return all(self.feature_sets[use] == use for use in PAIR)
-
-    def simulated_histories(self) -> Histories:
-        """Return the simulated histories."""
-        try:
-            return Simulated(**self.simulated).histories()
-        except TypeError as error:
-            raise ConfigError(f"train.simulated: {error}") from error
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A model, its twin, and what the twin said of the held-out rows."""
-
-    model: TriageModel
-    twin: TriageModel
-    truth: Any
-    probability: Floats
-    library: bytes | None  # the model in its library's own form, where that can explain it
-
-
-def held_out(rows: tables.Labelled, seed: int) -> Split:
-    """Return the first lasting split that can be learned from, chosen on and judged."""
-    return lasting_split(rows.identities, rows.commits, drawn(rows, seed))
-
-
-def drawn(rows: tables.Labelled, seed: int) -> int:
-    """Return the seed of that split."""
-    for draw in range(seed, seed + DRAWS):
-        split = lasting_split(rows.identities, rows.commits, draw)
-        if judged(split, rows.truth) and np.unique(rows.truth[split.validation]).size == 2:
-            return draw
-    raise NotEnoughDataError(
-        f"{rows.truth.size} triaged points of {np.unique(rows.identities).size} series and "
-        f"{np.unique(rows.commits).size} commits cannot be held out by series and commit"
-    )
 
 
 def train(
@@ -152,48 +64,11 @@ def train(
     probability = twin.predict_proba(rows.matrix[split.test])[:, 1]
     truth = rows.truth[split.test]
     found = {**scores(truth, probability, twin.threshold)}
-    facts = _card(rows, split, params, profile) | {"settings": dict(settings)}
+    facts = card(rows, split, params, profile) | {"settings": dict(settings)}
     twin = replace(twin, metrics=found, card=facts)
     everything = _fitted(rows, np.arange(rows.truth.size), prior, params, settings)
     model = replace(twin, flat=flattened(everything))
     return Trained(model, twin, truth, probability, library_bytes(everything))
-
-
-def train_pair(
-    rows: dict[str, tables.Labelled], params: TrainParams, profile: str
-) -> Iterator[tuple[str, Trained]]:
-    """Learn the two online models and their twins, and judge those on held-out candidates."""
-    own = params.histories == "own"
-    if own:
-        known = histories.own(History.read(INTERIM), params.points, params.seed)
-    else:
-        known = params.simulated_histories()
-    draw = drawn(rows["online"], params.seed)
-    verdicts = np.unique(rows["online"].candidates).size
-    weight = faded(verdicts, params.prior_weight, params.enough) if own else 0.0
-    learned = learn(
-        known.truth,
-        apart=known.apart(draw),
-        prior=Prior(params.simulated_histories().truth, weight) if weight else None,
-        make=partial(boosted, trees=params.trees),
-        seed=params.seed,
-    )
-    digest = hashlib.sha256(known.truth.values.tobytes() + known.truth.changes.tobytes())
-    for model in (learned.online, learned.confirm):
-        table, twin = rows[model.use], learned.twins[model.use]
-        split = lasting_split(table.identities, table.commits, draw)
-        probability = twin.predict_proba(table.matrix[split.test])[:, 1]
-        truth = table.truth[split.test]
-        facts: dict[str, Any] = {
-            "metrics": {**scores(truth, probability, model.threshold)},
-            "data_hash": digest.hexdigest(),
-            "card": _card(table, split, params, profile)
-            | {"classifier": "xgboost", "calibration": "sigmoid", "histories": params.histories}
-            | {"goal": "3 false alarms in a thousand points", **model.card},
-        }
-        library = learned.libraries[model.use]
-        told, told_twin = replace(model, **facts), replace(twin, **facts)
-        yield model.use, Trained(told, told_twin, truth, probability, library)
 
 
 def _fitted(
@@ -209,26 +84,6 @@ def _fitted(
         return model.fit(matrix, truth)
     weight = faded(np.unique(rows.candidates[part]).size, params.prior_weight, params.enough)
     return fit_with_prior(model, matrix, truth, prior, weight)
-
-
-def _card(rows: tables.Labelled, split: Split, params: TrainParams, profile: str) -> dict[str, Any]:
-    return {
-        "profile": profile,
-        "classifier": params.classifier,
-        "trees": params.trees,
-        "goal": params.goal,
-        "calibration": params.calibration,
-        "seed": params.seed,
-        "rows": int(rows.truth.size),
-        "enough": params.enough,
-        "prior_weight": params.prior_weight,
-        "rows_held_out": int(split.test.size),
-        "series": int(np.unique(rows.identities).size),
-        "commits": int(np.unique(rows.commits).size),
-        "share_true": float(rows.truth.mean()),
-        "protocol": "one grouped split: the held-out rows share no series and no commit",
-        "limits": LIMITS,
-    }
 
 
 def every(params: TrainParams) -> Iterator[tuple[str, Trained]]:

@@ -15,7 +15,7 @@ from barograph.models.tuning import SPACES, Search, search
 from barograph.pipeline import report, settings, tables
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
-from barograph.pipeline.train import TrainParams, held_out
+from barograph.pipeline.training import TrainParams, held_out
 from barograph.pipeline.work import each
 from barograph.series import Floats, Ints
 

@@ -16,6 +16,7 @@ from barograph.errors import ConfigError, DataError
 SETTINGS: Mapping[str, Mapping[int, float]] = {
     "early": {0: 4.0, 2: 1.0, 5: 0.3},
     "even": {0: 1.0, 2: 1.0, 5: 1.0},
+    "steady": {0: 0.5, 2: 1.0, 5: 2.0},
     "sure": {2: 1.0, 5: 1.0},
 }
 RATES = (1, 3, 10)
@@ -42,14 +43,14 @@ class Budget:
 
     @classmethod
     def released(
-        cls, model: Scorer, confirm: Scorer, setting: str = "even", per_thousand: float = 3.0
+        cls, model: Scorer, confirm: Scorer, setting: str = "steady", per_thousand: float = 3.0
     ) -> Budget:
         """Take rates and threshold from the two models' cards, for a setting and a budget.
 
         Args:
             model: the model of window 0.
             confirm: the model of windows 1 to 10.
-            setting: `early`, `even` or `sure`.
+            setting: one of SETTINGS.
             per_thousand: how many false alarms a thousand points may raise, from 1 to 10.
         """
         if setting not in SETTINGS:
