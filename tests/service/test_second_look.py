@@ -1,6 +1,6 @@
 """With a second look changes are called early, and surer as more results come."""
 
-import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,14 +100,26 @@ def test_a_pair_that_is_asked_for_must_fit(artifact: Path, again: SecondLookWant
         Watch(artifact, needed).start()
 
 
-def test_a_new_confirming_model_is_taken_up(client: TestClient, again: SecondLookWanted) -> None:
-    before = client.get("/api/v1/model").json()["version"]
+def test_a_new_confirming_model_is_taken_up_and_a_damaged_one_refused(
+    client: TestClient, again: SecondLookWanted
+) -> None:
+    before = client.get("/api/v1/model").json()
     watch = app_of(client).state.parts.watch
     assert not watch.look()
     assert again.path is not None
+    good = again.path.read_bytes()
     again.path.write_bytes(b"garbage")
-    os.utime(again.path, (1, 1))
-    watch.look()
-    # The wanted model cannot be read: the one that decides goes on, and alone.
+    assert not watch.look()
     told = client.get("/api/v1/model").json()
-    assert told["version"] == before or told["alone"]
+    assert "confirm.baro" in told["refused"]
+    assert {**told, "refused": None} == before
+    again.path.unlink()
+    assert not watch.look()
+    other = replace(learned()[1].confirm, threshold=0.25)
+    other.save(again.path)
+    assert again.path.read_bytes() != good
+    assert watch.look()
+    assert client.get("/api/v1/model").json()["refused"] is None
+    learned()[1].online.save(again.path)
+    assert not watch.look()
+    assert "made for the use 'online'" in client.get("/api/v1/model").json()["refused"]

@@ -136,14 +136,24 @@ def judge_of(model: TriageModel, wanted: SecondLookWanted | None) -> tuple[Judge
 
     Returns:
         The judge, and why it looks only once; nothing where that is as wanted.
+
+    Raises:
+        ArtifactError: there is a file, but no such model in it.
+        DataError: the second look is needed, and the models cannot do it.
+        ConfigError: the same.
     """
     first = OnlineJudge.of(model)
     if wanted is None:
         return first, ""
     try:
         confirm = wanted.model()
+    except ArtifactError as error:
+        if wanted.file() is not None:
+            raise
+        return first, f"there is no second look: {error}"
+    try:
         return ConfirmingJudge.of(first, confirm, wanted.setting, wanted.per_thousand), ""
-    except (ArtifactError, ConfigError, DataError) as error:
+    except (ConfigError, DataError) as error:
         if wanted.needed:
             raise
         return first, f"there is no second look: {error}"
