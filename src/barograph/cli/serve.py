@@ -18,7 +18,7 @@ from barograph.errors import ConfigError
 if TYPE_CHECKING:
     from barograph.triage import SecondLookWanted
 
-LOG_PAGES = 32_768  # 128 MB, should the process behind the requests ever fail to write them back
+LOG_PAGES = 65_536  # 128 MB, should the process behind the requests ever fail to write them back
 GARBAGE = 200_000  # objects of a batch that come and go before one looks for cycles among them
 LEVELS = ("debug", "info", "warning", "error")
 

@@ -14,6 +14,8 @@ from barograph.errors import ConfigError, StoreError
 from barograph.triage.schema import VERSION
 
 BUSY_MS = 15_000  # how long one process waits for another that is writing
+PAGE = 2048  # bytes: of each page that a commit writes nearly all is old, so small ones cost less
+CACHE = 16_384  # KiB a connection; the system's own holds the rest
 LOG_PAGES = 1000
 LOG_KEPT = 64 << 20  # bytes of the log's file that are not given back
 KINDS = ("sqlite", "postgresql")
@@ -58,12 +60,13 @@ def _configure(log: int, connection: Any, _record: object) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    cursor.execute(f"PRAGMA page_size = {PAGE}")  # of a database that is made now
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute(f"PRAGMA wal_autocheckpoint = {log}")
     cursor.execute(f"PRAGMA journal_size_limit = {LOG_KEPT}")
     cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.execute("PRAGMA cache_size = -65536")
+    cursor.execute(f"PRAGMA cache_size = -{CACHE}")
     cursor.close()
 
 
