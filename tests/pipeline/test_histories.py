@@ -7,6 +7,8 @@ import pytest
 
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.history import History
+from barograph.models.flat_boosted import FlatBoosted
+from barograph.models.shapley import contributions
 from barograph.models.triage import TriageModel
 from barograph.pipeline import (
     characterise,
@@ -121,6 +123,10 @@ def test_the_pair_carries_all_that_a_detector_needs(taught: Path) -> None:
     assert online.metrics["auc"] > 0.9
     assert online.card["histories"] == "own"
     assert "tails" not in card(online)
+    assert isinstance(online.flat, FlatBoosted)
+    known = tables.columns(tables.read_for("online"), "online")
+    explained = contributions((train.LIBRARY / "online.ubj").read_bytes(), online.flat, known)
+    assert explained[1].shape == known.shape
     detector = OnlineDetector(online, confirm)
     values = History.read("data/interim").values_of(0)
     alarms = [k for k, value in enumerate(values) if detector.update(value).is_change]
