@@ -45,8 +45,8 @@ def values() -> Floats:
     return histories(3).values[:LENGTH]
 
 
-def detected() -> tuple[list[int], list[dict[str, Any]]]:
-    """The alarms and steps of the detector."""
+def detected() -> tuple[list[int], list[dict[str, Any]], set[int]]:
+    """The alarms and steps of the detector, and the change points that stand in the end."""
     _, models = learned()
     budget = Budget.released(models.online, models.confirm, "early", 10.0)
     detector = OnlineDetector(models.online, models.confirm, budget=budget)
@@ -62,11 +62,11 @@ def detected() -> tuple[list[int], list[dict[str, Any]]]:
         }
         for one in detector.steps
     ]
-    return alarms, steps
+    return alarms, steps, set(detector.change_points)
 
 
 def test_answers_and_decisions_are_those_of_the_detector(client: TestClient) -> None:
-    alarms, steps = detected()
+    alarms, steps, standing = detected()
     told: list[dict[str, Any]] = []
     for at, value in enumerate(values()):
         answer = client.post(POINTS, json=result(at, float(value))).json()
@@ -79,6 +79,10 @@ def test_answers_and_decisions_are_those_of_the_detector(client: TestClient) -> 
     found = client.get(path).json()["decisions"]
     kept = [step for one in found for step in one["steps"]]
     assert kept == [{**one, "model": answer["model"]} for one in steps]
+    now = {one["order"]: one["became"] for one in found if one["became"]}
+    assert {order for order, kind in now.items() if kind in ("called", "confirmed")} == standing
+    changes = client.get(path, params={"changes": True}).json()["decisions"]
+    assert changes == [one for one in found if one["is_change"] or one["steps"] or one["became"]]
     assert client.get("/api/v1/model").json()["second_look"]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
-from barograph.detection.online import Followed, Standing, Step
+from barograph.detection.online import Followed, Kind, Standing, Step
 from barograph.triage.answer import Noted
 from barograph.triage.insertion import Insertion, Row
 from barograph.triage.recent import Key
@@ -113,3 +113,22 @@ def steps_of(
         .where(s.series == series, s.order >= first, s.order <= last)
     )
     return {(order, run): (Noted(*rest), model) for order, run, *rest, model in rows}
+
+
+def became(connection: sa.Connection, series: int, first: int, last: int) -> dict[Key, str]:
+    """Say what became of the changes that begin, or began, from one order to another.
+
+    `moved` is one that stands elsewhere by now; where it stands it is `called` or `confirmed`.
+    """
+    s = steps.c
+    here = sa.or_(s.change_order.between(first, last), s.from_order.between(first, last))
+    found: dict[Key, str] = {}
+    for kind, order, run, from_order, from_run in connection.execute(
+        sa.select(s.kind, s.change_order, s.change_run, s.from_order, s.from_run)
+        .where(s.series == series, here)
+        .order_by(s.order, s.run)
+    ):
+        found[order, run] = Kind.CALLED.value if kind == Kind.MOVED.value else kind
+        if from_order is not None:
+            found[from_order, from_run] = kind
+    return {key: kind for key, kind in found.items() if first <= key[0] <= last}

@@ -18,7 +18,7 @@ from barograph.service.schemas.shared import ERRORS
 from barograph.triage import queries
 from barograph.triage.answer import Noted
 from barograph.triage.measurement import CONTROL
-from barograph.triage.steps import steps_of
+from barograph.triage.steps import became, steps_of
 
 T = TypeVar("T")
 Steps = dict[tuple[int, str], tuple[Noted, str]]
@@ -104,7 +104,7 @@ async def get_points(
 async def get_decisions(
     request: Request,
     number: Number,
-    changes: Annotated[bool, Query(description="Only those that call a change.")] = False,
+    changes: Annotated[bool, Query(description="Only those about a change.")] = False,
     first: First = None,
     limit: Limit = 1000,
 ) -> Json:
@@ -113,11 +113,9 @@ async def get_decisions(
     With a second look, `steps` tell what became certain as each point landed. With
     `changes` a page may hold fewer rows than its limit and yet have a next one.
     """
-    found, steps, following = await asked(request, lambda c: _decided(c, number, first, limit))
+    every, following = await asked(request, lambda c: _decided(c, number, first, limit))
     rows = [
-        {**{name: getattr(one, name) for name in DECISION}, "steps": _steps(steps, one)}
-        for one in found
-        if one.is_change or not changes
+        row for row in every if not changes or row["is_change"] or row["steps"] or row["became"]
     ]
     return Json({"decisions": rows, "next": following})
 
@@ -138,20 +136,24 @@ def storable(texts: Iterable[str]) -> None:
 
 def _decided(
     connection: sa.Connection, number: int, first: int | None, limit: int
-) -> tuple[list[queries.Measured], Steps, int | None]:
-    """Return a page of points, what became certain as they landed, and where the next begins."""
+) -> tuple[list[dict[str, Any]], int | None]:
+    """Return a page of decisions with what a second look said, and where the next begins."""
     found, following = _page(connection, number, first, limit)
     if not found:
-        return found, {}, following
-    return found, steps_of(connection, number, found[0].order, found[-1].order), following
+        return [], following
+    span = found[0].order, found[-1].order
+    steps, now = steps_of(connection, number, *span), became(connection, number, *span)
+    rows = []
+    for one in found:
+        key = (one.order, one.run)
+        taken = [{**step._asdict(), "model": model} for step, model in _at(steps, key)]
+        said = {name: getattr(one, name) for name in DECISION}
+        rows.append({**said, "became": now.get(key), "steps": taken})
+    return rows, following
 
 
-def _steps(steps: Steps, one: queries.Measured) -> list[dict[str, Any]]:
-    key = (one.order, one.run)
-    if key not in steps:
-        return []
-    step, model = steps[key]
-    return [{**step._asdict(), "model": model}]
+def _at(steps: Steps, key: tuple[int, str]) -> list[tuple[Noted, str]]:
+    return [steps[key]] if key in steps else []
 
 
 def _page(

@@ -96,6 +96,9 @@ class DecisionRow(BaseModel):
     threshold: float = Field(
         description="From which probability on; with a second look, from which score in nats."
     )
+    became: Literal["called", "confirmed", "moved", "withdrawn"] | None = Field(
+        description="What a second look made, by now, of the change that begins here."
+    )
     steps: list[StepTaken] = Field(description="What a second look made certain as it landed.")
 
 
@@ -113,6 +116,7 @@ class DecisionsPage(BaseModel):
                     "pre": 57,
                     "model": MODEL,
                     "threshold": 6.1,
+                    "became": "confirmed",
                     "steps": [{**STEP, "model": MODEL}],
                 }
             ],
