@@ -8,6 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from barograph.cli import COMMANDS, group, main
+from barograph.cli.looks import SETTINGS
+from barograph.detection.online import budget
 
 
 def results(
@@ -135,3 +137,7 @@ def test_a_mistake_is_exit_1_and_told_without_a_traceback(
     told = capsys.readouterr().err
     assert says in told
     assert "Traceback" not in told
+
+
+def test_the_settings_of_a_second_look_are_those_of_the_budget() -> None:
+    assert tuple(SETTINGS) == tuple(budget.SETTINGS)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from barograph.triage.confirming import SecondLookWanted
 
 F = TypeVar("F", bound=Callable[..., Any])
-SETTINGS = ("early", "even", "sure")
+SETTINGS = ("early", "even", "steady", "sure")
 NONE, DEFAULT = "none", "default"
 PATH = RELEASED / "confirm.baro"
 
@@ -42,7 +42,7 @@ def second_look_options(default: str) -> Callable[[F], F]:
             click.option(
                 "--setting",
                 type=click.Choice(SETTINGS),
-                default="even",
+                default="steady",
                 show_default=True,
                 help="Whether alarms come rather early, or rather sure.",
             ),

@@ -61,7 +61,7 @@ class Task:
 
     model: str
     confirm: str | None = None
-    setting: str = "even"
+    setting: str = "steady"
     per_thousand: float = 3.0
     shortest: int = 2
     cache: str = ""

@@ -103,13 +103,13 @@ class SecondLookWanted:
 
     Args:
         path: where a `confirm` model of one's own is released; the shipped one until then.
-        setting: `early`, `even` or `sure`.
+        setting: `early`, `even`, `steady` or `sure`.
         per_thousand: how many false alarms a thousand points may raise, from 1 to 10.
         needed: whether it is an error where the two models cannot do it.
     """
 
     path: Path | None = None
-    setting: str = "even"
+    setting: str = "steady"
     per_thousand: float = 3.0
     needed: bool = False
 
