@@ -12,7 +12,7 @@ import pytest
 
 from barograph.cli import main
 from barograph.history import SCHEMAS, History
-from barograph.pipeline import replay
+from barograph.pipeline import replaying
 from tests.evaluation.early_histories import histories, learned
 from tests.service.models import small_model
 
@@ -191,15 +191,15 @@ def test_replay_looks_again_and_is_held_against_the_verdicts(
     # What was done before the last part failed is not done again.
     monkeypatch.setattr("barograph.cli.spreading.SERIES", 2)
     whole = Path("out/found.csv").read_bytes()
-    judge, done = replay._judged, []
+    judge, done = replaying._judged, []
 
-    def failing(task: replay.Task, series: Sequence[Any]) -> Any:
+    def failing(task: replaying.Task, series: Sequence[Any]) -> Any:
         done.append(len(series))
         if len(done) == 3:
             raise OSError("killed")
         return judge(task, series)
 
-    monkeypatch.setattr(replay, "_judged", failing)
+    monkeypatch.setattr(replaying, "_judged", failing)
     assert run(capsys, "replay", "tables", *options, *again)[0] == 1
     assert len(list(Path("out/.parts").iterdir())) == 2
     assert run(capsys, "replay", "tables", *options, *again)[0] == 0

@@ -15,7 +15,7 @@ from barograph.detection.online import OnlineDetector
 from barograph.evaluation.partitions import Part, classified, parts_of
 from barograph.evaluation.spread import spread
 from barograph.history import SCHEMAS, History
-from barograph.pipeline.replay import Task, replayed
+from barograph.pipeline.replaying import Task, replayed
 from tests.service.models import small_model
 
 SERIES, LENGTH = 12, 60

@@ -11,7 +11,7 @@ import pytest
 
 from barograph.errors import ArtifactError
 from barograph.evaluation.replayed import delays
-from barograph.pipeline import chunks, replay
+from barograph.pipeline import chunks, replay, replaying
 from tests.evaluation.early_histories import learned
 
 REPORTS = Path("data/reports")
@@ -75,13 +75,13 @@ def test_what_was_done_is_not_done_again(models: Path, monkeypatch: pytest.Monke
     kept = sorted(Path("data/cache/replay").iterdir())
     assert len(kept) == 3
     done: list[int] = []
-    judged = replay._judged
+    judged = replaying._judged
 
-    def counted(task: replay.Task, series: Sequence[Any]) -> Any:
+    def counted(task: replaying.Task, series: Sequence[Any]) -> Any:
         done.append(len(series))
         return judged(task, series)
 
-    monkeypatch.setattr(replay, "_judged", counted)
+    monkeypatch.setattr(replaying, "_judged", counted)
     kept[0].unlink()
     kept[1].write_bytes(kept[1].read_bytes()[:-40])  # broken off while it was written
     replay.main()

@@ -41,7 +41,8 @@ def command(
     LOCATION may be a folder of the three tables, too. A scheduler's workers must see it. With --to
     a replay that was broken off goes on where it was.
     """
-    from barograph.pipeline.replay import Task, replayed, write
+    from barograph.pipeline.replay import write
+    from barograph.pipeline.replaying import Task, replayed
 
     kept = "" if to is None else str((to / PARTS).resolve())
     task = Task(artifact_path(USE, model), shortest=1, cache=kept)

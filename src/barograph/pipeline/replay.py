@@ -7,35 +7,26 @@ each chunk's result is kept: a run that was broken off goes on where it was.
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from barograph import __version__
-from barograph.detection.online import Budget, replay_many
-from barograph.evaluation.partitions import Part, offsets_of, parts_of, rows_of
+from barograph.evaluation.partitions import parts_of
 from barograph.evaluation.replayed import confusion
-from barograph.features import FEATURES_VERSION
 from barograph.history import History
-from barograph.models.artifact import digest
-from barograph.models.triage import TriageModel
 from barograph.pipeline import chunks, report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
+from barograph.pipeline.replaying import Task, replayed
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.pipeline.work import each
-from barograph.series import Floats
 
 CHUNK = 2000  # series a call: small enough to spread, large enough for a forest to be quick
 CACHE = chunks.FOLDER / "replay"
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -43,108 +34,6 @@ class ReplayParams:
     """Which series are left out."""
 
     shortest: int
-
-
-@dataclass(frozen=True)
-class Task:
-    """The models and settings of one replay, the same for all of its parts.
-
-    Args:
-        model: path of the online model; nothing for the shipped one.
-        confirm: path of the confirming model, nothing for the shipped one; None: no second look.
-        setting: how the windows share the alarms.
-        per_thousand: how many false alarms a thousand points may raise.
-        shortest: series of fewer points are left out.
-        cache: where the results of parts are kept; nothing: they are not.
-        signature: tells apart everything that a result depends on but the values; see `signed`.
-    """
-
-    model: str
-    confirm: str | None = None
-    setting: str = "steady"
-    per_thousand: float = 3.0
-    shortest: int = 2
-    cache: str = ""
-    signature: str = ""
-
-    def signed(self) -> "Task":
-        """Load the models here, where errors are told, and sign with what they are."""
-        models = [m for m in _loaded(self) if m is not None]
-        names = [(m.feature_set, m.threshold, _digest(m), dict(m.card)) for m in models]
-        settings = (self.shortest, self.setting, self.per_thousand)
-        self.budget()
-        signature = chunks.key(__version__, FEATURES_VERSION, *settings, *names)
-        return replace(self, signature=signature)
-
-    def budget(self) -> Budget | None:
-        """How the windows share the alarms, as released with the models."""
-        model, confirm = _models(self) if self.signature else _loaded(self)
-        if confirm is None:
-            return None
-        return Budget.released(model, confirm, self.setting, self.per_thousand)
-
-
-def _loaded(task: Task) -> tuple[TriageModel, TriageModel | None]:
-    model = _one(task.model, "online")
-    return model, None if task.confirm is None else _one(task.confirm, "confirm")
-
-
-@lru_cache(maxsize=2)
-def _models(task: Task) -> tuple[TriageModel, TriageModel | None]:
-    """Load the models once in each process; the signature tells when they are others."""
-    return _loaded(task)
-
-
-def _one(path: str, use: str) -> TriageModel:
-    return TriageModel.load(path) if path else TriageModel.default(use)
-
-
-def _digest(model: TriageModel) -> str:
-    """Return what tells two models apart by their numbers."""
-    calibration = {} if model.calibration is None else model.calibration.arrays()
-    return digest({**model.flat.arrays(), **calibration})
-
-
-def replayed(part: Part, task: Task) -> pa.Table:
-    """Replay a part, or take what was kept of it: the same table on any worker.
-
-    Returns:
-        Every point with its probability, whether an alarm was raised, and whether it is found:
-        with a second look, whether it still stands in the end.
-    """
-    points = rows_of(part, "points")
-    values, offsets = points.column("value").to_numpy(), offsets_of(part, points)
-    path = Path(task.cache) / f"{chunks.key(task.signature, offsets, values)}.npz"
-    said = chunks.load(path) if task.cache else None
-    if said is None:
-        said = _judged(task, np.split(values, offsets[1:-1]))
-        if task.cache:
-            chunks.keep(path, said)
-    index = np.arange(values.size) - np.repeat(offsets[:-1], np.diff(offsets))
-    table = points.select(["series", "order", "commit"])
-    table = table.add_column(1, "index", pa.array(index, pa.int32()))
-    for name in ("probability", "alarm", "found"):
-        table = table.append_column(name, pa.array(said[name]))
-    return table
-
-
-def _judged(task: Task, series: Sequence[Floats]) -> Arrays:
-    model, confirm = _models(task)
-    offsets = np.cumsum([0, *(values.size for values in series)])
-    total = int(offsets[-1])
-    result: Arrays = {
-        "probability": np.zeros(total),
-        "alarm": np.zeros(total, dtype=np.bool_),
-        "found": np.zeros(total, dtype=np.bool_),
-    }
-    long = [k for k, values in enumerate(series) if values.size >= task.shortest]
-    seen = replay_many(model, [series[k] for k in long], confirm, budget=task.budget())
-    for k, one in zip(long, seen, strict=True):
-        first = int(offsets[k])
-        result["probability"][first : first + one.probability.size] = one.probability
-        result["alarm"][first + one.alarms] = True
-        result["found"][first + one.change_points] = True
-    return result
 
 
 def held_against_verdicts(folder: str | Path, points: pa.Table) -> dict[str, Any]:
