@@ -12,6 +12,7 @@ import pytest
 
 from barograph.cli import main
 from barograph.history import SCHEMAS, History
+from barograph.models import TriageModel
 from barograph.pipeline import replaying
 from tests.evaluation.early_histories import histories, learned
 from tests.service.models import small_model
@@ -71,6 +72,21 @@ def test_score_fails_on_a_regression_and_says_the_same_again(
     assert code == 2
     assert again["points"] == {"written": 0, "duplicate": 60, "revised": 0, "rejected": 0}
     assert again["regressions"] == told["regressions"]
+
+
+def test_score_holds_a_result_against_the_level_before_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    noise = np.random.default_rng(0).normal(0.0, 0.5, 120)
+    values = [*(noise[:60] + 100.0), *(noise[60:] + 200.0), 180.0]
+    rows = [f"query,{k},-1,{value!r}" for k, value in enumerate(map(float, values))]
+    Path("results.csv").write_text("\n".join(["test,order,direction,value", *rows, ""]))
+    TriageModel.default("online").save("online.baro")
+    code, told = run_json(capsys, "score", "results.csv", "--model", "online.baro")
+    [one] = told["series"]
+    assert one["is_change"]
+    assert one["percent"] == pytest.approx(-10, abs=0.5)
+    assert (code, told["regressions"]) == (0, [])
 
 
 @pytest.mark.parametrize(

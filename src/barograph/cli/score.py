@@ -62,7 +62,7 @@ def command(
     judge = model_of("online", model)
     with loaded_tables(kind, location) as folder, open_store(url, judge, again) as store:
         counts = fill(store, folder, "score").points
-        found = newest(store, History.read(folder))
+        found = newest(store, History.read(folder), judge.feature_set)
     short = sum(one["pre"] < shortest for one in found)
     regressions = [
         one
@@ -80,8 +80,14 @@ def command(
         context.exit(TOO_LITTLE)
 
 
-def newest(store: Store, history: History) -> list[dict[str, Any]]:
-    """Return what was decided of the newest result of each series of a history."""
+def newest(store: Store, history: History, feature_set: str) -> list[dict[str, Any]]:
+    """Return what was decided of the newest result of each series of a history.
+
+    Args:
+        store: has the results.
+        history: its series are told of.
+        feature_set: of the model that decided; it says what a result was held against.
+    """
     from barograph.triage import queries
     from barograph.triage.steps import steps_of
 
@@ -112,20 +118,31 @@ def newest(store: Store, history: History) -> list[dict[str, Any]]:
                     "begins": begins[0],
                     "steps": [] if steps is None else [steps[0]._asdict()],
                     "pre": one.pre,
-                    "percent": _percent(connection, row, one, begins) if one.is_change else 0.0,
+                    "percent": _percent(connection, row, one, begins, feature_set)
+                    if one.is_change
+                    else 0.0,
                 }
             )
     return found
 
 
-def _percent(connection: Any, row: int, one: Any, begins: tuple[int, str]) -> float:
-    """The mean from the change on, against that of what the newest point was held against."""
+def _percent(
+    connection: Any, row: int, one: Any, begins: tuple[int, str], feature_set: str
+) -> float:
+    """The mean from the change on, against that of the level that was held against it."""
+    from barograph.detection.online.sight import OF_THE_REGIME
+    from barograph.features import GrowingHistory
     from barograph.triage import queries
 
     points = queries.points_of(connection, row, last=one.order, limit=one.pre + 1, newest=True)
     upto = [point for point in points if (point.order, point.run) <= (one.order, one.run)]
     before = [point.value for point in upto if (point.order, point.run) < begins]
     after = [point.value for point in upto if (point.order, point.run) >= begins]
+    if feature_set in OF_THE_REGIME:  # such a model saw the levels before this one, too
+        seen = GrowingHistory()
+        for value in before:
+            seen.append(value)
+        before = before[-seen.regime :]
     return percent(sum(before) / len(before), sum(after) / len(after))
 
 

@@ -25,6 +25,11 @@ class GrowingHistory:
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def regime(self) -> int:
+        """How many of the newest values the current regime has."""
+        return self._size - int(self._state[tracker.START])
+
     def append(self, value: float) -> None:
         """Take the newest value: O(1), but for one pass of copying to keep values in order."""
         if not math.isfinite(value):
