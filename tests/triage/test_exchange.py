@@ -50,6 +50,17 @@ def test_what_is_given_back_fills_another_store_with_the_same(
         assert (tmp_path / "out" / path).read_bytes() == (tmp_path / "back" / path).read_bytes()
 
 
+def test_a_candidate_that_moved_is_not_taken_in_anew(store: Store, tmp_path: Path) -> None:
+    store.ingest(history("a", 30), "ci")
+    refreshing.refresh(store, Look(Scripted((13,)), "hunter 1.0"))
+    exchange.give_back(store, tmp_path)
+    refreshing.recompute(store, Look(Scripted((15,)), "hunter 1.0"))
+    filled = exchange.fill(store, tmp_path, "ann")
+    assert (filled.candidates, filled.already) == (0, 1)
+    with store.read() as connection:
+        assert [one.order for one in queries.find_candidates(connection, present=None)] == [15]
+
+
 def test_an_empty_store_gives_back_empty_tables(store: Store, tmp_path: Path) -> None:
     assert exchange.give_back(store, tmp_path) == {"series": 0, "points": 0, "candidates": 0}
     assert len(History.read(tmp_path)) == 0

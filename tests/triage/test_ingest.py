@@ -1,5 +1,6 @@
 import random
 from collections.abc import Callable, Sequence
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -65,6 +66,41 @@ def test_of_two_values_the_one_measured_later_holds(store: Store) -> None:
     assert "3.0" in store.ingest([latest], "ci").outcomes[0].reason
     assert table(store, points, "value", "time") == [(3.0, 3000)]
     assert table(store, revisions, "value") == [(1.0,), (7.0,)]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [(1.0, 1, ""), (1.0, 5, ""), (2.0, 3, "")],  # measured again, after the other value
+        [(1.0, 1, ""), (2.0, 2, ""), (1.0, 3, "")],  # corrected, and the correction taken back
+        [(1.0, None, ""), (1.0, 4, ""), (2.0, 3, "")],
+        [(1.0, 1, ""), (1.0, 1, "c"), (2.0, 2, "")],  # the commit is told later
+        [(1.0, 1, ""), (2.0, 2, "c"), (2.0, 3, "c")],
+        [(0.0, None, ""), (-0.0, None, "c")],
+    ],
+)
+def test_of_one_place_the_same_is_kept_in_any_order(
+    new_url: Callable[[], str], sent: list[tuple[float, int | None, str]]
+) -> None:
+    made = [Measurement(series(), value, 0, commit, "", time) for value, time, commit in sent]
+    left = set()
+    for order in permutations(made):
+        with Store(new_url(), Rule()) as store:
+            for one in order:
+                store.ingest([one], "ci")
+            left.add(contents(store))
+        with Store(new_url(), Rule()) as store:
+            store.ingest(order, "ci")
+            left.add(contents(store))
+    assert len(left) == 1
+
+
+def test_a_correction_that_is_taken_back_is_a_revision_again(store: Store) -> None:
+    for time, value in ((1, 1.0), (2, 2.0), (3, 1.0)):
+        [last] = store.ingest([point(0, value)._replace(time=time)], "ci").outcomes
+    assert (last.status, last.reason) == (Status.REVISED, "the value 1.0 holds")
+    assert table(store, points, "value", "time") == [(1.0, 3)]
+    assert table(store, revisions, "value", "time") == [(2.0, 2)]
 
 
 def test_decisions_are_those_of_the_whole_series_in_order(store: Store) -> None:

@@ -1,13 +1,20 @@
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from barograph.triage import database
-from barograph.triage.schema import VERSION, metadata
+from barograph.errors import DataError, StoreError
+from barograph.triage import Store, database
+from barograph.triage.schema import VERSION, metadata, models, points
+from tests.triage.judges import Rule
+from tests.triage.samples import point
 
 
 def test_migrations_from_empty_make_exactly_the_tables_of_the_schema(url: str) -> None:
@@ -69,3 +76,50 @@ def test_runs_sort_by_their_bytes_on_every_database(url: str) -> None:
         found = connection.scalars(sa.select(points.c.run).order_by(points.c.run)).all()
     engine.dispose()
     assert found == sorted(names)
+
+
+def test_a_store_of_a_newer_version_is_refused_in_one_line(url: str) -> None:
+    with Store(url, Rule()):
+        pass
+    engine = database.connect(url)
+    with database.writing(engine) as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = 'far_ahead'"))
+    with pytest.raises(StoreError, match=r"far_ahead.*newer"):
+        Store(url, Rule())
+    engine.dispose()
+
+
+def test_several_may_open_an_empty_store_at_once(new_url: Callable[[], str]) -> None:
+    for _ in range(3):
+        url, together = new_url(), threading.Barrier(4)
+
+        def opened(url: str = url, together: threading.Barrier = together) -> None:
+            together.wait()
+            Store(url, Rule()).close()
+
+        with ThreadPoolExecutor(4) as pool:
+            for one in [pool.submit(opened) for _ in range(4)]:
+                one.result()
+
+
+def test_all_questions_of_one_reading_see_the_same_moment(store: Store) -> None:
+    count = sa.select(sa.func.count()).select_from(points)
+    store.ingest([point(0)], "ci")
+    with store.read() as connection:
+        before = connection.scalar(count)
+        store.ingest([point(1)], "ci")
+        assert connection.scalar(count) == before
+    with store.read() as connection:
+        assert connection.scalar(count) == 2
+
+
+def test_the_number_of_a_model_goes_with_the_transaction_that_gave_it(store: Store) -> None:
+    def failing(connection: sa.Connection) -> None:
+        store.model(connection, "another", 0.5)
+        raise DataError("no")
+
+    with pytest.raises(DataError):
+        store.write(failing)
+    number = store.write(lambda connection: store.model(connection, "another", 0.5))
+    with store.read() as connection:
+        assert connection.scalar(sa.select(models.c.id)) == number

@@ -19,6 +19,7 @@ CACHE = 16_384  # KiB a connection; the system's own holds the rest
 LOG_PAGES = 1000
 LOG_KEPT = 64 << 20  # bytes of the log's file that are not given back
 KINDS = ("sqlite", "postgresql")
+LOCK = 0x6261726F  # what migrations wait for on PostgreSQL
 
 
 def connect(url: str, log: int = LOG_PAGES) -> sa.Engine:
@@ -113,7 +114,13 @@ def write_back(engine: sa.Engine) -> None:
 @contextmanager
 def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
     """One transaction that reads: all of it sees the same moment."""
-    with guarded(), engine.connect() as connection, connection.begin():
+    # PostgreSQL by itself looks anew at every statement; SQLite's level is given with BEGIN.
+    level = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
+    with (
+        guarded(),
+        engine.connect().execution_options(**level) as connection,
+        connection.begin(),
+    ):
         yield connection
 
 
@@ -123,13 +130,22 @@ def migrate(engine: sa.Engine, to: str = VERSION) -> None:
         return
     from alembic import command
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with writing(engine) as connection:
+        if engine.dialect.name == "postgresql":  # others may find the same empty database
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
         config.attributes["connection"] = connection
         change = command.downgrade if to == "base" else command.upgrade
-        change(config, to)
+        try:
+            change(config, to)
+        except CommandError as error:
+            raise StoreError(
+                f"the store's tables cannot be brought to the version {to!r}: {error}; was it "
+                "used by a newer barograph?"
+            ) from error
 
 
 def _version(engine: sa.Engine) -> str | None:

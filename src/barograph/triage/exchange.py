@@ -26,7 +26,7 @@ from barograph.triage.clock import now
 from barograph.triage.insertion import Insertion, Row
 from barograph.triage.measurement import Measurement
 from barograph.triage.registry import series_id
-from barograph.triage.schema import candidates, points, series, verdicts
+from barograph.triage.schema import candidates, moves, points, series, verdicts
 from barograph.triage.store import Store
 
 BATCH = 20_000  # points in one transaction
@@ -107,9 +107,14 @@ def _batches(history: History, runs: list[str]) -> Iterator[tuple[list[int], lis
 def _fill_candidates(
     connection: sa.Connection, history: History, numbers: np.ndarray[Any, Any], who: str
 ) -> tuple[int, int]:
-    """Write the candidates that the store lacks; return how many, and how many it had."""
-    c = candidates.c
+    """Write the candidates that the store lacks; return how many, and how many it had.
+
+    One that moved since it was taken in is there, too: under the place that it came with.
+    """
+    c, m = candidates.c, moves.c
     have = {(owner, order) for owner, order in connection.execute(sa.select(c.series, c.order))}
+    former = sa.select(c.series, m.from_order).join(moves, m.candidate == c.id)
+    have |= {(owner, order) for owner, order in connection.execute(former)}
     new: list[Row] = []
     table = history.candidates.to_pylist()
     for row in table:

@@ -44,6 +44,11 @@ class Held:
         """Whether the value is the one that holds, or one of its revisions."""
         return value == self.value or value in self.others
 
+    def is_later(self, value: float, time: int | None) -> bool:
+        """Whether a value that is known was measured again, later than is known of it."""
+        told = self.time if value == self.value else self.others[value]
+        return (EVER if time is None else time) > (EVER if told is None else told)
+
     def gives_way(self, value: float, time: int | None) -> bool:
         """Whether another value holds instead: the later measured one, then the larger one.
 
@@ -98,8 +103,9 @@ def _points_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:
 
 POINT = ("series", "order", "run", "commit", "time", "value", "received")
 NEW_POINT = Insertion(points, POINT)
-OTHER_VALUE = Insertion(points, POINT, replace=("time", "value", "received"))
-REVISION = Insertion(revisions, ("series", "order", "run", "value", "time", "received"))
+OTHER_VALUE = Insertion(points, POINT, replace=("commit", "time", "value", "received"))
+REVISED = ("series", "order", "run", "value", "time", "received")
+REVISION = Insertion(revisions, REVISED, replace=("time", "received"))
 
 
 @dataclass
@@ -109,32 +115,57 @@ class Changes:
     received: int
     added: list[Row] = field(default_factory=list)
     replaced: list[Row] = field(default_factory=list)
-    revised: list[Row] = field(default_factory=list)
+    # By place and value; None where that value holds again, and is no revision any more.
+    revised: dict[Row, Row | None] = field(default_factory=dict)
 
     def add(self, series: int, entry: Entry, one: Measurement) -> None:
         """A point at a place that was empty."""
-        value = float(one.value)
+        value = float(one.value) + 0.0  # of the two zeros one is kept
         self.added.append(
             (series, entry.order, entry.run, one.commit, one.time, value, self.received)
         )
 
-    def revise(self, series: int, entry: Entry, held: Held, one: Measurement) -> bool:
-        """Keep another value for a place; return whether it holds from now on."""
+    def again(self, series: int, entry: Entry, held: Held, one: Measurement) -> tuple[Status, bool]:
+        """What was sent for a place that is taken; return whether another value holds from now on.
+
+        Of every value the latest time is kept, so that arrival plays no part in which one holds.
+        """
         place = (series, entry.order, entry.run)
         value, time = float(one.value), one.time
+        named = bool(one.commit) and not held.commit
+        held.commit = held.commit or one.commit
+        known = held.knows(value)
+        if known and not held.is_later(value, time):
+            if named:
+                self._replace(place, held)
+            return Status.DUPLICATE, False
+        if value == held.value:
+            held.time = time
+            self._replace(place, held)
+            return Status.DUPLICATE, False
         wins = held.gives_way(value, time)
         if wins:
+            held.others.pop(value, None)
+            self.revised[(*place, value)] = None
             value, time, held.value, held.time = held.value, held.time, value, time
-            self.replaced.append((*place, held.commit, held.time, held.value, self.received))
+        if wins or named:
+            self._replace(place, held)
         held.others[value] = time
-        self.revised.append((*place, value, time, self.received))
-        return wins
+        self.revised[(*place, value)] = (*place, value, time, self.received)
+        return (Status.DUPLICATE if known and not wins else Status.REVISED), wins
+
+    def _replace(self, place: Row, held: Held) -> None:
+        self.replaced.append((*place, held.commit, held.time, held.value, self.received))
 
     def write(self, connection: sa.Connection) -> None:
         """Write them all; a place that is new and replaced at once is first made, then replaced."""
         NEW_POINT.into(connection, self.added)
         OTHER_VALUE.into(connection, self.replaced)
-        REVISION.into(connection, self.revised)
+        for key, row in self.revised.items():
+            if row is None:
+                same = [c == part for c, part in zip(revisions.primary_key, key, strict=True)]
+                connection.execute(sa.delete(revisions).where(*same))
+        REVISION.into(connection, [row for row in self.revised.values() if row is not None])
 
 
 def settle(
@@ -151,8 +182,6 @@ def settle(
     if one.commit and held.commit and one.commit != held.commit:
         reason = f"commit: order {entry.order} of this series is {held.commit!r}"
         return Outcome(Status.REJECTED, reason), False
-    if held.knows(one.value):
-        return Outcome(Status.DUPLICATE, series=series, order=entry.order), False
-    wins = changes.revise(series, entry, held, one)
-    reason = f"the value {held.value!r} holds"
-    return Outcome(Status.REVISED, reason, series, entry.order), wins
+    status, wins = changes.again(series, entry, held, one)
+    reason = f"the value {held.value!r} holds" if status is Status.REVISED else ""
+    return Outcome(status, reason, series, entry.order), wins

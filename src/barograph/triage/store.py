@@ -67,7 +67,11 @@ class Store:
         self.judge = judge
         self.limits = limits or Limits()
         self._engine = connect(url, log)
-        migrate(self._engine)
+        try:
+            migrate(self._engine)
+        except BaseException:
+            self._engine.dispose()
+            raise
         self._name = uuid.uuid4().hex
         self._ingest = Ingest(self.limits, room)
         self._models: dict[tuple[str, float], int] = {}
