@@ -24,7 +24,7 @@ BENCHMARKS = (
     "leznik",
     "evaluate",
     "online_marks",
-    "replay",
+    "online",
     "store",
     "service",
 )

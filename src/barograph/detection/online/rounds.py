@@ -74,9 +74,11 @@ def follow(
     values, first, at, end, start, shift = course
     while (active := np.flatnonzero(at < end)).size:
         ahead = min(max(TOGETHER // active.size, NEAREST), FARTHEST)
-        some = active[: max(1, TOGETHER // NEAREST)]
-        counts = np.minimum(end[some] - at[some], ahead)
-        begins = np.cumsum(counts) - counts
+        counts = np.minimum(end[active] - at[active], ahead)
+        ends = np.cumsum(counts)
+        together = max(1, int(np.searchsorted(ends, TOGETHER, "right")))
+        some, counts = active[:together], counts[:together]
+        begins = ends[:together] - counts
         place = np.arange(int(counts.sum()))
         splits = place + np.repeat(at[some] - begins, counts)
         origin = np.repeat(first[some], counts)

@@ -1,20 +1,25 @@
-"""Points per second and core of the replay, with a 500-tree forest on the paper's features.
+"""The online detector: one decision in-process, and the replay, with a 500-tree forest.
 
-Histories of 28 points, the mean of the MongoDB data set, and the time that its 21.9 million points
-would take at this speed. The same with the regime's features and boosted trees, alone and with the
-second look; both learn from simulated steps. Everything runs on one core.
+A decision is one `update` of a detector that has seen 100 points; beside it what the features of
+that point take by themselves. The replay runs on one core over histories of 28 points, the mean of
+the MongoDB data set, and says what its 21.9 million points would take on two. The same with the
+regime's features and boosted trees, alone and with the second look; both learn from simulated
+steps.
 """
 
 import argparse
+import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-from side_by_side import arguments, show
+from side_by_side import Row, arguments, seconds, show
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.detection.online import Scorer, replay_many
+from barograph.detection.online import OnlineDetector, Scorer, replay_many
+from barograph.detection.online.sight import Sight, sights_for
 from barograph.evaluation.early import Learned, Truth, learn
 from barograph.evaluation.marked import Marked
 from barograph.features import FEATURE_SETS, feature_matrix
@@ -24,6 +29,7 @@ from barograph.pipeline.replay import CHUNK
 from barograph.series import Floats
 
 LENGTH, TREES = 28, 500
+AT, DECISIONS = 100, 400
 ALL_POINTS = 21_913_750  # Bauer et al. 2022, 4.2
 LESSON = 12_000
 
@@ -83,8 +89,35 @@ def measured(
     }
 
 
+def newest_row(sight: Sight, value: float) -> None:
+    """Take one more value and describe it against all before."""
+    sight.append(value)
+    sight.row(0, AT, AT + 1)
+
+
+def decisions(name: str, model: Scorer, confirm: Scorer | None = None) -> Row:
+    """Time the next decision of many detectors, and the features of each by themselves."""
+    histories = np.random.default_rng(5).normal(100.0, 1.0, (DECISIONS, AT + 1))
+    took, described = [], []
+    for values in histories.tolist():
+        detector = OnlineDetector(model, confirm)
+        for value in values[:AT]:
+            detector.update(value)
+        took.append(seconds(partial(detector.update, values[AT])))
+        sight = sights_for([model.feature_set])[model.feature_set]
+        sight.reset(values[:AT])
+        described.append(seconds(partial(newest_row, sight, values[AT])))
+    return {
+        "decision": name,
+        "history": AT,
+        "median, us": 1e6 * statistics.median(took),
+        "p99, us": 1e6 * float(np.quantile(took, 0.99)),
+        "features alone, us": 1e6 * statistics.median(described),
+    }
+
+
 def main() -> None:
-    """Learn, replay and print."""
+    """Learn, decide, replay and print."""
     parser: argparse.ArgumentParser = arguments(str(__doc__))
     parser.add_argument("--points", type=int, default=2_000_000)
     options = parser.parse_args()
@@ -96,8 +129,13 @@ def main() -> None:
         "online, boosted trees": lambda some: replay_many(ours.online, some),
         "online and confirm": lambda some: replay_many(ours.online, some, ours.confirm),
     }
-    rows = [measured(name, run, list(values)) for name, run in ways.items()]
-    show("Replay on one core, histories of 28 points", rows, options.output)
+    first = {f"bauer8, {TREES}-tree forest": (paper,), "online, boosted trees": (ours.online,)}
+    second = {"online and confirm": (ours.online, ours.confirm)}
+    decided = [decisions(name, *models) for name, models in (first | second).items()]
+    replayed = [measured(name, run, list(values)) for name, run in ways.items()]
+    rows = [{**one, **other} for one, other in zip(decided, replayed, strict=True)]
+    title = "Decisions one by one, and the replay of histories of 28 points on one core"
+    show(title, rows, options.output)
 
 
 if __name__ == "__main__":
