@@ -79,4 +79,4 @@ def tell(regressions: list[dict[str, Any]], series: int, short: int, output: str
         return
     for one in regressions:
         click.echo(f"{one['series']}: {change(one)} at {one['commit'] or one['order']}")
-    click.echo(f"{len(regressions)} regressions in {series} series, {short} too short to judge")
+    click.echo(f"regressions: {len(regressions)}, series: {series}, too short to judge: {short}")

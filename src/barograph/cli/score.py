@@ -162,4 +162,5 @@ def _tell(
         click.echo(
             f"{one['series']}: {change(one)} at {where}, probability {one['probability']:.2f}"
         )
-    click.echo(f"{len(regressions)} regressions in {len(found)} series, {short} too short to judge")
+    total = f"regressions: {len(regressions)}, series: {len(found)}, too short to judge: {short}"
+    click.echo(total)
