@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import threading
@@ -35,6 +36,7 @@ from barograph.service.shield import Shield
 from barograph.triage import Store
 
 LOG = logging.getLogger("barograph.service")
+PATIENCE = 3.0  # seconds that a start waits for the newest values of all series
 ROUTERS = (
     operations.probes,
     operations.routes,
@@ -98,9 +100,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     look.start()
     if parts.behind is not None:
         parts.behind.start()
-    threading.Thread(
+    preload = threading.Thread(
         target=_preload, args=(parts.store,), name="barograph-preload", daemon=True
-    ).start()
+    )
+    preload.start()
+    # Nearly always it is done by then; a store that is slow to read is served meanwhile.
+    await asyncio.to_thread(preload.join, PATIENCE)
     yield
     parts.watch.stop()
     if parts.behind is not None:
@@ -108,7 +113,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _preload(store: Store) -> None:
-    """Read the newest values of all series, while requests are served already."""
+    """Read the newest values of all series."""
     try:
         store.preload()
     except BarographError as error:

@@ -19,7 +19,7 @@ from barograph.series import Floats, Ints
 
 Flags = npt.NDArray[np.bool_]
 VERSION = 16  # hexadecimal digits
-TOGETHER = 4_000_000  # values in one call: what is copied for it stays within 32 MB
+TOGETHER = 2_000_000  # values in one call: what is copied for it stays within 16 MB
 
 
 class Stretch(NamedTuple):

@@ -9,7 +9,7 @@ from barograph.series import Floats
 
 Key = tuple[int, str]  # the place of a point in its series: order, and run
 NOWHERE: Key = (-(2**63), "")
-SLACK = 1.25  # how far a buffer grows beyond what is needed now
+SLACK = 1.1  # how far a buffer grows beyond what is needed now
 
 
 class Recent:
