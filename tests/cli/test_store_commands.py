@@ -302,3 +302,13 @@ def test_a_mistake_is_told_in_one_line(
     assert code == 1
     assert says in error
     assert "Traceback" not in error
+
+
+def test_a_whole_store_moves_by_export_and_import(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"query,{k},{100 + k % 3}" for k in range(30)]
+    Path("results.csv").write_text("\n".join(["test,order,value", *rows, ""]))
+    run_json(capsys, "import", "results.csv", "--store", "one.db")
+    assert run(capsys, "export", "out", "--store", "one.db")[0] == 0
+    code, told = run_json(capsys, "import", "out", "--whole", "--store", "two.db")
+    assert (code, told["points"], told["decisions"]) == (0, 30, 30)
+    assert run(capsys, "import", "out", "--whole", "--store", "two.db")[0] == 1

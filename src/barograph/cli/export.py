@@ -1,4 +1,4 @@
-"""`barograph export`: give everything back as the project's three tables."""
+"""`barograph export`: give everything back."""
 
 from __future__ import annotations
 
@@ -16,11 +16,16 @@ from barograph.cli.stores import open_store, store_option
 @store_option
 @output_option
 def command(folder: Path, url: str, output: str) -> None:
-    """Write series, points and candidates to FOLDER, as the pipeline reads them."""
+    """Write series, points and candidates to FOLDER, as the pipeline reads them.
+
+    The folder `store` in it has every table of the store, for `barograph import --whole`.
+    """
+    from barograph.triage.archive import archive
     from barograph.triage.exchange import give_back
 
     with open_store(url) as store:
         counts = give_back(store, folder)
+        archive(store, folder)
     if output == "json":
         click.echo(json.dumps(counts))
     else:

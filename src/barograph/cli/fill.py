@@ -22,15 +22,33 @@ if TYPE_CHECKING:
 @model_option("online")
 @second_look_options("default")
 @output_option
+@click.option(
+    "--whole",
+    is_flag=True,
+    help="LOCATION is what `export` wrote: fill an empty store with all that the former one held.",
+)
 def command(
-    location: str, kind: str, url: str, model: Path, again: SecondLookWanted | None, output: str
+    location: str,
+    kind: str,
+    url: str,
+    model: Path,
+    again: SecondLookWanted | None,
+    output: str,
+    whole: bool,
 ) -> None:
     """Take every series, point and candidate at LOCATION into the store.
 
     What the store has already is passed over: the same again changes nothing.
     """
+    from barograph.triage.archive import restore
     from barograph.triage.exchange import fill
 
+    if whole:
+        with open_store(url) as store:
+            counts = restore(store, location)
+        told_rows = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        click.echo(json.dumps(counts) if output == "json" else told_rows or "nothing")
+        return
     judge = model_of("online", model)
     with loaded_tables(kind, location) as folder, open_store(url, judge, again) as store:
         done = fill(store, folder, "import")

@@ -1,0 +1,123 @@
+"""Everything that the store keeps, table by table, and back into an empty store.
+
+Beside the three tables of `exchange`, which every stage reads, these have what only a store knows:
+who gave which verdict and why, revisions, moves, decisions and their steps, clusters, tickets, the
+audit trail. Tokens stay where they are; what can be worked out again is.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.files import whole
+from barograph.triage.insertion import Insertion
+from barograph.triage.schema import VERSION, blocks, metadata, series, state, tokens
+from barograph.triage.store import Store
+
+FOLDER = "store"  # beside the three tables
+BATCH = 50_000  # rows at a time
+ELSEWHERE = {state.name, blocks.name, tokens.name}
+TABLES = tuple(table for table in metadata.sorted_tables if table.name not in ELSEWHERE)
+MADE_BY = b"barograph_store"  # which version of the tables it was
+TYPES = (
+    (sa.Boolean, pa.bool_()),
+    (sa.Integer, pa.int64()),  # the larger and smaller ones are kinds of it
+    (sa.Double, pa.float64()),
+    (sa.LargeBinary, pa.binary()),
+    (sa.Text, pa.string()),
+)
+
+
+def archive(store: Store, folder: str | Path) -> dict[str, int]:
+    """Write every table, all of one moment; return how many rows each has."""
+    target = Path(folder) / FOLDER
+    with store.read() as connection:
+        return {table.name: _write(connection, table, target) for table in TABLES}
+
+
+def restore(store: Store, folder: str | Path) -> dict[str, int]:
+    """Fill an empty store with what `archive` wrote: whole, or not at all.
+
+    Raises:
+        DataError: the store holds series, or the folder no archive of this version of the tables.
+    """
+    source = Path(folder) / FOLDER
+    for table in TABLES:
+        _check(source / f"{table.name}.parquet")
+    return store.write(lambda connection: _fill(connection, source))
+
+
+def _schema(table: sa.Table) -> pa.Schema:
+    fields = [
+        (column.name, next(arrow for kind, arrow in TYPES if isinstance(column.type, kind)))
+        for column in table.columns
+    ]
+    return pa.schema(fields, metadata={MADE_BY: VERSION.encode()})
+
+
+def _write(connection: sa.Connection, table: sa.Table, folder: Path) -> int:
+    schema, count = _schema(table), 0
+    with (
+        whole(folder / f"{table.name}.parquet") as path,
+        pq.ParquetWriter(path, schema, compression="zstd") as writer,
+    ):
+        for rows in _rows(connection, table):
+            columns = zip(*rows, strict=True)
+            arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            count += len(rows)
+    return count
+
+
+def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[sa.Row[tuple[object, ...]]]]:
+    query = sa.select(table).order_by(*table.primary_key)
+    result = connection.execution_options(yield_per=BATCH).execute(query)
+    yield from map(list, result.partitions())
+
+
+def _check(path: Path) -> None:
+    if not path.is_file():
+        raise DataError(f"{path} is missing: `barograph export` writes it")
+    made_by = (pq.read_schema(path).metadata or {}).get(MADE_BY, b"").decode()
+    if made_by != VERSION:
+        raise DataError(
+            f"{path} was written for tables of version {made_by!r}, not {VERSION!r}; "
+            "take the folder in without --whole"
+        )
+
+
+def _fill(connection: sa.Connection, source: Path) -> dict[str, int]:
+    if connection.scalar(sa.select(sa.func.count()).select_from(series)):
+        raise DataError("the store holds series; only an empty one can be restored")
+    counts = {table.name: _read(connection, table, source) for table in TABLES}
+    # Whoever writes next, here or in another process, forgets what it knew of an empty store.
+    connection.execute(sa.update(state).values(writer="restored"))
+    return counts
+
+
+def _read(connection: sa.Connection, table: sa.Table, source: Path) -> int:
+    connection.execute(sa.delete(table))
+    names = [column.name for column in table.columns]
+    rows = Insertion(table, names)
+    count = 0
+    with pq.ParquetFile(source / f"{table.name}.parquet") as file:
+        for batch in file.iter_batches(BATCH, columns=names):
+            values = [batch.column(name).to_pylist() for name in names]
+            rows.into(connection, list(zip(*values, strict=True)))
+            count += batch.num_rows
+    _count_on(connection, table)
+    return count
+
+
+def _count_on(connection: sa.Connection, table: sa.Table) -> None:
+    """Let PostgreSQL number new rows behind those that brought their numbers; SQLite does."""
+    number = table.columns.get("id")
+    if connection.dialect.name != "postgresql" or number is None:
+        return
+    sequence = sa.func.pg_get_serial_sequence(f'"{table.name}"', "id")
+    most = sa.select(sa.func.coalesce(sa.func.max(number), 0) + 1).scalar_subquery()
+    connection.execute(sa.select(sa.func.setval(sequence, most, False)))

@@ -1,0 +1,65 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from barograph.errors import DataError
+from barograph.series import Verdict
+from barograph.triage import Measurement, Store, queries, refreshing, verdicts
+from barograph.triage.archive import FOLDER, TABLES, archive, restore
+from barograph.triage.candidates import Look
+from barograph.triage.digest import digest
+from tests.triage.judges import Rule
+from tests.triage.samples import history, series
+from tests.triage.test_refreshing import Scripted
+
+
+@pytest.fixture
+def told(store: Store) -> Store:
+    """A store with revisions, decisions, moved candidates and verdicts that were taken back."""
+    store.ingest(history("ab", 30, runs=2), "ci")
+    refreshing.refresh(store, Look(Scripted((30,)), "hunter 1.0"))
+    refreshing.recompute(store, Look(Scripted((33,)), "hunter 1.0"))
+    store.ingest([Measurement(series("a"), 7.5, 3, "c3", time=1_700_000_000_000)], "ci")
+    for verdict, note in ((Verdict.TRUE_POSITIVE, "sure"), (Verdict.FALSE_POSITIVE, "but no")):
+        store.write(
+            lambda c, v=verdict, n=note: verdicts.give(c, 1, v, "ann", n, 77_000)  # type: ignore[misc]
+        )
+    return store
+
+
+def test_an_empty_store_gets_everything_back(
+    told: Store, new_url: Callable[[], str], tmp_path: Path
+) -> None:
+    counts = archive(told, tmp_path / "out")
+    assert min(counts[name] for name in ("series", "points", "decisions", "moves", "audit")) > 0
+    with Store(new_url(), Rule()) as other:
+        assert restore(other, tmp_path / "out") == counts
+        with told.read() as before, other.read() as after:
+            assert digest(before) == digest(after)
+            said = verdicts.given(after, 1)
+            assert [(one.who, one.note) for one in said] == [("ann", "sure"), ("ann", "but no")]
+        archive(other, tmp_path / "back")
+        # It goes on as the first would have: numbers, decisions and what waits.
+        more = [Measurement(series(name), 500.0, 99) for name in ("a", "new")]
+        answers = [store.ingest(more, "ci").outcomes for store in (told, other)]
+        assert answers[0] == answers[1]
+        with other.read() as connection:
+            assert queries.one_series(connection, 3).id == 3
+    for table in TABLES:
+        path = f"{FOLDER}/{table.name}.parquet"
+        assert pq.read_table(tmp_path / "out" / path).equals(
+            pq.read_table(tmp_path / "back" / path)
+        )
+
+
+def test_a_store_that_holds_something_is_left_alone(told: Store, tmp_path: Path) -> None:
+    archive(told, tmp_path)
+    with pytest.raises(DataError, match="the store holds series"):
+        restore(told, tmp_path)
+
+
+def test_a_folder_without_an_archive_is_refused(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is missing"):
+        restore(store, tmp_path)
