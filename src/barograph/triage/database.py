@@ -1,5 +1,7 @@
 """Open the database, SQLite in a file or PostgreSQL by URL, and bring its tables up to date."""
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -18,6 +20,7 @@ PAGE = 2048  # bytes: of each page that a commit writes nearly all is old, so sm
 CACHE = 16_384  # KiB a connection; the system's own holds the rest
 LOG_PAGES = 1000
 LOG_KEPT = 64 << 20  # bytes of the log's file that are not given back
+AGAIN = 0.01  # seconds between two tries where SQLite does not wait by itself
 KINDS = ("sqlite", "postgresql")
 LOCK = 0x6261726F  # what migrations wait for on PostgreSQL
 
@@ -62,13 +65,27 @@ def _configure(log: int, connection: Any, _record: object) -> None:
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
     cursor.execute(f"PRAGMA page_size = {PAGE}")  # of a database that is made now
-    cursor.execute("PRAGMA journal_mode = WAL")
+    _log_ahead(cursor)
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute(f"PRAGMA wal_autocheckpoint = {log}")
     cursor.execute(f"PRAGMA journal_size_limit = {LOG_KEPT}")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.execute(f"PRAGMA cache_size = -{CACHE}")
     cursor.close()
+
+
+def _log_ahead(cursor: sqlite3.Cursor) -> None:
+    """Switch to WAL; where several make a new store at once, SQLite itself does not wait for it."""
+    until = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(AGAIN)
+        else:
+            return
 
 
 def _begin(connection: sa.Connection) -> None:

@@ -10,13 +10,13 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import Self, TypeVar
 
 import sqlalchemy as sa
 
-from barograph.errors import DataError
+from barograph.errors import DataError, StoreError
 from barograph.triage import audit
 from barograph.triage.answer import Answer, Outcome, Status
 from barograph.triage.clock import now
@@ -93,6 +93,8 @@ class Store:
     def close(self) -> None:
         """Finish what was accepted, and let go of the database."""
         self._writer.close()
+        with suppress(StoreError):  # nothing is lost: the log says it all
+            self.write_back()
         self._engine.dispose()
 
     def submit(self, measurements: Iterable[Measurement], who: str) -> Future[Answer]:
