@@ -89,8 +89,6 @@ class Access:
             if self._local and await self._none():
                 return _trusted(request, address)
             raise Refused(401, "a token is needed", headers=CHALLENGE)
-        if self._failures.left(address) < 1:
-            self._slow(self._failures.take(address))
         token = token.strip()
         if kind.lower() == "bearer" and 0 < len(token) <= LONGEST:
             caller = self._keys.recall(token)
@@ -98,7 +96,8 @@ class Access:
                 caller = await run_in_threadpool(self._keys.check, token)
             if caller is not None:
                 return caller
-        self._failures.take(address)
+        # Only now: behind a proxy all share one address, and one's errors must not lock out others.
+        self._slow(self._failures.take(address))
         raise Refused(401, "this token is not known", headers=CHALLENGE)
 
     async def _none(self) -> bool:
