@@ -106,11 +106,21 @@ def test_invocations_in_every_form_say_the_same(client: TestClient) -> None:
         {"inputs": rows},
         {"inputs": {name: [row[0] for row in rows] for name in columns}},
         {"instances": rows},
+        {"inputs": rows, "params": None},
+        {"inputs": rows, "params": {"temperature": 0.5}},
     ]
     answers = [client.post("/invocations", json=form) for form in forms]
     assert [answer.status_code for answer in answers] == [200] * len(forms)
     assert len({answer.text for answer in answers}) == 1
     assert len(answers[0].json()["predictions"]) == 2
+
+
+def test_a_column_that_is_named_twice_is_refused_by_its_name(client: TestClient) -> None:
+    columns, rows = rows_for(client)
+    doubled = {"columns": [*columns, columns[1]], "data": [[*row, 7.0] for row in rows]}
+    answer = client.post("/invocations", json={"dataframe_split": doubled})
+    assert answer.status_code == 422
+    assert repr(columns[1]) in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -126,6 +136,7 @@ def test_invocations_in_every_form_say_the_same(client: TestClient) -> None:
         {"dataframe_split": {"columns": ["a"], "data": [[1, 2]]}},
         {"dataframe_records": [{"a": 1}]},
         {"inputs": [[1]], "instances": [[1]]},
+        {"inputs": [[0.5] * 6], "params": [1]},
         {"unknown": 1},
     ],
 )

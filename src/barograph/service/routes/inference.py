@@ -1,5 +1,7 @@
 """The triage model itself: `/invocations` as MLflow's scoring server has it, and what it is."""
 
+from collections import Counter
+
 import numpy as np
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
@@ -84,6 +86,9 @@ def matrix(told: Invocation, columns: tuple[str, ...], most: int) -> Floats:
 
 def _even(frame: Frame) -> list[list[float]]:
     width = len(frame.columns)
+    doubled = [name for name, times in Counter(frame.columns).items() if times > 1]
+    if doubled:
+        raise Refused(422, f"dataframe_split: column {doubled[0]!r:.60} is named more than once")
     if any(len(row) != width for row in frame.data):
         raise Refused(422, f"dataframe_split: a row has not the {width} values of columns")
     return frame.data

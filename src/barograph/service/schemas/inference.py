@@ -34,6 +34,7 @@ class Invocation(BaseModel):
     dataframe_records: list[dict[str, Number]] | None = None
     inputs: list[list[Number]] | dict[str, list[Number]] | None = None
     instances: list[list[Number]] | list[dict[str, Number]] | None = None
+    params: dict[str, Any] | None = Field(None, description="MLflow's clients send it; not used.")
 
 
 class Predictions(BaseModel):
