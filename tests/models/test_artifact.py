@@ -1,6 +1,8 @@
 import json
+import os
 import pickle
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +111,15 @@ def test_a_missing_file_and_another_format_are_named(tmp_path: Path) -> None:
         archive.writestr("header.json", '{"format": "barograph-model", "format_version": 99}')
     with pytest.raises(ArtifactError, match="format version 99; this program reads 1"):
         artifact.read(path)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_regular_file_is_refused_unopened(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    make(tmp_path / "model")
+    with pytest.raises(ArtifactError, match="not a regular file"):
+        artifact.read(tmp_path / "model")
 
 
 def test_a_bomb_is_refused_before_it_unpacks(

@@ -7,6 +7,7 @@ what the model is for, what it expects, where it comes from, and the SHA-256 ove
 import hashlib
 import io
 import json
+import stat
 import struct
 import zipfile
 import zlib
@@ -48,6 +49,8 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> None:
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Read a model back; anything that is not exactly what `write` makes is refused."""
     try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):  # to open a pipe would wait for a writer
+            raise ArtifactError(f"{path}: not a regular file")
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
             if size > MAX_BYTES:
