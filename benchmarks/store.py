@@ -94,7 +94,7 @@ class Bench:
                 Insertion(decisions, ("series", "order", "run", *said)).into(connection, told)
                 every = np.column_stack((np.ones(len(numbers)), table))  # the first made the series
                 newest = [Recent(row, 0, (history - 1, ""), history + 1) for row in every]
-                write_blocks(connection, zip(numbers, newest, strict=True), history)
+                write_blocks(connection, zip(numbers, newest, strict=True), history + 1)
 
             self.store.write(write)
         self.store._ingest.forget()  # noqa: SLF001 - written behind its back
