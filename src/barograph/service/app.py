@@ -15,6 +15,7 @@ import barograph
 from barograph.errors import BarographError
 from barograph.service.access import Access
 from barograph.service.behind import Behind
+from barograph.service.description import Described
 from barograph.service.errors import handle_errors
 from barograph.service.keys import StoreKeys
 from barograph.service.metrics import Metrics
@@ -67,7 +68,7 @@ def create_app(
         behind: keeps the candidates up to date while the app runs; without it nobody does.
     """
     settings, metrics = settings or Settings(), Metrics()
-    app = FastAPI(
+    app = Described(
         title="Barograph",
         version=barograph.__version__,
         description="Send benchmark results, get verdicts on the newest commit back.",

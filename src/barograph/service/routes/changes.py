@@ -17,9 +17,9 @@ from barograph.service.parts import parts_of
 from barograph.service.routes.series import (
     LARGEST,
     After,
-    Label,
     Limit,
     Number,
+    Project,
     asked,
     existing,
     storable,
@@ -29,8 +29,15 @@ from barograph.service.schemas.shared import ERRORS
 from barograph.triage import queries
 from barograph.triage import verdicts as opinions
 
-Candidate = Annotated[int, Path(ge=1, le=LARGEST, description="The number of the change point.")]
-Withdrawn = Annotated[bool, Query(description="Also those that the latest look found no more.")]
+Candidate = Annotated[
+    int, Path(ge=1, le=LARGEST, description="The number of the change point.", examples=[3])
+]
+Held = Annotated[
+    VERDICTS | None, Query(description="The one that holds.", examples=["true_positive"])
+]
+Withdrawn = Annotated[
+    bool, Query(description="Also those that the latest look found no more.", examples=[True])
+]
 routes = router(Reading, "change points")
 verdicts = router(Triaging, "change points")
 
@@ -43,8 +50,8 @@ verdicts = router(Triaging, "change points")
 )
 async def get_changes(
     request: Request,
-    project: Label = None,
-    verdict: VERDICTS | None = None,
+    project: Project = None,
+    verdict: Held = None,
     withdrawn: Withdrawn = False,
     after: After = 0,
     limit: Limit = 100,

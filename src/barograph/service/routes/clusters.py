@@ -16,8 +16,8 @@ from barograph.service.parts import parts_of
 from barograph.service.routes.series import (
     LARGEST,
     After,
-    Label,
     Limit,
+    Project,
     asked,
     described,
     storable,
@@ -28,7 +28,12 @@ from barograph.service.schemas.shared import ERRORS
 from barograph.triage import clustering, queries
 from barograph.triage.clustering import Cluster
 
-Number = Annotated[int, Path(ge=1, le=LARGEST, description="The number of the cluster.")]
+Past = Annotated[
+    bool, Query(description="Also those that the latest look found no more.", examples=[True])
+]
+Number = Annotated[
+    int, Path(ge=1, le=LARGEST, description="The number of the cluster.", examples=[4])
+]
 SHAPE = ("step", "fit", "regression", "status", "current")
 routes = router(Reading, "clusters")
 statuses = router(Triaging, "clusters")
@@ -39,10 +44,8 @@ statuses = router(Triaging, "clusters")
 )
 async def get_clusters(
     request: Request,
-    project: Label = None,
-    past: Annotated[bool, Query(description="Also those that the latest look found no more.")] = (
-        False
-    ),
+    project: Project = None,
+    past: Past = False,
     after: After = 0,
     limit: Limit = 100,
 ) -> Json:

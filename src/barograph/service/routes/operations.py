@@ -11,7 +11,7 @@ from barograph.service.answers import Json
 from barograph.service.errors import RETRY, Refused
 from barograph.service.metrics import MEDIA_TYPE
 from barograph.service.parts import parts_of
-from barograph.service.schemas.operations import Health
+from barograph.service.schemas.operations import EXPOSITION, Health
 from barograph.service.schemas.shared import ERRORS
 from barograph.triage import Store
 
@@ -46,7 +46,7 @@ async def ping(request: Request) -> Json:
 
 @routes.get(
     "/metrics",
-    responses={**ERRORS, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    responses={**ERRORS, 200: {"content": {"text/plain": EXPOSITION}}},
     response_class=Response,
     summary="What Prometheus asks",
 )

@@ -12,7 +12,7 @@ from barograph.service.access import Reading, router
 from barograph.service.answers import Json
 from barograph.service.errors import Refused
 from barograph.service.parts import parts_of
-from barograph.service.schemas.series import DecisionsPage, PointsPage, SeriesPage
+from barograph.service.schemas.series import SERIES, DecisionsPage, PointsPage, SeriesPage
 from barograph.service.schemas.series import Series as SeriesAnswer
 from barograph.service.schemas.shared import ERRORS
 from barograph.triage import queries
@@ -27,15 +27,31 @@ RUNS = 1_000_000  # of one commit: more than a series may have points
 LABELS = ("project", "variant", "task", "test", "measurement")
 POINT = ("order", "run", "commit", "time", "value", "probability", "is_change", "pre", "model")
 DECISION = ("order", "run", "probability", "is_change", "pre", "model", "threshold")
-Number = Annotated[int, Path(ge=1, le=LARGEST, description="The number of the series.")]
-Limit = Annotated[int, Query(ge=1, le=10_000, description="Rows of the page.")]
-Label = Annotated[str | None, Query(max_length=2000)]
-After = Annotated[int, Query(ge=0, le=LARGEST, description="From `next`.")]
-Order = Annotated[
-    int, Path(ge=-LARGEST, le=LARGEST, description="The place of the commit in its project.")
+Number = Annotated[
+    int, Path(ge=1, le=LARGEST, description="The number of the series.", examples=[7])
 ]
-Run = Annotated[str, Query(max_length=2000, description="Tells results of one commit apart.")]
-First = Annotated[int | None, Query(ge=-LARGEST, le=LARGEST, description="Or from `next`.")]
+Limit = Annotated[int, Query(ge=1, le=10_000, description="Rows of the page.", examples=[100])]
+Project = Annotated[str | None, Query(max_length=2000, examples=[SERIES["project"]])]
+Variant = Annotated[str | None, Query(max_length=2000, examples=[SERIES["variant"]])]
+Task = Annotated[str | None, Query(max_length=2000, examples=[SERIES["task"]])]
+Test = Annotated[str | None, Query(max_length=2000, examples=[SERIES["test"]])]
+Measurement = Annotated[str | None, Query(max_length=2000, examples=[SERIES["measurement"]])]
+After = Annotated[int, Query(ge=0, le=LARGEST, description="From `next`.", examples=[100])]
+Order = Annotated[
+    int,
+    Path(
+        ge=-LARGEST,
+        le=LARGEST,
+        description="The place of the commit in its project.",
+        examples=[1024],
+    ),
+]
+Run = Annotated[
+    str, Query(max_length=2000, description="Tells results of one commit apart.", examples=["2"])
+]
+First = Annotated[
+    int | None, Query(ge=-LARGEST, le=LARGEST, description="Or from `next`.", examples=[1024])
+]
 routes = router(Reading, "series")
 
 
@@ -53,11 +69,11 @@ async def asked(request: Request, question: Callable[[sa.Connection], T]) -> T:
 @routes.get("/api/v1/series", response_model=SeriesPage, responses=ERRORS, summary="Find series")
 async def get_series(
     request: Request,
-    project: Label = None,
-    variant: Label = None,
-    task: Label = None,
-    test: Label = None,
-    measurement: Label = None,
+    project: Project = None,
+    variant: Variant = None,
+    task: Task = None,
+    test: Test = None,
+    measurement: Measurement = None,
     after: After = 0,
     limit: Limit = 100,
 ) -> Json:
@@ -104,7 +120,9 @@ async def get_points(
 async def get_decisions(
     request: Request,
     number: Number,
-    changes: Annotated[bool, Query(description="Only those about a change.")] = False,
+    changes: Annotated[
+        bool, Query(description="Only those about a change.", examples=[True])
+    ] = False,
     first: First = None,
     limit: Limit = 1000,
 ) -> Json:

@@ -19,8 +19,11 @@ from barograph.service.schemas.tickets import Ticket as TicketAnswer
 from barograph.triage import tickets
 from barograph.triage.tickets import Ticket
 
-Number = Annotated[int, Path(ge=1, le=LARGEST, description="The number of the ticket here.")]
-About = Annotated[int | None, Query(ge=1, le=LARGEST, description="A change point.")]
+Number = Annotated[
+    int, Path(ge=1, le=LARGEST, description="The number of the ticket here.", examples=[2])
+]
+About = Annotated[int | None, Query(ge=1, le=LARGEST, description="A change point.", examples=[3])]
+State = Annotated[STATUS | None, Query(examples=["open"])]
 routes = router(Reading, "tickets")
 filing = router(Triaging, "tickets")
 
@@ -29,7 +32,7 @@ filing = router(Triaging, "tickets")
 async def get_tickets(
     request: Request,
     change_point: About = None,
-    status: STATUS | None = None,
+    status: State = None,
     after: After = 0,
     limit: Limit = 100,
 ) -> Json:

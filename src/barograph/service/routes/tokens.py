@@ -16,6 +16,7 @@ from barograph.triage import audit, tokens
 from barograph.triage.tokens import Scope
 
 NAME = r"^[^\x00-\x1f\x7f]+$"
+Before = Annotated[int | None, Query(ge=1, le=LARGEST, description="From `next`.", examples=[9])]
 routes = router(Administering, "administration")
 
 
@@ -59,7 +60,7 @@ async def post_token(request: Request) -> Json:
     "/api/v1/tokens/{name}", response_model=TokenList, responses=ERRORS, summary="Revoke a token"
 )
 async def delete_token(
-    request: Request, name: Annotated[str, Path(max_length=200, pattern=NAME)]
+    request: Request, name: Annotated[str, Path(max_length=200, pattern=NAME, examples=["ci"])]
 ) -> Json:
     """Let a token be good for nothing from now on."""
     store, who = parts_of(request).store, caller_of(request).name
@@ -71,7 +72,7 @@ async def delete_token(
 @routes.get("/api/v1/audit", response_model=Trail, responses=ERRORS, summary="Who did what")
 async def get_audit(
     request: Request,
-    before: Annotated[int | None, Query(ge=1, le=LARGEST, description="From `next`.")] = None,
+    before: Before = None,
     limit: Limit = 100,
 ) -> Json:
     """Return the trail, the newest entry first."""

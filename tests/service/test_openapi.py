@@ -1,0 +1,55 @@
+"""Everything that the OpenAPI text describes is shown by an example that its schema allows."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi.testclient import TestClient
+from jsonschema_rs import Draft202012Validator
+
+from tests.service.conftest import app_of
+
+Shown = tuple[str, dict[str, Any]]
+
+
+def test_every_parameter_and_answer_has_an_example(client: TestClient) -> None:
+    text = app_of(client).openapi()
+    bare = [name for name, holder in _described(text) if not _examples(holder, text)]
+    assert not bare, "without an example:\n" + "\n".join(bare)
+
+
+def test_every_example_is_valid(client: TestClient) -> None:
+    text = app_of(client).openapi()
+    wrong = [
+        f"{name}: {error.message}"
+        for name, holder in _described(text)
+        for value in _examples(holder, text)
+        for error in Draft202012Validator(
+            {**holder["schema"], "components": text["components"]}
+        ).iter_errors(value)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _described(text: dict[str, Any]) -> Iterator[Shown]:
+    """All parameters and all contents of answers, each with a name for people."""
+    for path, operations in text["paths"].items():
+        for method, operation in operations.items():
+            place = f"{method.upper()} {path}"
+            for one in operation.get("parameters", ()):
+                yield f"{place}: {one['in']} {one['name']}", one
+            for status, answer in operation["responses"].items():
+                for media, content in answer.get("content", {}).items():
+                    yield f"{place}: {status} {media}", content
+
+
+def _examples(holder: dict[str, Any], text: dict[str, Any]) -> list[Any]:
+    """The examples of a parameter or a content: its own, and those of its schema."""
+    schema = holder["schema"]
+    if "$ref" in schema:
+        schema = text["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    own = [one["value"] for one in holder.get("examples", {}).values()]
+    return [
+        *([holder["example"]] if "example" in holder else []),
+        *own,
+        *schema.get("examples", []),
+    ]
