@@ -20,7 +20,7 @@ from tests.service.test_reliability import server
 
 
 def wait_for(what: Callable[[], object]) -> None:
-    for _ in range(600):
+    for _ in range(2400):  # two minutes: a process that starts under load takes its time
         if what():
             return
         time.sleep(0.05)
