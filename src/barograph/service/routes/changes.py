@@ -5,22 +5,18 @@ from typing import Annotated, Any
 
 import sqlalchemy as sa
 from fastapi import Path, Query, Request
-from starlette.concurrency import run_in_threadpool
 
-from barograph.errors import DataError
 from barograph.series import Verdict
 from barograph.service.access import Reading, Triaging, caller_of, router
 from barograph.service.answers import Json
-from barograph.service.errors import Refused
+from barograph.service.asking import asked, following, known, written
 from barograph.service.forms import form, form_body
-from barograph.service.parts import parts_of
 from barograph.service.routes.series import (
     LARGEST,
     After,
     Limit,
     Number,
     Project,
-    asked,
     existing,
     storable,
 )
@@ -115,21 +111,19 @@ async def get_change(request: Request, number: Candidate) -> Json:
 async def post_verdict(request: Request, number: Candidate) -> Json:
     """Record what you say of a change point; it holds from now on, the earlier ones are kept."""
     told = await form(request, VerdictGiven)
-    parts, who = parts_of(request), caller_of(request).name
+    who = caller_of(request).name
 
     def work(connection: sa.Connection) -> dict[str, Any]:
         _detail(connection, number)
         opinions.give(connection, number, Verdict(told.verdict), who, told.note)
         return _detail(connection, number)
 
-    return Json(await run_in_threadpool(parts.store.write, work))
+    return Json(await written(request, work))
 
 
 def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
-    try:
+    with known():
         found = queries.one_candidate(connection, number)
-    except DataError as error:
-        raise Refused(404, str(error)) from error
     moves = [
         dict(zip(("from_order", "to_order", "moved"), move, strict=True))
         for move in queries.moves_of(connection, number)
@@ -139,5 +133,5 @@ def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
 
 
 def _page(found: list[queries.Candidate], limit: int) -> Json:
-    following = found[-1].id if len(found) == limit else None
-    return Json({"change_points": [asdict(one) for one in found], "next": following})
+    rows = [asdict(one) for one in found]
+    return Json({"change_points": rows, "next": following(found, limit)})

@@ -4,21 +4,17 @@ from typing import Annotated, Any
 
 import sqlalchemy as sa
 from fastapi import Path, Query, Request
-from starlette.concurrency import run_in_threadpool
 
 from barograph.detection.stepfit import Status
-from barograph.errors import DataError
 from barograph.service.access import Reading, Triaging, caller_of, router
 from barograph.service.answers import Json
-from barograph.service.errors import Refused
+from barograph.service.asking import asked, following, known, written
 from barograph.service.forms import form, form_body
-from barograph.service.parts import parts_of
 from barograph.service.routes.series import (
     LARGEST,
     After,
     Limit,
     Project,
-    asked,
     described,
     storable,
 )
@@ -56,8 +52,8 @@ async def get_clusters(
         request,
         lambda c: clustering.find(c, project=project, current=current, after=after, limit=limit),
     )
-    following = found[-1].id if len(found) == limit else None
-    return Json({"clusters": [_told(one) for one in found], "next": following})
+    rows = [_told(one) for one in found]
+    return Json({"clusters": rows, "next": following(found, limit)})
 
 
 @routes.get(
@@ -88,8 +84,9 @@ async def get_members(
         return [queries.one_series(connection, int(str(one))) for one in page], len(members)
 
     found, size = await asked(request, question)
-    following = after + len(found) if after + len(found) < size else None
-    return Json({"series": [described(one) for one in found], "next": following})
+    end = after + len(found)
+    rows = [described(one) for one in found]
+    return Json({"series": rows, "next": end if end < size else None})
 
 
 @statuses.post(
@@ -109,14 +106,12 @@ async def post_status(request: Request, number: Number) -> Json:
         clustering.judge(connection, number, Status(told.status), who)
         return _existing(connection, number)
 
-    return Json(_told(await run_in_threadpool(parts_of(request).store.write, work)))
+    return Json(_told(await written(request, work)))
 
 
 def _existing(connection: sa.Connection, number: int) -> Cluster:
-    try:
+    with known():
         return clustering.one_cluster(connection, number)
-    except DataError as error:
-        raise Refused(404, str(error)) from error
 
 
 def _told(one: Cluster) -> dict[str, Any]:

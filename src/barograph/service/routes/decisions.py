@@ -4,14 +4,13 @@ from typing import Any
 
 import sqlalchemy as sa
 from fastapi import Request
-from starlette.concurrency import run_in_threadpool
 
-from barograph.errors import DataError
 from barograph.service.access import Reading, router
 from barograph.service.answers import Json
+from barograph.service.asking import asked, known, written
 from barograph.service.errors import RETRY, Refused
 from barograph.service.parts import parts_of
-from barograph.service.routes.series import After, Limit, Number, Order, Run, asked, storable
+from barograph.service.routes.series import After, Limit, Number, Order, Run, storable
 from barograph.service.schemas.decisions import Reasons, RevisionsPage
 from barograph.service.schemas.shared import ERRORS
 from barograph.triage import queries
@@ -36,21 +35,19 @@ async def get_reasons(request: Request, number: Number, order: Order, run: Run =
     Reasons are those of the probability of the point as it was the newest.
     """
     storable([run])
-    parts = parts_of(request)
-    loaded = parts.watch.current
+    loaded = parts_of(request).watch.current
     if loaded is None:
         raise Refused(503, "no model decides yet", headers=RETRY)
     judged = loaded.model, loaded.judge.version
 
     def work(connection: sa.Connection) -> Json:
-        try:
-            return Json({"reasons": explained(connection, *judged, number, order, run)})
-        except OtherModelError as error:
-            raise Refused(409, str(error)) from error
-        except DataError as error:
-            raise Refused(404, str(error)) from error
+        with known():
+            try:
+                return Json({"reasons": explained(connection, *judged, number, order, run)})
+            except OtherModelError as error:
+                raise Refused(409, str(error)) from error
 
-    return await run_in_threadpool(parts.store.write, work)
+    return await written(request, work)
 
 
 @routes.get(
@@ -71,10 +68,8 @@ async def get_revisions(
     storable([run])
 
     def question(connection: sa.Connection) -> list[queries.Revision]:
-        try:
+        with known():
             return queries.revisions_of(connection, number, order, run, after=after, limit=limit)
-        except DataError as error:
-            raise Refused(404, str(error)) from error
 
     found = await asked(request, question)
     following = after + limit if len(found) == limit else None

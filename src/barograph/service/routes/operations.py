@@ -2,18 +2,17 @@
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 import barograph
 from barograph.service.access import Reading, router
 from barograph.service.answers import Json
+from barograph.service.asking import asked
 from barograph.service.errors import RETRY, Refused
 from barograph.service.metrics import MEDIA_TYPE
 from barograph.service.parts import parts_of
 from barograph.service.schemas.operations import EXPOSITION, Health
 from barograph.service.schemas.shared import ERRORS
-from barograph.triage import Store
 
 # Probes have no token, and learn nothing but yes or no.
 probes = APIRouter(tags=["operations"])
@@ -33,7 +32,7 @@ async def ready(request: Request) -> Json:
     loaded = parts.watch.current
     if loaded is None:
         raise Refused(503, "no model decides yet", headers=RETRY)
-    await run_in_threadpool(_ask, parts.store)
+    await asked(request, lambda c: c.scalar(sa.select(1)))
     version = barograph.__version__
     return Json({"status": "ready", "model": loaded.judge.version, "version": version})
 
@@ -53,8 +52,3 @@ async def ping(request: Request) -> Json:
 async def metrics(request: Request) -> Response:
     """Requests, points and decisions since the start, as Prometheus reads them."""
     return Response(parts_of(request).metrics.text(), media_type=MEDIA_TYPE)
-
-
-def _ask(store: Store) -> None:
-    with store.read() as connection:
-        connection.execute(sa.select(1))

@@ -1,17 +1,15 @@
 """Series, their points, and what was decided of them."""
 
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any, TypeVar
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 import sqlalchemy as sa
 from fastapi import Path, Query, Request
-from starlette.concurrency import run_in_threadpool
 
-from barograph.errors import DataError
 from barograph.service.access import Reading, router
 from barograph.service.answers import Json
+from barograph.service.asking import asked, following, known
 from barograph.service.errors import Refused
-from barograph.service.parts import parts_of
 from barograph.service.schemas.series import SERIES, DecisionsPage, PointsPage, SeriesPage
 from barograph.service.schemas.series import Series as SeriesAnswer
 from barograph.service.schemas.shared import ERRORS
@@ -20,7 +18,6 @@ from barograph.triage.answer import Noted
 from barograph.triage.measurement import CONTROL
 from barograph.triage.steps import became, steps_of
 
-T = TypeVar("T")
 Steps = dict[tuple[int, str], tuple[Noted, str]]
 LARGEST = 2**62
 RUNS = 1_000_000  # of one commit: more than a series may have points
@@ -55,17 +52,6 @@ First = Annotated[
 routes = router(Reading, "series")
 
 
-async def asked(request: Request, question: Callable[[sa.Connection], T]) -> T:
-    """Put a question to the store, in another thread."""
-    store = parts_of(request).store
-
-    def ask() -> T:
-        with store.read() as connection:
-            return question(connection)
-
-    return await run_in_threadpool(ask)
-
-
 @routes.get("/api/v1/series", response_model=SeriesPage, responses=ERRORS, summary="Find series")
 async def get_series(
     request: Request,
@@ -85,7 +71,7 @@ async def get_series(
         request, lambda c: queries.find_series(c, after=after, limit=limit, **labels)
     )
     rows = [described(one) for one in found]
-    return Json({"series": rows, "next": found[-1].id if len(found) == limit else None})
+    return Json({"series": rows, "next": following(found, limit)})
 
 
 @routes.get(
@@ -106,9 +92,9 @@ async def get_points(
     request: Request, number: Number, first: First = None, limit: Limit = 1000
 ) -> Json:
     """Return the points from the order `first` on, each with the decision on it."""
-    found, following = await asked(request, lambda c: _page(c, number, first, limit))
+    found, begins = await asked(request, lambda c: _page(c, number, first, limit))
     rows = [{name: getattr(one, name) for name in POINT} for one in found]
-    return Json({"points": rows, "next": following})
+    return Json({"points": rows, "next": begins})
 
 
 @routes.get(
@@ -131,19 +117,17 @@ async def get_decisions(
     With a second look, `steps` tell what became certain as each point landed. With
     `changes` a page may hold fewer rows than its limit and yet have a next one.
     """
-    every, following = await asked(request, lambda c: _decided(c, number, first, limit))
+    every, begins = await asked(request, lambda c: _decided(c, number, first, limit))
     rows = [
         row for row in every if not changes or row["is_change"] or row["steps"] or row["became"]
     ]
-    return Json({"decisions": rows, "next": following})
+    return Json({"decisions": rows, "next": begins})
 
 
 def existing(connection: sa.Connection, number: int) -> queries.Series:
     """Return a series, or refuse the request."""
-    try:
+    with known():
         return queries.one_series(connection, number)
-    except DataError as error:
-        raise Refused(404, str(error)) from error
 
 
 def storable(texts: Iterable[str]) -> None:
@@ -156,9 +140,9 @@ def _decided(
     connection: sa.Connection, number: int, first: int | None, limit: int
 ) -> tuple[list[dict[str, Any]], int | None]:
     """Return a page of decisions with what a second look said, and where the next begins."""
-    found, following = _page(connection, number, first, limit)
+    found, begins = _page(connection, number, first, limit)
     if not found:
-        return [], following
+        return [], begins
     span = found[0].order, found[-1].order
     steps, now = steps_of(connection, number, *span), became(connection, number, *span)
     rows = []
@@ -167,7 +151,7 @@ def _decided(
         taken = [{**step._asdict(), "model": model} for step, model in _at(steps, key)]
         said = {name: getattr(one, name) for name in DECISION}
         rows.append({**said, "became": now.get(key), "steps": taken})
-    return rows, following
+    return rows, begins
 
 
 def _at(steps: Steps, key: tuple[int, str]) -> list[tuple[Noted, str]]:

@@ -4,15 +4,12 @@ from typing import Annotated, Any
 
 import sqlalchemy as sa
 from fastapi import Path, Query, Request
-from starlette.concurrency import run_in_threadpool
 
-from barograph.errors import DataError
 from barograph.service.access import Reading, Triaging, caller_of, router
 from barograph.service.answers import Json
-from barograph.service.errors import Refused
+from barograph.service.asking import asked, following, known, written
 from barograph.service.forms import form, form_body
-from barograph.service.parts import parts_of
-from barograph.service.routes.series import LARGEST, After, Limit, asked
+from barograph.service.routes.series import LARGEST, After, Limit
 from barograph.service.schemas.shared import ERRORS
 from barograph.service.schemas.tickets import STATUS, TicketsPage, TicketWanted
 from barograph.service.schemas.tickets import Ticket as TicketAnswer
@@ -41,8 +38,8 @@ async def get_tickets(
         request,
         lambda c: tickets.find(c, candidate=change_point, status=status, after=after, limit=limit),
     )
-    following = found[-1].id if len(found) == limit else None
-    return Json({"tickets": [_told(one) for one in found], "next": following})
+    rows = [_told(one) for one in found]
+    return Json({"tickets": rows, "next": following(found, limit)})
 
 
 @routes.get(
@@ -70,7 +67,7 @@ async def post_ticket(request: Request) -> Json:
         number = tickets.file(connection, wanted.key, wanted.url, wanted.title, about, who)
         return tickets.one(connection, number)
 
-    return Json(_told(await run_in_threadpool(parts_of(request).store.write, work)))
+    return Json(_told(await written(request, work)))
 
 
 @filing.post(
@@ -88,14 +85,12 @@ async def post_close(request: Request, number: Number) -> Json:
         tickets.close_number(connection, number, who)
         return _existing(connection, number)
 
-    return Json(_told(await run_in_threadpool(parts_of(request).store.write, work)))
+    return Json(_told(await written(request, work)))
 
 
 def _existing(connection: sa.Connection, number: int) -> Ticket:
-    try:
+    with known():
         return tickets.one(connection, number)
-    except DataError as error:
-        raise Refused(404, str(error)) from error
 
 
 def _told(one: Ticket) -> dict[str, Any]:

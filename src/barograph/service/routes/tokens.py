@@ -3,13 +3,12 @@
 from typing import Annotated
 
 from fastapi import Path, Query, Request
-from starlette.concurrency import run_in_threadpool
 
 from barograph.service.access import Administering, caller_of, router
 from barograph.service.answers import Json
+from barograph.service.asking import asked, following, written
 from barograph.service.forms import form, form_body
-from barograph.service.parts import parts_of
-from barograph.service.routes.series import LARGEST, Limit, asked
+from barograph.service.routes.series import LARGEST, Limit
 from barograph.service.schemas.shared import ERRORS
 from barograph.service.schemas.tokens import TokenList, TokenMade, TokenWanted, Trail
 from barograph.triage import audit, tokens
@@ -47,11 +46,9 @@ async def get_tokens(request: Request) -> Json:
 async def post_token(request: Request) -> Json:
     """Make a token; the answer is the only place where it is ever seen."""
     wanted = await form(request, TokenWanted)
-    store, who = parts_of(request).store, caller_of(request).name
+    who = caller_of(request).name
     scopes = [Scope(name) for name in wanted.scopes]
-    secret = await run_in_threadpool(
-        store.write, lambda c: tokens.create(c, wanted.name, scopes, who)
-    )
+    secret = await written(request, lambda c: tokens.create(c, wanted.name, scopes, who))
     request.app.state.access.forget()
     return Json({"name": wanted.name, "scopes": sorted(set(scopes)), "token": secret}, 201)
 
@@ -63,8 +60,8 @@ async def delete_token(
     request: Request, name: Annotated[str, Path(max_length=200, pattern=NAME, examples=["ci"])]
 ) -> Json:
     """Let a token be good for nothing from now on."""
-    store, who = parts_of(request).store, caller_of(request).name
-    await run_in_threadpool(store.write, lambda c: tokens.revoke(c, name, who))
+    who = caller_of(request).name
+    await written(request, lambda c: tokens.revoke(c, name, who))
     request.app.state.access.forget()
     return await get_tokens(request)
 
@@ -77,5 +74,5 @@ async def get_audit(
 ) -> Json:
     """Return the trail, the newest entry first."""
     acts = await asked(request, lambda c: audit.trail(c, limit, before))
-    after = acts[-1].id if len(acts) == limit else None
-    return Json({"acts": [one._asdict() for one in acts], "next": after})
+    rows = [one._asdict() for one in acts]
+    return Json({"acts": rows, "next": following(acts, limit)})
