@@ -44,8 +44,12 @@ LOCAL = Caller("local", frozenset(Scope))
 class Keyring(Protocol):
     """The tokens that are valid now."""
 
-    def recall(self, token: str | None) -> Caller | bool | None:
-        """What is remembered, at once: a token's caller; for None, True where there is no token."""
+    @property
+    def surely_empty(self) -> bool:
+        """Whether it is remembered that there is no token at all; tells at once."""
+
+    def recall(self, token: str) -> Caller | None:
+        """Return whose a token is, where that is remembered; tells at once."""
 
     def any(self) -> bool:
         """Whether there is any."""
@@ -92,7 +96,7 @@ class Access:
         token = token.strip()
         if kind.lower() == "bearer" and 0 < len(token) <= LONGEST:
             caller = self._keys.recall(token)
-            if not isinstance(caller, Caller):
+            if caller is None:
                 caller = await run_in_threadpool(self._keys.check, token)
             if caller is not None:
                 return caller
@@ -102,7 +106,7 @@ class Access:
 
     async def _none(self) -> bool:
         """Whether there is no token at all."""
-        return self._keys.recall(None) is True or not await run_in_threadpool(self._keys.any)
+        return self._keys.surely_empty or not await run_in_threadpool(self._keys.any)
 
     def _slow(self, wait: float) -> None:
         if wait:

@@ -28,10 +28,13 @@ class StoreKeys:
         self._good: dict[bytes, tuple[float, Caller]] = {}
         self._none_until = 0.0
 
-    def recall(self, token: str | None) -> Caller | bool | None:
-        """What is remembered: whose a token is, or for None that there is no token at all."""
-        if token is None:
-            return True if self._clock() < self._none_until else None
+    @property
+    def surely_empty(self) -> bool:
+        """Whether it is remembered that there is no token at all."""
+        return self._clock() < self._none_until
+
+    def recall(self, token: str) -> Caller | None:
+        """Return whose a token is, where that is remembered."""
         until, caller = self._good.get(_digest(token), (0.0, None))
         return caller if self._clock() < until else None
 
