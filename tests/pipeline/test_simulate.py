@@ -11,7 +11,7 @@ import pytest
 from barograph.errors import ConfigError
 from barograph.history import History
 from barograph.pipeline.simulate import CHUNK, SimulateParams, parts, simulate
-from barograph.series import Verdict
+from barograph.series import FINAL, Verdict
 from barograph.sources import load, open_source
 from barograph.sources.simulator import LONG, SHORT
 from barograph.sources.simulator.truth import SCHEMAS
@@ -109,7 +109,7 @@ def test_the_votes_beside_the_dump_belong_to_its_candidates(out: Path, history: 
     both = votes.merge(found, on=["series", "index", "order"], how="outer", validate="1:1")
     assert len(both) == len(votes) == len(found)
     assert (both["verdict_x"] == both["verdict_y"]).all()
-    final = votes[votes["verdict"].isin([v.value for v in Verdict if v.is_final])]
+    final = votes[votes["verdict"].isin(FINAL)]
     agrees = (2 * final["votes"] > final["people"]) == (final["verdict"] == "true_positive")
     assert (agrees != final["mistaken"]).all()
     assert 0 < final["mistaken"].mean() < 0.1

@@ -14,7 +14,7 @@ from barograph.evaluation.marked import Marked
 from barograph.evaluation.protocols import lasting_split
 from barograph.history import History
 from barograph.pipeline.characterise import identities
-from barograph.series import Ints, Verdict
+from barograph.series import FINAL, Ints, Verdict
 from barograph.sources.simulator import LONG, SHORT, SimulatedSeries, World, commit_hash, survey
 from barograph.sources.simulator.seeds import Stream, stream
 
@@ -88,7 +88,7 @@ def own(history: History, most: int, seed: int) -> Histories:
     """
     owners = history.candidates.column("series").to_numpy()
     verdicts = np.array(history.candidates.column("verdict").to_pylist(), dtype=object)
-    decided = np.isin(verdicts, [v.value for v in Verdict if v.is_final])
+    decided = np.isin(verdicts, FINAL)
     chosen = _drawn(history, np.unique(owners[decided]), most, seed)
     lengths = np.diff(history.offsets)[chosen]
     offsets = np.cumsum([0, *lengths])

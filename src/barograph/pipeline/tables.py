@@ -17,7 +17,7 @@ from barograph.features.changes import CHANGES, DIFFERENCES
 from barograph.features.families import Derived
 from barograph.features.subseries import WIDEST, Policy
 from barograph.models.triage import TriageModel
-from barograph.series import Floats, Ints, Verdict
+from barograph.series import FINAL, Floats, Ints, Verdict
 
 FOLDER = Path("data/processed")
 KEYS = ("candidate", "series", "identity", "index", "commit", "verdict", "decided")
@@ -137,7 +137,7 @@ def labelled(frame: pd.DataFrame, feature_set: str) -> Labelled:
 
 def triaged(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that people decided."""
-    return frame[frame["verdict"].isin([v.value for v in Verdict if v.is_final])]
+    return frame[frame["verdict"].isin(FINAL)]
 
 
 def untriaged(frame: pd.DataFrame) -> pd.DataFrame:
