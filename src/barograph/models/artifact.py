@@ -23,6 +23,7 @@ from barograph.files import whole
 
 FORMAT = "barograph-model"
 VERSION = 1
+SHORT = 16  # hexadecimal digits that a file is named by
 HEADER = "header.json"
 MAX_BYTES = 1 << 31
 # A zip entry carries a date; a fixed one keeps equal models equal to the byte.
@@ -82,6 +83,11 @@ def digest(arrays: Arrays) -> str:
         total.update(f"{name}:{array.dtype.str}:{array.shape};".encode())
         total.update(array.tobytes())
     return total.hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """Return what tells the file of one model, header and all, from every other."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:SHORT]
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

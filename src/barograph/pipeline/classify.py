@@ -1,6 +1,5 @@
 """Stage `classify`: what the model says of the candidates that nobody has triaged yet."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from barograph.models.artifact import file_digest
 from barograph.models.conformal import UNSURE
 from barograph.models.triage import TriageModel
 from barograph.pipeline import report, tables
@@ -68,8 +68,7 @@ def main() -> None:
     params = parameters(ClassifyParams, "classify")
     path = MODELS / f"{params.use}.baro"
     model = TriageModel.load(path)
-    version = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    answer = classify(model, version, tables.read_for(params.use), params)
+    answer = classify(model, file_digest(path), tables.read_for(params.use), params)
     report.write_csv(FOLDER / "classified.csv", answer)
     report.write_parquet(FOLDER / "classified.parquet", answer)
     share = float(answer["real"].mean()) if len(answer) else 0.0

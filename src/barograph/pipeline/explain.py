@@ -4,7 +4,6 @@ Boosted trees are explained by the Shapley values of the library's own model, wh
 the artifact for this report alone; other models by their reasons along the decision paths.
 """
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 
 from barograph.errors import ConfigError
 from barograph.evaluation.importance import importance_figure
+from barograph.models.artifact import file_digest
 from barograph.models.flat_boosted import FlatBoosted
 from barograph.models.shapley import contributions
 from barograph.models.triage import USES, TriageModel
@@ -137,8 +137,7 @@ def main() -> None:
     drawn = means[means["use"] == params.use].head(params.features)
     labels = [str(number) for number in keys["candidate"]]
     importance_figure(drawn, found.names, found.parts, labels, FOLDER / "importance.png")
-    model = (MODELS / f"{params.use}.baro").read_bytes()
-    version = hashlib.sha256(model).hexdigest()[:16]
+    version = file_digest(MODELS / f"{params.use}.baro")
     report.write_text(FOLDER / "explain.md", page(means, keys, found, version, params))
     first = means.groupby("use").head(params.features)
     metrics = {

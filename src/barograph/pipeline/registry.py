@@ -8,7 +8,6 @@ last: whoever is killed in between leaves the champion as it was.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from typing import Any
 
 from barograph.errors import ConfigError, DataError
 from barograph.files import whole
+from barograph.models.artifact import file_digest
 from barograph.pipeline import report
 
 FOLDER = Path("data/registry")
@@ -90,7 +90,7 @@ class Index:
 
     def keep(self, model: Path, twin: Path, card: str) -> str:
         """Keep a model with its twin and its card, and return its digest."""
-        digest = hashlib.sha256(model.read_bytes()).hexdigest()[:16]
+        digest = file_digest(model)
         _copy(twin, self.folder(digest) / TWIN)
         _copy(model, self.folder(digest) / MODEL)
         report.write_text(self.folder(digest) / CARD, card)
