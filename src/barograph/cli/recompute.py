@@ -10,18 +10,12 @@ import click
 
 from barograph.cli.detect import DETECTORS, by_name, detector_option
 from barograph.cli.histories import output_option
-from barograph.cli.stores import RELEASED, open_store, store_option
+from barograph.cli.stores import model_option, open_store, store_option
 
 
 @click.command(epilog="Example: barograph recompute --detector hunter")
 @detector_option("Which method, with the parameters it has by default.")
-@click.option(
-    "--model",
-    type=click.Path(path_type=Path),
-    default=RELEASED / "label_free.baro",
-    show_default=True,
-    help="Scores what is found; while there is no such file, the shipped one does.",
-)
+@model_option("label_free")
 @store_option
 @output_option
 def command(detector: str, model: Path, url: str, output: str) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from barograph.cli.detect import DETECTORS, by_name
+from barograph.cli.detect import DETECTORS, by_name, detector_option
 from barograph.cli.looks import second_look_options
-from barograph.cli.stores import RELEASED, model_option, store_option
+from barograph.cli.stores import RELEASED, make_folder, model_option, store_option
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -36,13 +36,7 @@ LEVELS = ("debug", "info", "warning", "error")
     show_default=True,
     help="Scores the candidates; while there is no such file, the shipped one does.",
 )
-@click.option(
-    "--detector",
-    type=click.Choice(list(DETECTORS)),
-    default="hunter",
-    show_default=True,
-    help="Looks again at the series whose points changed.",
-)
+@detector_option("Looks again at the series whose points changed.")
 @click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True)
 def command(
     host: str,
@@ -80,8 +74,7 @@ def command(
     # It decides, and so is compiled, before anyone can ask: the first answer is a quick one.
     watch = Watch(model, again)
     first = watch.start()
-    if "://" not in url:
-        Path(url).parent.mkdir(parents=True, exist_ok=True)
+    make_folder(url)
     with Store(url, first.judge, log=LOG_PAGES) as store:
         local = is_loopback(host)
         _check_tokens(store, host, local=local)

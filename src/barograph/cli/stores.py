@@ -71,6 +71,11 @@ def open_store(
     judge, alone = (Nobody(), "") if model is None else judge_of(model, again)
     if alone:
         click.echo(alone, err=True)
+    make_folder(url)
+    return Store(url, judge)
+
+
+def make_folder(url: str) -> None:
+    """Make the folder of the store, where it is a file."""
     if "://" not in url:
         Path(url).parent.mkdir(parents=True, exist_ok=True)
-    return Store(url, judge)
