@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 from jsonschema_rs import Draft202012Validator
 
+from barograph.service.description import Described
 from tests.service.conftest import app_of
 
 Shown = tuple[str, dict[str, Any]]
@@ -28,6 +30,12 @@ def test_every_example_is_valid(client: TestClient) -> None:
         ).iter_errors(value)
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_text_is_made_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = app_of(client).openapi()
+    monkeypatch.delattr(Described, "_answers")
+    assert app_of(client).openapi() is text
 
 
 def _described(text: dict[str, Any]) -> Iterator[Shown]:

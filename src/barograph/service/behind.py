@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -124,6 +125,6 @@ def _listen(line: Connection, stop: threading.Event) -> None:
     with suppress(EOFError, OSError):
         line.recv_bytes()
     stop.set()
-    threading.Event().wait(GRACE)
+    time.sleep(GRACE)
     sys.stderr.flush()
     os._exit(0)  # the store is made for it: a transaction is whole, or not at all

@@ -14,8 +14,11 @@ class Described(FastAPI):
     """
 
     def openapi(self) -> dict[str, Any]:
-        """Return the text; it is made once."""
+        """Return the text; it is made once, and patched as it is made."""
+        made = self.openapi_schema
         text = super().openapi()
+        if text is made:
+            return text
         schemas = text["components"]["schemas"]
         for model in self._answers():
             extra = model.model_config.get("json_schema_extra", {})
