@@ -81,6 +81,23 @@ def test_history_is_bounded_and_what_was_dropped_is_not_read() -> None:
     assert [d.probability for d in bounded[32 * 12 :]] == [d.probability for d in late[64:]]
 
 
+class Restless(Steps):
+    """Calls every point that it is asked about."""
+
+    threshold = 0.0
+
+
+def test_change_points_and_steps_are_bounded_and_no_decision_depends_on_the_dropped() -> None:
+    values = noise(300, 4)
+    detector = OnlineDetector(Restless(), history=64)
+    decisions = run(detector, values)
+    batch = replay(Restless(), values, history=64)
+    assert [d.probability for d in decisions] == batch.probability.tolist()
+    assert detector.change_points == batch.change_points[-64:].tolist() == list(range(236, 300))
+    assert tuple(detector.steps) == batch.steps[-64:]
+    assert [step for d in decisions for step in d.steps] == list(batch.steps)
+
+
 @pytest.mark.parametrize("history", [64, 65, 2000])
 def test_half_of_the_history_is_always_kept(history: int) -> None:
     for at in range(5000):

@@ -32,7 +32,8 @@ class OnlineDetector:
         confirm: judges points that others have followed.
         budget: how the windows share the alarms; by default as released with the models, for
             three false alarms in a thousand points.
-        history: how many values are kept at most, at least half of them at any time.
+        history: how many values are kept at most, at least half of them at any time; and how many
+            change points, and how many steps.
     """
 
     def __init__(
@@ -50,8 +51,9 @@ class OnlineDetector:
         self._model, self._confirm = model, confirm
         sets = (model.feature_set,) if confirm is None else (model.feature_set, confirm.feature_set)
         self._recent = Recent(history, sets)
+        self._most = history
         self._change_points: list[int] = []
-        self._steps: list[Step] = []
+        self._steps: deque[Step] = deque(maxlen=history)
         self._second: SecondLook | None = None
         if confirm is not None:
             self._budget = budget or Budget.released(model, confirm)
@@ -60,12 +62,12 @@ class OnlineDetector:
 
     @property
     def change_points(self) -> list[int]:
-        """The indices that stand now, rising."""
+        """The indices that stand now, rising; the last of them, as many as `history` says."""
         return list(self._change_points)
 
     @property
     def steps(self) -> list[Step]:
-        """Everything that was called, confirmed, moved or withdrawn, in order."""
+        """What was called, confirmed, moved or withdrawn last, in order; as `history` bounds it."""
         return list(self._steps)
 
     def __len__(self) -> int:
@@ -164,7 +166,9 @@ class OnlineDetector:
             if gone in self._change_points:
                 self._change_points.remove(gone)
             if step.kind in (Kind.CALLED, Kind.MOVED) and step.index not in self._change_points:
-                self._change_points = sorted([*self._change_points, step.index])
+                # One that is left out lies before every value that is kept: no Pre starts there.
+                known = sorted([*self._change_points, step.index])
+                self._change_points = known[-self._most :]
         self._steps += steps
 
     def _redo(self, at: int, steps: list[Step]) -> list[Step]:
