@@ -4,7 +4,7 @@ from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import Decision, Kind, Reason, Step
 from barograph.detection.online.detector import OnlineDetector
 from barograph.detection.online.following import Followed, Landed, check_pair, look_again
-from barograph.detection.online.newest import AHEAD, newest_points
+from barograph.detection.online.newest import newest_points
 from barograph.detection.online.platform import PlatformRates
 from barograph.detection.online.replay import Replayed, replay, replay_many
 from barograph.detection.online.scorer import Scorer
@@ -12,7 +12,6 @@ from barograph.detection.online.second_look import Standing
 from barograph.detection.online.tails import TailRates
 
 __all__ = [
-    "AHEAD",
     "Budget",
     "Decision",
     "Followed",

@@ -10,7 +10,6 @@ from barograph.detection.online.scorer import Scorer
 from barograph.features import feature_matrix
 from barograph.series import Floats, Ints
 
-AHEAD = 32  # points judged per batch before a found change point makes the rest void
 # Fewer points than this are not worth another thread; more parts than threads, so that one with
 # short histories takes over from one with long ones.
 WORTH_A_THREAD = 128
