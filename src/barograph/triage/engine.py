@@ -55,6 +55,12 @@ class Judged(NamedTuple):
     starts: list[int]
     looks: Sequence[Followed] = ()
 
+    @property
+    def said(self) -> Iterator[tuple[float, bool, int]]:
+        """Probability, change and Pre, point by point."""
+        columns = self.probability.tolist(), self.change.tolist(), self.pre.tolist()
+        return zip(*columns, strict=True)
+
 
 class Judge(Protocol):
     """What the store asks of a decision engine; the answers depend on the values alone."""

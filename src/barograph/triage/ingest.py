@@ -281,9 +281,7 @@ class Ingest:
         self._note_steps(group, appended, judged, outcomes)
         rows: list[Row] = []
         due: list[int] = []
-        said = zip(
-            judged.probability.tolist(), judged.change.tolist(), judged.pre.tolist(), strict=True
-        )
+        said = judged.said
         for start, (series, entries) in zip(judged.starts, appended.items(), strict=True):
             for entry, decision in zip(entries, said, strict=False):
                 rows.append(group.decision(series, entry.key, decision))
@@ -341,20 +339,15 @@ class Ingest:
         for series, since in redone.items():
             whole = load_whole(group.connection, series, since)
             standing = standing_before(group.connection, series, since)
-            judged = group.judge.judge([Stretch(whole.values, whole.first, whole.start, standing)])
-            said = zip(
-                judged.probability.tolist(),
-                judged.change.tolist(),
-                judged.pre.tolist(),
-                strict=True,
-            )
+            stretch = Stretch(whole.values, whole.first, whole.start, standing=standing)
+            judged = group.judge.judge([stretch])
             steps = StepRows(group.connection, group.model, group.at)
             noted = (
                 steps.add(series, judged.looks[0], whole.keys.__getitem__) if judged.looks else {}
             )
             steps.write()
             rows: list[Row] = []
-            for key, decision in zip(whole.keys[whole.first :], said, strict=True):
+            for key, decision in zip(whole.keys[whole.first :], judged.said, strict=True):
                 rows.append(group.decision(series, key, decision))
                 for told in outcomes.get((series, key), ()):
                     told.probability, told.is_change, told.pre = decision
