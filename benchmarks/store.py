@@ -25,7 +25,7 @@ from barograph.triage import Measurement, OnlineJudge, Store
 from barograph.triage.blocks import write_blocks
 from barograph.triage.engine import Judged, Stretch
 from barograph.triage.insertion import Insertion, Row
-from barograph.triage.recent import Recent
+from barograph.triage.recent import Recent, needed
 from barograph.triage.schema import decisions, points
 
 FEATURE_SET = "bauer8"
@@ -93,8 +93,9 @@ class Bench:
                 told: list[Row] = [(n, o, "", 0.0, False, o + 1, 1, None, 0) for n, o in places]
                 Insertion(decisions, ("series", "order", "run", *said)).into(connection, told)
                 every = np.column_stack((np.ones(len(numbers)), table))  # the first made the series
+                every = every[:, -needed(history + 1, self.store.judge.history) :]
                 newest = [Recent(row, 0, (history - 1, ""), history + 1) for row in every]
-                write_blocks(connection, zip(numbers, newest, strict=True), history + 1)
+                write_blocks(connection, zip(numbers, newest, strict=True))
 
             self.store.write(write)
         self.store._ingest.forget()  # noqa: SLF001 - written behind its back

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from barograph.detection.online.recent import kept_from
 from barograph.series import Floats
 from barograph.triage.engine import Judged, Stretch
 
@@ -22,10 +23,10 @@ class Rule:
         probability: list[float] = []
         pre: list[int] = []
         starts: list[int] = []
-        for values, first, found, _ in stretches:
+        for values, first, found, base, _ in stretches:
             start = found
             for split in range(first, values.size):
-                begin = max(start, split - self.history)
+                begin = max(start, kept_from(base + split, self.history) - base)
                 score = self.score(values[begin:split], values[split]) if split else 0.0
                 probability.append(score)
                 pre.append(split - begin if split else 0)

@@ -10,7 +10,7 @@ from barograph.triage import Measurement, Store, blocks, ingest
 from barograph.triage import store as stores
 from barograph.triage.engine import Stretch
 from barograph.triage.loading import load_recent
-from barograph.triage.recent import Recent
+from barograph.triage.recent import Recent, needed
 from barograph.triage.schema import blocks as table
 from barograph.triage.schema import points, series
 from tests.triage.judges import Rule
@@ -68,12 +68,13 @@ def test_blocks_say_what_the_points_say(
         assert told(held(connection, history)) == kept
     for number, (values, start, last, count) in kept.items():
         mine = [row for row in every if row.series == number]
-        assert values == [row.value for row in mine][-history:]
         assert count == len(mine)
+        before = count - needed(count, history)
+        assert values == [row.value for row in mine][before:]
         if mine:
             assert last == (mine[-1].order, mine[-1].run)
             said = RULE.judge([Stretch(np.array([row.value for row in mine]), 0, 0)])
-            assert start == max(0, said.starts[0] - max(0, count - history))
+            assert start == max(0, said.starts[0] - before)
 
 
 def test_a_block_that_is_too_short_is_not_believed(
@@ -86,7 +87,32 @@ def test_a_block_that_is_too_short_is_not_believed(
         longer = held(connection, 100)
         assert max(one.values.size for one in longer.values()) > RULE.history
         for one in longer.values():
-            assert one.values.size == min(one.count, 100)
+            assert one.values.size == needed(one.count, 100)
+
+
+@pytest.mark.parametrize("held_then", [RULE.history, 7])
+def test_blocks_of_another_length_are_read_as_the_points_say(
+    store: Store, held_then: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "EVERY", 5)
+    store.judge = RULE
+    grown(store, 5)
+    with store.read() as connection:
+        expected = told(held(connection, RULE.history))
+        longer = load_recent(connection, list(expected), 4 * RULE.history)
+
+    def rewrite(connection: sa.Connection) -> None:
+        for number, one in longer.items():
+            drop = max(0, one.values.size - held_then)
+            values = one.values[drop:].astype("<f8").tobytes()
+            order, run = one.last
+            row = {"order": order, "run": run, "count": one.count, "values": values}
+            row["start"] = max(0, one.start - drop)
+            connection.execute(sa.update(table).where(table.c.series == number).values(row))
+
+    store.write(rewrite)
+    with store.read() as connection:
+        assert told(held(connection, RULE.history)) == expected
 
 
 def test_series_take_turns() -> None:
@@ -118,6 +144,6 @@ def test_preloaded_series_are_not_read_again(url: str, monkeypatch: pytest.Monke
         assert sorted(asked) == list(range(1, COUNT + 1))
         store.ingest([Measurement(named(f"s{number}"), 3.0, 501) for number in range(COUNT)], "ann")
         assert len(asked) == COUNT
-    with Store(url, RULE, room=100) as store:
+    with Store(url, RULE, room=50) as store:
         store.preload()
-        assert len(asked) == COUNT + 5  # ten values each: the second five are too many
+        assert len(asked) == COUNT + 5  # ten values each at least: no more fit

@@ -2,10 +2,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barograph.triage.recent import NOWHERE, SLACK, Memory, Recent
+from barograph.triage.recent import NOWHERE, Memory, Recent, needed
 
 
-@given(st.lists(st.integers(1, 40), max_size=12), st.integers(1, 30))
+@given(st.lists(st.integers(1, 40), max_size=12), st.integers(2, 30))
 def test_a_series_remembers_its_newest_values_and_its_start(added: list[int], history: int) -> None:
     recent = Recent(np.empty(0), 0, NOWHERE, 0)
     every: list[float] = []
@@ -17,7 +17,7 @@ def test_a_series_remembers_its_newest_values_and_its_start(added: list[int], hi
         # The first of the new values is the last change point.
         recent.accept(count, values.size - count, (number, ""), history)
         assert recent.values.tolist() == every[-recent.values.size :]
-        assert min(history, len(every)) <= recent.values.size <= max(history * SLACK, history)
+        assert recent.values.size == needed(len(every), history) == len(every) - recent.base
         assert recent.values[recent.start] == max(new[0], recent.values[0])
         assert recent.count == len(every)
 

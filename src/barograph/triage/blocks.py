@@ -23,14 +23,11 @@ def is_due(series: int, before: int, after: int) -> bool:
     return (before + series) // EVERY != (after + series) // EVERY and after >= EVERY
 
 
-def write_blocks(
-    connection: sa.Connection, some: Iterable[tuple[int, Recent]], history: int
-) -> None:
-    """Keep the newest values of series, `history` of each at most."""
-    BLOCK.into(connection, [_row(series, recent, history) for series, recent in some])
+def write_blocks(connection: sa.Connection, some: Iterable[tuple[int, Recent]]) -> None:
+    """Keep the newest values of series: those that the memory holds."""
+    BLOCK.into(connection, [_row(series, recent) for series, recent in some])
 
 
-def _row(series: int, recent: Recent, history: int) -> Row:
-    drop = max(0, recent.values.size - history)
-    values = recent.values[drop:].astype("<f8").tobytes()
-    return (series, *recent.last, recent.count, max(0, recent.start - drop), values)
+def _row(series: int, recent: Recent) -> Row:
+    values = recent.values.astype("<f8").tobytes()
+    return (series, *recent.last, recent.count, recent.start, values)

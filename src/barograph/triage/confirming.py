@@ -16,11 +16,21 @@ from barograph.detection.online import (
     check_pair,
     look_again,
 )
+from barograph.detection.online.recent import kept_from
 from barograph.detection.online.sight import RegimeSight
 from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints
-from barograph.triage.engine import TOGETHER, Flags, Judge, Judged, OnlineJudge, Stretch, version_of
+from barograph.triage.engine import (
+    Flags,
+    Judge,
+    Judged,
+    OnlineJudge,
+    Stretch,
+    lows,
+    parts,
+    version_of,
+)
 
 USE = "confirm"
 
@@ -65,7 +75,7 @@ class ConfirmingJudge:
 
     @property
     def history(self) -> int:
-        """How many points before one are looked at, at most."""
+        """That of the first judge."""
         return self.first.history
 
     def judge(self, stretches: Sequence[Stretch]) -> Judged:
@@ -77,15 +87,18 @@ class ConfirmingJudge:
         change: list[Flags] = [np.empty(0, dtype=np.bool_)]
         pre: list[Ints] = [np.empty(0, dtype=np.int64)]
         looks: list[Followed] = []
-        for some in _together(stretches, self.history):
-            landed = landed_of(some, self.history)
+        low = lows(stretches, self.history)
+        for part in parts(np.array([one.values.size for one in stretches]) - low):
+            some = stretches[part]
+            landed = landed_of(some, low[part], self.history)
             standing = [one.standing for one in some]
             said, seen = look_again(
-                self.first.model, self.confirm, landed, self.budget, standing, threads=None
+                *(self.first.model, self.confirm, landed, self.budget, standing),
+                threads=self.first.threads,
             )
             called = np.zeros(said.size, dtype=np.bool_)
             for first, stretch, one in zip(landed.bounds.tolist(), some, seen, strict=False):
-                called[[first + at - stretch.first for at in one.alarms]] = True
+                called[[first + at - stretch.base - stretch.first for at in one.alarms]] = True
             probability.append(said)
             change.append(called)
             judged = landed.places >= RegimeSight.first
@@ -159,29 +172,16 @@ def judge_of(model: TriageModel, wanted: SecondLookWanted | None) -> tuple[Judge
         return first, f"there is no second look: {error}"
 
 
-def landed_of(stretches: Sequence[Stretch], history: int) -> Landed:
-    """Put the values that are read one behind the other."""
-    lows = [max(0, one.first - history) for one in stretches]
-    pieces = [one.values[low:] for one, low in zip(stretches, lows, strict=True)]
+def landed_of(stretches: Sequence[Stretch], low: Ints, history: int) -> Landed:
+    """Put the values that are read, of each stretch from a place on, one behind the other."""
+    pieces = [one.values[k:] for one, k in zip(stretches, low.tolist(), strict=True)]
     counts = np.array([one.values.size - one.first for one in stretches])
     ends = np.cumsum([piece.size for piece in pieces])
     bounds = np.concatenate([[0], np.cumsum(counts)])
     # The new points are the last of each piece.
     newest = np.arange(bounds[-1]) + np.repeat(ends - bounds[1:], counts)
-    origin = np.repeat(ends - [one.values.size for one in stretches], counts)
+    origin = np.repeat(ends - [one.base + one.values.size for one in stretches], counts)
     places = newest - origin
-    starts = origin + np.maximum(places - history, 0)
-    return Landed(np.concatenate(pieces), newest, bounds, places, starts)
-
-
-def _together(stretches: Sequence[Stretch], history: int) -> list[list[Stretch]]:
-    """Cut so that no call copies too many values."""
-    parts: list[list[Stretch]] = [[]]
-    held = 0
-    for one in stretches:
-        held += one.values.size - max(0, one.first - history)
-        if held > TOGETHER and parts[-1]:
-            parts.append([])
-            held = one.values.size
-        parts[-1].append(one)
-    return parts if stretches else []
+    return Landed(
+        np.concatenate(pieces), newest, bounds, places, origin + kept_from(places, history)
+    )

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.online import Followed, Scorer, Standing
+from barograph.detection.online.recent import kept_from
 from barograph.detection.online.rounds import Course, Verdicts, follow
 from barograph.detection.online.sight import Sight, sights_for
 from barograph.models import TriageModel
@@ -29,12 +30,14 @@ class Stretch(NamedTuple):
         values: oldest first.
         first: the place of the first value to be judged; nothing before it is judged again.
         start: the place of the last change point found before it, 0 where there is none.
-        standing: what a second look has to know of what came before.
+        base: how many older values the series has; what is looked at depends on it.
+        standing: what a second look has to know of what came before, by places in the series.
     """
 
     values: Floats
     first: int
     start: int
+    base: int = 0
     standing: Standing | None = None
 
 
@@ -46,7 +49,8 @@ class Judged(NamedTuple):
         change: whether it was called one.
         pre: how many points it was held against.
         starts: of each stretch, the place of its last change point now.
-        looks: of each stretch, what a second look did, where there is one.
+        looks: of each stretch, what a second look did, where there is one, by places in the
+            series.
     """
 
     probability: Floats
@@ -75,7 +79,7 @@ class Judge(Protocol):
 
     @property
     def history(self) -> int:
-        """How many points before one it looks at, at most."""
+        """That of `OnlineDetector`: how many values are held of a series at most."""
 
     def judge(self, stretches: Sequence[Stretch]) -> Judged:
         """Judge the new points of every stretch."""
@@ -86,12 +90,13 @@ class OnlineJudge:
     """The online detector over many series: Pre from the last change point found.
 
     That is Algorithm 1 of Bauer et al. 2022. A model that knows the regime from the values alone
-    sees all of the history instead, whatever was called before.
+    sees all of the history instead, whatever was called before. The answers are those of
+    `OnlineDetector` with the same history.
 
     Args:
         model: scores the rows.
         version: what the decisions are signed with.
-        history: Pre holds at most this many points.
+        history: as for `OnlineDetector`.
         threads: judge a batch together; by default one on each usable core. The answers do not
             depend on how many there are.
     """
@@ -120,40 +125,51 @@ class OnlineJudge:
         size = np.array([one.values.size for one in stretches], dtype=np.int64)
         first = np.array([one.first for one in stretches], dtype=np.int64)
         start = np.array([one.start for one in stretches], dtype=np.int64)
+        base = np.array([one.base for one in stretches], dtype=np.int64)
         # Nothing before this is looked at.
-        low = np.maximum(start if self._sight.by_change_points else 0, first - self.history)
-        low = np.maximum(low, 0)
+        low = lows(stretches, self.history)
+        if self._sight.by_change_points:
+            low = np.maximum(start, low)
         ends = np.cumsum(size - first)
         verdicts = Verdicts.none(int(ends[-1]) if ends.size else 0)
-        for part in _parts(size - low):
+        for part in parts(size - low):
             values = [one.values[k:] for one, k in zip(stretches[part], low[part], strict=True)]
             behind = np.cumsum(size[part] - low[part])
-            origin = behind - size[part] + low[part]
+            held = behind - size[part]  # where the first values held would be
+            origin = held - base[part]
             course = Course(
                 np.concatenate(values),
                 origin,
                 # The first points of a series have too little before them.
-                origin + np.maximum(first[part], self._sight.first) - low[part],
+                np.maximum(held + first[part], origin + self._sight.first),
                 behind,
-                origin + start[part] - low[part],
+                held + start[part],
                 ends[part] - behind,
             )
             self._follow(course, verdicts)
-            start[part] = course.start - origin + low[part]
+            start[part] = course.start - held
         return Judged(*verdicts, start.tolist())
 
     def _follow(self, course: Course, verdicts: Verdicts) -> None:
         follow(
             self.model,
             course,
-            lambda places: np.maximum(places - self.history, 0),
+            self.history,
             verdicts,
             by_change_points=self._sight.by_change_points,
             threads=self.threads,
         )
 
 
-def _parts(sizes: Ints) -> Iterator[slice]:
+def lows(stretches: Sequence[Stretch], history: int) -> Ints:
+    """Return of each stretch the place of the first value that is looked at."""
+    base = np.array([one.base for one in stretches], dtype=np.int64)
+    first = np.array([one.first for one in stretches], dtype=np.int64)
+    low: Ints = np.maximum(kept_from(base + first, history) - base, 0)
+    return low
+
+
+def parts(sizes: Ints) -> Iterator[slice]:
     """Cut a list where more than `TOGETHER` values would be copied at once."""
     first = held = 0
     for k, size in enumerate(sizes.tolist()):

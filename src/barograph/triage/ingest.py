@@ -298,8 +298,7 @@ class Ingest:
 
     def _keep(self, group: _Group, due: Iterable[int]) -> None:
         """Write the newest values of series as blocks, for the next start."""
-        history = group.judge.history
-        write_blocks(group.connection, ((one, self.memory[one]) for one in due), history)
+        write_blocks(group.connection, ((one, self.memory[one]) for one in due))
 
     def _note_steps(
         self,
@@ -310,9 +309,8 @@ class Ingest:
     ) -> None:
         """Keep what a second look made certain; `recent.accept` has not been called yet."""
         steps = StepRows(group.connection, group.model, group.at)
-        for look, (series, entries) in zip(judged.looks, appended.items(), strict=False):
+        for seen, (series, entries) in zip(judged.looks, appended.items(), strict=False):
             recent = self.memory[series]
-            seen = look.shifted(recent.count - recent.values.size)
             recent.standing = seen.standing
             if seen.steps:
                 count = recent.count + len(entries)
@@ -327,10 +325,7 @@ class Ingest:
         first, before = recent.values.size, recent.room
         values = recent.extended([float(group.measurements[entry.row].value) for entry in entries])
         self.memory.resized(recent.room - before)
-        standing = recent.standing
-        if standing is not None:
-            standing = standing.shifted(first - recent.count)
-        return Stretch(values, first, recent.start, standing)
+        return Stretch(values, first, recent.start, recent.base, recent.standing)
 
     def _judge_redone(
         self, group: _Group, redone: dict[int, Key], outcomes: dict[tuple[int, Key], list[Outcome]]

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from barograph.series import Floats
 from barograph.triage.places import questions
-from barograph.triage.recent import NOWHERE, Key, Recent
+from barograph.triage.recent import NOWHERE, Key, Recent, needed
 from barograph.triage.schema import blocks, decisions, points
 
 CHUNK = 500  # series in one question
@@ -33,10 +33,9 @@ class Whole:
 
     def recent(self, start: int, history: int) -> Recent:
         """Return its newest values, given where its last change point lies now."""
-        drop = max(0, self.values.size - history)
-        return Recent(
-            self.values[drop:].copy(), max(0, start - drop), self.keys[-1], self.values.size
-        )
+        count = self.values.size
+        drop = count - needed(count, history)
+        return Recent(self.values[drop:].copy(), max(0, start - drop), self.keys[-1], count)
 
 
 class _Tail(NamedTuple):
@@ -97,8 +96,8 @@ def _tails(connection: sa.Connection, some: Sequence[int], history: int) -> dict
     for row in connection.execute(sa.select(blocks).where(b.series.in_(some))):
         series, order, run, count, start, held = row
         values = np.frombuffer(held, dtype="<f8")
-        if values.size >= min(count, history):
-            drop = max(0, values.size - history)
+        drop = values.size - needed(count, history)
+        if drop >= 0:
             kept = (run, max(0, start - drop))
             found[series] = _Tail(values[drop:].copy(), order, count, kept)
     behind = (
@@ -114,8 +113,9 @@ def _tails(connection: sa.Connection, some: Sequence[int], history: int) -> dict
         last[series] = order
     for series, more in newer.items():
         tail = found[series]
-        every = np.concatenate((tail.values, more))
-        found[series] = _Tail(every[-history:].copy(), last[series], tail.total + len(more))
+        every, count = np.concatenate((tail.values, more)), tail.total + len(more)
+        drop = every.size - needed(count, history)
+        found[series] = _Tail(every[drop:].copy(), last[series], count)
     return found
 
 
@@ -134,7 +134,7 @@ def _from_points(connection: sa.Connection, some: Sequence[int], history: int) -
     for series in sorted(counts):
         count, last = counts[series]
         high += count
-        recent = values[max(high - count, high - history) : high].copy()
+        recent = values[high - needed(count, history) : high].copy()
         found[series] = _Tail(recent, last, count)
     return found
 

@@ -13,7 +13,7 @@ class Nobody:
 
     version: str = "none"
     threshold: float = 1.0
-    history: int = 1
+    history: int = 2
 
     def judge(self, stretches: Sequence[object]) -> Any:
         """Decide nothing."""

@@ -5,11 +5,17 @@ from collections import OrderedDict
 import numpy as np
 
 from barograph.detection.online import Standing
+from barograph.detection.online.recent import kept_from
 from barograph.series import Floats
 
 Key = tuple[int, str]  # the place of a point in its series: order, and run
 NOWHERE: Key = (-(2**63), "")
 SLACK = 1.1  # how far a buffer grows beyond what is needed now
+
+
+def needed(count: int, history: int) -> int:
+    """Return how many of the newest values the next decision on a series of so many reads."""
+    return count - kept_from(count, history)
 
 
 class Recent:
@@ -38,6 +44,11 @@ class Recent:
         return self._buffer[: self._size]
 
     @property
+    def base(self) -> int:
+        """How many older values the series has."""
+        return self.count - self._size
+
+    @property
     def room(self) -> int:
         """How many values the memory holds for it."""
         return self._buffer.size
@@ -53,13 +64,13 @@ class Recent:
         return self._buffer[:size]
 
     def accept(self, added: int, start: int, last: Key, history: int) -> None:
-        """Take what `extended` gave for good; forget what is older than `history` points."""
+        """Take what `extended` gave for good; forget what no later point looks at."""
         self._size += added
         self.start, self.last, self.count = start, last, self.count + added
-        if self._size > history * SLACK:
-            drop = self._size - history
+        drop = self._size - needed(self.count, history)
+        if drop > 0:
             self._buffer = self._buffer[drop : self._size].copy()
-            self._size = history
+            self._size -= drop
             self.start = max(0, self.start - drop)
 
 

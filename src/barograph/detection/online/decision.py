@@ -41,11 +41,6 @@ class Step:
     probability: float
     moved_from: int | None = None
 
-    def shifted(self, by: int) -> Step:
-        """Return the same where indices count from another point."""
-        before = None if self.moved_from is None else self.moved_from + by
-        return Step(self.kind, self.index + by, self.at + by, self.probability, before)
-
 
 class Reason(NamedTuple):
     """A feature, its value, and what it added to the probability (None where nobody knows)."""

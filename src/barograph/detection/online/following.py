@@ -56,17 +56,6 @@ class Followed:
     after: list[Standing]
     standing: Standing | None
 
-    def shifted(self, by: int) -> Followed:
-        """Return the same where places count from another point."""
-        if not self.steps and self.standing is None:
-            return self
-        return Followed(
-            [at + by for at in self.alarms],
-            [step.shifted(by) for step in self.steps],
-            [one.shifted(by) for one in self.after],
-            None if self.standing is None else self.standing.shifted(by),
-        )
-
 
 NOTHING = Followed([], [], [], None)
 

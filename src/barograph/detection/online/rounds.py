@@ -1,6 +1,5 @@
 """Many series judged in few calls: a model of many trees is quick only with many rows at once."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ class Course(NamedTuple):
 
     Attributes:
         values: of all series.
-        origin: of each series, the place of its first value.
+        origin: of each series, the place of its first value, were all of them here.
         at: the place of the next point to be judged.
         end: the place behind its last value.
         start: the place of its last change point, the first value where there is none.
@@ -54,7 +53,7 @@ class Verdicts(NamedTuple):
 def follow(
     model: Scorer,
     course: Course,
-    kept: Callable[[Ints], Ints],
+    history: int,
     verdicts: Verdicts,
     *,
     by_change_points: bool = True,
@@ -65,7 +64,7 @@ def follow(
     Args:
         model: judges the newest point.
         course: moves on, and so do the change points in it.
-        kept: returns for places within their series the first one that is still looked at.
+        history: as for `OnlineDetector`.
         verdicts: are filled.
         by_change_points: whether Pre starts at the last change point; if not, nothing that is
             called changes what the model sees.
@@ -82,7 +81,7 @@ def follow(
         place = np.arange(int(counts.sum()))
         splits = place + np.repeat(at[some] - begins, counts)
         origin = np.repeat(first[some], counts)
-        starts = origin + kept(splits - origin)
+        starts = origin + kept_from(splits - origin, history)
         if by_change_points:
             starts = np.maximum(np.repeat(start[some], counts), starts)
         judged = newest_points(model, values, starts, splits, threads=threads)
@@ -106,5 +105,5 @@ def algorithm_1(model: Scorer, values: Floats, offsets: Ints, history: int) -> t
     nowhere = np.zeros(first.size, dtype=np.int64)
     course = Course(values, first, first + 1, offsets[1:], first.copy(), nowhere)
     verdicts = Verdicts.none(values.size)
-    follow(model, course, lambda places: kept_from(places, history), verdicts)
+    follow(model, course, history, verdicts)
     return verdicts.probability, verdicts.found

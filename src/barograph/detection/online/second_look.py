@@ -46,11 +46,6 @@ class Standing(NamedTuple):
     score: float
     confirmed: bool
 
-    def shifted(self, by: int) -> Standing:
-        """Return the same where places count from another point."""
-        change = None if self.change is None else self.change + by
-        return self._replace(change=change, at=self.at + by)
-
 
 class Gate:
     """Lets an alarm through if it is new: not soon after another, or surer than that one."""
