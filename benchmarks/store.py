@@ -24,9 +24,9 @@ from barograph.series import Floats, SeriesId
 from barograph.triage import Measurement, OnlineJudge, Store
 from barograph.triage.blocks import write_blocks
 from barograph.triage.engine import Judged, Stretch
-from barograph.triage.insertion import Insertion, Row
+from barograph.triage.insertion import Row
+from barograph.triage.placing import NEW_POINT
 from barograph.triage.recent import Recent, needed
-from barograph.triage.schema import decisions, points
 
 FEATURE_SET = "bauer8"
 ROWS = 12_000
@@ -85,13 +85,11 @@ class Bench:
                 numbers: range = numbers,
             ) -> None:
                 values = table.ravel().tolist()
-                names = ("series", "order", "run", "commit", "time", "value", "received")
-                pairs = zip(places, values, strict=True)
-                new: list[Row] = [(n, o, "", f"c{o}", None, v, 0) for (n, o), v in pairs]
-                Insertion(points, names).into(connection, new)
-                said = ("probability", "is_change", "pre", "model", "reasons", "decided")
-                told: list[Row] = [(n, o, "", 0.0, False, o + 1, 1, None, 0) for n, o in places]
-                Insertion(decisions, ("series", "order", "run", *said)).into(connection, told)
+                new: list[Row] = [
+                    (n, o, "", f"c{o}", None, value, 0, 0.0, False, o + 1, 1, None, 0)
+                    for (n, o), value in zip(places, values, strict=True)
+                ]
+                NEW_POINT.into(connection, new)
                 every = np.column_stack((np.ones(len(numbers)), table))  # the first made the series
                 every = every[:, -needed(history + 1, self.store.judge.history) :]
                 newest = [Recent(row, 0, (history - 1, ""), history + 1) for row in every]

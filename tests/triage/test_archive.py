@@ -33,7 +33,7 @@ def test_an_empty_store_gets_everything_back(
     told: Store, new_url: Callable[[], str], tmp_path: Path
 ) -> None:
     counts = archive(told, tmp_path / "out")
-    assert min(counts[name] for name in ("series", "points", "decisions", "moves", "audit")) > 0
+    assert min(counts[name] for name in ("series", "points", "models", "moves", "audit")) > 0
     with Store(new_url(), Rule()) as other:
         assert restore(other, tmp_path / "out") == counts
         with told.read() as before, other.read() as after:

@@ -11,7 +11,7 @@ from barograph.series import Direction, SeriesId
 from barograph.triage import Limits, Measurement, Status, Store, registry
 from barograph.triage.digest import digest
 from barograph.triage.engine import Stretch
-from barograph.triage.schema import decisions, points, revisions
+from barograph.triage.schema import points, revisions
 from tests.triage.judges import Rule
 from tests.triage.samples import history, point, series
 
@@ -111,9 +111,9 @@ def test_decisions_are_those_of_the_whole_series_in_order(store: Store) -> None:
         judged = Rule().judge([Stretch(values, 0, 0)])
         with store.read() as connection:
             found = connection.execute(
-                sa.select(decisions.c.probability, decisions.c.is_change, decisions.c.pre)
-                .where(decisions.c.series == number)
-                .order_by(decisions.c.order)
+                sa.select(points.c.probability, points.c.is_change, points.c.pre)
+                .where(points.c.series == number)
+                .order_by(points.c.order)
             ).all()
         assert [row[0] for row in found] == judged.probability.tolist()
         assert [row[1] for row in found] == judged.change.tolist()
@@ -157,11 +157,11 @@ def shuffled(url: str, sent: Sequence[Measurement], rng: random.Random) -> str:
 
 def test_late_points_are_placed_right_and_later_decisions_redone(store: Store) -> None:
     store.ingest([point(0, 1.0), point(2, 9.0), point(3, 9.1)], "ci")
-    before = table(store, decisions, "order", "is_change")
+    before = table(store, points, "order", "is_change")
     assert before == [(0, False), (2, True), (3, False)]
     answer = store.ingest([point(1, 9.0)], "ci")
     assert answer.outcomes[0].is_change
-    assert table(store, decisions, "order", "is_change", "pre") == [
+    assert table(store, points, "order", "is_change", "pre") == [
         (0, False, 0),
         (1, True, 1),
         (2, False, 1),
@@ -268,6 +268,6 @@ def test_two_processes_may_write_by_turns(url: str) -> None:
         for number, batch in enumerate(sent[k : k + 7] for k in range(0, len(sent), 7)):
             (one, other)[number % 2].ingest(batch, "ci")
         turns = contents(one)
-        assert table(one, decisions, "is_change").count((True,)) == 2
+        assert table(one, points, "is_change").count((True,)) == 2
         assert other.ingest(sent, "ci").counts["duplicate"] == len(sent)
         assert contents(other) == turns

@@ -18,7 +18,7 @@ from barograph.errors import StoreError
 from barograph.series import Floats
 from barograph.triage import Limits, Measurement, Store
 from barograph.triage.digest import digest
-from barograph.triage.schema import decisions, points
+from barograph.triage.schema import points
 from tests.triage.crash import WIDE
 from tests.triage.judges import Rule
 from tests.triage.samples import history, point, series
@@ -41,12 +41,11 @@ def test_thirty_kills_lose_nothing_acknowledged_and_leave_nothing_half_written(u
     acknowledged = json.loads(done.stdout)
     assert len(acknowledged) > 30
     with Store(url, Rule()) as store, store.read() as connection:
-        for table in (points, decisions):
-            count = sa.func.count()
-            query = sa.select(table.c.order, count).group_by(table.c.order)
-            found: dict[int, int] = dict(connection.execute(query).all())
-            assert set(acknowledged) <= set(found)
-            assert set(found.values()) == {WIDE}
+        count = sa.func.count()
+        query = sa.select(points.c.order, count).group_by(points.c.order)
+        found: dict[int, int] = dict(connection.execute(query).all())
+        assert set(acknowledged) <= set(found)
+        assert set(found.values()) == {WIDE}
         if connection.dialect.name == "sqlite":
             assert connection.scalar(sa.text("PRAGMA integrity_check")) == "ok"
 
@@ -203,6 +202,6 @@ def test_a_model_exchanged_while_data_arrives_judges_whole_batches(url: str) -> 
             stop.set()
             thread.join()
         with store.read() as connection:
-            distinct = sa.func.count(sa.distinct(decisions.c.model))
-            query = sa.select(distinct).group_by(decisions.c.order)
+            distinct = sa.func.count(sa.distinct(points.c.model))
+            query = sa.select(distinct).group_by(points.c.order)
             assert set(connection.scalars(query)) == {1}

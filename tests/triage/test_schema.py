@@ -12,9 +12,10 @@ from alembic.script import ScriptDirectory
 
 from barograph.errors import DataError, StoreError
 from barograph.triage import Store, database
+from barograph.triage.digest import digest
 from barograph.triage.schema import VERSION, metadata, models, points
 from tests.triage.judges import Rule
-from tests.triage.samples import point
+from tests.triage.samples import history, point
 
 
 def test_migrations_from_empty_make_exactly_the_tables_of_the_schema(url: str) -> None:
@@ -55,6 +56,28 @@ def test_downgrade_leaves_nothing_behind(url: str) -> None:
     engine.dispose()
 
 
+def test_points_keep_their_decisions_as_these_move_into_their_rows_and_back(url: str) -> None:
+    with Store(url, Rule()) as store:
+        store.ingest(history("ab", 40), "ci")
+        store.ingest([point(5, 7.5), point(100, 1.0)], "ci")
+    engine = database.connect(url)
+    every = sa.select(points).order_by(*points.primary_key)
+    with database.reading(engine) as connection:
+        before = digest(connection), connection.execute(every).all()
+    database.migrate(engine, to="second_look")
+    with database.reading(engine) as connection:
+        named = [column["name"] for column in sa.inspect(connection).get_columns("points")]
+        found = connection.scalar(sa.text("SELECT count(*) FROM decisions WHERE is_change"))
+    assert "probability" not in named
+    assert found == sum(row.is_change for row in before[1]) > 0
+    database.migrate(engine)
+    with database.reading(engine) as connection:
+        assert (digest(connection), connection.execute(every).all()) == before
+    engine.dispose()
+    with Store(url, Rule()) as store:
+        assert store.ingest([point(101, 1.0)], "ci").counts["written"] == 1
+
+
 def test_runs_sort_by_their_bytes_on_every_database(url: str) -> None:
     engine = database.connect(url)
     database.migrate(engine)
@@ -71,7 +94,9 @@ def test_runs_sort_by_their_bytes_on_every_database(url: str) -> None:
             },
         )
         points = metadata.tables["points"]
-        row = {"series": 1, "order": 0, "commit": "", "value": 1.0, "received": 0}
+        connection.execute(sa.insert(models), {"id": 1, "version": "", "threshold": 0.5})
+        row = {"series": 1, "order": 0, "commit": "", "value": 1.0, "received": 0, "decided": 0}
+        row |= {"probability": 0.0, "is_change": False, "pre": 0, "model": 1}
         connection.execute(sa.insert(points), [{**row, "run": name} for name in names])
         found = connection.scalars(sa.select(points.c.run).order_by(points.c.run)).all()
     engine.dispose()

@@ -142,7 +142,7 @@ def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 
 def migrate(engine: sa.Engine, to: str = VERSION) -> None:
-    """Bring the tables to a version, the newest by default; an empty database gets all of them."""
+    """Bring the tables to the newest version, or back to another; an empty store gets them all."""
     if _version(engine) == to:
         return
     from alembic import command
@@ -155,7 +155,7 @@ def migrate(engine: sa.Engine, to: str = VERSION) -> None:
         if engine.dialect.name == "postgresql":  # others may find the same empty database
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
         config.attributes["connection"] = connection
-        change = command.downgrade if to == "base" else command.upgrade
+        change = command.upgrade if to == VERSION else command.downgrade
         try:
             change(config, to)
         except CommandError as error:

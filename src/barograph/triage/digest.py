@@ -10,7 +10,6 @@ import sqlalchemy as sa
 
 from barograph.triage.schema import (
     candidates,
-    decisions,
     models,
     points,
     revisions,
@@ -43,9 +42,9 @@ def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
         ("revisions", _placed(revisions, "value", "time")),
         (
             "decisions",
-            _placed(decisions, "probability", "is_change", "pre")
+            _placed(points, "probability", "is_change", "pre")
             .add_columns(models.c.version, models.c.threshold)
-            .join(models, models.c.id == decisions.c.model),
+            .join(models, models.c.id == points.c.model),
         ),
         (
             "steps",

@@ -1,7 +1,8 @@
 """Take a group of measurements into the store: placed, written and judged in one transaction."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -10,18 +11,24 @@ from barograph.series import Direction, SeriesId
 from barograph.triage.answer import Outcome, Status
 from barograph.triage.blocks import is_due, write_blocks
 from barograph.triage.engine import Judge, Judged, Stretch
-from barograph.triage.insertion import Insertion, Row
+from barograph.triage.insertion import Row
 from barograph.triage.loading import load_recent, load_whole
 from barograph.triage.measurement import Limits, Measurement, fault, series_fault
-from barograph.triage.placing import Changes, Entry, Held, existing, settle
+from barograph.triage.placing import (
+    NEW_POINT,
+    OTHER_DECISION,
+    Changes,
+    Entry,
+    Held,
+    Said,
+    existing,
+    settle,
+)
 from barograph.triage.recent import Key, Memory, Recent
 from barograph.triage.registry import Known, Registry
-from barograph.triage.schema import decisions
 from barograph.triage.steps import StepRows, keys_behind, standing_before, standing_of
 
-SAID = ("probability", "is_change", "pre", "model", "reasons", "decided")
-NEW_DECISION = Insertion(decisions, ("series", "order", "run", *SAID))
-OTHER_DECISION = Insertion(decisions, ("series", "order", "run", *SAID), replace=SAID)
+TOGETHER = 1000  # points that are judged, and then written, in one go
 
 
 @dataclass(frozen=True)
@@ -33,10 +40,15 @@ class _Group:
     judge: Judge
     model: int
     at: int
+    changes: Changes
 
-    def decision(self, series: int, key: Key, said: tuple[float, bool, int]) -> Row:
-        """One row of the table of decisions; reasons are found once somebody asks."""
-        return (series, *key, *said, self.model, None, self.at)
+    def value(self, entry: Entry) -> float:
+        """What was measured."""
+        return float(self.measurements[entry.row].value)
+
+    def row(self, series: int, entry: Entry, said: Said) -> Row:
+        """A point at the end of its series, with what was decided of it."""
+        return self.changes.row(series, entry, self.measurements[entry.row], said)
 
 
 class Ingest:
@@ -76,7 +88,8 @@ class Ingest:
         Returns:
             What became of each measurement, and the series whose history changed.
         """
-        group = _Group(connection, measurements, judge, model, at)
+        changes = Changes(at, model)
+        group = _Group(connection, measurements, judge, model, at, changes)
         outcomes = [Outcome(Status.REJECTED) for _ in measurements]
         arrived = self._place(group, outcomes)
         self._remember(connection, list(arrived), judge.history)
@@ -85,17 +98,16 @@ class Ingest:
             connection,
             {(series, one.order) for series in doubtful for one in arrived[series]},
         )
-        changes = Changes(at)
         appended: dict[int, list[Entry]] = {}
         redone: dict[int, Key] = {}
         told: dict[tuple[int, Key], list[Outcome]] = defaultdict(list)
         for series, entries in arrived.items():
             if series not in doubtful:
-                taken = self._append(group, series, entries, changes, outcomes)
+                taken = self._append(series, entries, outcomes)
                 if taken:
                     appended[series] = taken
                 continue
-            since = self._settle(group, series, entries, held, changes, outcomes)
+            since = self._settle(group, series, entries, held, outcomes)
             if since is not None:
                 redone[series] = since
                 for entry in entries:
@@ -215,22 +227,13 @@ class Ingest:
                 doubtful.add(series)
         return doubtful
 
-    def _append(
-        self,
-        group: _Group,
-        series: int,
-        entries: list[Entry],
-        changes: Changes,
-        outcomes: list[Outcome],
-    ) -> list[Entry]:
-        """Write what stands behind the last point; refuse what the series has no room for."""
+    def _append(self, series: int, entries: list[Entry], outcomes: list[Outcome]) -> list[Entry]:
+        """Return what may stand behind the last point; refuse what the series has no room for."""
         room = max(0, self.limits.series_length - self.memory[series].count)
         for entry in entries[room:]:
             outcomes[entry.row] = self._too_long()
         taken = entries[:room]
-        for entry in taken:
-            order, _, row = entry
-            changes.add(series, entry, group.measurements[row])
+        for order, _, row in taken:
             told = outcomes[row]
             told.status, told.series, told.order = Status.WRITTEN, series, order
         return taken
@@ -245,7 +248,6 @@ class Ingest:
         series: int,
         entries: list[Entry],
         held: dict[tuple[int, int, str], Held],
-        changes: Changes,
         outcomes: list[Outcome],
     ) -> Key | None:
         """Settle entries that are late, or there already; return where the history changes."""
@@ -258,7 +260,7 @@ class Ingest:
             if there is None and count >= self.limits.series_length:
                 outcomes[entry.row] = self._too_long()
                 continue
-            outcome, changed = settle(series, entry, one, there, changes)
+            outcome, changed = settle(series, entry, one, there, group.changes)
             if there is None:
                 count += 1
                 held[place] = Held(one.commit, one.time, float(one.value))
@@ -273,28 +275,43 @@ class Ingest:
     def _judge_appended(
         self, group: _Group, appended: dict[int, list[Entry]], outcomes: list[Outcome]
     ) -> None:
-        """Judge new points at the end of their series: the way that nearly all of them take."""
-        if not appended:
-            return
-        stretches = [self._stretch(group, *item) for item in appended.items()]
-        judged = group.judge.judge(stretches)
-        self._note_steps(group, appended, judged, outcomes)
-        rows: list[Row] = []
+        """Judge and write new points at the end of their series: the way that nearly all take."""
+        parts = list(_parts(appended))
+        stretches = [[self._stretch(group, *item) for item in part.items()] for part in parts]
         due: list[int] = []
+        for part, judged in zip(parts, _ahead(group.judge, stretches), strict=True):
+            self._write_appended(group, part, judged, outcomes)
+            self._note_steps(group, part, judged, outcomes)
+            due += self._accept(group, part, judged)
+        self._keep(group, due)
+
+    def _write_appended(
+        self,
+        group: _Group,
+        appended: dict[int, list[Entry]],
+        judged: Judged,
+        outcomes: list[Outcome],
+    ) -> None:
+        rows: list[Row] = []
         said = judged.said
-        for start, (series, entries) in zip(judged.starts, appended.items(), strict=True):
+        for series, entries in appended.items():
             for entry, decision in zip(entries, said, strict=False):
-                rows.append(group.decision(series, entry.key, decision))
+                rows.append(group.row(series, entry, decision))
                 told = outcomes[entry.row]
                 told.probability, told.is_change, told.pre = decision
+        NEW_POINT.into(group.connection, rows)
+
+    def _accept(
+        self, group: _Group, appended: dict[int, list[Entry]], judged: Judged
+    ) -> Iterator[int]:
+        """Remember what was written; return the series whose block is due."""
+        for start, (series, entries) in zip(judged.starts, appended.items(), strict=True):
             recent = self.memory[series]
             before = recent.room
             recent.accept(len(entries), start, entries[-1].key, group.judge.history)
             self.memory.resized(recent.room - before)
             if is_due(series, recent.count - len(entries), recent.count):
-                due.append(series)
-        NEW_DECISION.into(group.connection, rows)
-        self._keep(group, due)
+                yield series
 
     def _keep(self, group: _Group, due: Iterable[int]) -> None:
         """Write the newest values of series as blocks, for the next start."""
@@ -323,7 +340,7 @@ class Ingest:
     def _stretch(self, group: _Group, series: int, entries: list[Entry]) -> Stretch:
         recent = self.memory[series]
         first, before = recent.values.size, recent.room
-        values = recent.extended([float(group.measurements[entry.row].value) for entry in entries])
+        values = recent.extended([group.value(entry) for entry in entries])
         self.memory.resized(recent.room - before)
         return Stretch(values, first, recent.start, recent.base, recent.standing)
 
@@ -343,7 +360,7 @@ class Ingest:
             steps.write()
             rows: list[Row] = []
             for key, decision in zip(whole.keys[whole.first :], judged.said, strict=True):
-                rows.append(group.decision(series, key, decision))
+                rows.append((series, *key, *group.changes.decision(decision)))
                 for told in outcomes.get((series, key), ()):
                     told.probability, told.is_change, told.pre = decision
                     told.steps = (noted[key],) if key in noted else ()
@@ -363,3 +380,26 @@ def _rises(entries: list[Entry], last: Key) -> bool:
             return False
         last = (order, run)
     return True
+
+
+def _parts(appended: dict[int, list[Entry]]) -> Iterator[dict[int, list[Entry]]]:
+    """Whole series, until their points are enough to be worth a call."""
+    part: dict[int, list[Entry]] = {}
+    held = 0
+    for series, entries in appended.items():
+        part[series] = entries
+        held += len(entries)
+        if held >= TOGETHER:
+            yield part
+            part, held = {}, 0
+    if part:
+        yield part
+
+
+def _ahead(judge: Judge, parts: Sequence[Sequence[Stretch]]) -> Iterator[Judged]:
+    """Judge part by part, the next ones while the caller writes what is there."""
+    if len(parts) == 1:
+        yield judge.judge(parts[0])
+        return
+    with ThreadPoolExecutor(1) as pool:
+        yield from pool.map(judge.judge, parts)

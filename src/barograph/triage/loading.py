@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from barograph.series import Floats
 from barograph.triage.places import questions
 from barograph.triage.recent import NOWHERE, Key, Recent, needed
-from barograph.triage.schema import blocks, decisions, points
+from barograph.triage.schema import blocks, points
 
 CHUNK = 500  # series in one question
 
@@ -50,20 +50,16 @@ class _Tail(NamedTuple):
 
 def load_whole(connection: sa.Connection, series: int, since: Key) -> Whole:
     """Read one series, and the change points that were found before the place `since`."""
-    p, d = points.c, decisions.c
+    p = points.c
     rows = connection.execute(
-        sa.select(p.order, p.run, p.value).where(p.series == series).order_by(p.order, p.run)
+        sa.select(p.order, p.run, p.value, p.is_change)
+        .where(p.series == series)
+        .order_by(p.order, p.run)
     ).all()
-    keys: list[Key] = [(order, run) for order, run, _ in rows]
-    # A change point may be older than a point that came late between it and `since`.
-    found = connection.execute(
-        sa.select(d.order, d.run)
-        .where(d.series == series, d.is_change, sa.tuple_(d.order, d.run) < sa.tuple_(*since))
-        .order_by(d.order.desc(), d.run.desc())
-        .limit(1)
-    ).first()
-    start = 0 if found is None else keys.index((found[0], found[1]))
-    return Whole(keys, np.array([row[2] for row in rows]), keys.index(since), start)
+    keys: list[Key] = [(order, run) for order, run, *_ in rows]
+    first = keys.index(since)
+    start = max((k for k, row in enumerate(rows[:first]) if row.is_change), default=0)
+    return Whole(keys, np.array([row.value for row in rows]), first, start)
 
 
 def load_recent(
@@ -141,11 +137,11 @@ def _from_points(connection: sa.Connection, some: Sequence[int], history: int) -
 
 def _newest(connection: sa.Connection, last: dict[int, int]) -> dict[int, Any]:
     """Return the decision at the last order of each series, and there at the last run."""
-    d = decisions.c
-    query = sa.select(d.series, d.run, d.is_change, d.pre).order_by(d.series, d.run)
+    p = points.c
+    query = sa.select(p.series, p.run, p.is_change, p.pre).order_by(p.series, p.run)
     found: dict[int, Any] = {}
     for numbers, orders in questions(last.items()):
-        rows = connection.execute(query.where(d.series.in_(numbers), d.order.in_(orders)))
+        rows = connection.execute(query.where(p.series.in_(numbers), p.order.in_(orders)))
         found.update((row.series, row) for row in rows)
     return found
 

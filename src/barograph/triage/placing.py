@@ -7,13 +7,16 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from barograph.triage.answer import Noted, Outcome, Status
-from barograph.triage.insertion import Insertion, Row
+from barograph.triage.insertion import Alteration, Insertion, Row
 from barograph.triage.measurement import Measurement
 from barograph.triage.places import questions
 from barograph.triage.recent import Key
-from barograph.triage.schema import decisions, points, revisions, steps
+from barograph.triage.schema import points, revisions, steps
 
 EVER = -(2**63)  # a time that is not known is before every other
+
+
+Said = tuple[float, bool, int]  # probability, whether it is a change, and the length of Pre
 
 
 class Entry(NamedTuple):
@@ -36,7 +39,7 @@ class Held:
     commit: str
     time: int | None
     value: float
-    decision: tuple[float, bool, int] | None = None
+    decision: Said | None = None
     others: dict[float, int | None] = field(default_factory=dict)
     steps: tuple[Noted, ...] = ()
 
@@ -66,9 +69,8 @@ def existing(connection: sa.Connection, places: Iterable[tuple[int, int]]) -> Ex
     found: Existing = {}
     for numbers, orders in questions(places):
         for row in connection.execute(_points_at(numbers, orders)):
-            number, order, run, commit, time, value, probability, is_change, pre = row
-            decision = None if probability is None else (probability, is_change, pre)
-            found[number, order, run] = Held(commit, time, value, decision)
+            number, order, run, commit, time, value, *decision = row
+            found[number, order, run] = Held(commit, time, value, tuple(decision))
         columns = revisions.c
         query = sa.select(columns.series, columns.order, columns.run, columns.value, columns.time)
         for number, order, run, value, time in connection.execute(
@@ -89,41 +91,53 @@ def _steps_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:
 
 
 def _points_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:
-    p, d = points.c, decisions.c
-    same = sa.and_(d.series == p.series, d.order == p.order, d.run == p.run)
-    return (
-        sa.select(
-            *(p.series, p.order, p.run, p.commit, p.time, p.value),
-            *(d.probability, d.is_change, d.pre),
-        )
-        .select_from(points.outerjoin(decisions, same))
-        .where(p.series.in_(numbers), p.order.in_(orders))
-    )
+    p = points.c
+    return sa.select(
+        *(p.series, p.order, p.run, p.commit, p.time, p.value),
+        *(p.probability, p.is_change, p.pre),
+    ).where(p.series.in_(numbers), p.order.in_(orders))
 
 
-POINT = ("series", "order", "run", "commit", "time", "value", "received")
-NEW_POINT = Insertion(points, POINT)
-OTHER_VALUE = Insertion(points, POINT, replace=("commit", "time", "value", "received"))
+PLACE = ("series", "order", "run")
+MEASURED = ("commit", "time", "value", "received")
+SAID = ("probability", "is_change", "pre", "model", "reasons", "decided")
+NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *SAID))
+OTHER_VALUE = Alteration(points, PLACE, MEASURED)
+OTHER_DECISION = Alteration(points, PLACE, SAID)
+UNDECIDED = (0.0, False, 0)
 REVISED = ("series", "order", "run", "value", "time", "received")
 REVISION = Insertion(revisions, REVISED, replace=("time", "received"))
 
 
 @dataclass
 class Changes:
-    """The rows to write, gathered over a group of requests."""
+    """The rows to write, gathered over a group of requests.
 
-    received: int
+    Attributes:
+        at: when they were received.
+        model: that decides on them.
+    """
+
+    at: int
+    model: int
     added: list[Row] = field(default_factory=list)
     replaced: list[Row] = field(default_factory=list)
     # By place and value; None where that value holds again, and is no revision any more.
     revised: dict[Row, Row | None] = field(default_factory=dict)
 
     def add(self, series: int, entry: Entry, one: Measurement) -> None:
-        """A point at a place that was empty."""
+        """A point at a place that was empty; it is decided with those behind it."""
+        self.added.append(self.row(series, entry, one, UNDECIDED))
+
+    def row(self, series: int, entry: Entry, one: Measurement, said: Said) -> Row:
+        """One row of the table of points; reasons are found once somebody asks."""
         value = float(one.value) + 0.0  # of the two zeros one is kept
-        self.added.append(
-            (series, entry.order, entry.run, one.commit, one.time, value, self.received)
-        )
+        measured = (series, entry.order, entry.run, one.commit, one.time, value, self.at)
+        return (*measured, *self.decision(said))
+
+    def decision(self, said: Said) -> Row:
+        """What is kept of a decision."""
+        return (*said, self.model, None, self.at)
 
     def again(self, series: int, entry: Entry, held: Held, one: Measurement) -> tuple[Status, bool]:
         """What was sent for a place that is taken; return whether another value holds from now on.
@@ -151,11 +165,11 @@ class Changes:
         if wins or named:
             self._replace(place, held)
         held.others[value] = time
-        self.revised[(*place, value)] = (*place, value, time, self.received)
+        self.revised[(*place, value)] = (*place, value, time, self.at)
         return (Status.DUPLICATE if known and not wins else Status.REVISED), wins
 
     def _replace(self, place: Row, held: Held) -> None:
-        self.replaced.append((*place, held.commit, held.time, held.value, self.received))
+        self.replaced.append((*place, held.commit, held.time, held.value, self.at))
 
     def write(self, connection: sa.Connection) -> None:
         """Write them all; a place that is new and replaced at once is first made, then replaced."""

@@ -12,7 +12,7 @@ from barograph.errors import DataError
 from barograph.series import Direction, Region, SeriesId, Verdict
 from barograph.triage.groups import Placed
 from barograph.triage.registry import series_id
-from barograph.triage.schema import candidates, decisions, models, moves, points, revisions, series
+from barograph.triage.schema import candidates, models, moves, points, revisions, series
 
 
 class Series(NamedTuple):
@@ -121,14 +121,13 @@ def points_of(
 
     Where there are more than `limit`, the first ones, or with `newest` the last ones.
     """
-    p, d = points.c, decisions.c
-    same = sa.and_(d.series == p.series, d.order == p.order, d.run == p.run)
+    p = points.c
     query = (
         sa.select(
-            *(p.order, p.run, p.commit, p.time, p.value, d.probability, d.is_change, d.pre),
-            *(models.c.version.label("model"), models.c.threshold, d.reasons),
+            *(p.order, p.run, p.commit, p.time, p.value, p.probability, p.is_change, p.pre),
+            *(models.c.version.label("model"), models.c.threshold, p.reasons),
         )
-        .select_from(points.join(decisions, same).join(models, models.c.id == d.model))
+        .join(models, models.c.id == p.model)
         .where(p.series == number)
     )
     if first is not None:
@@ -185,10 +184,10 @@ def revisions_of(
 
 def explain(connection: sa.Connection, number: int, order: int, run: str, reasons: Any) -> None:
     """Keep the reasons of a decision, once somebody asked for them."""
-    d = decisions.c
+    p = points.c
     text = json.dumps(reasons, ensure_ascii=False)
-    mine = sa.and_(d.series == number, d.order == order, d.run == run)
-    connection.execute(sa.update(decisions).where(mine).values(reasons=text))
+    mine = sa.and_(p.series == number, p.order == order, p.run == run)
+    connection.execute(sa.update(points).where(mine).values(reasons=text))
 
 
 def find_candidates(

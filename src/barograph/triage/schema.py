@@ -11,7 +11,7 @@ Bytewise = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 # SQLite numbers a row by itself only where the key is called INTEGER.
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
-VERSION = "second_look"  # the latest of the migrations
+VERSION = "one_row"  # the latest of the migrations
 
 metadata = sa.MetaData(
     naming_convention={
@@ -70,6 +70,16 @@ commits = sa.Table(
     sqlite_with_rowid=False,
 )
 
+models = sa.Table(
+    "models",
+    metadata,
+    _serial(),
+    sa.Column("version", sa.Text, nullable=False),
+    sa.Column("threshold", sa.Double, nullable=False),
+    sa.UniqueConstraint("version", "threshold"),
+)
+
+# A point with what the online detector said of it: one row, as a commit costs what its pages do.
 points = sa.Table(
     "points",
     metadata,
@@ -80,6 +90,12 @@ points = sa.Table(
     _time("time", nullable=True),
     sa.Column("value", sa.Double, nullable=False),
     _time("received"),
+    sa.Column("probability", sa.Double, nullable=False),
+    sa.Column("is_change", sa.Boolean, nullable=False),
+    sa.Column("pre", sa.Integer, nullable=False),  # how many points Pre had
+    sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
+    sa.Column("reasons", sa.Text, nullable=True),  # JSON, once somebody asked
+    _time("decided"),
     sqlite_with_rowid=False,
 )
 
@@ -93,31 +109,6 @@ revisions = sa.Table(
     sa.Column("value", sa.Double, primary_key=True),
     _time("time", nullable=True),
     _time("received"),
-    sqlite_with_rowid=False,
-)
-
-models = sa.Table(
-    "models",
-    metadata,
-    _serial(),
-    sa.Column("version", sa.Text, nullable=False),
-    sa.Column("threshold", sa.Double, nullable=False),
-    sa.UniqueConstraint("version", "threshold"),
-)
-
-# What the online detector said of each point; `start` is the place in `points` where Pre began.
-decisions = sa.Table(
-    "decisions",
-    metadata,
-    _series(),
-    sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("run", Bytewise, primary_key=True),
-    sa.Column("probability", sa.Double, nullable=False),
-    sa.Column("is_change", sa.Boolean, nullable=False),
-    sa.Column("pre", sa.Integer, nullable=False),  # how many points Pre had
-    sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
-    sa.Column("reasons", sa.Text, nullable=True),  # JSON, once somebody asked
-    _time("decided"),
     sqlite_with_rowid=False,
 )
 

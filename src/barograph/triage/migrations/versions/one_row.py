@@ -1,0 +1,106 @@
+"""A point and what was decided of it as one row: half the pages for a commit to write."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+revision = "one_row"
+down_revision = "second_look"
+
+BYTEWISE = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+POINT = ("commit", "time", "value", "received")
+DECISION = ("probability", "is_change", "pre", "model", "reasons", "decided")
+
+
+def upgrade() -> None:
+    """Put the decisions into the rows of their points."""
+    _set_aside("points")
+    op.create_table(
+        "points",
+        *_place(),
+        *_measured(),
+        *_decided(),
+        sa.ForeignKeyConstraint(["model"], ["models.id"], name=op.f("fk_points_model")),
+        sa.ForeignKeyConstraint(["series"], ["series.id"], name=op.f("fk_points_series")),
+        sa.PrimaryKeyConstraint("series", "order", "run", name=op.f("pk_points")),
+        sqlite_with_rowid=False,
+    )
+    former, decisions = _table("former_points", POINT), _table("decisions", DECISION)
+    keys = [former.c[name] for name in ("series", "order", "run")]
+    same = sa.and_(*(decisions.c[key.name] == key for key in keys))
+    columns = [*(former.c[name] for name in POINT), *(decisions.c[name] for name in DECISION)]
+    # A point without a decision there cannot be; were there one, this fails and nothing is lost.
+    every = sa.select(*keys, *columns).select_from(former.outerjoin(decisions, same))
+    _copy(every.order_by(*keys), _table("points", POINT + DECISION))
+    op.drop_table("former_points")
+    op.drop_table("decisions")
+
+
+def downgrade() -> None:
+    """Give the decisions a table of their own."""
+    _set_aside("points")
+    op.create_table(
+        "points",
+        *_place(),
+        *_measured(),
+        sa.ForeignKeyConstraint(["series"], ["series.id"], name=op.f("fk_points_series")),
+        sa.PrimaryKeyConstraint("series", "order", "run", name=op.f("pk_points")),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "decisions",
+        *_place(),
+        *_decided(),
+        sa.ForeignKeyConstraint(["model"], ["models.id"], name=op.f("fk_decisions_model")),
+        sa.ForeignKeyConstraint(["series"], ["series.id"], name=op.f("fk_decisions_series")),
+        sa.PrimaryKeyConstraint("series", "order", "run", name=op.f("pk_decisions")),
+        sqlite_with_rowid=False,
+    )
+    former = _table("former_points", POINT + DECISION)
+    keys = [former.c[name] for name in ("series", "order", "run")]
+    for name, names in (("points", POINT), ("decisions", DECISION)):
+        every = sa.select(*keys, *(former.c[column] for column in names)).order_by(*keys)
+        _copy(every, _table(name, names))
+    op.drop_table("former_points")
+
+
+def _place() -> list[sa.Column[object]]:
+    return [
+        sa.Column("series", sa.BigInteger(), nullable=False),
+        sa.Column("order", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("run", BYTEWISE, nullable=False),
+    ]
+
+
+def _measured() -> list[sa.Column[object]]:
+    return [
+        sa.Column("commit", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=True),
+        sa.Column("value", sa.Double(), nullable=False),
+        sa.Column("received", sa.BigInteger(), nullable=False),
+    ]
+
+
+def _decided() -> list[sa.Column[object]]:
+    return [
+        sa.Column("probability", sa.Double(), nullable=False),
+        sa.Column("is_change", sa.Boolean(), nullable=False),
+        sa.Column("pre", sa.Integer(), nullable=False),
+        sa.Column("model", sa.BigInteger(), nullable=False),
+        sa.Column("reasons", sa.Text(), nullable=True),
+        sa.Column("decided", sa.BigInteger(), nullable=False),
+    ]
+
+
+def _set_aside(name: str) -> None:
+    op.rename_table(name, f"former_{name}")
+    if op.get_bind().dialect.name == "postgresql":  # its indexes are named for all tables together
+        op.execute(f"ALTER INDEX pk_{name} RENAME TO pk_former_{name}")
+
+
+def _table(name: str, names: tuple[str, ...]) -> sa.TableClause:
+    return sa.table(name, *(sa.column(c) for c in ("series", "order", "run", *names)))
+
+
+def _copy(rows: sa.Select[tuple[object, ...]], into: sa.TableClause) -> None:
+    op.execute(sa.insert(into).from_select([column.name for column in into.c], rows))
