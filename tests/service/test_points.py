@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.service import Settings
+from barograph.sources.fields import identity_of
 from barograph.triage import Limits
 from tests.service.conftest import Start
 from tests.service.samples import POINTS, result, steps
@@ -100,6 +101,22 @@ def test_bad_rows_are_rejected_with_reasons_and_good_ones_written(client: TestCl
     assert sum(told["reasons"].values()) == 3
 
 
+ARGUMENTS = (8, 8.0, "8", True, 1, "true", None, 0.5, [1, "a"], {"b": None, "a": 2})
+
+
+def test_arguments_are_told_apart_as_the_loader_tells_them(client: TestClient) -> None:
+    rows = [result(k, args={"n": one, "a": "x"}) for k, one in enumerate(ARGUMENTS)]
+    told = sent(client, rows)
+    listed = client.get("/api/v1/series").json()["series"]
+    args = {one["id"]: one["args"] for one in listed}
+    assert [args[one["series"]] for one in told["decisions"]] == [
+        dict(identity_of({"test": "x", "args": row["args"]}).args) for row in rows
+    ]
+    numbers = [one["series"] for one in told["decisions"]]
+    assert len(set(numbers)) == len(listed) == 7
+    assert [one["series"] for one in sent(client, rows[::-1])["decisions"]] == numbers[::-1]
+
+
 DEEP = b"[" * 50_000 + b"]" * 50_000
 MALFORMED = {
     "empty": (b"", 400),
@@ -132,8 +149,14 @@ MALFORMED = {
     "label is a list": (b'{"test": ["x"], "order": 1, "value": 1}', 422),
     "label is null": (b'{"test": null, "order": 1, "value": 1}', 422),
     "args is a list": (b'{"test": "x", "args": [], "order": 1, "value": 1}', 422),
-    "argument is a number": (b'{"test": "x", "args": {"a": 1}, "order": 1, "value": 1}', 422),
-    "argument is a list": (b'{"test": "x", "args": {"a": []}, "order": 1, "value": 1}', 422),
+    "argument is a long list": (
+        b'{"test": "x", "args": {"a": [' + b"1," * 999 + b'1]}, "order": 1, "value": 1}',
+        422,
+    ),
+    "half a character in an argument": (
+        b'{"test": "x", "args": {"a": "\\ud800"}, "order": 1, "value": 1}',
+        422,
+    ),
     "order is half": (b'{"test": "x", "order": 1.5, "value": 1}', 422),
     "order is text": (b'{"test": "x", "order": "1", "value": 1}', 422),
     "no order": (b'{"test": "x", "value": 1}', 422),

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
 from barograph.service.errors import Refused
+from barograph.sources.fields import FieldError, args_of
 from barograph.triage import Measurement
 
 LABELS = ("project", "variant", "task", "test", "measurement")
@@ -124,14 +125,24 @@ def _series(row: Mapping[str, Any], known: dict[object, SeriesId]) -> SeriesId:
     for name, label in zip(LABELS, labels, strict=True):
         if type(label) is not str or len(label) > LONGEST:
             _short(name, label)
-    for name, value in (args or {}).items():
-        _short(f"args.{name:.40}", name)
-        _short(f"args.{name:.40}", value)
-    pairs = tuple(sorted((args or {}).items()))
     project, variant, task, test, what = labels
+    pairs = _arguments(args)
     made = SeriesId(project, variant, task, test, what, pairs)
-    known[key] = made
+    if dict(pairs) == (args or {}):  # only text: 1 and true are not one value, but one key
+        known[key] = made
     return made
+
+
+def _arguments(args: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
+    """Return the arguments as text, as every other source gives them."""
+    try:
+        pairs = args_of(args)
+    except FieldError as error:
+        raise DataError(f"args: {error.reason}") from error
+    for name, text in pairs:
+        _short(f"args.{name:.40}", name)
+        _short(f"args.{name:.40}", text)
+    return pairs
 
 
 def _text(row: Mapping[str, Any], name: str) -> str:

@@ -1,6 +1,6 @@
 """Results as they come in, and the decisions that go back."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -53,7 +53,11 @@ class Result(BaseModel):
     task: str = ""
     test: str = ""
     measurement: str = ""
-    args: dict[str, str] = Field(default={}, description="Arguments of the benchmark.")
+    args: dict[str, Any] = Field(
+        default={},
+        description='Arguments of the benchmark; 8, 8.0 and "8" are one value, and what is neither '
+        "text nor a number is known by its JSON.",
+    )
     value: float = Field(description="What was measured; finite.")
     order: int | None = Field(
         default=None, description="The place of the commit in the history of the project."
