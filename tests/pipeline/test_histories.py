@@ -26,6 +26,7 @@ from barograph.pipeline.histories import Simulated
 from barograph.pipeline.params import parameters
 from barograph.pipeline.release import card
 from barograph.series import Verdict
+from barograph.triage import SecondLookWanted, judge_of
 
 SETS = "online: bauer8, confirm: bauer8"
 PAIR = "online: online, confirm: confirm"
@@ -122,6 +123,8 @@ def test_the_pair_carries_all_that_a_detector_needs(taught: Path) -> None:
     assert twin.flat.arrays().keys() == online.flat.arrays().keys()
     assert online.metrics["auc"] > 0.9
     assert online.card["histories"] == "own"
+    judge, alone = judge_of(online, SecondLookWanted(train.FOLDER / "confirm.baro"))
+    assert (online.card["pair"], confirm.card["pair"], alone) == (*[judge.version] * 2, "")
     assert "tails" not in card(online)
     assert isinstance(online.flat, FlatBoosted)
     known = tables.columns(tables.read_for("online"), "online")

@@ -10,10 +10,14 @@ from fastapi.testclient import TestClient
 from barograph.detection import OnlineDetector
 from barograph.detection.online import Budget
 from barograph.errors import DataError
+from barograph.evaluation.early import Learned, learn
+from barograph.models import TriageModel
 from barograph.series import Floats
 from barograph.service import Watch
+from barograph.service.models import PATIENCE
 from barograph.triage import SecondLookWanted
-from tests.evaluation.early_histories import histories, learned
+from barograph.triage.engine import version_of
+from tests.evaluation.early_histories import forest, histories, learned
 from tests.service.conftest import Start, app_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result
@@ -102,6 +106,54 @@ def test_a_pair_that_is_asked_for_must_fit(artifact: Path, again: SecondLookWant
     needed = SecondLookWanted(again.path, "early", 10.0, needed=True)
     with pytest.raises(DataError, match="tail rates"):
         Watch(artifact, needed).start()
+
+
+def released(models: Learned, *uses: str) -> dict[str, TriageModel]:
+    """Models of a pair as they are released: each card names both."""
+    name = "+".join(map(version_of, (models.online, models.confirm)))
+    found = {"online": models.online, "confirm": models.confirm}
+    return {use: replace(found[use], card={**found[use].card, "pair": name}) for use in uses}
+
+
+def test_half_a_pair_waits_for_the_other_but_not_for_ever(tmp_path: Path) -> None:
+    truth, old = learned()
+    new = learn(truth, make=forest, seed=1)
+    now = [0.0]
+
+    def release(models: Learned, *uses: str) -> None:
+        for use, model in released(models, *uses).items():
+            model.save(tmp_path / f"{use}.baro")
+
+    def version() -> str:
+        assert watch.current is not None
+        return watch.current.judge.version
+
+    release(old, "online", "confirm")
+    wanted = SecondLookWanted(tmp_path / "confirm.baro", "early", 10.0)
+    watch = Watch(tmp_path / "online.baro", wanted, clock=lambda: now[0])
+    watch.start()
+    first = version()
+    release(new, "online")
+    assert not watch.look()
+    assert (version(), "waits" in watch.fault) == (first, True)
+    release(new, "confirm")
+    assert watch.look()
+    second = version()
+    assert not {*second.split("+")} & {*first.split("+")}
+    release(old, "online")
+    assert not watch.look()
+    now[0] += PATIENCE - 1.0
+    assert not watch.look()
+    assert version() == second
+    now[0] += 1.0
+    assert watch.look()
+    assert version().split("+") == [first.split("+")[0], second.split("+")[1]]
+    assert not watch.look()
+    release(new, "online")
+    assert watch.look()
+    release(old, "confirm")
+    assert watch.look(again=True)
+    assert watch.fault == ""
 
 
 def test_a_new_confirming_model_is_taken_up_and_a_damaged_one_refused(

@@ -23,7 +23,7 @@ from barograph.files import whole
 
 FORMAT = "barograph-model"
 VERSION = 1
-SHORT = 16  # hexadecimal digits that a file is named by
+SHORT = 16  # hexadecimal digits that name a model or its file
 HEADER = "header.json"
 MAX_BYTES = 1 << 31
 # A zip entry carries a date; a fixed one keeps equal models equal to the byte.

@@ -13,6 +13,7 @@ from barograph.evaluation.early.fit import boosted
 from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import lasting_split
 from barograph.history import History
+from barograph.models.artifact import SHORT, digest
 from barograph.pipeline import tables
 from barograph.pipeline.histories import own
 from barograph.pipeline.load import FOLDER as INTERIM
@@ -38,17 +39,21 @@ def train_pair(
         make=partial(boosted, trees=params.trees),
         seed=params.seed,
     )
-    digest = hashlib.sha256(known.truth.values.tobytes() + known.truth.changes.tobytes())
-    for model in (learned.online, learned.confirm):
+    data = hashlib.sha256(known.truth.values.tobytes() + known.truth.changes.tobytes())
+    both = learned.online, learned.confirm
+    # What decisions of the two are signed with.
+    name = "+".join(digest(one.flat.arrays())[:SHORT] for one in both)
+    for model in both:
         table, twin = rows[model.use], learned.twins[model.use]
         split = lasting_split(table.identities, table.commits, draw)
         probability = twin.predict_proba(table.matrix[split.test])[:, 1]
         truth = table.truth[split.test]
         facts: dict[str, Any] = {
             "metrics": {**scores(truth, probability, model.threshold)},
-            "data_hash": digest.hexdigest(),
+            "data_hash": data.hexdigest(),
             "card": card(table, split, params, profile)
             | {"classifier": "xgboost", "calibration": "sigmoid", "histories": params.histories}
+            | {"pair": name}
             | {"goal": "3 false alarms in a thousand points", **model.card},
         }
         library = learned.libraries[model.use]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from barograph.detection.online.scorer import card_of
 from barograph.errors import ArtifactError, BarographError
 from barograph.models import TriageModel
-from barograph.triage import Judge, SecondLookWanted, judge_of
+from barograph.triage import ConfirmingJudge, Judge, SecondLookWanted, judge_of
 from barograph.triage.engine import Stretch
 
 LOG = logging.getLogger("barograph.service")
@@ -20,6 +23,7 @@ USE = "online"
 Mark = tuple[int, int, int]
 # Long enough for every branch that a decision can take.
 PROOF = (2, 3, 12, 80)
+PATIENCE = 60.0  # seconds that one model of a pair waits for the other
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,14 @@ class Loaded:
     judge: Judge
     source: str
     alone: str = ""  # why there is no second look, where one was wanted
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no model looks together with another than it was made to look with."""
+        if not isinstance(self.judge, ConfirmingJudge):
+            return True
+        models, name = (self.model, self.judge.confirm), self.judge.version
+        return all(card_of(one).get("pair", name) == name for one in models)
 
 
 def load_model(path: Path | None, again: SecondLookWanted | None = None) -> Loaded:
@@ -70,10 +82,17 @@ class Watch:
         path: where a model of one's own is released; while nothing is there the shipped one
             decides. None: the shipped one, always.
         again: how a second look is wanted; its model's file is looked at, too.
+        clock: tells the time in seconds.
     """
 
-    def __init__(self, path: Path | None, again: SecondLookWanted | None = None) -> None:
-        self._path, self._again = path, again
+    def __init__(
+        self,
+        path: Path | None,
+        again: SecondLookWanted | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path, self._again, self._clock = path, again, clock
+        self._until = math.inf  # then half a pair has waited long enough
         self._seen: tuple[Mark | None, Mark | None] = (None, None)
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -100,15 +119,25 @@ class Watch:
                 take(self.current)
 
     def look(self, *, again: bool = False) -> bool:
-        """Take a new model if there is one; return whether there was."""
+        """Take a new model if there is one; return whether there was.
+
+        A pair is released as two files: half of one waits for the other, and the last good pair
+        decides meanwhile; with `again` nothing waits.
+        """
         with self._lock:
-            marks = self._marks()
-            gone = any(old and not new for old, new in zip(self._seen, marks, strict=True))
-            if gone or not any(marks) or (marks == self._seen and not again):
+            marks, before = self._marks(), self._seen
+            gone = any(old and not new for old, new in zip(before, marks, strict=True))
+            again |= self._clock() >= self._until
+            if gone or not any(marks) or (marks == before and not again):
                 return False
-            self._seen = marks
+            self._seen, self._until = marks, math.inf
             try:
-                self._use(self._load())
+                loaded = self._load()
+                if not (again or loaded.is_whole):
+                    self._until = self._clock() + PATIENCE
+                    self.fault = "one model of a pair is new: it waits a minute for the other"
+                    return False
+                self._use(loaded)
             except BarographError as error:
                 self.fault = str(error)
                 LOG.warning("a new model is refused, the last good one stays: %s", error)

@@ -15,11 +15,10 @@ from barograph.detection.online.recent import kept_from
 from barograph.detection.online.rounds import Course, Verdicts, follow
 from barograph.detection.online.sight import Sight, sights_for
 from barograph.models import TriageModel
-from barograph.models.artifact import digest
+from barograph.models.artifact import SHORT, digest
 from barograph.series import Floats, Ints
 
 Flags = npt.NDArray[np.bool_]
-VERSION = 16  # hexadecimal digits
 TOGETHER = 2_000_000  # values in one call: what is copied for it stays within 16 MB
 
 
@@ -183,4 +182,4 @@ def parts(sizes: Ints) -> Iterator[slice]:
 
 def version_of(model: TriageModel) -> str:
     """Return what tells a model from every other: the same arrays, the same version."""
-    return digest(model.flat.arrays())[:VERSION]
+    return digest(model.flat.arrays())[:SHORT]
