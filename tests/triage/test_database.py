@@ -45,6 +45,28 @@ def test_sqlite_waits_for_the_disk_and_keeps_its_log(tmp_path: Path) -> None:
     assert found == ["wal", 2, 1]
 
 
+def test_who_waits_for_another_process_is_told_so_in_the_end(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(url, Rule()) as other:
+        monkeypatch.setattr(database, "BUSY_MS", 100)
+        with Store(url, Rule()) as store:
+
+            def meanwhile(_connection: sa.Connection) -> None:
+                with pytest.raises(StoreError, match="lock"):
+                    store.ingest(history("ab", 3), "ci")
+
+            other.write(meanwhile)
+            assert store.ingest(history("ab", 3), "ci").counts["written"] == 6
+
+
+def test_postgresql_waits_for_the_disk_where_the_server_would_not(postgres: str) -> None:
+    engine = database.connect(f"{postgres}&options=-csynchronous_commit%3Doff")
+    with database.writing(engine) as connection:
+        assert connection.scalar(sa.text("SHOW synchronous_commit")) == "on"
+    engine.dispose()
+
+
 def test_the_log_is_written_back_on_demand_and_not_before(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Store(str(path), Rule(), log=1_000_000) as store:

@@ -52,11 +52,23 @@ def connect(url: str, log: int = LOG_PAGES) -> sa.Engine:
 
 def _driver(address: sa.URL) -> sa.Engine:
     try:
-        return sa.create_engine(address, pool_size=8, max_overflow=24, pool_pre_ping=True)
+        engine = sa.create_engine(address, pool_size=8, max_overflow=24, pool_pre_ping=True)
     except ModuleNotFoundError:
         raise ConfigError(
             "a PostgreSQL store needs the driver psycopg: pip install 'barograph[postgres]'"
         ) from None
+    sa.event.listen(engine, "connect", _promise)
+    return engine
+
+
+def _promise(connection: Any, _record: object) -> None:
+    """Promise what `_configure` does: an end to waiting, and the disk, whatever the server says."""
+    connection.execute(f"SET lock_timeout = {BUSY_MS}")
+    connection.execute(
+        "SELECT set_config('synchronous_commit', 'on', false)"
+        " WHERE current_setting('synchronous_commit') = 'off'"
+    )
+    connection.commit()
 
 
 def _configure(log: int, connection: Any, _record: object) -> None:
