@@ -210,6 +210,15 @@ def test_direction_must_be_one_and_the_same(tmp_path: Path) -> None:
     }
 
 
+def test_a_direction_may_be_named_as_the_service_names_it(tmp_path: Path) -> None:
+    told = ["higher_is_better", "lower_is_better", "unknown", "-1", "", "up"]
+    rows = [f"{name},1,1,{one}" for name, one in zip("abcdef", told, strict=True)]
+    history, report = loaded(flat(tmp_path, "test,order,value,direction\n" + "\n".join(rows)))
+    assert history.series.column("direction").to_pylist() == [1, -1, 0, -1, 0]
+    reason = "direction is not -1, 0 or 1, nor one of lower_is_better, unknown, higher_is_better"
+    assert skips(report) == {reason: ("points", 1)}
+
+
 @pytest.mark.parametrize("args", ["[1]", "{", "7", "[" * 9999])
 def test_arguments_that_are_no_object(tmp_path: Path, args: str) -> None:
     history, report = loaded(flat(tmp_path, f"test,args,order,value\na,,1,1\na,{args},2,2\n"))

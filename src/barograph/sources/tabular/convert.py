@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from barograph.series import Direction
 from barograph.sources.fields import (
     TIME_RANGE,
     UNKNOWN_TIME,
@@ -28,6 +29,7 @@ Faults = dict[int, FieldError]
 Converter = Callable[[pa.Array, str], tuple[pa.Array, Faults]]
 SMALLEST = -(2**63)
 REPLACED = "\ufffd"  # what was no text before it was read
+DIRECTIONS = {direction.name.lower(): int(direction) for direction in Direction}
 MILLISECONDS = re.compile(r"-?\d{11,}")  # fewer digits are a date, such as 20200131
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
@@ -35,6 +37,11 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infini
 def integers(array: pa.Array, field: str) -> tuple[pa.Array, Faults]:
     """Whole numbers of 64 bits; null where there is nothing."""
     return _converted(array, field, pa.int64(), _fast_integers, _integer)
+
+
+def directions(array: pa.Array, field: str) -> tuple[pa.Array, Faults]:
+    """Whole numbers, or the names that the service takes; null where there is nothing."""
+    return _converted(array, field, pa.int64(), _fast_integers, _direction)
 
 
 def numbers(array: pa.Array, field: str) -> tuple[pa.Array, Faults]:
@@ -125,6 +132,16 @@ def _integer(value: object, field: str) -> int | None:
         elif NUMBER.fullmatch(value):
             value = float(value)
     return order_of(value, field)
+
+
+def _direction(value: object, field: str) -> int | None:
+    if isinstance(value, str) and value in DIRECTIONS:
+        return DIRECTIONS[value]
+    try:
+        return _integer(value, field)
+    except FieldError:
+        told = f"direction is not -1, 0 or 1, nor one of {', '.join(DIRECTIONS)}"
+        raise FieldError(field, value, told) from None
 
 
 def _fast_numbers(array: pa.Array) -> pa.Array | None:

@@ -13,7 +13,7 @@ from barograph.history import SERIES_SCHEMA
 from barograph.sources.contract import Place, Skip
 from barograph.sources.fields import FieldError, args_json, direction_of
 from barograph.sources.spilling import spilling
-from barograph.sources.tabular.convert import Converter, integers, numbers, texts, times
+from barograph.sources.tabular.convert import Converter, directions, integers, numbers, texts, times
 from barograph.sources.tabular.identities import ARGUMENT, distinct, identity, is_identity
 from barograph.sources.tabular.reading import Layout, Rows, read, required
 from barograph.sources.tabular.runs import Runs, to_batch
@@ -35,7 +35,7 @@ NUMBERED = SERIES_SCHEMA.append(pa.field("row", pa.int64()))
 def layout() -> Layout:
     """`order` and `value` there must be; any part of an identity may be."""
     names = dict.fromkeys(("project", "variant", "task", "test", "measurement", "args"), texts)
-    allowed = {**names, "direction": integers, "commit": texts, "time": times}
+    allowed = {**names, "direction": directions, "commit": texts, "time": times}
     return Layout(POINTS, allowed, _argument)
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from barograph.errors import ConfigError, DataError
 from barograph.sources.contract import Document, Place, SeriesColumns, Skip, Source
 from barograph.sources.fields import FieldError
-from barograph.sources.tabular.convert import integers, numbers, texts, times
+from barograph.sources.tabular.convert import directions, integers, numbers, texts, times
 from barograph.sources.tabular.flat import POINTS_SCHEMA, Splitter
 from barograph.sources.tabular.groups import Files, Group, candidate, grouped
 from barograph.sources.tabular.reading import FORMATS, Layout, Rows, read, required
@@ -19,7 +19,7 @@ from barograph.sources.tabular.runs import Runs, Step, steps, to_batch
 
 SERIES = Layout(
     dict.fromkeys(("project", "variant", "task", "test", "measurement"), texts),
-    {"args": texts, "direction": integers},
+    {"args": texts, "direction": directions},
 )
 POINTS = Layout(
     {"series": required(integers), "order": required(integers), "value": numbers},
