@@ -114,6 +114,21 @@ def test_score_takes_one_result_after_the_other(capsys: pytest.CaptureFixture[st
     assert run(capsys, "score", "new.csv", "--least", "90")[0] == 0
 
 
+@pytest.mark.parametrize("command", ["score", "import"])
+def test_what_the_store_does_not_take_is_told_with_its_reason(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    run(capsys, "import", write("results.csv", by=0.0))
+    head = "project,test,order,commit,value"
+    Path("new.csv").write_text(f"{head}\ndb,query,29,other,100\ndb,query,30,c30,100\n")
+    code, out, err = run(capsys, command, "new.csv", "--output", "json")
+    reason = "commit: order 29 of this series is 'c29'"
+    assert (code, json.loads(out)["reasons"]) == (0, {reason: 1})
+    assert f"1 points were rejected: {reason} (1 times)" in err
+    Path("none.csv").write_text(f"{head}\ndb,query,29,other,100\n")
+    assert run(capsys, command, "none.csv")[0] == 1
+
+
 def test_import_export_and_import_again(capsys: pytest.CaptureFixture[str]) -> None:
     name = write("results.csv")
     assert run_json(capsys, "import", name)[1]["points"]["written"] == 60

@@ -10,7 +10,7 @@ import click
 
 from barograph.cli.histories import loaded_tables, output_option, source_options
 from barograph.cli.looks import second_look_options
-from barograph.cli.stores import model_of, model_option, open_store, store_option
+from barograph.cli.stores import model_of, model_option, open_store, store_option, tell_rejected
 
 if TYPE_CHECKING:
     from barograph.triage import SecondLookWanted
@@ -52,7 +52,9 @@ def command(
     judge = model_of("online", model)
     with loaded_tables(kind, location) as folder, open_store(url, judge, again) as store:
         done = fill(store, folder, "import")
-    told = {"points": done.points, "candidates": {"written": done.candidates, "had": done.already}}
+    tell_rejected(done)
+    told = {"points": done.points, "reasons": done.reasons}
+    told |= {"candidates": {"written": done.candidates, "had": done.already}}
     if output == "json":
         click.echo(json.dumps(told))
         return

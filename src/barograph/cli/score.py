@@ -18,11 +18,12 @@ from barograph.cli.histories import (
     source_options,
 )
 from barograph.cli.looks import second_look_options
-from barograph.cli.stores import model_of, model_option, open_store, store_option
+from barograph.cli.stores import model_of, model_option, open_store, store_option, tell_rejected
 
 if TYPE_CHECKING:
     from barograph.history import History
     from barograph.triage import SecondLookWanted, Store
+    from barograph.triage.exchange import Filled
 
 
 @click.command(epilog="Example: barograph score results.csv --store ci.db --output json || exit 1")
@@ -61,7 +62,8 @@ def command(
 
     judge = model_of("online", model)
     with loaded_tables(kind, location) as folder, open_store(url, judge, again) as store:
-        counts = fill(store, folder, "score").points
+        filled = fill(store, folder, "score")
+        tell_rejected(filled)
         found = newest(store, History.read(folder), judge.feature_set)
     short = sum(one["pre"] < shortest for one in found)
     regressions = [
@@ -71,9 +73,7 @@ def command(
         and one["pre"] >= shortest
         and worse(one["percent"], one["direction"], least)
     ]
-    _tell(counts, found, regressions, short, output)
-    if counts["rejected"]:
-        click.echo(f"{counts['rejected']} points were rejected", err=True)
+    _tell(filled, found, regressions, short, output)
     if regressions:
         context.exit(REGRESSION)
     if short == len(found):
@@ -147,15 +147,15 @@ def _percent(
 
 
 def _tell(
-    counts: dict[str, int],
+    filled: Filled,
     found: list[dict[str, Any]],
     regressions: list[dict[str, Any]],
     short: int,
     output: str,
 ) -> None:
     if output == "json":
-        told = {"points": counts, "series": found, "too_short": short, "regressions": regressions}
-        echo_json(told)
+        told = {"points": filled.points, "reasons": filled.reasons, "series": found}
+        echo_json(told | {"too_short": short, "regressions": regressions})
         return
     for one in regressions:
         where = one["commit"] or one["order"]

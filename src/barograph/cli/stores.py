@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from barograph.errors import ConfigError
+from barograph.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from barograph.models import TriageModel
     from barograph.triage import SecondLookWanted, Store
+    from barograph.triage.exchange import Filled
 
 F = TypeVar("F", bound=Callable[..., Any])
+SHOWN = 3  # reasons
 RELEASED = Path("data/release")  # where the pipeline releases models of one's own
 
 
@@ -79,3 +81,20 @@ def make_folder(url: str) -> None:
     """Make the folder of the store, where it is a file."""
     if "://" not in url:
         Path(url).parent.mkdir(parents=True, exist_ok=True)
+
+
+def tell_rejected(filled: Filled) -> None:
+    """Say on stderr how many points were not taken, and why.
+
+    Raises:
+        DataError: none of them was.
+    """
+    count = filled.points["rejected"]
+    if not count:
+        return
+    told = [f"{reason} ({number} times)" for reason, number in filled.reasons.items()]
+    more = "" if len(told) <= SHOWN else f"; {len(told) - SHOWN} more reasons"
+    text = f"{count} points were rejected: {'; '.join(told[:SHOWN])}{more}"
+    if count == sum(filled.points.values()):
+        raise DataError(text)
+    click.echo(text, err=True)

@@ -5,6 +5,7 @@ trains from; a column `run` of the points, which others do not read, tells runs 
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -44,6 +45,7 @@ class Filled:
     """What became of the rows of the tables."""
 
     points: dict[str, int]
+    reasons: dict[str, int]  # why points were rejected, and how many for each
     candidates: int
     already: int
 
@@ -57,15 +59,17 @@ def fill(store: Store, folder: str | Path, who: str) -> Filled:
     """
     history = History.read(folder)
     total = dict.fromkeys((status.value for status in Status), 0)
+    reasons: Counter[str] = Counter()
     numbers = np.zeros(len(history), dtype=np.int64)
     for owners, batch in _batches(history, _runs(folder, history.values.size)):
         answer = store.ingest(batch, who)
         for status, count in answer.counts.items():
             total[status] += count
+        reasons.update(answer.reasons)
         for owner, one in zip(owners, answer.outcomes, strict=True):
             numbers[owner] = one.series or numbers[owner]
     found = store.write(lambda connection: _fill_candidates(connection, history, numbers, who))
-    return Filled(total, *found)
+    return Filled(total, dict(reasons), *found)
 
 
 def _runs(folder: str | Path, count: int) -> list[str]:
