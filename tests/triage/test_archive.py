@@ -3,13 +3,15 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Verdict
 from barograph.triage import Measurement, Store, queries, refreshing, verdicts
-from barograph.triage.archive import FOLDER, TABLES, archive, restore
+from barograph.triage.archive import FOLDER, LIST, TABLES, archive, restore
 from barograph.triage.candidates import Look
 from barograph.triage.digest import digest
+from barograph.triage.schema import VERSION
 from tests.triage.judges import Rule
 from tests.triage.samples import history, series
 from tests.triage.test_refreshing import Scripted
@@ -63,3 +65,46 @@ def test_a_store_that_holds_something_is_left_alone(told: Store, tmp_path: Path)
 def test_a_folder_without_an_archive_is_refused(store: Store, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is missing"):
         restore(store, tmp_path)
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_a_table_that_was_damaged_is_refused(told: Store, tmp_path: Path, table: sa.Table) -> None:
+    archive(told, tmp_path)
+    path = tmp_path / FOLDER / f"{table.name}.parquet"
+    content = path.read_bytes()
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    for damaged in (flipped, content[:middle], b""):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=rf"{table.name}.parquet is damaged"):
+            restore(told, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "archive.json is damaged"),
+        ("[]", "archive.json is damaged"),
+        ('{"version": "second_look"}', "archive.json is damaged"),
+        ('{"version": "future", "sha256": {}}', "tables of version 'future'"),
+        (f'{{"version": "{VERSION}", "sha256": {{}}}}', "its checksum differs"),
+    ],
+)
+def test_a_list_of_something_else_is_refused(
+    told: Store, tmp_path: Path, content: str, message: str
+) -> None:
+    archive(told, tmp_path)
+    (tmp_path / FOLDER / LIST).write_text(content)
+    with pytest.raises(DataError, match=message):
+        restore(told, tmp_path)
+
+
+def test_tables_of_two_exports_are_not_mixed(told: Store, tmp_path: Path) -> None:
+    archive(told, tmp_path)
+    points = tmp_path / FOLDER / "points.parquet"
+    former = points.read_bytes()
+    told.ingest([Measurement(series("a"), 1.5, 500, "c500")], "ci")
+    archive(told, tmp_path)
+    points.write_bytes(former)
+    with pytest.raises(DataError, match="of another export"):
+        restore(told, tmp_path)

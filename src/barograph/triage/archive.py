@@ -2,9 +2,12 @@
 
 Beside the three tables of `exchange`, which every stage reads, these have what only a store knows:
 who gave which verdict and why, revisions, moves, decisions and their steps, clusters, tickets, the
-audit trail. Tokens stay where they are; what can be worked out again is.
+audit trail. Tokens stay where they are; what can be worked out again is. A list of their checksums,
+written last, tells a table that was damaged or is of another moment: Parquet notices few changes.
 """
 
+import hashlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +25,7 @@ FOLDER = "store"  # beside the three tables
 BATCH = 50_000  # rows at a time
 ELSEWHERE = {state.name, blocks.name, tokens.name}
 TABLES = tuple(table for table in metadata.sorted_tables if table.name not in ELSEWHERE)
-MADE_BY = b"barograph_store"  # which version of the tables it was
+LIST = "archive.json"  # which version of the tables it was, and the SHA-256 of each
 TYPES = (
     (sa.Boolean, pa.bool_()),
     (sa.Integer, pa.int64()),  # the larger and smaller ones are kinds of it
@@ -36,27 +39,35 @@ def archive(store: Store, folder: str | Path) -> dict[str, int]:
     """Write every table, all of one moment; return how many rows each has."""
     target = Path(folder) / FOLDER
     with store.read() as connection:
-        return {table.name: _write(connection, table, target) for table in TABLES}
+        counts = {table.name: _write(connection, table, target) for table in TABLES}
+    told = {"version": VERSION, "sha256": {name: _sum(target, name) for name in counts}}
+    with whole(target / LIST) as draft:
+        draft.write_text(json.dumps(told, indent=1))
+    return counts
 
 
 def restore(store: Store, folder: str | Path) -> dict[str, int]:
     """Fill an empty store with what `archive` wrote: whole, or not at all.
 
     Raises:
-        DataError: the store holds series, or the folder no archive of this version of the tables.
+        DataError: the store holds series, or the folder no archive of this version of the tables,
+            or a table of it is not what was written.
     """
     source = Path(folder) / FOLDER
-    for table in TABLES:
-        _check(source / f"{table.name}.parquet")
+    _check(source)
     return store.write(lambda connection: _fill(connection, source))
 
 
 def _schema(table: sa.Table) -> pa.Schema:
-    fields = [
+    return pa.schema(
         (column.name, next(arrow for kind, arrow in TYPES if isinstance(column.type, kind)))
         for column in table.columns
-    ]
-    return pa.schema(fields, metadata={MADE_BY: VERSION.encode()})
+    )
+
+
+def _sum(folder: Path, name: str) -> str:
+    with (folder / f"{name}.parquet").open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write(connection: sa.Connection, table: sa.Table, folder: Path) -> int:
@@ -79,15 +90,26 @@ def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[sa.Row[tu
     yield from map(list, result.partitions())
 
 
-def _check(path: Path) -> None:
-    if not path.is_file():
-        raise DataError(f"{path} is missing: `barograph export` writes it")
-    made_by = (pq.read_schema(path).metadata or {}).get(MADE_BY, b"").decode()
-    if made_by != VERSION:
+def _check(folder: Path) -> None:
+    """Refuse what `archive` did not write just so."""
+    try:
+        told = json.loads((folder / LIST).read_text())
+        version, sums = told["version"], dict(told["sha256"])
+    except FileNotFoundError:
+        raise DataError(f"{folder / LIST} is missing: `barograph export` writes it") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataError(f"{folder / LIST} is damaged: {error}") from error
+    if version != VERSION:
         raise DataError(
-            f"{path} was written for tables of version {made_by!r}, not {VERSION!r}; "
+            f"{folder} was written for tables of version {version!r}, not {VERSION!r}; "
             "take the folder in without --whole"
         )
+    for table in TABLES:
+        path = folder / f"{table.name}.parquet"
+        if not path.is_file():
+            raise DataError(f"{path} is missing: `barograph export` writes it")
+        if _sum(folder, table.name) != sums.get(table.name):
+            raise DataError(f"{path} is damaged, or of another export: its checksum differs")
 
 
 def _fill(connection: sa.Connection, source: Path) -> dict[str, int]:
