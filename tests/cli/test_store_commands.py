@@ -325,5 +325,5 @@ def test_a_whole_store_moves_by_export_and_import(capsys: pytest.CaptureFixture[
     run_json(capsys, "import", "results.csv", "--store", "one.db")
     assert run(capsys, "export", "out", "--store", "one.db")[0] == 0
     code, told = run_json(capsys, "import", "out", "--whole", "--store", "two.db")
-    assert (code, told["points"], told["decisions"]) == (0, 30, 30)
+    assert (code, told["points"], told["models"]) == (0, 30, 1)
     assert run(capsys, "import", "out", "--whole", "--store", "two.db")[0] == 1

@@ -13,7 +13,7 @@ from barograph.detection import Hunter
 from barograph.service import Behind
 from barograph.service.behind import Task
 from barograph.triage import Store
-from barograph.triage.refreshing import waiting
+from barograph.triage.touching import waiting
 from tests.service.conftest import Start, store_of
 from tests.service.samples import POINTS, steps
 from tests.service.test_reliability import server

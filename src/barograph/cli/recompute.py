@@ -30,7 +30,7 @@ def command(detector: str, model: Path, url: str, output: str) -> None:
     with open_store(url) as store:
         done = recompute(store, make_look(by_name(detector), DETECTORS[detector], scorer))
     if output == "json":
-        click.echo(json.dumps(asdict(done)))
+        click.echo(json.dumps(asdict(done) | {"projects": sorted(done.projects)}))
         return
     click.echo(
         f"{done.series} series: {done.added} candidates added, {done.moved} moved, "

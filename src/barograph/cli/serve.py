@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import sys
 from pathlib import Path
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from barograph.triage import SecondLookWanted
 
 LOG_PAGES = 65_536  # 128 MB, should the process behind the requests ever fail to write them back
-GARBAGE = 200_000  # objects of a batch that come and go before one looks for cycles among them
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -59,6 +57,7 @@ def command(
         from barograph.service import Behind, Settings, Watch, create_app
         from barograph.service.access import is_loopback
         from barograph.service.behind import Task
+        from barograph.service.garbage import settle
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"the service needs {error.name}: pip install 'barograph[service]'"
@@ -68,7 +67,8 @@ def command(
     logging.basicConfig(
         level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    for chatty in ("alembic", "numba"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     # A request waits for the interpreter, where others compute, a tenth as long as usual.
     sys.setswitchinterval(0.0005)
     # It decides, and so is compiled, before anyone can ask: the first answer is a quick one.
@@ -80,10 +80,7 @@ def command(
         _check_tokens(store, host, local=local)
         behind = Behind(Task(url, by_name(detector), DETECTORS[detector], label_free))
         app = create_app(store, watch, Settings(local=local), behind)
-        # What is there by now stays: no collection looks through it again while a request waits.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(GARBAGE)
+        settle()
         uvicorn.run(
             app,
             host=host,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import threading
 from collections.abc import AsyncIterator
@@ -17,6 +16,7 @@ from barograph.service.access import Access
 from barograph.service.behind import Behind
 from barograph.service.description import Described
 from barograph.service.errors import handle_errors
+from barograph.service.garbage import settle
 from barograph.service.keys import StoreKeys
 from barograph.service.metrics import Metrics
 from barograph.service.models import Loaded, Watch
@@ -119,5 +119,4 @@ def _preload(store: Store) -> None:
         store.preload()
     except BarographError as error:
         LOG.info("series are read as they are asked for: %s", error)
-    # All of this stays: the collector of garbage need not look at it again and again.
-    gc.freeze()
+    settle()

@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
+from barograph.service.garbage import settle
 from barograph.service.looking import Looking
 from barograph.triage import Store
 from barograph.triage.candidates import Finder
@@ -110,14 +111,17 @@ def work(task: Task, line: Connection, level: int) -> None:
     stop = threading.Event()
     threading.Thread(target=_listen, args=(line, stop), daemon=True).start()
     with Store(task.url, Nobody()) as store:
-        Looking(
+        looking = Looking(
             store,
             task.detector,
             task.name,
             task.path,
             pause=task.pause,
             cluster_pause=task.cluster_pause,
-        ).run(stop)
+        )
+        looking.look()  # loads the model, which stays
+        settle()
+        looking.run(stop)
 
 
 def _listen(line: Connection, stop: threading.Event) -> None:

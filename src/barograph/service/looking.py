@@ -6,14 +6,14 @@ import logging
 import threading
 from pathlib import Path
 
-from barograph.errors import ArtifactError, BarographError
+from barograph.errors import ArtifactError, BarographError, StoreError
 from barograph.models import TriageModel
 from barograph.service.models import mark_of
 from barograph.triage import Store
 from barograph.triage.candidates import Finder, Look
 from barograph.triage.clustering import recluster
 from barograph.triage.engine import version_of
-from barograph.triage.refreshing import refresh, waiting_projects
+from barograph.triage.refreshing import refresh
 
 LOG = logging.getLogger("barograph.service")
 USE = "label_free"
@@ -61,14 +61,14 @@ class Looking:
         stop = stop or threading.Event()
         done = SOME
         while done == SOME and not stop.is_set():
-            with self._store.read() as connection:
-                self._projects |= waiting_projects(connection)
-            done = refresh(self._store, self.look(), SOME).series
+            seen = refresh(self._store, self.look(), SOME)
+            self._projects |= seen.projects
+            done = seen.series
         if clusters:
-            projects, self._projects = self._projects, set()
-            for project in sorted(projects):
+            for project in sorted(self._projects):
                 if not stop.is_set():
                     recluster(self._store, project)
+                    self._projects.discard(project)
 
     def run(self, stop: threading.Event) -> None:
         """Look again and again until the stop."""
@@ -78,8 +78,10 @@ class Looking:
             try:
                 self.once(clusters=rounds % self._every == 0, stop=stop)
                 self._store.write_back()
+            # The points are safe, and the series still wait: the next round tries again.
+            except StoreError as error:
+                LOG.warning("a look at the series that changed failed: %s", error)
             except Exception:
-                # The points are safe, and the series still wait: the next round tries again.
                 LOG.exception("a look at the series that changed failed")
 
     def _newest_model(self) -> TriageModel | None:

@@ -56,6 +56,7 @@ class Course:
     """One series as the detector sees it."""
 
     series: int
+    project: str
     direction: Direction
     orders: Ints
     commits: list[str]
@@ -82,6 +83,7 @@ class Refreshed:
     added: int = 0
     moved: int = 0
     withdrawn: int = 0
+    projects: frozenset[str] = frozenset()
 
     def __add__(self, other: Refreshed) -> Refreshed:
         """Both together."""
@@ -90,6 +92,7 @@ class Refreshed:
             self.added + other.added,
             self.moved + other.moved,
             self.withdrawn + other.withdrawn,
+            self.projects | other.projects,
         )
 
 
@@ -106,9 +109,7 @@ class Plan:
 def courses(connection: sa.Connection, wanted: Sequence[int]) -> list[Course]:
     """Read whole series, in the order of their numbers."""
     p, s = points.c, series.c
-    directions = dict(
-        connection.execute(sa.select(s.id, s.direction).where(s.id.in_(wanted))).all()
-    )
+    named = sa.select(s.id, s.project, s.direction).where(s.id.in_(wanted)).order_by(s.id)
     rows = connection.execute(
         sa.select(p.series, p.order, p.commit, p.value)
         .where(p.series.in_(wanted))
@@ -116,13 +117,14 @@ def courses(connection: sa.Connection, wanted: Sequence[int]) -> list[Course]:
     ).all()
     owners = np.array([row[0] for row in rows], dtype=np.int64)
     found = []
-    for number in sorted(directions):
+    for number, project, direction in connection.execute(named):
         low, high = np.searchsorted(owners, [number, number + 1])
         mine = rows[low:high]
         found.append(
             Course(
                 number,
-                Direction(directions[number]),
+                project,
+                Direction(direction),
                 np.array([row[1] for row in mine], dtype=np.int64),
                 [row[2] for row in mine],
                 np.array([row[3] for row in mine], dtype=np.float64),
@@ -262,7 +264,8 @@ def write(
     KNOWN.into(connection, again)
     MOVE.into(connection, moved)
     withdrawn = _withdraw(connection, [old.id for one in plans for old in one.gone])
-    return Refreshed(len(plans), len(new), len(moved), withdrawn)
+    projects = frozenset(one.course.project for one in plans)
+    return Refreshed(len(plans), len(new), len(moved), withdrawn, projects)
 
 
 def _judged_since(connection: sa.Connection, known: list[int]) -> set[int]:

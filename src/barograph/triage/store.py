@@ -5,7 +5,6 @@ Everything that writes goes through one thread; readers see whole transactions o
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -31,13 +30,12 @@ from barograph.triage.database import (
 )
 from barograph.triage.engine import Judge
 from barograph.triage.ingest import Ingest
-from barograph.triage.insertion import Insertion
 from barograph.triage.measurement import Limits, Measurement
-from barograph.triage.schema import models, state, touched
+from barograph.triage.schema import models, state
+from barograph.triage.touching import touch
 from barograph.triage.writer import Request, Writer
 
 T = TypeVar("T")
-TOUCH = Insertion(touched, ("series", "version"), replace=("version",))
 PRELOAD = 200  # series that are read in one go: a request that comes hardly waits
 LAST_WRITER = sa.select(state.c.writer).with_for_update()
 ROOM = 40_000_000  # recent values in memory: 320 MB
@@ -169,7 +167,7 @@ class Store:
                 self._claim(connection)
                 model = self._model(connection, judge)
                 outcomes, changed = self._ingest.take(connection, everything, judge, model, at)
-                _touch(connection, changed)
+                touch(connection, changed)
                 answers = _answers(group, outcomes, judge.version)
                 _note(connection, at, group, answers)
         except BaseException:
@@ -216,12 +214,6 @@ def _answers(
         answers.append(Answer(outcomes[first:last], model))
         first = last
     return answers
-
-
-def _touch(connection: sa.Connection, changed: list[int]) -> None:
-    """Note which series have candidates that are older than their points."""
-    version = time.time_ns()
-    TOUCH.into(connection, [(series, version) for series in changed])
 
 
 def _note(
