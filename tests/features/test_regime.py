@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.features import FEATURE_SETS, GrowingHistory, feature_matrix
-from barograph.features.regime import tracker
+from barograph.features.contrast.robust import quantile
+from barograph.features.regime import past, tracker
 from barograph.series import Floats
 
 NAMES = FEATURE_SETS["confirm"]
@@ -130,14 +131,12 @@ def test_middle_distance_is_the_median_absolute_deviation(size: int, digits: int
     assert tracker.middle_distance(values, middle) == float(expected)
 
 
-def test_the_history_is_in_order_however_seldom_somebody_asks() -> None:
-    values = np.random.default_rng(3).normal(size=60)
-    table, state = np.empty((tracker.ROWS, 60)), np.zeros(tracker.LENGTH)
-    for n, value in enumerate(values, start=1):
-        tracker.append(table, state, float(value))
-        if n in (1, 2, 40, 47, 60):
-            known = np.sort(table[tracker.VALUES, :n])
-            np.testing.assert_array_equal(tracker.in_order(table, state), known)
+@pytest.mark.parametrize("digits", [1, 15])
+@pytest.mark.parametrize("size", [1, 2, 3, 40, 200, 201, 202, 402, 2000])
+def test_the_extent_is_that_of_two_quantiles(size: int, digits: int) -> None:
+    values = np.random.default_rng(size).normal(size=size).round(digits)
+    ordered = np.sort(values)
+    assert past.extent(values) == quantile(ordered, 0.995) - quantile(ordered, 0.005)
 
 
 def test_history_refuses_what_it_cannot_answer() -> None:

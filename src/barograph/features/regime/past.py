@@ -8,7 +8,6 @@ from barograph.features.contrast.robust import (
     MAD_OF_GAUSS,
     lag1,
     median,
-    quantile,
     usual_move,
 )
 from barograph.features.regime import tracker
@@ -22,6 +21,7 @@ WIDTH = 16
 _MOVES = 60
 _SERIAL = 50
 _SHORT = 30
+_TAIL = 0.005
 
 
 @kernel
@@ -34,8 +34,7 @@ def summarise(table: Floats, state: Floats, out: Floats) -> None:
     out[LEVEL], out[UNIT], out[FLOOR] = state[tracker.LEVEL], state[tracker.UNIT] + floor, floor
     out[MOVE], out[MOVE_12] = _usual(values, _MOVES) + floor, _usual(values, 12) + floor
     out[LAG1] = lag1(values[max(start, n - _SERIAL) :], state[tracker.LEVEL])
-    ordered = tracker.in_order(table, state)
-    out[EXTENT] = quantile(ordered, 0.995) - quantile(ordered, 0.005) + floor
+    out[EXTENT] = extent(values) + floor
     recent = np.sort(values[max(0, n - _SHORT) :])
     out[MEDIAN_30] = median(recent)
     noise = tracker.middle_distance(recent, out[MEDIAN_30]) / MAD_OF_GAUSS
@@ -52,3 +51,39 @@ def summarise(table: Floats, state: Floats, out: Floats) -> None:
 def _usual(values: Floats, width: int) -> float:
     """Return the noise that the last moves, so many, stand for."""
     return usual_move(values[max(0, values.size - width - 1) :])
+
+
+@kernel
+def extent(values: Floats) -> float:
+    """Return how far the quantiles 0.5 and 99.5 percent lie apart; only the tails are put in order.
+
+    Both are interpolated: the upper one between the last two of the largest values.
+    """
+    place = (values.size - 1) * (1.0 - _TAIL)
+    low = int(place)
+    largest = _largest(values, values.size - low, 1.0)
+    upper = largest[-1]
+    if largest.size > 1:
+        upper += (largest[-2] - upper) * (place - low)
+    place = (values.size - 1) * _TAIL
+    low = int(place)
+    smallest = _largest(values, min(low + 2, values.size), -1.0)
+    lower = -smallest[low]
+    if smallest.size > low + 1:
+        lower += (-smallest[low + 1] - lower) * (place - low)
+    return float(upper - lower)
+
+
+@kernel
+def _largest(values: Floats, count: int, sign: float) -> Floats:
+    """Return so many of the largest values, or of the smallest with their signs changed."""
+    found = np.full(count, -np.inf)
+    for value in values:
+        x = sign * value
+        if x > found[-1]:
+            k = count - 1
+            while k > 0 and found[k - 1] < x:
+                found[k] = found[k - 1]
+                k -= 1
+            found[k] = x
+    return found

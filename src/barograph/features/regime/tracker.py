@@ -21,13 +21,11 @@ FARTHEST = 1e100
 
 # The entries of the state.
 COUNT, START, MEAN, SQUARES, LEVEL, UNIT, SIDE, ROW, ROW_LEVEL, ROW_UNIT, SCALE, PEAK = range(12)
-LARGEST_MOVE, SHIFTS, SHIFT_SUM, LARGEST_SHIFT, ORDERED = range(12, 17)
-LENGTH = 17
-# The rows of the table: values, the level before each, regime and whole history in order (of the
-# history only the first so many as the state says).
-VALUES, LEVELS, REGIME, HISTORY = range(4)
-ROWS = 4
-_FEW = 16  # values are put in their places among sorted ones; more are sorted with them
+LARGEST_MOVE, SHIFTS, SHIFT_SUM, LARGEST_SHIFT = range(12, 16)
+LENGTH = 16
+# The rows of the table: values, the level before each, and the regime in order.
+VALUES, LEVELS, REGIME = range(3)
+ROWS = 3
 
 
 @kernel
@@ -62,26 +60,12 @@ def scaled(value: float, scale: float) -> float:
 
 
 @kernel
-def in_order(table: Floats, state: Floats) -> Floats:
-    """Return the whole history sorted; it is put in order only when somebody asks."""
-    n, done = int(state[COUNT]), int(state[ORDERED])
-    ordered = table[HISTORY, :n]
-    if n - done > _FEW:
-        ordered[done:] = table[VALUES, done:n]
-        ordered.sort()
-    else:
-        for i in range(done, n):
-            _insert(ordered, i, table[VALUES, i])
-    state[ORDERED] = n
-    return ordered
-
-
-@kernel
 def _insert(ordered: Floats, size: int, value: float) -> None:
-    """Put a value in its place among sorted ones."""
-    place = np.searchsorted(ordered[:size], value)
-    for i in range(size, place, -1):
-        ordered[i] = ordered[i - 1]
+    """Put a value in its place among sorted ones: a walk, which foresees better than halving."""
+    place = size
+    while place > 0 and ordered[place - 1] >= value:
+        ordered[place] = ordered[place - 1]
+        place -= 1
     ordered[place] = value
 
 
