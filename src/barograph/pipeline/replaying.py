@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from barograph import __version__
 from barograph.detection.online import Budget, replay_many
+from barograph.detection.online.recent import HISTORY
 from barograph.evaluation.partitions import Part, offsets_of, rows_of
 from barograph.features import FEATURES_VERSION
 from barograph.models.artifact import digest
@@ -51,7 +52,7 @@ class Task:
         """Load the models here, where errors are told, and sign with what they are."""
         models = [m for m in _loaded(self) if m is not None]
         names = [(m.feature_set, m.threshold, _digest(m), dict(m.card)) for m in models]
-        settings = (self.shortest, self.setting, self.per_thousand)
+        settings = (self.shortest, self.setting, self.per_thousand, HISTORY)
         self.budget()
         signature = chunks.key(__version__, FEATURES_VERSION, *settings, *names)
         return replace(self, signature=signature)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.online import Followed, Scorer, Standing
-from barograph.detection.online.recent import kept_from
+from barograph.detection.online.recent import HISTORY, kept_from
 from barograph.detection.online.rounds import Course, Verdicts, follow
 from barograph.detection.online.sight import Sight, sights_for
 from barograph.models import TriageModel
@@ -102,11 +102,11 @@ class OnlineJudge:
 
     model: Scorer
     version: str
-    history: int = 500
+    history: int = HISTORY
     threads: int | None = None
 
     @classmethod
-    def of(cls, model: TriageModel, history: int = 500) -> OnlineJudge:
+    def of(cls, model: TriageModel, history: int = HISTORY) -> OnlineJudge:
         """Take a model of the safe format, and sign with what its arrays hash to."""
         return cls(model, version_of(model), history)
 

@@ -8,13 +8,12 @@ import numpy as np
 
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import Decision, Kind, Step, reasons
-from barograph.detection.online.recent import Recent
+from barograph.detection.online.recent import HISTORY, Recent
 from barograph.detection.online.scorer import Scorer
 from barograph.detection.online.second_look import LOOKS, REPEAT, Look, SecondLook
 from barograph.errors import ConfigError, DataError
 from barograph.series import Floats
 
-HISTORY = 2000
 SHORTEST_HISTORY = 64
 
 

@@ -7,6 +7,7 @@ from barograph.detection.online.sight import sights_for
 from barograph.features import FEATURE_SETS
 from barograph.series import Floats, Ints
 
+HISTORY = 500  # values; the detector, replay and the store keep as many
 T = TypeVar("T", int, Ints)
 
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import Kind, Step
-from barograph.detection.online.detector import HISTORY
 from barograph.detection.online.following import Followed, Landed, check_pair, look_again
 from barograph.detection.online.newest import newest_points
-from barograph.detection.online.recent import kept_from
+from barograph.detection.online.recent import HISTORY, kept_from
 from barograph.detection.online.rounds import algorithm_1
 from barograph.detection.online.scorer import Scorer
 from barograph.detection.online.sight import OF_THE_REGIME, RegimeSight
