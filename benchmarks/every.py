@@ -24,6 +24,7 @@ BENCHMARKS = (
     "leznik",
     "evaluate",
     "online_marks",
+    "online_settings",
     "online",
     "store",
     "service",

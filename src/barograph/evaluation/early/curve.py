@@ -28,17 +28,17 @@ def measured(truth: Truth, raised: Flags, threshold: float) -> Point:
     """Judge the alarms of one threshold; every alarm counts."""
     judged = raised & truth.judged
     rate = 1000.0 * float((judged & ~truth.marked).sum()) / float(truth.judged.sum())
-    return Point(threshold, rate, tuple(_found(truth, judged, delay) for delay in DELAYS))
+    found = (found_within(truth, judged, delay) for delay in DELAYS)
+    return Point(threshold, rate, tuple(float(one.mean()) if one.size else 0.0 for one in found))
 
 
-def _found(truth: Truth, raised: Flags, delay: int) -> float:
-    """Return the share of changes with an alarm at them or up to `delay` points later."""
-    if not truth.changes.size:
-        return 0.0
+def found_within(truth: Truth, raised: Flags, delay: int) -> Flags:
+    """Return of each change whether there is an alarm at it or up to `delay` points later."""
     before = np.concatenate([[0], np.cumsum(raised)])
     ends = truth.offsets[truth.series[truth.changes] + 1]
     last = np.minimum(truth.changes + delay + 1, ends)
-    return float((before[last] > before[truth.changes]).mean())
+    found: Flags = before[last] > before[truth.changes]
+    return found
 
 
 def at_rate(truth: Truth, method: Alarms, rate: float, low: float, high: float) -> Point:

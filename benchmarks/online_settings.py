@@ -1,0 +1,241 @@
+"""Which setting should be the default, and how much simulated histories should weigh beside marks.
+
+Looks at the series of --train alone that `online_marks.py` learns from (without a test folder, the
+part of it that is not held out): repeated grouped cross-validation, a seed each for folds, samples
+and trees. Differences are paired over the series, and their standard errors come from bootstrap
+samples of the series, and of whole groups. docs/online.md has the rules by which these figures
+decide.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from online_marks import DEFAULT, SIMULATED, crowded, split_by_group
+from side_by_side import arguments, show, table
+
+from barograph.detection.online.budget import SETTINGS
+from barograph.evaluation.early.curve import (
+    DELAYS,
+    RATES,
+    Alarms,
+    at_rate,
+    every_alarm,
+    found_within,
+    gated,
+)
+from barograph.evaluation.early.fit import Prior
+from barograph.evaluation.early.learn import ALWAYS, NEVER, combined, learn
+from barograph.evaluation.early.truth import Truth
+from barograph.series import Floats
+
+REPEATS = 1
+PRIOR_WEIGHTS = (0.0, 0.1, 0.3, 0.6)
+ALONE = "window 0 alone"
+PARTS = (0.25, 0.5, 0.75)  # of the way from `even` to `steady`
+SAMPLES = 1000
+WIDEST, NARROWEST, STEPS = 30.0, 0.3, 300  # rates between which thresholds are tried, and how many
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What each threshold raises in each series: false alarms, and changes found by delay."""
+
+    false: Floats
+    found: Floats
+
+    @classmethod
+    def of(cls, truth: Truth, method: Alarms) -> "Tally":
+        """Count at thresholds from the lowest up."""
+        low, high = (
+            at_rate(truth, method, rate, ALWAYS, NEVER).threshold for rate in (WIDEST, NARROWEST)
+        )
+        raised = [method(threshold) & truth.judged for threshold in np.linspace(low, high, STEPS)]
+        false = [per_series(truth, np.flatnonzero(one & ~truth.marked)) for one in raised]
+        found = [
+            [per_series(truth, truth.changes[found_within(truth, one, delay)]) for one in raised]
+            for delay in DELAYS
+        ]
+        return cls(np.array(false), np.array(found))
+
+    def recall(self, truth: Truth, samples: Floats) -> Floats:
+        """Return the recall of each sample of the series by rate and delay."""
+        points = samples @ per_series(truth, np.flatnonzero(truth.judged))
+        changes = samples @ per_series(truth, truth.changes)
+        rates = 1000.0 * (samples @ self.false.T) / points[:, None]
+        found = np.einsum("bs,dts->bdt", samples, self.found) / changes[:, None, None]
+        first = [np.argmax(rates <= rate, axis=1) for rate in RATES]
+        each = np.arange(len(samples))
+        return np.stack([found[each, :, one] for one in first], axis=1)
+
+
+def per_series(truth: Truth, points: Any) -> Floats:
+    """Count points by series."""
+    return np.bincount(truth.series[points], minlength=truth.groups.size).astype(np.float64)
+
+
+def settings() -> dict[str, Mapping[int, float]]:
+    """Return the named settings, and weights between `even` and `steady`."""
+    between = {
+        f"even to steady, {part:g}": {
+            window: weight**part for window, weight in SETTINGS["steady"].items()
+        }
+        for part in PARTS
+    }
+    return {**SETTINGS, **between}
+
+
+def tallies(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, Tally]:
+    """Count for window 0 alone, and for one stream in each setting."""
+    result = {ALONE: Tally.of(truth, every_alarm(surprises[0]))}
+    for name, weights in settings().items():
+        result[name] = Tally.of(truth, gated(truth, combined(surprises, weights)))
+    return result
+
+
+def samples(truth: Truth, *, whole_groups: bool) -> Floats:
+    """Return how often each series is drawn: first all of them once, then at random."""
+    generator = np.random.default_rng(0)
+    _, owner = np.unique(truth.groups, return_inverse=True)
+    units = owner if whole_groups else np.arange(truth.groups.size)
+    count = int(units.max()) + 1
+    drawn = generator.multinomial(count, np.full(count, 1.0 / count), size=SAMPLES)
+    return np.concatenate([np.ones((1, units.size)), drawn[:, units]]).astype(np.float64)
+
+
+Aims = tuple[Floats, Floats]  # by sample of series, and by sample of groups
+
+
+@dataclass(frozen=True)
+class Recalls:
+    """What one method finds with simulated histories at one weight: the mean over the repeats.
+
+    Attributes:
+        weight: of a simulated row.
+        method: window 0 alone, or a setting.
+        by_series: recall by sample, rate and delay; samples of series, the first is all of them.
+        by_group: the same with samples of whole groups.
+        repeats: the first sample of each repeat.
+    """
+
+    weight: float
+    method: str
+    by_series: Floats
+    by_group: Floats
+    repeats: Floats
+
+    @property
+    def aims(self) -> Aims:
+        """What is compared, at 3 per thousand: d = 0 alone, or the mean of all delays."""
+        return aim(self.method, self.by_series), aim(self.method, self.by_group)
+
+    def row(self, best: "Recalls") -> dict[str, Any]:
+        """Render it beside another, in percent."""
+        return {
+            "simulated": self.weight,
+            "method": self.method,
+            **{
+                f"{rate:g} per 1000": "/".join(f"{100 * share:.1f}" for share in recall)
+                for rate, recall in zip(RATES, self.by_series[0], strict=True)
+            },
+            **beside(self.aims, best.aims),
+            "repeats": " ".join(f"{100 * x:.1f}" for x in aim(self.method, self.repeats)),
+        }
+
+
+def beside(aims: Aims, others: Aims) -> dict[str, float]:
+    """Say how far one lies below another, and the standard error of that, in percent."""
+    below, by_group = (100.0 * (other - one) for one, other in zip(aims, others, strict=True))
+    return {
+        "compared": 100.0 * float(aims[0][0]),
+        "below": float(below[0]),
+        "error": float(below[1:].std()),
+        "error by group": float(by_group[1:].std()),
+    }
+
+
+def aim(method: str, recall: Floats) -> Floats:
+    """Return what is compared of a method."""
+    at_three = recall[:, RATES.index(3.0)]
+    chosen: Floats = at_three[:, 0] if method == ALONE else at_three.mean(axis=1)
+    return chosen
+
+
+def recalls(truth: Truth, weight: float, repeats: Sequence[Mapping[str, Tally]]) -> list[Recalls]:
+    """Put the repeats of one weight together."""
+    drawn = [samples(truth, whole_groups=whole) for whole in (False, True)]
+    result = []
+    for method in repeats[0]:
+        each = [np.array([one[method].recall(truth, s) for one in repeats]) for s in drawn]
+        means = [one.mean(axis=0) for one in each]
+        result.append(Recalls(weight, method, means[0], means[1], each[0][:, 0]))
+    return result
+
+
+def settings_beside_best(found: Sequence[Recalls]) -> list[dict[str, Any]]:
+    """Rule 1: all settings at one weight, beside the best named one."""
+    best = max((one for one in found if one.method in SETTINGS), key=lambda one: one.aims[0][0])
+    return [one.row(best) for one in found if one.method != ALONE]
+
+
+def weights_beside_none(found: Sequence[Recalls], method: str) -> list[dict[str, Any]]:
+    """Rule 2: one method at all weights, beside learning from marks alone."""
+    none = next(one for one in found if one.method == method and one.weight == 0.0)
+    return [one.row(none) for one in found if one.method == method]
+
+
+def weights_beside_best(found: Sequence[Recalls], setting: str) -> list[dict[str, Any]]:
+    """Rule 2: window 0 and the stream of a setting together, beside the best weight above 0."""
+    sums: dict[float, Aims] = {}
+    for weight in PRIOR_WEIGHTS:
+        alone, stream = (
+            next(one.aims for one in found if (one.weight, one.method) == (weight, method))
+            for method in (ALONE, setting)
+        )
+        sums[weight] = alone[0] + stream[0], alone[1] + stream[1]
+    best = max((one for weight, one in sums.items() if weight), key=lambda one: one[0][0])
+    return [
+        {"simulated": weight, "setting": setting, **beside(one, best)}
+        for weight, one in sums.items()
+    ]
+
+
+def main() -> None:
+    """Cross-validate and print."""
+    parser = arguments(str(__doc__))
+    parser.add_argument("--train", type=Path, default=DEFAULT)
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    options = parser.parse_args()
+    title = "Settings and simulated histories, by cross-validation on the series to learn from"
+    if not (options.train / "series.parquet").is_file():
+        show(title, [], options.output, note=f"no series.parquet in {options.train}: --train DIR")
+        return
+    start = time.perf_counter()
+    truth = Truth.of(split_by_group(crowded(options.train))[0])
+    simulated = SIMULATED.histories().truth
+    found = []
+    for weight in PRIOR_WEIGHTS:
+        prior = Prior(simulated, weight) if weight else None
+        seeds = range(1, options.repeats + 1)
+        each = [tallies(truth, learn(truth, prior=prior, seed=k).surprises) for k in seeds]
+        found += recalls(truth, weight, each)
+    rows = [
+        row
+        for weight in PRIOR_WEIGHTS
+        for row in settings_beside_best([one for one in found if one.weight == weight])
+    ]
+    weights = [row for method in (ALONE, *SETTINGS) for row in weights_beside_none(found, method)]
+    sums = [row for setting in SETTINGS for row in weights_beside_best(found, setting)]
+    if options.output == "text":
+        print(table(weights), table(sums), sep="\n\n", end="\n\n")
+        show(title, rows, options.output, seconds=time.perf_counter() - start)
+        return
+    taken = time.perf_counter() - start
+    show(title, rows, options.output, weights=weights, sums=sums, seconds=taken)
+
+
+if __name__ == "__main__":
+    main()
