@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 
 from barograph.detection.online import OnlineDetector
+from barograph.errors import SourceError
+from barograph.evaluation import spread as spreading
 from barograph.evaluation.partitions import Part, classified, parts_of
 from barograph.evaluation.spread import spread
 from barograph.history import SCHEMAS, History
@@ -99,17 +101,21 @@ def slowly(part: Part, task: Task) -> pa.Table:
     return replayed(part, task)
 
 
-@pytest.fixture
-def cluster() -> Iterator[Any]:
+def local_cluster(workers: int) -> Any:
     from distributed import LocalCluster
 
-    with LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=2,
+    return LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=workers,
         threads_per_worker=1,
         processes=True,
         dashboard_address=None,
         silence_logs=50,
-    ) as started:
+    )
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    with local_cluster(2) as started:
         yield started
 
 
@@ -123,3 +129,33 @@ def test_a_killed_worker_of_a_cluster_does_not_show(folder: Path, cluster: Any) 
             os.kill(victim, signal.SIGKILL)
     assert len(answers) == SERIES
     assert pa.concat_tables(answers).equals(whole(folder, SERIES))
+
+
+@pytest.mark.parametrize("address", ["", "nonsense", "ftp://x:1", "tcp://127.0.0.1:1"])
+def test_an_address_without_a_scheduler_is_told(
+    folder: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spreading, "CONNECT", 1)
+    with pytest.raises(SourceError, match=f"--scheduler {address}: cannot be reached"):
+        whole(folder, 5, scheduler=address)
+
+
+def absent(part: Part, _task: Task) -> pa.Table:
+    """Read a file that this worker does not see."""
+    return pa.ipc.open_file(f"{part.folder}/absent").read_all()
+
+
+def test_a_file_that_a_worker_does_not_see_is_told(folder: Path, cluster: Any) -> None:
+    with pytest.raises(SourceError, match=r"the work failed: FileNotFoundError: .*absent"):
+        list(spread(absent, calls(folder, SERIES), scheduler=cluster.scheduler_address))
+
+
+def test_a_scheduler_that_gets_no_worker_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spreading, "WORKERS", 1)
+    with (
+        local_cluster(0) as cluster,
+        pytest.raises(SourceError, match="Only 0/1 workers arrived"),
+    ):
+        whole(folder, SERIES, scheduler=cluster.scheduler_address)

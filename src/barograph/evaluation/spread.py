@@ -13,6 +13,7 @@ from barograph.errors import BarographError, ConfigError, SourceError
 
 T = TypeVar("T")
 CONNECT = 15  # seconds
+WORKERS = 300  # seconds until there must be one
 DEATHS = 5  # workers that may die over one call before it is thought to be the killer
 
 
@@ -50,14 +51,17 @@ def _on_dask(
     try:
         from dask import config
         from distributed import Client, KilledWorker
+        from distributed.client import FutureCancelledError
+        from distributed.comm.addressing import resolve_address
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"--scheduler needs {error.name}: pip install 'barograph[scale]'"
         ) from None
     try:
         with config.set({"distributed.scheduler.allowed-failures": DEATHS}):
+            # First, for a client that was given no address never ends, or starts a cluster.
             client: Any = Client(  # type: ignore[no-untyped-call]
-                scheduler, timeout=CONNECT, set_as_default=False
+                resolve_address(scheduler), timeout=CONNECT, set_as_default=False
             )
     except (OSError, ValueError) as error:
         raise SourceError(f"--scheduler {scheduler}: cannot be reached: {error}") from error
@@ -65,11 +69,15 @@ def _on_dask(
         # Keys of their own: equal calls of an earlier run are not taken for these.
         futures = [client.submit(function, *call, pure=False) for call in calls]
         try:
+            client.wait_for_workers(1, timeout=WORKERS)  # some come once there is work
             for future in futures:
                 yield future.result()
         except BarographError:
             raise
         except KilledWorker as error:
             raise SourceError(f"--scheduler {scheduler}: workers died: {error}") from error
+        except (OSError, ImportError, FutureCancelledError) as error:
+            told = f"{type(error).__name__}: {error}"
+            raise SourceError(f"--scheduler {scheduler}: the work failed: {told}") from error
         finally:
             client.cancel(futures)
