@@ -247,8 +247,8 @@ def test_score_looks_again_at_the_results_before_the_newest(
     seen = []
     for after in range(4):
         values = [*steady, *[130.0] * after]
-        rows = [f"db,query,{k},{value}" for k, value in enumerate(values)]
-        Path("r.csv").write_text("\n".join(["project,test,order,value", *rows, ""]))
+        rows = [f"db,query,{k},c{k},{value}" for k, value in enumerate(values)]
+        Path("r.csv").write_text("\n".join(["project,test,order,commit,value", *rows, ""]))
         code, told = run_json(capsys, "score", "r.csv", "--store", "s.db", *pair)
         [one] = told["series"]
         seen.append((code, one["is_change"], [step["kind"] for step in one["steps"]]))
@@ -258,6 +258,9 @@ def test_score_looks_again_at_the_results_before_the_newest(
     sure = ("--setting", "sure", "--store", "t.db")
     [one] = run_json(capsys, "score", "r.csv", *pair, *sure)[1]["series"]
     assert (one["order"], one["begins"], one["is_change"]) == (42, 40, True)
+    assert (one["commit"], one["begins_commit"]) == ("c42", "c40")
+    text = run(capsys, "score", "r.csv", *pair, *sure)[1]
+    assert f"at c40, seen at c42, probability {one['steps'][0]['probability']:.2f}\n" in text
     assert 29 < one["percent"] < 31
 
 

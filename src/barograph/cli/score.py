@@ -116,6 +116,7 @@ def newest(store: Store, history: History, feature_set: str) -> list[dict[str, A
                     "probability": one.probability,
                     "is_change": one.is_change,
                     "begins": begins[0],
+                    "begins_commit": _commit(connection, row, begins),
                     "steps": [] if steps is None else [steps[0]._asdict()],
                     "pre": one.pre,
                     "percent": _percent(connection, row, one, begins, feature_set)
@@ -124,6 +125,15 @@ def newest(store: Store, history: History, feature_set: str) -> list[dict[str, A
                 }
             )
     return found
+
+
+def _commit(connection: Any, row: int, place: tuple[int, str]) -> str:
+    """The commit of a point."""
+    from barograph.triage import queries
+
+    order, run = place
+    points = queries.points_of(connection, row, first=order, last=order)
+    return next((str(point.commit) for point in points if point.run == run), "")
 
 
 def _percent(
@@ -158,9 +168,10 @@ def _tell(
         echo_json(told | {"too_short": short, "regressions": regressions})
         return
     for one in regressions:
-        where = one["commit"] or one["order"]
-        click.echo(
-            f"{one['series']}: {change(one)} at {where}, probability {one['probability']:.2f}"
-        )
+        where = one["begins_commit"] or one["begins"]
+        seen = f", seen at {one['commit'] or one['order']}" if one["begins"] != one["order"] else ""
+        # A second look says it of the change, not of the newest result.
+        said = one["steps"][0]["probability"] if one["steps"] else one["probability"]
+        click.echo(f"{one['series']}: {change(one)} at {where}{seen}, probability {said:.2f}")
     total = f"regressions: {len(regressions)}, series: {len(found)}, too short to judge: {short}"
     click.echo(total)
