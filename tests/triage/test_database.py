@@ -1,3 +1,4 @@
+import resource
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,21 @@ def test_the_log_is_written_back_on_demand_and_not_before(tmp_path: Path) -> Non
         before = path.stat().st_size
         store.write_back()
         assert path.stat().st_size > before
+
+
+def test_a_log_that_cannot_be_written_back_is_told_and_lost_is_nothing(tmp_path: Path) -> None:
+    path, (soft, hard) = tmp_path / "store.db", resource.getrlimit(resource.RLIMIT_FSIZE)
+    store = Store(str(path), Rule(), log=1_000_000)
+    store.ingest(history("ab", 500), "ci")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, hard))
+    try:
+        with pytest.raises(StoreError, match="the store's log cannot be written back"):
+            store.write_back()
+        store.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with Store(str(path), Rule()) as store:
+        assert store.ingest(history("ab", 500), "ci").counts["duplicate"] == 1000
 
 
 def test_a_model_of_a_transaction_that_failed_is_numbered_again(tmp_path: Path) -> None:

@@ -137,7 +137,10 @@ def write_back(engine: sa.Engine) -> None:
         # Not within a transaction, which SQLAlchemy would begin for it.
         driver = connection.connection.driver_connection
         assert driver is not None  # noqa: S101 - the connection is open
-        driver.execute("PRAGMA wal_checkpoint(PASSIVE)").close()
+        try:
+            driver.execute("PRAGMA wal_checkpoint(PASSIVE)").close()
+        except sqlite3.Error as error:
+            raise StoreError(f"the store's log cannot be written back: {error}") from error
 
 
 @contextmanager
