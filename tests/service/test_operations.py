@@ -23,6 +23,7 @@ def test_every_answer_has_the_strict_headers(client: TestClient, method: str, pa
     [
         ("GET", "/nowhere", 404, "not_found"),
         ("PUT", POINTS, 405, "method_not_allowed"),
+        ("POST", f"{POINTS}/", 404, "not_found"),
         ("GET", "/api/v1/series/x", 422, "invalid"),
         ("GET", "/api/v1/series/7", 404, "not_found"),
         ("GET", "/api/v1/series/7/points", 404, "not_found"),

@@ -74,6 +74,7 @@ def create_app(
         description="Send benchmark results, get verdicts on the newest commit back.",
         docs_url=None,  # its pages come from a foreign site
         redoc_url=None,
+        redirect_slashes=False,  # behind a proxy it would send tokens to http, and by any Host
         lifespan=_lifespan,
     )
     app.state.parts = Parts(store, watch, metrics, settings, behind)
