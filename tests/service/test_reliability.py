@@ -63,6 +63,23 @@ def _wait(client: httpx2.Client, process: subprocess.Popen[bytes]) -> None:
     pytest.fail("the service did not become ready")
 
 
+def test_a_port_that_is_taken_is_an_error_of_its_own(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = subprocess.run(  # noqa: S603 - our own interpreter and code
+            [sys.executable, "-m", "barograph", "serve", "--port", port, "--store", "s.db"],
+            env=os.environ | {"PYTHONPATH": str(SOURCE)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert f"barograph: cannot listen at 127.0.0.1:{port}" in done.stderr
+
+
 def ingest(client: httpx2.Client, first: int, kept: list[int]) -> None:
     """Send batch after batch until nobody answers; remember each that was acknowledged."""
     for order in range(first, first + FAR):

@@ -81,16 +81,20 @@ def command(
         behind = Behind(Task(url, by_name(detector), DETECTORS[detector], label_free))
         app = create_app(store, watch, Settings(local=local), behind)
         settle()
-        uvicorn.run(
-            app,
-            host=host,
-            port=port,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,  # who asks is who connects
-            timeout_graceful_shutdown=10,
-        )
+        try:
+            uvicorn.run(
+                app,
+                host=host,
+                port=port,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,  # who asks is who connects
+                timeout_graceful_shutdown=10,
+            )
+        except SystemExit as left:  # its own codes mean something else here
+            if left.code:
+                raise ConfigError(f"cannot listen at {host}:{port}; the log says why") from None
 
 
 def _check_tokens(store: object, host: str, *, local: bool) -> None:
