@@ -30,13 +30,15 @@ FULL = {"series": 40_000, "history": 500, "trees": 500, "seconds": 20}
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[int, subprocess.Popen[bytes], dict[str, float]]]:
+def serving(
+    folder: Path, url: str
+) -> Iterator[tuple[int, subprocess.Popen[bytes], dict[str, float]]]:
     """The service as a process of its own; how long it took until ready, and the first answer."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     command = [sys.executable, "-m", "barograph", "serve", "--log-level", "warning"]
-    options = ["--port", str(port), "--store", str(folder / "store.db")]
+    options = ["--port", str(port), "--store", url]
     model = ["--model", str(folder / "online.baro")]
     begun = time.perf_counter()
     process = subprocess.Popen(
@@ -159,16 +161,16 @@ def main() -> None:
     """Fill a store, start the service, and measure it."""
     parser = arguments(__doc__ or "")
     parser.add_argument("--full", action="store_true", help="40,000 series, 500 trees")
+    parser.add_argument("--url", help="of an empty PostgreSQL database, instead of SQLite")
     options = parser.parse_args()
     size = FULL if options.full else SMALL
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         stores.model(size["trees"]).save(folder / "online.baro")
-        filled = stores.Bench(
-            str(folder / "store.db"), stores.Silent(), size["series"], size["history"]
-        )
+        url = options.url or str(folder / "store.db")
+        filled = stores.Bench(url, stores.Silent(), size["series"], size["history"])
         filled.store.close()
-        with serving(folder) as (port, process, found):
+        with serving(folder, url) as (port, process, found):
             load = Load(port, size["series"])
             whole = load.commit()
             found["one commit of every series, cold, s"] = seconds(
@@ -189,8 +191,9 @@ def main() -> None:
             found["largest memory of its processes, MiB"] = largest_memory(process.pid)
     rows = [{"what": what, "value": value} for what, value in found.items()]
     title = (
-        f"The service: {size['series']} series, {size['history']} points each, "
-        f"{stores.FEATURE_SET}, {size['trees']} trees; {RATE} requests/s of {CLIENTS} clients"
+        f"The service on {'PostgreSQL' if options.url else 'SQLite'}: {size['series']} series, "
+        f"{size['history']} points each, {stores.FEATURE_SET}, {size['trees']} trees; "
+        f"{RATE} requests/s of {CLIENTS} clients"
     )
     show(title, rows, options.output, **{"one fsync, ms": flush})
 
