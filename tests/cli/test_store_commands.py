@@ -11,9 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from barograph.cli import main
+from barograph.cli.stores import open_store
 from barograph.history import SCHEMAS, History
 from barograph.models import TriageModel
 from barograph.pipeline import replaying
+from barograph.series import SeriesId
+from barograph.sources import load, open_source
+from barograph.triage import Measurement
 from tests.evaluation.early_histories import histories, learned
 from tests.service.models import small_model
 
@@ -138,6 +142,25 @@ def test_import_export_and_import_again(capsys: pytest.CaptureFixture[str]) -> N
     history = History.read("out")
     assert len(history) == 2
     assert history.values.size == 60
+
+
+def test_what_was_exported_is_a_source_of_every_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run(capsys, "import", write("results.csv"))
+    with open_store("share/barograph/barograph.db", small_model()) as store:
+        name = SeriesId("db", "", "", "query", "")
+        store.ingest([Measurement(name, 101.0, 3, "c3", run) for run in ("2", "3")], "ci")
+    run(capsys, "recompute")
+    code, told = run_json(capsys, "export", "out")
+    assert (code, told["points"]) == (0, 62)
+    assert run_json(capsys, "import", "out", "--store", "s.db")[1]["points"]["written"] == 62
+    assert run_json(capsys, "import", "out", "--store", "s.db")[1]["points"]["duplicate"] == 62
+    report = load(open_source("tabular", "out"), "interim")
+    assert report.skipped_share("points") == 0
+    assert History.read("interim").values.size == 60
+    for command in ("detect", "gate", "score"):
+        assert run(capsys, command, "out")[0] in (0, 2)
 
 
 def test_recompute_finds_candidates_and_scores_them(capsys: pytest.CaptureFixture[str]) -> None:

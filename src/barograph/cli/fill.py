@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ def command(
     What the store has already is passed over: the same again changes nothing.
     """
     from barograph.triage.archive import restore
-    from barograph.triage.exchange import fill
+    from barograph.triage.exchange import fill, gave
 
     if whole:
         with open_store(url) as store:
@@ -50,7 +51,9 @@ def command(
         click.echo(json.dumps(counts) if output == "json" else told_rows or "nothing")
         return
     judge = model_of("online", model)
-    with loaded_tables(kind, location) as folder, open_store(url, judge, again) as store:
+    own = kind == "tabular" and gave(location)  # read in place, for a source knows no runs
+    tables = nullcontext(location) if own else loaded_tables(kind, location)
+    with tables as folder, open_store(url, judge, again) as store:
         done = fill(store, folder, "import")
     tell_rejected(done)
     told = {"points": done.points, "reasons": done.reasons}

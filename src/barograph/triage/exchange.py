@@ -169,6 +169,14 @@ def give_back(store: Store, folder: str | Path) -> dict[str, int]:
     return {"series": len(rows), "points": count, "candidates": len(found)}
 
 
+def gave(folder: str | Path) -> bool:
+    """Whether a folder holds tables that `give_back` wrote, in order and with their runs."""
+    try:
+        return bool(pq.read_schema(Path(folder) / "points.parquet").names == RUNS_SCHEMA.names)
+    except (OSError, pa.ArrowInvalid):
+        return False
+
+
 def _series_row(row: sa.Row[Any]) -> dict[str, object]:
     name = series_id(row)
     labels = {one: getattr(name, one) for one in SERIES_SCHEMA.names[:5]}

@@ -23,7 +23,8 @@ SERIES = Layout(
 )
 POINTS = Layout(
     {"series": required(integers), "order": required(integers), "value": numbers},
-    {"commit": texts, "time": times},
+    # What a store gives back tells runs of one commit apart; here the last listed stays.
+    {"commit": texts, "time": times, "run": texts},
 )
 CANDIDATES = Layout(
     {"series": required(integers), "order": integers, "verdict": texts},
