@@ -25,6 +25,7 @@ from side_by_side import arguments, at_once, seconds, show
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 PATH = "/api/v1/points"
 CLIENTS, RATE = 8, 100
+BATCH = 5000
 SMALL = {"series": 2000, "history": 100, "trees": 50, "seconds": 5}
 FULL = {"series": 40_000, "history": 500, "trees": 500, "seconds": 20}
 
@@ -135,14 +136,17 @@ def one_by_one(load: Load, count: int, clients: int) -> float:
     return len(rows) / seconds(lambda: at_once(client, clients))
 
 
-def in_batches(load: Load, size: int) -> float:
-    """Points a second of one client that sends batches of some series' next commits."""
-    commits = [load.commit()[:size] for _ in range(4)]
-    connection = load.connect()
-    begun = time.perf_counter()
-    for rows in commits:
-        post(connection, rows)
-    return sum(map(len, commits)) / (time.perf_counter() - begun)
+def in_batches(load: Load, size: int, clients: int) -> float:
+    """Points a second of clients that send commits in batches, each waiting for each answer."""
+    rows = load.commit() + load.commit()
+    batches = [rows[first : first + size] for first in range(0, len(rows), size)]
+
+    def client(number: int) -> None:
+        connection = load.connect()
+        for batch in batches[number::clients]:
+            post(connection, batch)
+
+    return len(rows) / seconds(lambda: at_once(client, clients))
 
 
 def largest_memory(process: int) -> float:
@@ -187,7 +191,9 @@ def main() -> None:
             found["open loop, p99 beyond one fsync, ms"] = found["open loop, p99, ms"] - flush
             found["one by one, 1 client, points/s"] = one_by_one(load, 500, 1)
             found["one by one, 8 clients, points/s"] = one_by_one(load, 2000, CLIENTS)
-            found["in batches of 5,000, points/s"] = in_batches(load, 5000)
+            for clients in (1, 4):
+                what = f"in batches of {BATCH}, {clients} client(s), points/s"
+                found[what] = in_batches(load, BATCH, clients)
             found["largest memory of its processes, MiB"] = largest_memory(process.pid)
     rows = [{"what": what, "value": value} for what, value in found.items()]
     title = (

@@ -28,7 +28,7 @@ from barograph.triage.recent import Key, Memory, Recent
 from barograph.triage.registry import Known, Registry
 from barograph.triage.steps import StepRows, keys_behind, standing_before, standing_of
 
-TOGETHER = 1000  # points that are judged, and then written, in one go
+TOGETHER = 2500  # points that are judged, and then written, in one go
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from barograph.series import Floats, Ints
 
 # Fewer points than this are not worth another thread; more parts than threads, so that one with
 # short histories takes over from one with long ones.
-WORTH_A_THREAD = 128
+WORTH_A_THREAD = 512
 PARTS = 4
 AT_ONCE = 131_072  # rows described before they are judged, so that they need little memory
 
