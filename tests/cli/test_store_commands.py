@@ -1,5 +1,6 @@
 """The commands around the embedded store, as a shell runs them."""
 
+import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,6 +77,19 @@ def test_score_fails_on_a_regression_and_says_the_same_again(
     assert code == 2
     assert again["points"] == {"written": 0, "duplicate": 60, "revised": 0, "rejected": 0}
     assert again["regressions"] == told["regressions"]
+
+
+def test_score_takes_the_lines_that_the_service_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    with Path(write("results.csv")).open() as file:
+        rows = [*csv.DictReader(file)]
+    for row in rows:
+        typed = {"order": int(row["order"]), "value": float(row["value"]), "args": {}}
+        line = json.dumps({**row, **typed, "direction": "lower_is_better"})
+        with Path("results.ndjson").open("a") as lines:
+            lines.write(f"{line}\n")
+    expected = run_json(capsys, "score", "results.csv", "--store", "csv.db")
+    assert run_json(capsys, "score", "results.ndjson", "--store", "json.db") == expected
+    assert expected[0] == 2
 
 
 def test_score_holds_a_result_against_the_level_before_it(

@@ -1,15 +1,13 @@
-"""Read a CSV or Parquet file batch by batch, its columns converted, its bad rows told."""
+"""Read a CSV, JSON or Parquet file batch by batch, its columns converted, its bad rows told."""
 
 from __future__ import annotations
 
 import codecs
-import gzip
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,10 +20,11 @@ from barograph.series import Ints
 from barograph.sources.contract import Place, Readable, Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.tabular.convert import Converter, Faults
+from barograph.sources.tabular.objects import LINES, WHOLE, read_objects
+from barograph.sources.tabular.raw import BATCH, Malformed, Raw, opened
 
-BATCH = 1 << 16
 BLOCK = 1 << 22  # bytes of a CSV in memory; no row may be longer
-FORMATS = (".parquet", ".csv", ".csv.gz")
+FORMATS = (".parquet", ".csv", ".csv.gz", *WHOLE, *LINES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +64,6 @@ class Rows:
     numbers: Ints
 
 
-class Raw(NamedTuple):
-    """A batch as it stands in the file: well-formed rows, and the malformed ones among them."""
-
-    table: pa.RecordBatch
-    malformed: list[csv.InvalidRow]
-
-
 def read(path: Path, layout: Layout, kind: str, delimiter: str = ",") -> Iterator[Rows | Skip]:
     """Stream a file: of each batch the bad rows, then the sound ones.
 
@@ -85,14 +77,14 @@ def read(path: Path, layout: Layout, kind: str, delimiter: str = ",") -> Iterato
         DataError: The file cannot be read, or has other columns than it should.
     """
     with _as_data_error(path), path.open("rb"):
-        names, batches = _parquet(path) if path.suffix == ".parquet" else _csv(path, delimiter)
+        names, batches = _raw(path, delimiter)
         converters = layout.converters(path, names)
         count = 0
         for raw in batches:
             numbers = _numbers(raw, count)
             count += raw.table.num_rows + len(raw.malformed)
             for row in raw.malformed:
-                yield _malformed(path, row, kind)
+                yield Skip(Place(str(path), row.number), row.field, row.value, row.reason, kind)
             columns, faults = _converted(raw.table, converters)
             for number, fault in sorted(faults.items()):
                 place = Place(str(path), int(numbers[number]))
@@ -112,6 +104,12 @@ def _as_data_error(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: not a readable table: {error}") from error
 
 
+def _raw(path: Path, delimiter: str) -> tuple[list[str], Iterator[Raw]]:
+    if path.suffix == ".parquet":
+        return _parquet(path)
+    return read_objects(path) if path.name.endswith(WHOLE + LINES) else _csv(path, delimiter)
+
+
 def _parquet(path: Path) -> tuple[list[str], Iterator[Raw]]:
     file = pq.ParquetFile(path)
     return file.schema_arrow.names, (Raw(batch, []) for batch in _closing(file))
@@ -124,10 +122,12 @@ def _closing(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
 
 def _csv(path: Path, delimiter: str) -> tuple[list[str], Iterator[Raw]]:
     """Every cell as text: what it means is found out later, row by row where it must be."""
-    malformed: list[csv.InvalidRow] = []
+    malformed: list[Malformed] = []
 
     def set_aside(row: csv.InvalidRow) -> str:
-        malformed.append(row)
+        reason = "not as many cells as columns"
+        # pyarrow counts the header as row 1.
+        malformed.append(Malformed(row.number - 1, "(whole row)", row.text, reason))
         return "skip"
 
     options = csv.ReadOptions(use_threads=False, block_size=BLOCK)
@@ -158,7 +158,7 @@ def _csv(path: Path, delimiter: str) -> tuple[list[str], Iterator[Raw]]:
 
 @contextmanager
 def _recoded(path: Path) -> Iterator[pa.PythonFile]:
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+    with opened(path) as file:
         yield pa.PythonFile(Recoder(file), mode="r")
 
 
@@ -182,9 +182,9 @@ class Recoder:
         return found
 
 
-def _refuse_open_quotes(path: Path, batch: pa.RecordBatch, malformed: list[csv.InvalidRow]) -> None:
+def _refuse_open_quotes(path: Path, batch: pa.RecordBatch, malformed: list[Malformed]) -> None:
     """A quote that is not closed swallows the rows behind it: no count of them would be true."""
-    swallowed = any("\n" in (row.text or "") for row in malformed) or any(
+    swallowed = any("\n" in (row.value or "") for row in malformed) or any(
         pc.any(pc.match_substring(column, "\n")).as_py() for column in batch.columns
     )
     if swallowed:
@@ -195,13 +195,7 @@ def _numbers(raw: Raw, count: int) -> Ints:
     """Which rows of the file the well-formed ones are; `count` rows came before."""
     total = raw.table.num_rows + len(raw.malformed)
     numbers = np.arange(count + 1, count + total + 1, dtype=np.int64)
-    # pyarrow counts the header as row 1.
-    return np.setdiff1d(numbers, np.array([row.number - 1 for row in raw.malformed], np.int64))
-
-
-def _malformed(path: Path, row: csv.InvalidRow, kind: str) -> Skip:
-    reason = "not as many cells as columns"
-    return Skip(Place(str(path), row.number - 1), "(whole row)", row.text, reason, kind)
+    return np.setdiff1d(numbers, np.array([row.number for row in raw.malformed], np.int64))
 
 
 def _converted(

@@ -51,14 +51,14 @@ CANDIDATES_SCHEMA = pa.schema(
 
 
 class Tabular(Source):
-    """A folder with series, points and candidates, each `.parquet` or `.csv`; or one such file.
+    """A folder with series, points and candidates, each CSV, JSON or Parquet; or one such file.
 
     The candidates may be missing. The one file has a point in each row: its order and value,
     perhaps its commit and time, and the identity of its series in the columns project, variant,
     task, test, measurement, args (a JSON object) and args.NAME. Rows may come in any order.
 
     Args:
-        location: The folder or the file; a CSV may be gzipped.
+        location: The folder or the file; a CSV or a JSON may be gzipped.
         delimiter: What stands between the cells of a CSV.
     """
 

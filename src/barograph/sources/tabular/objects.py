@@ -1,0 +1,123 @@
+"""JSON as a table: one object, an array of them, or one on each line; the keys are its columns.
+
+pyarrow's own reader settles the type of a column with its first rows and gives up at the first row
+that differs, without saying which; here a cell is what a CSV would have, and a bad row is told.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from barograph.errors import DataError
+from barograph.sources.tabular.raw import BATCH, Malformed, Raw, opened
+
+WHOLE = (".json", ".json.gz")
+LINES = (".ndjson", ".ndjson.gz", ".jsonl", ".jsonl.gz")
+
+
+class Broken(NamedTuple):
+    """A line that is no JSON."""
+
+    text: str
+
+
+def read_objects(path: Path) -> tuple[list[str], Iterator[Raw]]:
+    """The names of all keys, and the objects as batches; lines are read twice and never kept."""
+    if path.name.endswith(LINES):
+        names = _names(_lines(path))
+        return names, _batches(_lines(path), names)
+    rows = _whole(path)
+    names = _names(rows)
+    return names, _batches(rows, names)
+
+
+def _whole(path: Path) -> list[Any]:
+    """The rows of a text: an object is one, an array is many, and so is the one in `points`."""
+    with _text(path) as file:
+        try:
+            found = json.load(file)
+        except (ValueError, RecursionError) as error:
+            hint = "one object on each line is named .ndjson"
+            raise DataError(f"{path}: not readable as JSON: {error}; {hint}") from None
+    if isinstance(found, dict) and "points" in found:
+        beside = sorted(found.keys() - {"points"})
+        if beside or not isinstance(found["points"], list):
+            raise DataError(f"{path}: points is no array, or not alone; beside it: {beside}")
+        found = found["points"]
+    if not isinstance(found, (dict, list)):
+        raise DataError(f"{path}: neither an object nor an array of them")
+    return found if isinstance(found, list) else [found]
+
+
+def _lines(path: Path) -> Iterator[Any]:
+    """What each line says; empty ones are passed over."""
+    with _text(path) as file:
+        for line in file:
+            if text := line.strip():
+                try:
+                    yield json.loads(text)
+                except (ValueError, RecursionError):
+                    yield Broken(text)
+
+
+def _text(path: Path) -> io.TextIOWrapper:
+    """U+FFFD stands for whatever is not UTF-8, as in a CSV."""
+    return io.TextIOWrapper(opened(path), "utf-8-sig", "replace", newline="\n")
+
+
+def _names(rows: Iterable[Any]) -> list[str]:
+    """All keys, in the order in which they come."""
+    names: dict[str, None] = {}
+    for row in rows:
+        if isinstance(row, dict):
+            names.update(dict.fromkeys(row))
+    return [*names]
+
+
+def _batches(rows: Iterable[Any], names: list[str]) -> Iterator[Raw]:
+    waiting, count = iter(rows), 0
+    while batch := list(islice(waiting, BATCH)):
+        bad = {number: fault for number, row in enumerate(batch) if (fault := _fault(row))}
+        sound = [row for number, row in enumerate(batch) if number not in bad]
+        columns = [_column([row.get(name) for row in sound]) for name in names]
+        malformed = [Malformed(count + number + 1, *fault) for number, fault in bad.items()]
+        yield Raw(pa.RecordBatch.from_arrays(columns, names), malformed)
+        count += len(batch)
+
+
+def _fault(row: Any) -> tuple[str, str, str] | None:
+    """The field, the value and the reason why a row is none."""
+    if not isinstance(row, dict):
+        text = row.text if isinstance(row, Broken) else json.dumps(row)
+        return "(whole row)", text, "not a JSON object"
+    for name, value in row.items():
+        if isinstance(value, (bool, list, dict)) and name != "args":
+            return name, json.dumps(value), "neither a text nor a number"
+    return None
+
+
+def _column(values: list[Any]) -> pa.Array:
+    """Whole numbers stay such, lest a time in milliseconds is taken for a date; else text."""
+    if set(map(type, values)) <= {int, type(None)}:
+        with suppress(OverflowError):
+            return pa.array(values, pa.int64())
+    return pa.array([_cell(value) for value in values], pa.string())
+
+
+def _cell(value: Any) -> str | None:
+    """The text that a CSV would have."""
+    if value is None or isinstance(value, float):
+        return None if value is None else repr(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if text.isascii():
+        return text
+    # JSON can name one half of a pair of surrogates, which is no text.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
