@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from barograph.series import Direction, SeriesId
+from barograph.triage.ahead import judged_ahead, parts_of
 from barograph.triage.answer import Outcome, Status
 from barograph.triage.blocks import is_due, write_blocks
 from barograph.triage.engine import Judge, Judged, Stretch
@@ -27,8 +27,6 @@ from barograph.triage.placing import (
 from barograph.triage.recent import Key, Memory, Recent
 from barograph.triage.registry import Known, Registry
 from barograph.triage.steps import StepRows, keys_behind, standing_before, standing_of
-
-TOGETHER = 2500  # points that are judged, and then written, in one go
 
 
 @dataclass(frozen=True)
@@ -276,10 +274,10 @@ class Ingest:
         self, group: _Group, appended: dict[int, list[Entry]], outcomes: list[Outcome]
     ) -> None:
         """Judge and write new points at the end of their series: the way that nearly all take."""
-        parts = list(_parts(appended))
+        parts = list(parts_of(appended))
         stretches = [[self._stretch(group, *item) for item in part.items()] for part in parts]
         due: list[int] = []
-        for part, judged in zip(parts, _ahead(group.judge, stretches), strict=True):
+        for part, judged in zip(parts, judged_ahead(group.judge, stretches), strict=True):
             self._write_appended(group, part, judged, outcomes)
             self._note_steps(group, part, judged, outcomes)
             due += self._accept(group, part, judged)
@@ -380,26 +378,3 @@ def _rises(entries: list[Entry], last: Key) -> bool:
             return False
         last = (order, run)
     return True
-
-
-def _parts(appended: dict[int, list[Entry]]) -> Iterator[dict[int, list[Entry]]]:
-    """Whole series, until their points are enough to be worth a call."""
-    part: dict[int, list[Entry]] = {}
-    held = 0
-    for series, entries in appended.items():
-        part[series] = entries
-        held += len(entries)
-        if held >= TOGETHER:
-            yield part
-            part, held = {}, 0
-    if part:
-        yield part
-
-
-def _ahead(judge: Judge, parts: Sequence[Sequence[Stretch]]) -> Iterator[Judged]:
-    """Judge part by part, the next ones while the caller writes what is there."""
-    if len(parts) == 1:
-        yield judge.judge(parts[0])
-        return
-    with ThreadPoolExecutor(1) as pool:
-        yield from pool.map(judge.judge, parts)

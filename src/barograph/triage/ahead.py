@@ -1,0 +1,32 @@
+"""Judge a batch part by part: the next part while the one before it is written."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from barograph.triage.engine import Judge, Judged, Stretch
+from barograph.triage.placing import Entry
+
+TOGETHER = 2500  # points that are judged, and then written, in one go
+
+
+def parts_of(appended: dict[int, list[Entry]]) -> Iterator[dict[int, list[Entry]]]:
+    """Whole series, until their points are enough to be worth a call."""
+    part: dict[int, list[Entry]] = {}
+    held = 0
+    for series, entries in appended.items():
+        part[series] = entries
+        held += len(entries)
+        if held >= TOGETHER:
+            yield part
+            part, held = {}, 0
+    if part:
+        yield part
+
+
+def judged_ahead(judge: Judge, parts: Sequence[Sequence[Stretch]]) -> Iterator[Judged]:
+    """Judge part by part, the next ones while the caller writes what is there."""
+    if len(parts) == 1:
+        yield judge.judge(parts[0])
+        return
+    with ThreadPoolExecutor(1) as pool:
+        yield from pool.map(judge.judge, parts)
