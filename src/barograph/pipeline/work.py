@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from barograph.cores import usable_cores
@@ -30,10 +31,18 @@ def each(function: Callable[..., T], calls: Sequence[tuple[Any, ...]], label: st
     """
     from joblib import Parallel, delayed
 
-    done = Parallel(n_jobs=workers(), return_as="generator")(delayed(function)(*c) for c in calls)
+    folder = Path.cwd()
+    tasks = (delayed(_there)(folder, function, *call) for call in calls)
+    done = Parallel(n_jobs=workers(), return_as="generator")(tasks)
     for number, result in enumerate(done, start=1):
         progress(label, number, len(calls))
         yield result
+
+
+def _there(folder: Path, function: Callable[..., T], *call: Any) -> T:
+    """Call it in a folder: a worker may be left from a time when the caller stood elsewhere."""
+    os.chdir(folder)
+    return function(*call)
 
 
 def progress(label: str, done: int, total: int) -> None:
