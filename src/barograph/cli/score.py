@@ -105,7 +105,8 @@ def newest(store: Store, history: History, feature_set: str) -> list[dict[str, A
                 continue
             one = points[-1]
             steps = steps_of(connection, row, order, order).get((order, one.run))
-            begins = (one.order, one.run) if steps is None else steps[0][1:3]
+            here = (one.order, one.run)
+            begins = here if steps is None else steps[0][1:3]
             found.append(
                 {
                     "series": str(name),
@@ -116,7 +117,9 @@ def newest(store: Store, history: History, feature_set: str) -> list[dict[str, A
                     "probability": one.probability,
                     "is_change": one.is_change,
                     "begins": begins[0],
-                    "begins_commit": _commit(connection, row, begins),
+                    "begins_commit": one.commit
+                    if begins == here
+                    else _commit(connection, row, begins),
                     "steps": [] if steps is None else [steps[0]._asdict()],
                     "pre": one.pre,
                     "percent": _percent(connection, row, one, begins, feature_set)
