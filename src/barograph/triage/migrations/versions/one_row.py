@@ -8,6 +8,7 @@ revision = "one_row"
 down_revision = "second_look"
 
 BYTEWISE = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+KEYS = ("series", "order", "run")
 POINT = ("commit", "time", "value", "received")
 DECISION = ("probability", "is_change", "pre", "model", "reasons", "decided")
 
@@ -15,18 +16,9 @@ DECISION = ("probability", "is_change", "pre", "model", "reasons", "decided")
 def upgrade() -> None:
     """Put the decisions into the rows of their points."""
     _set_aside("points")
-    op.create_table(
-        "points",
-        *_place(),
-        *_measured(),
-        *_decided(),
-        sa.ForeignKeyConstraint(["model"], ["models.id"], name=op.f("fk_points_model")),
-        sa.ForeignKeyConstraint(["series"], ["series.id"], name=op.f("fk_points_series")),
-        sa.PrimaryKeyConstraint("series", "order", "run", name=op.f("pk_points")),
-        sqlite_with_rowid=False,
-    )
+    _make("points", [*_measured(), *_decided()], ["model", "series"])
     former, decisions = _table("former_points", POINT), _table("decisions", DECISION)
-    keys = [former.c[name] for name in ("series", "order", "run")]
+    keys = [former.c[name] for name in KEYS]
     same = sa.and_(*(decisions.c[key.name] == key for key in keys))
     columns = [*(former.c[name] for name in POINT), *(decisions.c[name] for name in DECISION)]
     # A point without a decision there cannot be; were there one, this fails and nothing is lost.
@@ -39,29 +31,30 @@ def upgrade() -> None:
 def downgrade() -> None:
     """Give the decisions a table of their own."""
     _set_aside("points")
-    op.create_table(
-        "points",
-        *_place(),
-        *_measured(),
-        sa.ForeignKeyConstraint(["series"], ["series.id"], name=op.f("fk_points_series")),
-        sa.PrimaryKeyConstraint("series", "order", "run", name=op.f("pk_points")),
-        sqlite_with_rowid=False,
-    )
-    op.create_table(
-        "decisions",
-        *_place(),
-        *_decided(),
-        sa.ForeignKeyConstraint(["model"], ["models.id"], name=op.f("fk_decisions_model")),
-        sa.ForeignKeyConstraint(["series"], ["series.id"], name=op.f("fk_decisions_series")),
-        sa.PrimaryKeyConstraint("series", "order", "run", name=op.f("pk_decisions")),
-        sqlite_with_rowid=False,
-    )
+    _make("points", _measured(), ["series"])
+    _make("decisions", _decided(), ["model", "series"])
     former = _table("former_points", POINT + DECISION)
-    keys = [former.c[name] for name in ("series", "order", "run")]
+    keys = [former.c[name] for name in KEYS]
     for name, names in (("points", POINT), ("decisions", DECISION)):
         every = sa.select(*keys, *(former.c[column] for column in names)).order_by(*keys)
         _copy(every, _table(name, names))
     op.drop_table("former_points")
+
+
+def _make(name: str, columns: list[sa.Column[object]], owners: list[str]) -> None:
+    """Make a table with a row for each point, whose named columns are numbers of other rows."""
+    named = {"model": "models.id", "series": "series.id"}
+    op.create_table(
+        name,
+        *_place(),
+        *columns,
+        *(
+            sa.ForeignKeyConstraint([owner], [named[owner]], name=op.f(f"fk_{name}_{owner}"))
+            for owner in owners
+        ),
+        sa.PrimaryKeyConstraint(*KEYS, name=op.f(f"pk_{name}")),
+        sqlite_with_rowid=False,
+    )
 
 
 def _place() -> list[sa.Column[object]]:
@@ -99,7 +92,7 @@ def _set_aside(name: str) -> None:
 
 
 def _table(name: str, names: tuple[str, ...]) -> sa.TableClause:
-    return sa.table(name, *(sa.column(c) for c in ("series", "order", "run", *names)))
+    return sa.table(name, *(sa.column(c) for c in (*KEYS, *names)))
 
 
 def _copy(rows: sa.Select[tuple[object, ...]], into: sa.TableClause) -> None:
