@@ -36,8 +36,6 @@ class _Group:
     connection: sa.Connection
     measurements: Sequence[Measurement]
     judge: Judge
-    model: int
-    at: int
     changes: Changes
 
     def value(self, entry: Entry) -> float:
@@ -87,7 +85,7 @@ class Ingest:
             What became of each measurement, and the series whose history changed.
         """
         changes = Changes(at, model)
-        group = _Group(connection, measurements, judge, model, at, changes)
+        group = _Group(connection, measurements, judge, changes)
         outcomes = [Outcome(Status.REJECTED) for _ in measurements]
         arrived = self._place(group, outcomes)
         self._remember(connection, list(arrived), judge.history)
@@ -323,7 +321,7 @@ class Ingest:
         outcomes: list[Outcome],
     ) -> None:
         """Keep what a second look made certain; `recent.accept` has not been called yet."""
-        steps = StepRows(group.connection, group.model, group.at)
+        steps = StepRows(group.connection, group.changes.model, group.changes.at)
         for seen, (series, entries) in zip(judged.looks, appended.items(), strict=False):
             recent = self.memory[series]
             recent.standing = seen.standing
@@ -351,7 +349,7 @@ class Ingest:
             standing = standing_before(group.connection, series, since)
             stretch = Stretch(whole.values, whole.first, whole.start, standing=standing)
             judged = group.judge.judge([stretch])
-            steps = StepRows(group.connection, group.model, group.at)
+            steps = StepRows(group.connection, group.changes.model, group.changes.at)
             noted = (
                 steps.add(series, judged.looks[0], whole.keys.__getitem__) if judged.looks else {}
             )
