@@ -31,12 +31,13 @@ from barograph.triage.steps import StepRows, keys_behind, standing_before, stand
 
 @dataclass(frozen=True)
 class _Group:
-    """What belongs to one transaction."""
+    """What belongs to one transaction; `outcomes` tells of each measurement what became of it."""
 
     connection: sa.Connection
     measurements: Sequence[Measurement]
     judge: Judge
     changes: Changes
+    outcomes: list[Outcome]
 
     def value(self, entry: Entry) -> float:
         """What was measured."""
@@ -84,10 +85,9 @@ class Ingest:
         Returns:
             What became of each measurement, and the series whose history changed.
         """
-        changes = Changes(at, model)
-        group = _Group(connection, measurements, judge, changes)
-        outcomes = [Outcome(Status.REJECTED) for _ in measurements]
-        arrived = self._place(group, outcomes)
+        changes, outcomes = Changes(at, model), [Outcome(Status.REJECTED) for _ in measurements]
+        group = _Group(connection, measurements, judge, changes, outcomes)
+        arrived = self._place(group)
         self._remember(connection, list(arrived), judge.history)
         doubtful = self._doubtful(arrived)
         held = existing(
@@ -99,25 +99,26 @@ class Ingest:
         told: dict[tuple[int, Key], list[Outcome]] = defaultdict(list)
         for series, entries in arrived.items():
             if series not in doubtful:
-                taken = self._append(series, entries, outcomes)
+                taken = self._append(group, series, entries)
                 if taken:
                     appended[series] = taken
                 continue
-            since = self._settle(group, series, entries, held, outcomes)
+            since = self._settle(group, series, entries, held)
             if since is not None:
                 redone[series] = since
                 for entry in entries:
                     if outcomes[entry.row].status is not Status.REJECTED:
                         told[series, entry.key].append(outcomes[entry.row])
         changes.write(connection)
-        self._judge_appended(group, appended, outcomes)
+        self._judge_appended(group, appended)
         self._judge_redone(group, redone, told)
         self.memory.trim()
         return outcomes, [*appended, *redone]
 
-    def _place(self, group: _Group, outcomes: list[Outcome]) -> dict[int, list[Entry]]:
+    def _place(self, group: _Group) -> dict[int, list[Entry]]:
         """Find the series and the order of each measurement; refuse those that have none."""
         connection, measurements = group.connection, group.measurements
+        outcomes = group.outcomes
         sound = []
         for row, one in enumerate(measurements):
             reason = fault(one, self.limits)
@@ -223,14 +224,14 @@ class Ingest:
                 doubtful.add(series)
         return doubtful
 
-    def _append(self, series: int, entries: list[Entry], outcomes: list[Outcome]) -> list[Entry]:
+    def _append(self, group: _Group, series: int, entries: list[Entry]) -> list[Entry]:
         """Return what may stand behind the last point; refuse what the series has no room for."""
         room = max(0, self.limits.series_length - self.memory[series].count)
         for entry in entries[room:]:
-            outcomes[entry.row] = self._too_long()
+            group.outcomes[entry.row] = self._too_long()
         taken = entries[:room]
         for order, _, row in taken:
-            told = outcomes[row]
+            told = group.outcomes[row]
             told.status, told.series, told.order = Status.WRITTEN, series, order
         return taken
 
@@ -244,7 +245,6 @@ class Ingest:
         series: int,
         entries: list[Entry],
         held: dict[tuple[int, int, str], Held],
-        outcomes: list[Outcome],
     ) -> Key | None:
         """Settle entries that are late, or there already; return where the history changes."""
         count = self.memory[series].count
@@ -254,7 +254,7 @@ class Ingest:
             place = (series, entry.order, entry.run)
             there = held.get(place)
             if there is None and count >= self.limits.series_length:
-                outcomes[entry.row] = self._too_long()
+                group.outcomes[entry.row] = self._too_long()
                 continue
             outcome, changed = settle(series, entry, one, there, group.changes)
             if there is None:
@@ -263,21 +263,19 @@ class Ingest:
             elif there.decision is not None:
                 outcome.probability, outcome.is_change, outcome.pre = there.decision
                 outcome.steps = there.steps
-            outcomes[entry.row] = outcome
+            group.outcomes[entry.row] = outcome
             if changed and since is None:
                 since = entry.key
         return since
 
-    def _judge_appended(
-        self, group: _Group, appended: dict[int, list[Entry]], outcomes: list[Outcome]
-    ) -> None:
+    def _judge_appended(self, group: _Group, appended: dict[int, list[Entry]]) -> None:
         """Judge and write new points at the end of their series: the way that nearly all take."""
         parts = list(parts_of(appended))
         stretches = [[self._stretch(group, *item) for item in part.items()] for part in parts]
         due: list[int] = []
         for part, judged in zip(parts, judged_ahead(group.judge, stretches), strict=True):
-            self._write_appended(group, part, judged, outcomes)
-            self._note_steps(group, part, judged, outcomes)
+            self._write_appended(group, part, judged)
+            self._note_steps(group, part, judged)
             due += self._accept(group, part, judged)
         self._keep(group, due)
 
@@ -286,14 +284,13 @@ class Ingest:
         group: _Group,
         appended: dict[int, list[Entry]],
         judged: Judged,
-        outcomes: list[Outcome],
     ) -> None:
         rows: list[Row] = []
         said = judged.said
         for series, entries in appended.items():
             for entry, decision in zip(entries, said, strict=False):
                 rows.append(group.row(series, entry, decision))
-                told = outcomes[entry.row]
+                told = group.outcomes[entry.row]
                 told.probability, told.is_change, told.pre = decision
         NEW_POINT.into(group.connection, rows)
 
@@ -318,7 +315,6 @@ class Ingest:
         group: _Group,
         appended: dict[int, list[Entry]],
         judged: Judged,
-        outcomes: list[Outcome],
     ) -> None:
         """Keep what a second look made certain; `recent.accept` has not been called yet."""
         steps = StepRows(group.connection, group.changes.model, group.changes.at)
@@ -330,7 +326,7 @@ class Ingest:
                 noted = steps.add(series, seen, keys_behind(group.connection, series, count))
                 for entry in entries:
                     if entry.key in noted:
-                        outcomes[entry.row].steps = (noted[entry.key],)
+                        group.outcomes[entry.row].steps = (noted[entry.key],)
         steps.write()
 
     def _stretch(self, group: _Group, series: int, entries: list[Entry]) -> Stretch:
