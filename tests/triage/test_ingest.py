@@ -11,9 +11,9 @@ from barograph.series import Direction, SeriesId
 from barograph.triage import Limits, Measurement, Status, Store, registry
 from barograph.triage.digest import digest
 from barograph.triage.engine import Stretch
-from barograph.triage.schema import points, revisions
+from barograph.triage.schema import revisions
 from tests.triage.judges import Rule
-from tests.triage.samples import history, point, series
+from tests.triage.samples import history, point, points, series
 
 
 def contents(store: Store) -> str:
@@ -21,8 +21,8 @@ def contents(store: Store) -> str:
         return digest(connection)
 
 
-def table(store: Store, which: sa.Table, *names: str) -> list[tuple[object, ...]]:
-    keys = list(which.primary_key)
+def table(store: Store, which: sa.FromClause, *names: str) -> list[tuple[object, ...]]:
+    keys = [which.c[name] for name in ("series", "order", "run", "value")]
     with store.read() as connection:
         query = sa.select(*(which.c[name] for name in names)).order_by(*keys)
         return [tuple(row) for row in connection.execute(query)]

@@ -12,8 +12,9 @@ from barograph.triage.engine import Stretch
 from barograph.triage.loading import load_recent
 from barograph.triage.recent import Recent, needed
 from barograph.triage.schema import blocks as table
-from barograph.triage.schema import points, series
+from barograph.triage.schema import series
 from tests.triage.judges import Rule
+from tests.triage.samples import points
 from tests.triage.samples import series as named
 
 COUNT, RULE = 12, Rule(history=20)

@@ -18,10 +18,9 @@ from barograph.errors import StoreError
 from barograph.series import Floats
 from barograph.triage import Limits, Measurement, Store
 from barograph.triage.digest import digest
-from barograph.triage.schema import points
 from tests.triage.crash import WIDE
 from tests.triage.judges import Rule
-from tests.triage.samples import history, point, series
+from tests.triage.samples import history, point, points, series
 
 ROOT = Path(__file__).resolve().parents[2]
 

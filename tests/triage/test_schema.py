@@ -13,9 +13,9 @@ from alembic.script import ScriptDirectory
 from barograph.errors import DataError, StoreError
 from barograph.triage import Store, database
 from barograph.triage.digest import digest
-from barograph.triage.schema import VERSION, metadata, models, points
+from barograph.triage.schema import VERSION, metadata, models
 from tests.triage.judges import Rule
-from tests.triage.samples import history, point
+from tests.triage.samples import history, point, points
 
 
 def test_migrations_from_empty_make_exactly_the_tables_of_the_schema(url: str) -> None:
@@ -61,7 +61,7 @@ def test_points_keep_their_decisions_as_these_move_into_their_rows_and_back(url:
         store.ingest(history("ab", 40), "ci")
         store.ingest([point(5, 7.5), point(100, 1.0)], "ci")
     engine = database.connect(url)
-    every = sa.select(points).order_by(*points.primary_key)
+    every = sa.select(points).order_by(points.c.series, points.c.order, points.c.run)
     with database.reading(engine) as connection:
         before = digest(connection), connection.execute(every).all()
     database.migrate(engine, to="second_look")

@@ -18,12 +18,22 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.files import whole
 from barograph.triage.insertion import Insertion
-from barograph.triage.schema import VERSION, blocks, metadata, series, state, tokens
+from barograph.triage.schema import (
+    VERSION,
+    blocks,
+    metadata,
+    newest,
+    points,
+    series,
+    state,
+    tokens,
+)
+from barograph.triage.shelf import everywhere
 from barograph.triage.store import Store
 
 FOLDER = "store"  # beside the three tables
 BATCH = 50_000  # rows at a time
-ELSEWHERE = {state.name, blocks.name, tokens.name}
+ELSEWHERE = {state.name, blocks.name, tokens.name, newest.name}
 TABLES = tuple(table for table in metadata.sorted_tables if table.name not in ELSEWHERE)
 LIST = "archive.json"  # which version of the tables it was, and the SHA-256 of each
 TYPES = (
@@ -85,7 +95,8 @@ def _write(connection: sa.Connection, table: sa.Table, folder: Path) -> int:
 
 
 def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[sa.Row[tuple[object, ...]]]]:
-    query = sa.select(table).order_by(*table.primary_key)
+    every = everywhere(sa.select) if table is points else sa.select(table)
+    query = every.order_by(*(key.name for key in table.primary_key))
     result = connection.execution_options(yield_per=BATCH).execute(query)
     yield from map(list, result.partitions())
 

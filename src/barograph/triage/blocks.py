@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from barograph.triage.insertion import Insertion, Row
 from barograph.triage.recent import Recent
 from barograph.triage.schema import blocks
+from barograph.triage.shelf import has_turn
 
 EVERY = 64  # points of a series between two blocks
 WHAT = ("order", "run", "count", "start", "values")
@@ -20,7 +21,7 @@ BLOCK = Insertion(blocks, ("series", *WHAT), replace=WHAT)
 
 def is_due(series: int, before: int, after: int) -> bool:
     """Whether a series that had `before` points and has `after` needs another block."""
-    return (before + series) // EVERY != (after + series) // EVERY and after >= EVERY
+    return after >= EVERY and has_turn(series, before, after, EVERY)
 
 
 def write_blocks(connection: sa.Connection, some: Iterable[tuple[int, Recent]]) -> None:

@@ -22,7 +22,8 @@ from barograph.series import ChangePoint, Direction, Floats, Ints, Verdict
 from barograph.triage.hazard import hazard
 from barograph.triage.insertion import Insertion, Row
 from barograph.triage.matching import match
-from barograph.triage.schema import candidates, moves, points, series
+from barograph.triage.schema import candidates, moves, series
+from barograph.triage.shelf import everywhere
 
 UNKNOWN = int(np.iinfo(np.int64).min)  # a date that is missing, as the features have it
 FOUND = (
@@ -108,12 +109,14 @@ class Plan:
 
 def courses(connection: sa.Connection, wanted: Sequence[int]) -> list[Course]:
     """Read whole series, in the order of their numbers."""
-    p, s = points.c, series.c
+    s = series.c
     named = sa.select(s.id, s.project, s.direction).where(s.id.in_(wanted)).order_by(s.id)
     rows = connection.execute(
-        sa.select(p.series, p.order, p.commit, p.value)
-        .where(p.series.in_(wanted))
-        .order_by(p.series, p.order, p.run)
+        everywhere(
+            lambda p: sa.select(p.c.series, p.c.order, p.c.commit, p.c.value, p.c.run).where(
+                p.c.series.in_(wanted)
+            )
+        ).order_by("series", "order", "run")
     ).all()
     owners = np.array([row[0] for row in rows], dtype=np.int64)
     found = []

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -13,7 +14,8 @@ from barograph.errors import DataError
 from barograph.series import Floats, Ints
 from barograph.triage import audit
 from barograph.triage.clock import now
-from barograph.triage.schema import clusters, commits, points, series
+from barograph.triage.schema import clusters, commits, series
+from barograph.triage.shelf import BOTH, everywhere
 from barograph.triage.store import Store
 
 SPAN = 250  # commits of one look
@@ -166,14 +168,10 @@ def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[in
     orders = _orders(connection, project, numbers, span)
     sums = np.zeros((len(numbers), orders.size))
     counts = np.zeros((len(numbers), orders.size), dtype=np.int32)
-    p = points.c
     for first in range(0, len(numbers) if orders.size else 0, CHUNK):
         some = numbers[first : first + CHUNK]
-        rows = connection.execute(
-            sa.select(p.series, p.order, p.value).where(
-                p.series.in_(some), p.order >= int(orders[0])
-            )
-        ).all()
+        lately = everywhere(partial(_values_since, some, int(orders[0])))
+        rows = connection.execute(lately).all()
         places = np.searchsorted(orders, np.array([row[1] for row in rows], dtype=np.int64))
         for (number, order, value), place in zip(rows, places.tolist(), strict=True):
             if place < orders.size and orders[place] == order:
@@ -186,9 +184,14 @@ def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[in
     return numbers, orders[measured], means
 
 
+def _values_since(some: Sequence[int], order: int, table: sa.Table) -> sa.Select[Any]:
+    p = table.c
+    return sa.select(p.series, p.order, p.value).where(p.series.in_(some), p.order >= order)
+
+
 def _orders(connection: sa.Connection, project: str, numbers: Sequence[int], span: int) -> Ints:
     """The last orders of a project: those of its commits, or all numbers where none is named."""
-    c, p = commits.c, points.c
+    c = commits.c
     named = connection.scalars(
         sa.select(c.order)
         .where(c.project == project)
@@ -198,8 +201,15 @@ def _orders(connection: sa.Connection, project: str, numbers: Sequence[int], spa
     ).all()
     if named:
         return np.array(named[::-1], dtype=np.int64)
-    newest = sa.select(sa.func.max(p.order)).where(p.series == series.c.id).scalar_subquery()
-    last = connection.scalar(sa.select(sa.func.max(newest)).where(series.c.project == project))
-    if last is None or not numbers:
+    lasts = [_last_order(connection, project, table) for table in BOTH]
+    known = [last for last in lasts if last is not None]
+    if not known or not numbers:
         return np.empty(0, dtype=np.int64)
-    return np.arange(last - span + 1, last + 1)
+    return np.arange(max(known) - span + 1, max(known) + 1)
+
+
+def _last_order(connection: sa.Connection, project: str, table: sa.Table) -> int | None:
+    of_one = sa.select(sa.func.max(table.c.order)).where(table.c.series == series.c.id)
+    of_all = sa.select(sa.func.max(of_one.scalar_subquery())).where(series.c.project == project)
+    last: int | None = connection.scalar(of_all)
+    return last

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +12,7 @@ import sqlalchemy as sa
 from barograph.series import Floats
 from barograph.triage.places import questions
 from barograph.triage.recent import NOWHERE, Key, Recent, needed
-from barograph.triage.schema import blocks, points
+from barograph.triage.schema import blocks, newest, points
 
 CHUNK = 500  # series in one question
 
@@ -39,17 +41,30 @@ class Whole:
 
 
 class _Tail(NamedTuple):
-    """The end of a series."""
+    """The end of a series: its values, the last key, how many points in all, the last change."""
 
     values: Floats
-    last: int  # order of the newest point
-    total: int  # of all its points
-    # Run of the newest point and place of the last change point, where nothing newer may tell.
-    kept: tuple[str, int] | None = None
+    last: Key
+    total: int
+    start: int
+
+    def grown(self, values: Floats | list[float], last: Any, history: int) -> "_Tail":
+        """Put values behind it, the last of which is that of a row with its decision."""
+        every, total = np.concatenate((self.values, values)), self.total + len(values)
+        start = every.size - 1 if last.is_change else max(0, every.size - 1 - last.pre)
+        return _Tail(every, (last.order, last.run), total, start).cut(history)
+
+    def cut(self, history: int) -> "_Tail":
+        """Keep what the next decision reads."""
+        drop = self.values.size - needed(self.total, history)
+        return self._replace(values=self.values[drop:].copy(), start=max(0, self.start - drop))
+
+
+EMPTY = _Tail(np.empty(0), NOWHERE, 0, 0)
 
 
 def load_whole(connection: sa.Connection, series: int, since: Key) -> Whole:
-    """Read one series, and the change points that were found before the place `since`."""
+    """Read one series, none of it among the newest, and its change points before `since`."""
     p = points.c
     rows = connection.execute(
         sa.select(p.order, p.run, p.value, p.is_change)
@@ -73,46 +88,47 @@ def load_recent(
 
 
 def _some(connection: sa.Connection, some: Sequence[int], history: int) -> dict[int, Recent]:
-    """Read what is kept as blocks, the points behind these, and all points of the others."""
-    tails = _tails(connection, some, history)
+    """Read what is kept as blocks, all points of the others, and the points behind both."""
+    tails = _from_blocks(connection, some, history)
+    with_block = list(tails)
     tails |= _from_points(connection, [one for one in some if one not in tails], history)
-    asked = {series: tail.last for series, tail in tails.items() if tail.kept is None}
-    newest = _newest(connection, asked)
+    behind = connection.execute(_behind(some, with_block))
+    for series, rows in groupby(behind, attrgetter("series")):
+        tail = tails.get(series, EMPTY)
+        newer = [row for row in rows if (row.order, row.run) > tail.last]
+        if newer:
+            tails[series] = tail.grown([row.value for row in newer], newer[-1], history)
     found = {series: Recent(np.empty(0), 0, NOWHERE, 0) for series in some}
-    for series, (values, last, count, kept) in tails.items():
-        run, start = kept or (newest[series].run, _place(values.size, newest[series]))
-        found[series] = Recent(values, start, (last, run), count)
+    for series, (values, last, count, start) in tails.items():
+        found[series] = Recent(values, start, last, count)
     return found
 
 
-def _tails(connection: sa.Connection, some: Sequence[int], history: int) -> dict[int, _Tail]:
-    """Read the blocks of series and the points behind them."""
-    b, p = blocks.c, points.c
+def _from_blocks(connection: sa.Connection, some: Sequence[int], history: int) -> dict[int, _Tail]:
     found: dict[int, _Tail] = {}
-    for row in connection.execute(sa.select(blocks).where(b.series.in_(some))):
+    for row in connection.execute(sa.select(blocks).where(blocks.c.series.in_(some))):
         series, order, run, count, start, held = row
         values = np.frombuffer(held, dtype="<f8")
-        drop = values.size - needed(count, history)
-        if drop >= 0:
-            kept = (run, max(0, start - drop))
-            found[series] = _Tail(values[drop:].copy(), order, count, kept)
-    behind = (
-        sa.select(p.series, p.order, p.value)
-        .select_from(blocks.join(points, p.series == b.series))
-        .where(b.series.in_(list(found)), sa.tuple_(p.order, p.run) > sa.tuple_(b.order, b.run))
-        .order_by(b.series, p.order, p.run)
-    )
-    newer: dict[int, list[float]] = {}
-    last: dict[int, int] = {}
-    for series, order, value in connection.execute(behind):
-        newer.setdefault(series, []).append(value)
-        last[series] = order
-    for series, more in newer.items():
-        tail = found[series]
-        every, count = np.concatenate((tail.values, more)), tail.total + len(more)
-        drop = every.size - needed(count, history)
-        found[series] = _Tail(every[drop:].copy(), last[series], count)
+        if values.size >= needed(count, history):
+            found[series] = _Tail(values, (order, run), count, start).cut(history)
     return found
+
+
+def _behind(some: Sequence[int], with_block: list[int]) -> sa.CompoundSelect[Any]:
+    """Ask for the points behind blocks, and for the newest of all."""
+    p, b = points.c, blocks.c
+    behind_block = (
+        sa.select(*_decided(points))
+        .select_from(blocks.join(points, p.series == b.series))
+        .where(b.series.in_(with_block), sa.tuple_(p.order, p.run) > sa.tuple_(b.order, b.run))
+    )
+    lately = sa.select(*_decided(newest)).where(newest.c.series.in_(some))
+    return sa.union_all(behind_block, lately).order_by("series", "order", "run")
+
+
+def _decided(table: sa.Table) -> tuple[sa.Column[Any], ...]:
+    p = table.c
+    return p.series, p.order, p.run, p.value, p.is_change, p.pre
 
 
 def _from_points(connection: sa.Connection, some: Sequence[int], history: int) -> dict[int, _Tail]:
@@ -125,27 +141,25 @@ def _from_points(connection: sa.Connection, some: Sequence[int], history: int) -
     }
     ordered = sa.select(p.value).where(mine).order_by(p.series, p.order, p.run)
     values = np.array(connection.scalars(ordered).all(), dtype=np.float64)
+    decided = _last(connection, {series: last for series, (_, last) in counts.items()})
     found: dict[int, _Tail] = {}
     high = 0
     for series in sorted(counts):
-        count, last = counts[series]
+        count, _ = counts[series]
         high += count
-        recent = values[high - needed(count, history) : high].copy()
-        found[series] = _Tail(recent, last, count)
+        recent = values[high - needed(count, history) : high]
+        found[series] = EMPTY._replace(total=count - recent.size).grown(
+            recent, decided[series], history
+        )
     return found
 
 
-def _newest(connection: sa.Connection, last: dict[int, int]) -> dict[int, Any]:
+def _last(connection: sa.Connection, orders: dict[int, int]) -> dict[int, Any]:
     """Return the decision at the last order of each series, and there at the last run."""
     p = points.c
-    query = sa.select(p.series, p.run, p.is_change, p.pre).order_by(p.series, p.run)
+    query = sa.select(*_decided(points)).order_by(p.series, p.run)
     found: dict[int, Any] = {}
-    for numbers, orders in questions(last.items()):
-        rows = connection.execute(query.where(p.series.in_(numbers), p.order.in_(orders)))
+    for numbers, some in questions(orders.items()):
+        rows = connection.execute(query.where(p.series.in_(numbers), p.order.in_(some)))
         found.update((row.series, row) for row in rows)
     return found
-
-
-def _place(held: int, decision: Any) -> int:
-    """Where the last change point lies: the newest decision knows how long its Pre was."""
-    return held - 1 if decision.is_change else max(0, held - 1 - decision.pre)

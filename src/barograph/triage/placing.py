@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -11,7 +12,8 @@ from barograph.triage.insertion import Alteration, Insertion, Row
 from barograph.triage.measurement import Measurement
 from barograph.triage.places import questions
 from barograph.triage.recent import Key
-from barograph.triage.schema import points, revisions, steps
+from barograph.triage.schema import newest, points, revisions, steps
+from barograph.triage.shelf import everywhere, shelve
 
 EVER = -(2**63)  # a time that is not known is before every other
 
@@ -68,7 +70,7 @@ def existing(connection: sa.Connection, places: Iterable[tuple[int, int]]) -> Ex
     """Return what the store has at pairs of series and order, with what was decided there."""
     found: Existing = {}
     for numbers, orders in questions(places):
-        for row in connection.execute(_points_at(numbers, orders)):
+        for row in connection.execute(everywhere(partial(_points_at, numbers, orders))):
             number, order, run, commit, time, value, *decision = row
             found[number, order, run] = Held(commit, time, value, tuple(decision))
         columns = revisions.c
@@ -90,8 +92,8 @@ def _steps_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:
     )
 
 
-def _points_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:
-    p = points.c
+def _points_at(numbers: list[int], orders: list[int], table: sa.Table) -> sa.Select[Any]:
+    p = table.c
     return sa.select(
         *(p.series, p.order, p.run, p.commit, p.time, p.value),
         *(p.probability, p.is_change, p.pre),
@@ -102,6 +104,7 @@ PLACE = ("series", "order", "run")
 MEASURED = ("commit", "time", "value", "received")
 SAID = ("probability", "is_change", "pre", "model", "reasons", "decided")
 NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *SAID))
+NEWEST_POINT = Insertion(newest, (*PLACE, *MEASURED, *SAID))
 OTHER_VALUE = Alteration(points, PLACE, MEASURED)
 OTHER_DECISION = Alteration(points, PLACE, SAID)
 UNDECIDED = (0.0, False, 0)
@@ -116,10 +119,12 @@ class Changes:
     Attributes:
         at: when they were received.
         model: that decides on them.
+        unsettled: the series whose rows are altered, or get some between others.
     """
 
     at: int
     model: int
+    unsettled: set[int] = field(default_factory=set)
     added: list[Row] = field(default_factory=list)
     replaced: list[Row] = field(default_factory=list)
     # By place and value; None where that value holds again, and is no revision any more.
@@ -127,6 +132,7 @@ class Changes:
 
     def add(self, series: int, entry: Entry, one: Measurement) -> None:
         """A point at a place that was empty; it is decided with those behind it."""
+        self.unsettled.add(series)
         self.added.append(self.row(series, entry, one, UNDECIDED))
 
     def row(self, series: int, entry: Entry, one: Measurement, said: Said) -> Row:
@@ -168,11 +174,13 @@ class Changes:
         self.revised[(*place, value)] = (*place, value, time, self.at)
         return (Status.DUPLICATE if known and not wins else Status.REVISED), wins
 
-    def _replace(self, place: Row, held: Held) -> None:
+    def _replace(self, place: tuple[int, int, str], held: Held) -> None:
+        self.unsettled.add(place[0])
         self.replaced.append((*place, held.commit, held.time, held.value, self.at))
 
     def write(self, connection: sa.Connection) -> None:
         """Write them all; a place that is new and replaced at once is first made, then replaced."""
+        shelve(connection, self.unsettled)
         NEW_POINT.into(connection, self.added)
         OTHER_VALUE.into(connection, self.replaced)
         for key, row in self.revised.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from barograph.series import Direction, Region, SeriesId, Verdict
 from barograph.triage.groups import Placed
 from barograph.triage.registry import series_id
 from barograph.triage.schema import candidates, models, moves, points, revisions, series
+from barograph.triage.shelf import BOTH, everywhere, shelve
 
 
 class Series(NamedTuple):
@@ -121,23 +123,29 @@ def points_of(
 
     Where there are more than `limit`, the first ones, or with `newest` the last ones.
     """
-    p = points.c
-    query = (
-        sa.select(
-            *(p.order, p.run, p.commit, p.time, p.value, p.probability, p.is_change, p.pre),
-            *(models.c.version.label("model"), models.c.threshold, p.reasons),
-        )
-        .join(models, models.c.id == p.model)
-        .where(p.series == number)
-    )
-    if first is not None:
-        query = query.where(p.order >= first)
-    if last is not None:
-        query = query.where(p.order <= last)
-    by = (p.order.desc(), p.run.desc()) if newest else (p.order, p.run)
-    rows = connection.execute(query.order_by(*by).limit(limit)).all()
+
+    def mine(table: sa.Table) -> sa.Select[Any]:
+        p = table.c
+        query = _measurements(table).where(p.series == number)
+        if first is not None:
+            query = query.where(p.order >= first)
+        if last is not None:
+            query = query.where(p.order <= last)
+        return query
+
+    turned: Callable[[str], sa.UnaryExpression[Any]] = sa.desc if newest else sa.asc
+    by = (turned("order"), turned("run"))
+    rows = connection.execute(everywhere(mine).order_by(*by).limit(limit)).all()
     found = [_measured(row) for row in rows]
     return found[::-1] if newest else found
+
+
+def _measurements(table: sa.Table) -> sa.Select[Any]:
+    p = table.c
+    return sa.select(
+        *(p.order, p.run, p.commit, p.time, p.value, p.probability, p.is_change, p.pre),
+        *(models.c.version.label("model"), models.c.threshold, p.reasons),
+    ).join(models, models.c.id == p.model)
 
 
 def _measured(row: Any) -> Measured:
@@ -168,16 +176,17 @@ def revisions_of(
     Raises:
         DataError: there is no such point.
     """
-    p, r = points.c, revisions.c
-    held = sa.select(p.value, p.time, p.received, sa.literal(True).label("holds")).where(
-        p.series == number, p.order == order, p.run == run
-    )
-    if connection.execute(held).first() is None:
+
+    def values(table: sa.Table, *, hold: bool) -> sa.Select[Any]:
+        t = table.c
+        return sa.select(t.value, t.time, t.received, sa.literal(hold).label("holds")).where(
+            t.series == number, t.order == order, t.run == run
+        )
+
+    held = [values(table, hold=True) for table in BOTH]
+    if connection.execute(sa.union_all(*held)).first() is None:
         raise DataError(f"there is no point at order {order}, run {run!r:.60}")
-    others = sa.select(r.value, r.time, r.received, sa.literal(False)).where(
-        r.series == number, r.order == order, r.run == run
-    )
-    every = sa.union_all(held, others).subquery()
+    every = sa.union_all(*held, values(revisions, hold=False)).subquery()
     query = sa.select(every).order_by(every.c.holds.desc(), every.c.value)
     return [Revision(*row) for row in connection.execute(query.offset(after).limit(limit))]
 
@@ -185,6 +194,7 @@ def revisions_of(
 def explain(connection: sa.Connection, number: int, order: int, run: str, reasons: Any) -> None:
     """Keep the reasons of a decision, once somebody asked for them."""
     p = points.c
+    shelve(connection, [number])
     text = json.dumps(reasons, ensure_ascii=False)
     mine = sa.and_(p.series == number, p.order == order, p.run == run)
     connection.execute(sa.update(points).where(mine).values(reasons=text))

@@ -11,7 +11,7 @@ Bytewise = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 # SQLite numbers a row by itself only where the key is called INTEGER.
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
-VERSION = "one_row"  # the latest of the migrations
+VERSION = "newest"  # the latest of the migrations
 
 metadata = sa.MetaData(
     naming_convention={
@@ -79,25 +79,31 @@ models = sa.Table(
     sa.UniqueConstraint("version", "threshold"),
 )
 
-# A point with what the online detector said of it: one row, as a commit costs what its pages do.
-points = sa.Table(
-    "points",
-    metadata,
-    _series(),
-    sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("run", Bytewise, primary_key=True),
-    sa.Column("commit", sa.Text, nullable=False),
-    _time("time", nullable=True),
-    sa.Column("value", sa.Double, nullable=False),
-    _time("received"),
-    sa.Column("probability", sa.Double, nullable=False),
-    sa.Column("is_change", sa.Boolean, nullable=False),
-    sa.Column("pre", sa.Integer, nullable=False),  # how many points Pre had
-    sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
-    sa.Column("reasons", sa.Text, nullable=True),  # JSON, once somebody asked
-    _time("decided"),
-    sqlite_with_rowid=False,
-)
+
+def _points(name: str) -> sa.Table:
+    """A point with what the online detector said of it: one row, as a commit costs its pages."""
+    return sa.Table(
+        name,
+        metadata,
+        _series(),
+        sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("run", Bytewise, primary_key=True),
+        sa.Column("commit", sa.Text, nullable=False),
+        _time("time", nullable=True),
+        sa.Column("value", sa.Double, nullable=False),
+        _time("received"),
+        sa.Column("probability", sa.Double, nullable=False),
+        sa.Column("is_change", sa.Boolean, nullable=False),
+        sa.Column("pre", sa.Integer, nullable=False),  # how many points Pre had
+        sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
+        sa.Column("reasons", sa.Text, nullable=True),  # JSON, once somebody asked
+        _time("decided"),
+        sqlite_with_rowid=False,
+    )
+
+
+points = _points("points")
+newest = _points("newest")  # the last few of each series: see `shelf`
 
 # The values of an identity that do not hold: each one other than the point's own, once.
 revisions = sa.Table(

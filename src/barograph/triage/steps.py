@@ -8,7 +8,8 @@ from barograph.detection.online import Followed, Kind, Standing, Step
 from barograph.triage.answer import Noted
 from barograph.triage.insertion import Insertion, Row
 from barograph.triage.recent import Key
-from barograph.triage.schema import models, points, steps
+from barograph.triage.schema import models, steps
+from barograph.triage.shelf import everywhere
 
 CHUNK = 1000  # series in one question
 STEP = Insertion(
@@ -63,15 +64,13 @@ def keys_behind(connection: sa.Connection, series: int, count: int) -> Callable[
         series: its number.
         count: how many points it has.
     """
-    p = points.c
     known: list[Key] = []
 
     def key_at(place: int) -> Key:
         if count - place > len(known):
-            query = sa.select(p.order, p.run).where(p.series == series)
-            rows = connection.execute(
-                query.order_by(p.order.desc(), p.run.desc()).limit(count - place + CHUNK)
-            )
+            query = everywhere(lambda p: sa.select(p.c.order, p.c.run).where(p.c.series == series))
+            falling = query.order_by(sa.desc("order"), sa.desc("run"))
+            rows = connection.execute(falling.limit(count - place + CHUNK))
             known[:] = [(order, run) for order, run in rows]
         return known[count - place - 1]
 

@@ -16,14 +16,14 @@ DECISION = ("probability", "is_change", "pre", "model", "reasons", "decided")
 def upgrade() -> None:
     """Put the decisions into the rows of their points."""
     _set_aside("points")
-    _make("points", [*_measured(), *_decided()], ["model", "series"])
-    former, decisions = _table("former_points", POINT), _table("decisions", DECISION)
+    make("points", [*measured(), *decided()], ["model", "series"])
+    former, decisions = table("former_points", POINT), table("decisions", DECISION)
     keys = [former.c[name] for name in KEYS]
     same = sa.and_(*(decisions.c[key.name] == key for key in keys))
     columns = [*(former.c[name] for name in POINT), *(decisions.c[name] for name in DECISION)]
     # A point without a decision there cannot be; were there one, this fails and nothing is lost.
     every = sa.select(*keys, *columns).select_from(former.outerjoin(decisions, same))
-    _copy(every.order_by(*keys), _table("points", POINT + DECISION))
+    copy(every.order_by(*keys), table("points", POINT + DECISION))
     op.drop_table("former_points")
     op.drop_table("decisions")
 
@@ -31,17 +31,17 @@ def upgrade() -> None:
 def downgrade() -> None:
     """Give the decisions a table of their own."""
     _set_aside("points")
-    _make("points", _measured(), ["series"])
-    _make("decisions", _decided(), ["model", "series"])
-    former = _table("former_points", POINT + DECISION)
+    make("points", measured(), ["series"])
+    make("decisions", decided(), ["model", "series"])
+    former = table("former_points", POINT + DECISION)
     keys = [former.c[name] for name in KEYS]
     for name, names in (("points", POINT), ("decisions", DECISION)):
         every = sa.select(*keys, *(former.c[column] for column in names)).order_by(*keys)
-        _copy(every, _table(name, names))
+        copy(every, table(name, names))
     op.drop_table("former_points")
 
 
-def _make(name: str, columns: list[sa.Column[object]], owners: list[str]) -> None:
+def make(name: str, columns: list[sa.Column[object]], owners: list[str]) -> None:
     """Make a table with a row for each point, whose named columns are numbers of other rows."""
     named = {"model": "models.id", "series": "series.id"}
     op.create_table(
@@ -65,7 +65,8 @@ def _place() -> list[sa.Column[object]]:
     ]
 
 
-def _measured() -> list[sa.Column[object]]:
+def measured() -> list[sa.Column[object]]:
+    """What was measured at a point."""
     return [
         sa.Column("commit", sa.Text(), nullable=False),
         sa.Column("time", sa.BigInteger(), nullable=True),
@@ -74,7 +75,8 @@ def _measured() -> list[sa.Column[object]]:
     ]
 
 
-def _decided() -> list[sa.Column[object]]:
+def decided() -> list[sa.Column[object]]:
+    """What was decided of it."""
     return [
         sa.Column("probability", sa.Double(), nullable=False),
         sa.Column("is_change", sa.Boolean(), nullable=False),
@@ -91,9 +93,11 @@ def _set_aside(name: str) -> None:
         op.execute(f"ALTER INDEX pk_{name} RENAME TO pk_former_{name}")
 
 
-def _table(name: str, names: tuple[str, ...]) -> sa.TableClause:
+def table(name: str, names: tuple[str, ...]) -> sa.TableClause:
+    """Name a table with these columns, and those of its key."""
     return sa.table(name, *(sa.column(c) for c in (*KEYS, *names)))
 
 
-def _copy(rows: sa.Select[tuple[object, ...]], into: sa.TableClause) -> None:
+def copy(rows: sa.Select[tuple[object, ...]], into: sa.TableClause) -> None:
+    """Write rows into a table, in the order of its columns."""
     op.execute(sa.insert(into).from_select([column.name for column in into.c], rows))

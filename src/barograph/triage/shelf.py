@@ -1,0 +1,41 @@
+"""Where points lie: the newest few of each series in a small table, all others in the large one.
+
+A commit brings one point of each of many series. In the table of all points each would cost a page
+of its own, read, logged and written back; in the small one many series share a page. Every so many
+points the newest of a series go to their place beside the others, in the same transaction; series
+take turns. Whatever is not a new point at the end of its series finds the newest put there before.
+
+So no point among the newest stands before one of the others, of the same series.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import sqlalchemy as sa
+
+from barograph.triage.schema import newest, points
+
+EVERY = 16  # points of a series between two times that its newest are put beside the others
+CHUNK = 500  # series in one statement
+BOTH = (points, newest)
+COLUMNS = tuple(column.name for column in points.columns)
+
+
+def has_turn(series: int, before: int, after: int, every: int) -> bool:
+    """Whether the turn of a series comes as it grows, once in so many points."""
+    return (before + series) // every != (after + series) // every
+
+
+def shelve(connection: sa.Connection, some: Iterable[int]) -> None:
+    """Put the newest points of series beside their others."""
+    numbers = sorted(some)
+    for first in range(0, len(numbers), CHUNK):
+        mine = newest.c.series.in_(numbers[first : first + CHUNK])
+        rows = sa.select(*(newest.c[name] for name in COLUMNS)).where(mine)
+        connection.execute(sa.insert(points).from_select(COLUMNS, rows))
+        connection.execute(sa.delete(newest).where(mine))
+
+
+def everywhere(ask: Callable[[sa.Table], sa.Select[Any]]) -> sa.CompoundSelect[Any]:
+    """Ask both tables the same; each sees the conditions, so that it finds rows by its key."""
+    return sa.union_all(*map(ask, BOTH))
