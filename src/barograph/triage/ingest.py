@@ -12,11 +12,10 @@ from barograph.triage.answer import Outcome, Status
 from barograph.triage.blocks import is_due, write_blocks
 from barograph.triage.engine import Judge, Judged, Stretch
 from barograph.triage.insertion import Row
+from barograph.triage.landing import Landing
 from barograph.triage.loading import load_recent, load_whole
 from barograph.triage.measurement import Limits, Measurement, fault, series_fault
 from barograph.triage.placing import (
-    NEW_POINT,
-    NEWEST_POINT,
     OTHER_DECISION,
     Changes,
     Entry,
@@ -27,7 +26,6 @@ from barograph.triage.placing import (
 )
 from barograph.triage.recent import Key, Memory, Recent
 from barograph.triage.registry import Known, Registry
-from barograph.triage.shelf import EVERY, has_turn, shelve
 from barograph.triage.steps import StepRows, keys_behind, standing_before, standing_of
 
 
@@ -287,23 +285,15 @@ class Ingest:
         appended: dict[int, list[Entry]],
         judged: Judged,
     ) -> None:
-        turns: list[int] = []
-        shelved: list[Row] = []
-        newest: list[Row] = []
         said = judged.said
+        landing = Landing(group.connection)
         for series, entries in appended.items():
-            rows = newest
-            count = self.memory[series].count
-            if has_turn(series, count, count + len(entries), EVERY):
-                turns.append(series)
-                rows = shelved
+            rows = landing.rows_of(series, self.memory[series].count, len(entries))
             for entry, decision in zip(entries, said, strict=False):
                 rows.append(group.row(series, entry, decision))
                 told = group.outcomes[entry.row]
                 told.probability, told.is_change, told.pre = decision
-        shelve(group.connection, turns)
-        NEW_POINT.into(group.connection, shelved)
-        NEWEST_POINT.into(group.connection, newest)
+        landing.write()
 
     def _accept(
         self, group: _Group, appended: dict[int, list[Entry]], judged: Judged
