@@ -129,7 +129,7 @@ def side_into(x: Floats, sums: Sums, space: Space, out: Floats) -> None:
     out[5] = crossing_points(x, space.u)
     out[6] = max_level_shift(x, width, space.u)
     products = space.k[: LAGS + 1]
-    lag_products(x, products)
+    lag_products(x, products, space.u)
     out[7] = serial_correlation(x, width, sums, products)
 
 

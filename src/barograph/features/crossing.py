@@ -3,16 +3,19 @@
 With a_i = [x_i <= median], the number of i where a_i and a_{i+1} differ.
 """
 
+import numpy as np
+
 from barograph.compiled import kernel
 from barograph.series import Floats
+
+FEW = 16  # values that are put in order rather than divided once more
 
 
 @kernel
 def crossing_points(x: Floats, work: Floats) -> float:
     """Count the crossings; `work` is space as long as the side."""
-    for i in range(x.size):
-        work[i] = x[i]
-    return crossings(x, median(work[: x.size]))
+    low, high = middle(x, work)
+    return crossings(x, high if x.size % 2 else (low + high) / 2.0)
 
 
 @kernel
@@ -25,51 +28,79 @@ def crossings(x: Floats, middle: float) -> float:
 
 
 @kernel
-def median(work: Floats) -> float:
-    """Return the median; `work` comes back in another order."""
-    half = work.size // 2
-    high = float(select(work, half))
-    if work.size % 2:
-        return high
-    low = float(work[0])
-    for i in range(1, half):
-        low = max(low, float(work[i]))
-    return (low + high) / 2.0
+def middle(x: Floats, work: Floats) -> tuple[float, float]:
+    """Return the values of rank n // 2 - 1 and n // 2, counted from 0; -inf for a missing one.
 
-
-@kernel
-def select(work: Floats, rank: int) -> float:
-    """Return the value of this rank (0-based); smaller values end up before it (Hoare)."""
-    left, right = 0, work.size - 1
-    while left < right:
-        _median_of_three(work, left, right)
-        pivot = work[(left + right) // 2]
-        i, j = left, right
-        while i <= j:
-            while work[i] < pivot:
-                i += 1
-            while work[j] > pivot:
-                j -= 1
-            if i <= j:
-                work[i], work[j] = work[j], work[i]
-                i += 1
-                j -= 1
-        if rank <= j:
-            right = j
-        elif rank >= i:
-            left = i
+    Quickselect that keeps the side of the pivot where the rank is and drops the rest, without one
+    branch a value: a processor guesses wrong at every other one of them.
+    """
+    kept = work[: x.size]
+    kept[:] = x
+    rank = x.size // 2
+    before = -np.inf  # the largest value dropped from below
+    while kept.size > FEW:
+        pivot = _pivot(kept)
+        less = equal = 0
+        for value in kept:
+            less += value < pivot
+            equal += value == pivot
+        if rank < less:
+            kept = kept[: _keep_less(kept, pivot)]
+        elif rank >= less + equal:
+            rank -= less + equal
+            before = pivot
+            kept = kept[: _keep_greater(kept, pivot)]
+        elif rank > less:
+            return pivot, pivot
         else:
-            break
-    return float(work[rank])
+            for value in kept:
+                before = max(before, value if value < pivot else before)
+            return before, pivot
+    _sort(kept)
+    return kept[rank - 1] if rank else before, kept[rank]
 
 
 @kernel
-def _median_of_three(work: Floats, left: int, right: int) -> None:
-    """Put the median of the first, middle and last value in the middle: no sorted side is slow."""
-    middle = (left + right) // 2
-    if work[middle] < work[left]:
-        work[left], work[middle] = work[middle], work[left]
-    if work[right] < work[left]:
-        work[left], work[right] = work[right], work[left]
-    if work[right] < work[middle]:
-        work[middle], work[right] = work[right], work[middle]
+def _keep_less(x: Floats, pivot: float) -> int:
+    """Move the values below the pivot to the front; return how many there are."""
+    count = np.uint64(0)  # unsigned: no check for a negative place
+    for value in x:
+        x[count] = value
+        count += np.uint64(value < pivot)
+    return int(count)
+
+
+@kernel
+def _keep_greater(x: Floats, pivot: float) -> int:
+    """Move the values above the pivot to the front; return how many there are."""
+    count = np.uint64(0)
+    for value in x:
+        x[count] = value
+        count += np.uint64(value > pivot)
+    return int(count)
+
+
+@kernel
+def _pivot(x: Floats) -> float:
+    """Return the median of three medians of three, spread over all: no usual shape is slow."""
+    step = x.size // 9
+    return _of_three(
+        _of_three(x[0], x[step], x[2 * step]),
+        _of_three(x[3 * step], x[4 * step], x[5 * step]),
+        _of_three(x[6 * step], x[7 * step], x[x.size - 1]),
+    )
+
+
+@kernel
+def _of_three(a: float, b: float, c: float) -> float:
+    return max(min(a, b), min(max(a, b), c))
+
+
+@kernel
+def _sort(x: Floats) -> None:
+    for i in range(1, x.size):
+        value, place = x[i], i
+        while place > 0 and x[place - 1] > value:
+            x[place] = x[place - 1]
+            place -= 1
+        x[place] = value

@@ -15,12 +15,21 @@ _SAFE_LOW, _SAFE_HIGH = 1e-280, 1e280
 
 
 @kernel
-def lag_products(x: Floats, products: Floats) -> None:
-    """Fill entry k with the sum of d_t d_{t-k}, d the distance to the first value."""
-    for k in range(products.size):
-        products[k] = 0.0
-    for t in range(x.size):
-        add_lags(x, t, products)
+def lag_products(x: Floats, products: Floats, work: Floats) -> None:
+    """Fill entry k with the sum of d_t d_{t-k}, d the distance to the first value.
+
+    Every sum runs as `add_lags` would let it grow. The distances lie backwards in `work`, zeros
+    behind them, so that those of all lags stand in a row and are taken together.
+    """
+    n = x.size
+    for t in range(n):
+        work[n - 1 - t] = x[t] - x[0]
+    work[n : n + LAGS] = 0.0
+    products[:] = 0.0
+    for j in range(n - 1, -1, -1):
+        d = work[np.uint64(j)]
+        for k in range(LAGS + 1):
+            products[np.uint64(k)] += d * work[np.uint64(j + k)]
 
 
 @kernel
