@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from barograph.triage.engine import Judge, Judged, Stretch
 from barograph.triage.placing import Entry
 
-TOGETHER = 2500  # points that are judged, and then written, in one go
+TOGETHER = 1250  # points that are judged, and then written, in one go
 
 
 def parts_of(appended: dict[int, list[Entry]]) -> Iterator[dict[int, list[Entry]]]:
@@ -23,10 +23,10 @@ def parts_of(appended: dict[int, list[Entry]]) -> Iterator[dict[int, list[Entry]
         yield part
 
 
-def judged_ahead(judge: Judge, parts: Sequence[Sequence[Stretch]]) -> Iterator[Judged]:
-    """Judge part by part, the next ones while the caller writes what is there."""
-    if len(parts) == 1:
-        yield judge.judge(parts[0])
+def judged_ahead(judge: Judge, parts: Iterator[Sequence[Stretch]], count: int) -> Iterator[Judged]:
+    """Judge so many parts, the next ones while the caller makes ready and writes the others."""
+    if count == 1:
+        yield judge.judge(next(parts))
         return
     with ThreadPoolExecutor(1) as pool:
         yield from pool.map(judge.judge, parts)

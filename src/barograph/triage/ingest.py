@@ -271,9 +271,11 @@ class Ingest:
     def _judge_appended(self, group: _Group, appended: dict[int, list[Entry]]) -> None:
         """Judge and write new points at the end of their series: the way that nearly all take."""
         parts = list(parts_of(appended))
-        stretches = [[self._stretch(group, *item) for item in part.items()] for part in parts]
+        stretches = ([self._stretch(group, *item) for item in part.items()] for part in parts)
         due: list[int] = []
-        for part, judged in zip(parts, judged_ahead(group.judge, stretches), strict=True):
+        for part, judged in zip(
+            parts, judged_ahead(group.judge, stretches, len(parts)), strict=True
+        ):
             self._write_appended(group, part, judged)
             self._note_steps(group, part, judged)
             due += self._accept(group, part, judged)
