@@ -1,4 +1,6 @@
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -7,10 +9,12 @@ from sklearn.ensemble import RandomForestClassifier
 from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.features import FEATURE_SETS
 from barograph.models import artifact
+from barograph.models.calibration import Sigmoid
 from barograph.models.catalogue import classifier
+from barograph.models.conformal import Conformal
 from barograph.models.flat import FlatForest
 from barograph.models.threshold import choose
-from barograph.models.triage import TriageModel
+from barograph.models.triage import USES, TriageModel
 from barograph.models.versions import versions
 from barograph.series import Floats, Ints
 
@@ -38,6 +42,51 @@ def test_saved_and_loaded_it_says_the_same(model: TriageModel, tmp_path: Path) -
     assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
     assert (again.use, again.columns, again.threshold) == ("online", COLUMNS, 0.5)
     assert again.card == {"profile": "test"}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_the_version_is_that_of_the_file(use: str, tmp_path: Path) -> None:
+    model = TriageModel.default(use)
+    model.save(tmp_path / "same.baro")
+    same = TriageModel.load(tmp_path / "same.baro")
+    assert same.version == model.version == TriageModel.default(use).version
+    assert len({TriageModel.default(one).version for one in USES}) == len(USES)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"use": "confirm"},
+        {"feature_set": "large"},
+        {"columns": ("two", "one")},
+        {"threshold": 0.4},
+        {"calibration": Sigmoid(1.0, 0.0)},
+        {"calibration": Sigmoid(1.0, 0.5)},
+        {"conformal": Conformal(np.array([0.1]), np.array([0.2]))},
+        {"versions": {"features": "0"}},
+        {"card": {"tails": {"0": {"logits": [0.0], "surprises": [1.0]}}}},
+        {"card": {"alarm_thresholds": {"even": {"1": 6.5}}}},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_another_version_where_an_answer_may_be_another(
+    model: TriageModel, change: dict[str, Any], tmp_path: Path
+) -> None:
+    other = replace(model, calibration=Sigmoid(0.5, 0.5), card={"tails": {}})
+    assert replace(other, **change).version != other.version
+    # What only tells of its making changes no answer.
+    told: dict[str, Any] = {"data_hash": "another", "metrics": {"auc": 0.5}}
+    told["card"] = {**other.card, "rows": 3}
+    assert replace(other, **told).version == other.version
+    replace(other, **told).save(tmp_path / "told.baro")
+    assert TriageModel.load(tmp_path / "told.baro").version == other.version
+
+
+def test_another_version_where_the_arrays_are_others(model: TriageModel) -> None:
+    matrix = np.random.default_rng(0).standard_normal((100, 2))
+    forest = RandomForestClassifier(n_estimators=7, random_state=1)
+    flat = FlatForest.of(forest.fit(matrix, (matrix[:, 0] > 0).astype(int)))
+    assert replace(model, flat=flat).version != model.version
 
 
 def test_the_threshold_decides_inclusively(model: TriageModel) -> None:

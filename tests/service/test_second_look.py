@@ -16,7 +16,6 @@ from barograph.series import Floats
 from barograph.service import Watch
 from barograph.service.models import PATIENCE
 from barograph.triage import SecondLookWanted
-from barograph.triage.engine import version_of
 from tests.evaluation.early_histories import forest, histories, learned
 from tests.service.conftest import Start, app_of
 from tests.service.models import small_model
@@ -110,7 +109,7 @@ def test_a_pair_that_is_asked_for_must_fit(artifact: Path, again: SecondLookWant
 
 def released(models: Learned, *uses: str) -> dict[str, TriageModel]:
     """Models of a pair as they are released: each card names both."""
-    name = "+".join(map(version_of, (models.online, models.confirm)))
+    name = f"{models.online.version}+{models.confirm.version}"
     found = {"online": models.online, "confirm": models.confirm}
     return {use: replace(found[use], card={**found[use].card, "pair": name}) for use in uses}
 

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,6 +31,17 @@ def judge(history: int = 500) -> ConfirmingJudge:
     _, models = learned()
     first = OnlineJudge.of(models.online, history)
     return ConfirmingJudge.of(first, models.confirm, "even", 10)
+
+
+def test_the_pair_signs_with_all_that_it_decides_by() -> None:
+    _, models = learned()
+    tails = {**models.online.card["tails"], "0": models.confirm.card["tails"]["1"]}
+    online = replace(models.online, card={**models.online.card, "tails": tails})
+    confirm = replace(models.confirm, calibration=None)
+    pairs = [(one, two) for one in (models.online, online) for two in (models.confirm, confirm)]
+    judges = [ConfirmingJudge.of(OnlineJudge.of(one), two, "even", 10) for one, two in pairs]
+    assert judges[0].version == judge().version
+    assert len({judge.version for judge in judges}) == len(pairs)
 
 
 def courses() -> dict[str, Floats]:

@@ -116,17 +116,14 @@ def test_nothing_to_judge_is_no_error() -> None:
     assert only.pre.tolist() == [0]
 
 
-def test_a_model_signs_with_what_its_arrays_hash_to() -> None:
-    def model(seed: int) -> TriageModel:
-        random = np.random.default_rng(0)
-        rows = random.normal(size=(50, len(FEATURE_SETS["leznik"])))
-        forest = RandomForestClassifier(3, random_state=seed).fit(rows, rows[:, 0] > 0)
-        columns = FEATURE_SETS["leznik"]
-        return TriageModel("online", "leznik", columns, 0.7, FlatForest.of(forest))
-
-    one, same, other = (OnlineJudge.of(model(seed)) for seed in (0, 0, 1))
-    assert one.threshold == 0.7
-    assert one.version == same.version != other.version
+def test_a_judge_signs_with_the_model_and_decides_by_its_threshold() -> None:
+    random = np.random.default_rng(0)
+    columns = FEATURE_SETS["leznik"]
+    rows = random.normal(size=(50, len(columns)))
+    forest = RandomForestClassifier(3, random_state=0).fit(rows, rows[:, 0] > 0)
+    model = TriageModel("online", "leznik", columns, 0.7, FlatForest.of(forest))
+    judge = OnlineJudge.of(model)
+    assert (judge.version, judge.threshold) == (model.version, 0.7)
 
 
 def test_a_model_of_the_regime_sees_what_the_detector_sees(

@@ -38,7 +38,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 def write(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> None:
     """Write one model; equal headers and arrays give equal bytes."""
     full = {"format": FORMAT, "format_version": VERSION, **header}
-    full["sha256"] = _seal(full, arrays)
+    full["sha256"] = seal(full, arrays)
     with whole(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
         _add(archive, HEADER, json.dumps(full, indent=2, sort_keys=True).encode())
         for name in sorted(arrays):
@@ -64,12 +64,12 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]
     except DAMAGE as error:
         raise ArtifactError(f"{path}: not a model file, or a damaged one: {error}") from error
     stated = header.pop("sha256", None)
-    if _seal(header, arrays) != stated:
+    if seal(header, arrays) != stated:
         raise ArtifactError(f"{path}: header and arrays do not match the SHA-256 stated there")
     return header, arrays
 
 
-def _seal(header: Mapping[str, Any], arrays: Arrays) -> str:
+def seal(header: Mapping[str, Any], arrays: Arrays) -> str:
     """Return the SHA-256 over the header, as JSON gives it back, and the digest of the arrays."""
     told = json.loads(json.dumps([dict(header), digest(arrays)]))
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from barograph.errors import ArtifactError, DataError
 from barograph.features import FEATURE_SETS, FEATURES_VERSION
 from barograph.models import artifact, calibration
+from barograph.models.artifact import SHORT
 from barograph.models.calibration import Calibration, calibrate
 from barograph.models.checks import Arrays
 from barograph.models.conformal import Conformal
@@ -26,6 +28,7 @@ from barograph.series import Floats
 USES = ("adaptive", "label_free", "online", "confirm")
 DEFAULTS = "defaults"  # the folder of this package that holds the shipped models
 CALIBRATION = "calibration"  # what the last part of the reasons is called
+TABLES = ("tails", "alarm_thresholds")  # of a card: numbers that a detector decides by
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,24 @@ class TriageModel:
 
     def save(self, path: str | Path) -> None:
         """Write the safe artifact, whole or not at all."""
-        header = {
+        made = {
+            "versions": dict(self.versions),
+            "data_hash": self.data_hash,
+            "metrics": dict(self.metrics),
+            "card": dict(self.card),
+        }
+        artifact.write(path, self._told() | made, self._arrays())
+
+    @cached_property
+    def version(self) -> str:
+        """What decisions are signed with: another where anything differs that an answer needs."""
+        features = self.versions.get("features", FEATURES_VERSION)
+        tables = {name: self.card.get(name) for name in TABLES}
+        return artifact.seal(self._told() | tables | {"features": features}, self._arrays())[:SHORT]
+
+    def _told(self) -> dict[str, Any]:
+        """What the header says of how the model answers."""
+        return {
             "use": self.use,
             "feature_set": self.feature_set,
             "columns": list(self.columns),
@@ -134,15 +154,13 @@ class TriageModel:
             "kind": self.flat.kind,
             "calibration": calibration.method_of(self.calibration),
             "conformal": self.conformal is not None,
-            "versions": dict(self.versions),
-            "data_hash": self.data_hash,
-            "metrics": dict(self.metrics),
-            "card": dict(self.card),
         }
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         arrays = self.flat.arrays()
         for extra in (self.calibration, self.conformal):
             arrays |= extra.arrays() if extra is not None else {}
-        artifact.write(path, header, arrays)
+        return arrays
 
     def predict_proba(self, matrix: npt.ArrayLike, *, threads: int = 1) -> Floats:
         """Return the probability of noise and of a real change for each row.

@@ -13,7 +13,6 @@ from barograph.evaluation.early.fit import boosted
 from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import lasting_split
 from barograph.history import History
-from barograph.models.artifact import SHORT, digest
 from barograph.pipeline import tables
 from barograph.pipeline.histories import own
 from barograph.pipeline.load import FOLDER as INTERIM
@@ -42,7 +41,7 @@ def train_pair(
     data = hashlib.sha256(known.truth.values.tobytes() + known.truth.changes.tobytes())
     both = learned.online, learned.confirm
     # What decisions of the two are signed with.
-    name = "+".join(digest(one.flat.arrays())[:SHORT] for one in both)
+    name = "+".join(one.version for one in both)
     for model in both:
         table, twin = rows[model.use], learned.twins[model.use]
         split = lasting_split(table.identities, table.commits, draw)

@@ -10,14 +10,14 @@ from typing import Any
 
 from barograph.errors import ArtifactError, DataError
 from barograph.evaluation.comparison import compared
-from barograph.models.triage import USES, TriageModel
+from barograph.models.triage import TABLES, USES, TriageModel
 from barograph.pipeline import registry, report, tables
 from barograph.pipeline.params import parameters
 from barograph.pipeline.registry import Index
 from barograph.pipeline.stage import run
 from barograph.pipeline.tracking import tracked
 from barograph.pipeline.train import FOLDER as MODELS
-from barograph.pipeline.train import TABLES, TWINS
+from barograph.pipeline.train import TWINS
 from barograph.pipeline.training import held_out
 
 

@@ -18,7 +18,6 @@ from barograph.detection.online import Budget, replay_many
 from barograph.detection.online.recent import HISTORY
 from barograph.evaluation.partitions import Part, offsets_of, rows_of
 from barograph.features import FEATURES_VERSION
-from barograph.models.artifact import digest
 from barograph.models.triage import TriageModel
 from barograph.pipeline import chunks
 from barograph.series import Floats
@@ -51,7 +50,7 @@ class Task:
     def signed(self) -> "Task":
         """Load the models here, where errors are told, and sign with what they are."""
         models = [m for m in _loaded(self) if m is not None]
-        names = [(m.feature_set, m.threshold, _digest(m), dict(m.card)) for m in models]
+        names = [m.version for m in models]
         settings = (self.shortest, self.setting, self.per_thousand, HISTORY)
         self.budget()
         signature = chunks.key(__version__, FEATURES_VERSION, *settings, *names)
@@ -78,12 +77,6 @@ def _models(task: Task) -> tuple[TriageModel, TriageModel | None]:
 
 def _one(path: str, use: str) -> TriageModel:
     return TriageModel.load(path) if path else TriageModel.default(use)
-
-
-def _digest(model: TriageModel) -> str:
-    """Return what tells two models apart by their numbers."""
-    calibration = {} if model.calibration is None else model.calibration.arrays()
-    return digest({**model.flat.arrays(), **calibration})
 
 
 def replayed(part: Part, task: Task) -> pa.Table:

@@ -21,7 +21,7 @@ from barograph.evaluation.metrics import scores
 from barograph.models.catalogue import classifier
 from barograph.models.kinds import flattened
 from barograph.models.shapley import library_bytes
-from barograph.models.triage import USES, TriageModel
+from barograph.models.triage import TABLES, USES, TriageModel
 from barograph.pipeline import report, tables
 from barograph.pipeline.mixing import faded, fit_with_prior, read_prior
 from barograph.pipeline.pair import train_pair
@@ -37,7 +37,6 @@ FOLDER = Path("data/models")
 TWINS = FOLDER / "judged"
 LIBRARY = FOLDER / "library"  # boosted trees in their library's form, for the stage `explain` alone
 FIGURES = report.FOLDER / "train"
-TABLES = ("tails", "alarm_thresholds")  # of a card: numbers for the detector alone
 
 
 def train(

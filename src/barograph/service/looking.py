@@ -12,7 +12,6 @@ from barograph.service.models import mark_of
 from barograph.triage import Store
 from barograph.triage.candidates import Finder, Look
 from barograph.triage.clustering import recluster
-from barograph.triage.engine import version_of
 from barograph.triage.refreshing import refresh
 
 LOG = logging.getLogger("barograph.service")
@@ -115,4 +114,4 @@ def label_free_model(path: Path | None) -> TriageModel | None:
 
 def make_look(detector: Finder, name: str, model: TriageModel | None) -> Look:
     """Put a detector and a model together."""
-    return Look(detector, name, model, version_of(model) if model is not None else "")
+    return Look(detector, name, model, model.version if model is not None else "")

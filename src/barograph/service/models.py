@@ -40,8 +40,7 @@ class Loaded:
         """Whether no model looks together with another than it was made to look with."""
         if not isinstance(self.judge, ConfirmingJudge):
             return True
-        models, name = (self.model, self.judge.confirm), self.judge.version
-        return all(card_of(one).get("pair", name) == name for one in models)
+        return self.model.card.get("pair") == card_of(self.judge.confirm).get("pair")
 
 
 def load_model(path: Path | None, again: SecondLookWanted | None = None) -> Loaded:

@@ -2,7 +2,7 @@
 
 from barograph.triage.answer import Answer, Outcome, Status
 from barograph.triage.confirming import ConfirmingJudge, SecondLookWanted, judge_of
-from barograph.triage.engine import Judge, OnlineJudge, version_of
+from barograph.triage.engine import Judge, OnlineJudge
 from barograph.triage.measurement import Limits, Measurement
 from barograph.triage.store import Store
 
@@ -18,5 +18,4 @@ __all__ = [
     "Status",
     "Store",
     "judge_of",
-    "version_of",
 ]

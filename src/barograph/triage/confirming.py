@@ -29,7 +29,6 @@ from barograph.triage.engine import (
     Stretch,
     lows,
     parts,
-    version_of,
 )
 
 USE = "confirm"
@@ -66,7 +65,7 @@ class ConfirmingJudge:
         """
         budget = Budget.released(first.model, confirm, setting, per_thousand)
         check_pair(first.model, confirm, budget)
-        return cls(first, confirm, budget, f"{first.version}+{version_of(confirm)}")
+        return cls(first, confirm, budget, f"{first.version}+{confirm.version}")
 
     @property
     def threshold(self) -> float:

@@ -15,7 +15,6 @@ from barograph.detection.online.recent import HISTORY, kept_from
 from barograph.detection.online.rounds import Course, Verdicts, follow
 from barograph.detection.online.sight import Sight, sights_for
 from barograph.models import TriageModel
-from barograph.models.artifact import SHORT, digest
 from barograph.series import Floats, Ints
 
 Flags = npt.NDArray[np.bool_]
@@ -107,8 +106,8 @@ class OnlineJudge:
 
     @classmethod
     def of(cls, model: TriageModel, history: int = HISTORY) -> OnlineJudge:
-        """Take a model of the safe format, and sign with what its arrays hash to."""
-        return cls(model, version_of(model), history)
+        """Take a model of the safe format, and sign with its version."""
+        return cls(model, model.version, history)
 
     @property
     def threshold(self) -> float:
@@ -178,8 +177,3 @@ def parts(sizes: Ints) -> Iterator[slice]:
         held += size
     if sizes.size:
         yield slice(first, sizes.size)
-
-
-def version_of(model: TriageModel) -> str:
-    """Return what tells a model from every other: the same arrays, the same version."""
-    return digest(model.flat.arrays())[:SHORT]
