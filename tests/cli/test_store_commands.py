@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from barograph.cli import main
+from barograph.cli import COMMANDS, group, main
 from barograph.cli.stores import open_store
 from barograph.history import SCHEMAS, History
 from barograph.models import TriageModel
@@ -338,7 +339,6 @@ def test_serve_listens_to_others_only_with_a_token(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("score", "results.csv", "--model", "none.baro"), "none.baro"),
         (("score", "results.csv", "--model", "data/release/label_free.baro"), "label_free"),
         (("score", "results.csv", "--store", "mysql://x/y"), "mysql"),
         (("score", "none.csv"), "none.csv"),
@@ -357,6 +357,66 @@ def test_a_mistake_is_told_in_one_line(
     assert code == 1
     assert says in error
     assert "Traceback" not in error
+
+
+TAKE_MODELS = [
+    (command, option)
+    for command, options in (
+        (("classify", "results.csv"), ("--model",)),
+        (("import", "results.csv"), ("--model", "--confirm")),
+        (("recompute",), ("--model",)),
+        (("replay", "results.csv"), ("--model", "--confirm")),
+        (("score", "results.csv"), ("--model", "--confirm")),
+        (("serve",), ("--model", "--label-free", "--confirm")),
+    )
+    for option in options
+]
+
+
+@pytest.mark.parametrize(("command", "option"), TAKE_MODELS)
+def test_no_model_takes_the_place_of_one_that_is_not_there(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    option: str,
+) -> None:
+    import uvicorn
+
+    monkeypatch.setattr(uvicorn, "run", lambda *_arguments, **_more: None)
+    write("results.csv")
+    code, _, error = run(capsys, *command, option, "typo.baro")
+    assert (code, error.count("\n")) == (1, 1)
+    assert error.startswith(
+        f"barograph: {option} typo.baro: no such file; name that of a model, or "
+    )
+    assert "shipped" in error
+    # Nor where the path is the default one: somebody named it.
+    released = f"data/release/{option.removeprefix('--').replace('-', '_')}.baro"
+    Path(released).unlink(missing_ok=True)
+    assert f"{option} {released}: no such file" in run(capsys, *command, option, released)[2]
+
+
+def test_every_option_that_names_a_model_is_tried() -> None:
+    named = {
+        (name, option)
+        for name in COMMANDS
+        for parameter in (group.get_command(click.Context(group), name) or group).params
+        for option in parameter.opts
+        if option in ("--model", "--confirm", "--label-free")
+    }
+    assert named == {(command[0], option) for command, option in TAKE_MODELS}
+
+
+def test_without_the_option_the_shipped_model_decides_until_one_is_released(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write("results.csv")
+    for path in Path("data/release").iterdir():
+        path.unlink()
+    for second in ("none", "default"):
+        store = ("--store", f"{second}.db", "--confirm", second)
+        assert run(capsys, "import", "results.csv", *store)[0] == 0
+    assert run(capsys, "recompute")[0] == 0
 
 
 def test_a_whole_store_moves_by_export_and_import(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from barograph.cli.stores import RELEASED
+from barograph.cli.stores import RELEASED, check_there
 
 if TYPE_CHECKING:
     from barograph.triage.confirming import SecondLookWanted
@@ -68,5 +68,9 @@ def wanted(confirm: str, setting: str, alarms: float) -> SecondLookWanted | None
 
     if confirm == NONE:
         return None
-    own = confirm != DEFAULT
-    return SecondLookWanted(Path(confirm) if own else PATH, setting, alarms, needed=own)
+    if confirm == DEFAULT:
+        return SecondLookWanted(PATH, setting, alarms)
+    check_there(
+        "--confirm", Path(confirm), f"{DEFAULT!r} ({PATH}, else the shipped one), or {NONE!r}"
+    )
+    return SecondLookWanted(Path(confirm), setting, alarms, needed=True)

@@ -15,7 +15,7 @@ from barograph.cli.stores import model_option, open_store, store_option
 
 @click.command(epilog="Example: barograph recompute --detector hunter")
 @detector_option("Which method, with the parameters it has by default.")
-@model_option("label_free")
+@model_option("label_free", does="Scores the candidates")
 @store_option
 @output_option
 def command(detector: str, model: Path, url: str, output: str) -> None:

@@ -11,7 +11,7 @@ import click
 
 from barograph.cli.detect import DETECTORS, by_name, detector_option
 from barograph.cli.looks import second_look_options
-from barograph.cli.stores import RELEASED, make_folder, model_option, store_option
+from barograph.cli.stores import make_folder, model_option, store_option
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,13 +27,7 @@ LEVELS = ("debug", "info", "warning", "error")
 @store_option
 @model_option("online")
 @second_look_options("default")
-@click.option(
-    "--label-free",
-    type=click.Path(path_type=Path),
-    default=RELEASED / "label_free.baro",
-    show_default=True,
-    help="Scores the candidates; while there is no such file, the shipped one does.",
-)
+@model_option("label_free", "--label-free", "Scores the candidates")
 @detector_option("Looks again at the series whose points changed.")
 @click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True)
 def command(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from barograph.cli.histories import loaded_tables, output_option, source_options
-from barograph.cli.stores import RELEASED, model_of, model_option
+from barograph.cli.stores import model_of, model_option
 from barograph.cores import usable_cores
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def tables_at(kind: str, location: str) -> Iterator[str]:
 def artifact_path(use: str, path: Path) -> str:
     """Check a model here, where errors are told; return what the workers load."""
     model_of(use, path)
-    given = path.exists() or path != RELEASED / f"{use}.baro"
-    return str(path.resolve()) if given else ""
+    return str(path.resolve()) if path.exists() else ""
 
 
 def judged(

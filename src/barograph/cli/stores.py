@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from barograph.errors import ConfigError, DataError
 
@@ -39,25 +40,41 @@ def store_option(function: F) -> F:
     )(function)
 
 
-def model_option(use: str) -> Callable[[F], F]:
-    """Add --model to a command."""
+def model_option(use: str, name: str = "--model", does: str = "Decides") -> Callable[[F], F]:
+    """Add an option that names a model to a command."""
     return click.option(
-        "--model",
+        name,
         type=click.Path(path_type=Path),
+        callback=_named,
         default=RELEASED / f"{use}.baro",
         show_default=True,
-        help="The model; while there is no such file, the one that is shipped.",
+        help=f"{does}; without this option the shipped one does while there is no such file.",
     )
 
 
+def _named(context: click.Context, option: click.Parameter, path: Path) -> Path:
+    if context.get_parameter_source(str(option.name)) is not ParameterSource.DEFAULT:
+        check_there(
+            option.opts[0], path, f"leave the option out ({option.default}, else the shipped one)"
+        )
+    return path
+
+
+def check_there(option: str, path: Path, otherwise: str) -> None:
+    """Refuse a model that somebody named where there is none; no other takes its place.
+
+    Raises:
+        ConfigError: there is no such file.
+    """
+    if not path.exists():
+        raise ConfigError(f"{option} {path}: no such file; name that of a model, or {otherwise}")
+
+
 def model_of(use: str, path: Path) -> TriageModel:
-    """Load the model of a path, or the shipped one where nothing is at the default place."""
+    """Load the model of a path, or the shipped one where nothing is released there yet."""
     from barograph.models import TriageModel
 
-    if path.exists() or path != RELEASED / f"{use}.baro":
-        model = TriageModel.load(path)
-    else:
-        model = TriageModel.default(use)
+    model = TriageModel.load(path) if path.exists() else TriageModel.default(use)
     if model.use != use:
         raise ConfigError(f"--model {path}: made for the use {model.use!r}; needed is {use!r}")
     return model
