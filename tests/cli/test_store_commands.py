@@ -19,7 +19,7 @@ from barograph.models import TriageModel
 from barograph.pipeline import replaying
 from barograph.series import SeriesId
 from barograph.sources import load, open_source
-from barograph.triage import Measurement
+from barograph.triage import Measurement, exchange
 from tests.evaluation.early_histories import histories, learned
 from tests.service.models import small_model
 
@@ -417,6 +417,25 @@ def test_without_the_option_the_shipped_model_decides_until_one_is_released(
         store = ("--store", f"{second}.db", "--confirm", second)
         assert run(capsys, "import", "results.csv", *store)[0] == 0
     assert run(capsys, "recompute")[0] == 0
+
+
+def test_an_export_is_of_one_moment(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = exchange.give_back
+
+    def interrupted(*arguments: Any) -> dict[str, int]:
+        counts = written(*arguments)
+        assert run(capsys, "import", write("more.csv", length=40), "--store", "s.db")[0] == 0
+        return counts
+
+    monkeypatch.setattr(exchange, "give_back", interrupted)
+    run(capsys, "import", write("results.csv"), "--store", "s.db")
+    code, told = run_json(capsys, "export", "out", "--store", "s.db")
+    assert (code, told["points"]) == (0, 60)
+    archived = run_json(capsys, "import", "out", "--whole", "--store", "two.db")[1]
+    assert archived["points"] == 60
+    assert run_json(capsys, "export", "later", "--store", "s.db")[1]["points"] == 80
 
 
 def test_a_whole_store_moves_by_export_and_import(capsys: pytest.CaptureFixture[str]) -> None:

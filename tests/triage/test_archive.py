@@ -31,10 +31,15 @@ def told(store: Store) -> Store:
     return store
 
 
+def archived(store: Store, folder: Path) -> dict[str, int]:
+    with store.read() as connection:
+        return archive(connection, folder)
+
+
 def test_an_empty_store_gets_everything_back(
     told: Store, new_url: Callable[[], str], tmp_path: Path
 ) -> None:
-    counts = archive(told, tmp_path / "out")
+    counts = archived(told, tmp_path / "out")
     assert min(counts[name] for name in ("series", "points", "models", "moves", "audit")) > 0
     with Store(new_url(), Rule()) as other:
         assert restore(other, tmp_path / "out") == counts
@@ -42,7 +47,7 @@ def test_an_empty_store_gets_everything_back(
             assert digest(before) == digest(after)
             said = verdicts.given(after, 1)
             assert [(one.who, one.note) for one in said] == [("ann", "sure"), ("ann", "but no")]
-        archive(other, tmp_path / "back")
+        archived(other, tmp_path / "back")
         # It goes on as the first would have: numbers, decisions and what waits.
         more = [Measurement(series(name), 500.0, 99) for name in ("a", "new")]
         answers = [store.ingest(more, "ci").outcomes for store in (told, other)]
@@ -57,7 +62,7 @@ def test_an_empty_store_gets_everything_back(
 
 
 def test_a_store_that_holds_something_is_left_alone(told: Store, tmp_path: Path) -> None:
-    archive(told, tmp_path)
+    archived(told, tmp_path)
     with pytest.raises(DataError, match="the store holds series"):
         restore(told, tmp_path)
 
@@ -69,7 +74,7 @@ def test_a_folder_without_an_archive_is_refused(store: Store, tmp_path: Path) ->
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_a_table_that_was_damaged_is_refused(told: Store, tmp_path: Path, table: sa.Table) -> None:
-    archive(told, tmp_path)
+    archived(told, tmp_path)
     path = tmp_path / FOLDER / f"{table.name}.parquet"
     content = path.read_bytes()
     middle = len(content) // 2
@@ -93,18 +98,18 @@ def test_a_table_that_was_damaged_is_refused(told: Store, tmp_path: Path, table:
 def test_a_list_of_something_else_is_refused(
     told: Store, tmp_path: Path, content: str, message: str
 ) -> None:
-    archive(told, tmp_path)
+    archived(told, tmp_path)
     (tmp_path / FOLDER / LIST).write_text(content)
     with pytest.raises(DataError, match=message):
         restore(told, tmp_path)
 
 
 def test_tables_of_two_exports_are_not_mixed(told: Store, tmp_path: Path) -> None:
-    archive(told, tmp_path)
+    archived(told, tmp_path)
     points = tmp_path / FOLDER / "points.parquet"
     former = points.read_bytes()
     told.ingest([Measurement(series("a"), 1.5, 500, "c500")], "ci")
-    archive(told, tmp_path)
+    archived(told, tmp_path)
     points.write_bytes(former)
     with pytest.raises(DataError, match="of another export"):
         restore(told, tmp_path)

@@ -11,6 +11,11 @@ from tests.triage.samples import history, series
 from tests.triage.test_refreshing import Scripted
 
 
+def given_back(store: Store, folder: Path) -> dict[str, int]:
+    with store.read() as connection:
+        return exchange.give_back(connection, folder)
+
+
 def test_what_is_given_back_fills_another_store_with_the_same(
     store: Store, new_url: Callable[[], str], tmp_path: Path
 ) -> None:
@@ -23,7 +28,7 @@ def test_what_is_given_back_fills_another_store_with_the_same(
     store.write(
         lambda connection: verdicts.give(connection, 1, Verdict.TRUE_POSITIVE, "ann", "", 77_000)
     )
-    counts = exchange.give_back(store, tmp_path / "out")
+    counts = given_back(store, tmp_path / "out")
     assert counts == {"series": 4, "points": 181, "candidates": 3}
     tables = History.read(tmp_path / "out")
     [first, *_] = tables.candidates.to_pylist()
@@ -44,7 +49,7 @@ def test_what_is_given_back_fills_another_store_with_the_same(
         assert (again.candidates, again.already) == (0, 3)
         with other.read() as connection:
             assert digest(connection) == once
-        exchange.give_back(other, tmp_path / "back")
+        given_back(other, tmp_path / "back")
     for name in ("series", "points", "candidates"):
         path = f"{name}.parquet"
         assert (tmp_path / "out" / path).read_bytes() == (tmp_path / "back" / path).read_bytes()
@@ -53,7 +58,7 @@ def test_what_is_given_back_fills_another_store_with_the_same(
 def test_a_candidate_that_moved_is_not_taken_in_anew(store: Store, tmp_path: Path) -> None:
     store.ingest(history("a", 30), "ci")
     refreshing.refresh(store, Look(Scripted((13,)), "hunter 1.0"))
-    exchange.give_back(store, tmp_path)
+    given_back(store, tmp_path)
     refreshing.recompute(store, Look(Scripted((15,)), "hunter 1.0"))
     filled = exchange.fill(store, tmp_path, "ann")
     assert (filled.candidates, filled.already) == (0, 1)
@@ -62,5 +67,5 @@ def test_a_candidate_that_moved_is_not_taken_in_anew(store: Store, tmp_path: Pat
 
 
 def test_an_empty_store_gives_back_empty_tables(store: Store, tmp_path: Path) -> None:
-    assert exchange.give_back(store, tmp_path) == {"series": 0, "points": 0, "candidates": 0}
+    assert given_back(store, tmp_path) == {"series": 0, "points": 0, "candidates": 0}
     assert len(History.read(tmp_path)) == 0

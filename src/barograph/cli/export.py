@@ -23,9 +23,10 @@ def command(folder: Path, url: str, output: str) -> None:
     from barograph.triage.archive import archive
     from barograph.triage.exchange import give_back
 
-    with open_store(url) as store:
-        counts = give_back(store, folder)
-        archive(store, folder)
+    # Both of one moment: what lands meanwhile is in neither.
+    with open_store(url) as store, store.read() as connection:
+        counts = give_back(connection, folder)
+        archive(connection, folder)
     if output == "json":
         click.echo(json.dumps(counts))
     else:

@@ -45,11 +45,15 @@ TYPES = (
 )
 
 
-def archive(store: Store, folder: str | Path) -> dict[str, int]:
-    """Write every table, all of one moment; return how many rows each has."""
+def archive(connection: sa.Connection, folder: str | Path) -> dict[str, int]:
+    """Write every table; return how many rows each has.
+
+    Args:
+        connection: a reading transaction, so that all are of one moment.
+        folder: gets a folder `store`.
+    """
     target = Path(folder) / FOLDER
-    with store.read() as connection:
-        counts = {table.name: _write(connection, table, target) for table in TABLES}
+    counts = {table.name: _write(connection, table, target) for table in TABLES}
     told = {"version": VERSION, "sha256": {name: _sum(target, name) for name in counts}}
     with whole(target / LIST) as draft:
         draft.write_text(json.dumps(told, indent=1))
@@ -97,7 +101,7 @@ def _write(connection: sa.Connection, table: sa.Table, folder: Path) -> int:
 def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[sa.Row[tuple[object, ...]]]]:
     every = everywhere(sa.select) if table is points else sa.select(table)
     query = every.order_by(*(key.name for key in table.primary_key))
-    result = connection.execution_options(yield_per=BATCH).execute(query)
+    result = connection.execute(query, execution_options={"yield_per": BATCH})
     yield from map(list, result.partitions())
 
 

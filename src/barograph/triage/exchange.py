@@ -148,11 +148,15 @@ def _milliseconds(date: datetime | None) -> int | None:
     return None if date is None else round(date.timestamp() * 1000)
 
 
-def give_back(store: Store, folder: str | Path) -> dict[str, int]:
-    """Write everything as the three tables, of one moment; return how many rows each has."""
+def give_back(connection: sa.Connection, folder: str | Path) -> dict[str, int]:
+    """Write everything as the three tables; return how many rows each has.
+
+    Args:
+        connection: a reading transaction, so that they are of one moment.
+        folder: where to.
+    """
     target = Path(folder)
     with (
-        store.read() as connection,
         whole(target / "series.parquet") as first,
         whole(target / "points.parquet") as second,
         whole(target / "candidates.parquet") as third,
