@@ -1,14 +1,21 @@
 """Health, readiness, metrics, headers, and what nobody foresaw."""
 
+import math
+import time
+from collections.abc import Callable
+
 import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from barograph.errors import StoreError
 from barograph.service.shield import HEADERS
-from barograph.triage import Store
+from barograph.triage import Store, tokens
+from barograph.triage.tokens import Scope
+from tests.service.conftest import app_of, make_token, store_of
 from tests.service.samples import POINTS, result, steps
 
+Sample = tuple[str, ...]  # its name and the values of its labels
 ANSWERS = [("GET", "/health"), ("GET", "/nowhere"), ("PUT", POINTS), ("POST", POINTS)]
 
 
@@ -78,25 +85,88 @@ def test_what_nobody_foresaw_is_told_without_its_inside(
     assert "ZeroDivisionError: inside" in caplog.text
 
 
-def test_metrics_count(client: TestClient) -> None:
-    client.post(POINTS, json=steps("insert"))
-    client.post(POINTS, json=[result(1, test="query"), 7])
-    client.get("/nowhere/at/all")
-    answer = client.get("/metrics")
+def scraped(client: TestClient, headers: dict[str, str] | None = None) -> dict[Sample, float]:
+    answer = client.get("/metrics", headers=headers)
+    assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain")
-    found = {
+    return {
         (sample.name, *sample.labels.values()): sample.value
         for family in text_string_to_metric_families(answer.text)
         for sample in family.samples
     }
+
+
+def test_metrics_count(client: TestClient) -> None:
+    client.post(POINTS, json=steps("insert"))
+    client.post(POINTS, json=[result(1, test="query"), 7])
+    client.get("/nowhere/at/all")
+    found = scraped(client)
     assert found["barograph_points_total", "written"] == 31
     assert found["barograph_points_total", "rejected"] == 1
     assert found["barograph_changes_total",] >= 1
     assert found["barograph_http_requests_total", "POST", POINTS, "200"] == 2
     assert found["barograph_http_requests_total", "GET", "none", "404"] == 1
-    assert found["barograph_ready",] == 1
+    assert (found["barograph_ready",], found["barograph_store_up",]) == (1, 1)
+    assert found["barograph_series_waiting",] == 2
     version = client.get("/api/v1/model").json()["version"]
     assert found["barograph_model_info", version] == 1
+
+
+@pytest.fixture
+def down(monkeypatch: pytest.MonkeyPatch) -> Callable[[TestClient], None]:
+    """Takes the store down, long after a token was asked for last."""
+
+    def broken(_self: Store) -> None:
+        raise StoreError("the store failed: disk I/O error")
+
+    def take(client: TestClient) -> None:
+        later = time.monotonic() + 100
+        monkeypatch.setattr(app_of(client).state.access._keys, "_clock", lambda: later)
+        monkeypatch.setattr(Store, "read", broken)
+
+    return take
+
+
+def test_metrics_tell_that_the_store_is_down(
+    client: TestClient, down: Callable[[TestClient], None]
+) -> None:
+    client.post(POINTS, json=steps("insert"))
+    down(client)
+    assert client.get("/api/v1/series").status_code == 503
+    found = scraped(client)
+    assert (found["barograph_ready",], found["barograph_store_up",]) == (0, 0)
+    assert math.isnan(found["barograph_series_waiting",])
+    assert found["barograph_points_total", "written"] == 30
+    assert found["barograph_http_requests_total", "GET", "/api/v1/series", "503"] == 1
+
+
+def test_who_was_known_before_sees_the_metrics_of_a_store_that_is_down(
+    client: TestClient, down: Callable[[TestClient], None]
+) -> None:
+    known, weak, new = (make_token(client, one) for one in (Scope.READ, Scope.INGEST, Scope.ADMIN))
+    scraped(client, known)
+    assert client.get("/metrics", headers=weak).status_code == 403
+    down(client)
+    assert scraped(client, known)["barograph_store_up",] == 0
+    codes = [client.get("/metrics", headers=one).status_code for one in ({}, weak, new)]
+    assert codes == [503, 403, 503]
+    wrong = {"Authorization": "Bearer baro_wrong"}
+    assert client.get("/metrics", headers=wrong).status_code == 503
+    assert client.get("/api/v1/series", headers=known).status_code == 503
+
+
+def test_who_was_revoked_before_does_not(
+    client: TestClient, down: Callable[[TestClient], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = make_token(client, Scope.READ)
+    scraped(client, read)
+    store_of(client).write(lambda c: tokens.revoke(c, "read", "test"))
+    later = time.monotonic() + 10
+    monkeypatch.setattr(app_of(client).state.access._keys, "_clock", lambda: later)
+    assert client.get("/metrics", headers=read).status_code == 401
+    down(client)
+    assert client.get("/metrics", headers=read).status_code == 503
+    assert client.get("/metrics").status_code == 503
 
 
 def test_every_operation_is_described_with_an_example(client: TestClient) -> None:

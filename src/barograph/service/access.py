@@ -51,11 +51,14 @@ class Keyring(Protocol):
     def recall(self, token: str) -> Caller | None:
         """Return whose a token is, where that is remembered; tells at once."""
 
-    def any(self) -> bool:
-        """Whether there is any."""
+    def any(self, *, by_memory: bool = False) -> bool:
+        """Whether there is any; `by_memory` as it was last known, where nobody can say now."""
 
-    def check(self, token: str) -> Caller | None:
-        """Return whose a token is; compared in constant time with all of them."""
+    def check(self, token: str, *, by_memory: bool = False) -> Caller | None:
+        """Return whose a token is; compared in constant time with all of them.
+
+        With `by_memory` whose it was when last seen, where nobody can say now.
+        """
 
     def forget(self) -> None:
         """Ask the store again: something changed."""
@@ -70,13 +73,18 @@ class Access:
         self._rate = Rate(settings.rate, settings.burst)
         self._failures = Rate(settings.failures / 60, settings.failures)
 
-    async def admit(self, request: Request, scope: Scope) -> Caller:
+    async def admit(self, request: Request, scope: Scope, *, by_memory: bool = False) -> Caller:
         """Return the caller of a request, who may use the scope.
+
+        Args:
+            request: what is asked.
+            scope: what the caller has to be allowed.
+            by_memory: what was last known of a token holds while the store does not answer.
 
         Raises:
             Refused: nobody known (401), or not allowed this (403), or too often (429).
         """
-        caller = await self._known(request)
+        caller = await self._known(request, by_memory)
         if scope not in caller.scopes and Scope.ADMIN not in caller.scopes:
             raise Refused(403, f"this token has no scope {scope.value!r}")
         self._slow(self._rate.take(caller.name))
@@ -86,27 +94,29 @@ class Access:
         """Look at the tokens anew."""
         self._keys.forget()
 
-    async def _known(self, request: Request) -> Caller:
+    async def _known(self, request: Request, by_memory: bool) -> Caller:
         address = request.client.host if request.client else ""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if not kind:
-            if self._local and await self._none():
+            if self._local and await self._none(by_memory):
                 return _trusted(request, address)
             raise Refused(401, "a token is needed", headers=CHALLENGE)
         token = token.strip()
         if kind.lower() == "bearer" and 0 < len(token) <= LONGEST:
             caller = self._keys.recall(token)
             if caller is None:
-                caller = await run_in_threadpool(self._keys.check, token)
+                caller = await run_in_threadpool(self._keys.check, token, by_memory=by_memory)
             if caller is not None:
                 return caller
         # Only now: behind a proxy all share one address, and one's errors must not lock out others.
         self._slow(self._failures.take(address))
         raise Refused(401, "this token is not known", headers=CHALLENGE)
 
-    async def _none(self) -> bool:
+    async def _none(self, by_memory: bool) -> bool:
         """Whether there is no token at all."""
-        return self._keys.surely_empty or not await run_in_threadpool(self._keys.any)
+        if self._keys.surely_empty:
+            return True
+        return not await run_in_threadpool(self._keys.any, by_memory=by_memory)
 
     def _slow(self, wait: float) -> None:
         if wait:
@@ -149,6 +159,7 @@ class Guarded(APIRoute):
     """A route that admits a caller first; `request.state.caller` is who it was."""
 
     scope: ClassVar[Scope]
+    by_memory: ClassVar[bool] = False  # see `Access.admit`
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Put the guard before the handler."""
@@ -158,7 +169,8 @@ class Guarded(APIRoute):
 
         async def guarded(request: Request) -> Response:
             access: Access = request.app.state.access
-            request.state.caller = await access.admit(request, self.scope)
+            caller = await access.admit(request, self.scope, by_memory=self.by_memory)
+            request.state.caller = caller
             return await handle(request)
 
         return guarded
@@ -174,6 +186,12 @@ class Reading(Guarded):
     """For those who look."""
 
     scope = Scope.READ
+
+
+class Scraping(Reading):
+    """For those who watch the service itself, also while the store does not answer."""
+
+    by_memory = True
 
 
 class Triaging(Guarded):

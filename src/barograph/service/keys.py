@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Callable
 
+from barograph.errors import StoreError
 from barograph.service.access import Caller
 from barograph.triage import Store, tokens
 
@@ -15,7 +16,8 @@ class StoreKeys:
 
     Args:
         store: has the tokens.
-        moment: seconds after which a revoked token is good for nothing at the latest.
+        moment: seconds after which a revoked token is good for nothing at the latest; where asked
+            `by_memory`, only while the store answers.
         clock: tells the time in seconds.
     """
 
@@ -38,21 +40,31 @@ class StoreKeys:
         until, caller = self._good.get(_digest(token), (0.0, None))
         return caller if self._clock() < until else None
 
-    def any(self) -> bool:
+    def any(self, *, by_memory: bool = False) -> bool:
         """Whether there was ever a token: one that is revoked does not open the door."""
-        with self._store.read() as connection:
-            found = bool(tokens.every(connection))
-        if not found:
-            self._none_until = self._clock() + self._moment
+        try:
+            with self._store.read() as connection:
+                found = bool(tokens.every(connection))
+        except StoreError:
+            if by_memory and self._none_until:
+                return False
+            raise
+        self._none_until = 0.0 if found else self._clock() + self._moment
         return found
 
-    def check(self, token: str) -> Caller | None:
+    def check(self, token: str, *, by_memory: bool = False) -> Caller | None:
         """Return whose a token is."""
         digest = _digest(token)
-        self._good.pop(digest, None)
-        with self._store.read() as connection:
-            known = tokens.find(connection, token)
+        try:
+            with self._store.read() as connection:
+                known = tokens.find(connection, token)
+        except StoreError:
+            last = self._good.get(digest)
+            if by_memory and last is not None:
+                return last[1]
+            raise
         if known is None:
+            self._good.pop(digest, None)
             return None
         caller = Caller(known.name, known.scopes)
         if len(self._good) >= REMEMBERED:

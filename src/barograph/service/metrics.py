@@ -1,5 +1,7 @@
 """What Prometheus can ask: requests, points, decisions, the model."""
 
+import math
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
@@ -45,6 +47,14 @@ class Metrics:
         self._ready = Gauge(
             "barograph_ready", "Whether the service is ready.", registry=self._registry
         )
+        self._up = Gauge(
+            "barograph_store_up", "Whether the store answers.", registry=self._registry
+        )
+        self._waiting = Gauge(
+            "barograph_series_waiting",
+            "Series whose points changed and that wait for a look; NaN where nobody knows.",
+            registry=self._registry,
+        )
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one answer."""
@@ -65,11 +75,22 @@ class Metrics:
         """Note which model decides from now on."""
         self._model.clear()
         self._model.labels(version).set(1)
-        self._ready.set(1)
 
     def model_refused(self) -> None:
         """Count a model that was not taken."""
         self._refused.inc()
+
+    def store_answered(self, waiting: int) -> None:
+        """Note how many series wait for a look."""
+        self._waiting.set(waiting)
+        self._up.set(1)
+        self._ready.set(1)
+
+    def store_failed(self) -> None:
+        """Note that nothing can be decided or looked at."""
+        self._waiting.set(math.nan)
+        self._up.set(0)
+        self._ready.set(0)
 
     def text(self) -> bytes:
         """Write everything as Prometheus reads it."""

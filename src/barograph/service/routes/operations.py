@@ -5,7 +5,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 import barograph
-from barograph.service.access import Reading, router
+from barograph.errors import StoreError
+from barograph.service.access import Scraping, router
 from barograph.service.answers import Json
 from barograph.service.asking import asked
 from barograph.service.errors import RETRY, Refused
@@ -13,10 +14,11 @@ from barograph.service.metrics import MEDIA_TYPE
 from barograph.service.parts import parts_of
 from barograph.service.schemas.operations import EXPOSITION, Health
 from barograph.service.schemas.shared import ERRORS
+from barograph.triage import touching
 
 # Probes have no token, and learn nothing but yes or no.
 probes = APIRouter(tags=["operations"])
-routes = router(Reading, "operations")
+routes = router(Scraping, "operations")
 
 
 @probes.get("/health", response_model=Health, summary="Is it alive?")
@@ -50,5 +52,13 @@ async def ping(request: Request) -> Json:
     summary="What Prometheus asks",
 )
 async def metrics(request: Request) -> Response:
-    """Requests, points and decisions since the start, as Prometheus reads them."""
-    return Response(parts_of(request).metrics.text(), media_type=MEDIA_TYPE)
+    """Requests, points and decisions since the start, as Prometheus reads them.
+
+    It answers while the store does not, too: then `barograph_store_up` is 0.
+    """
+    known = parts_of(request).metrics
+    try:
+        known.store_answered(await asked(request, touching.waiting))
+    except StoreError:
+        known.store_failed()
+    return Response(known.text(), media_type=MEDIA_TYPE)

@@ -15,6 +15,9 @@ EXPOSITION: dict[str, Any] = {
         "# HELP barograph_ready Whether the service is ready.\n"
         "# TYPE barograph_ready gauge\n"
         "barograph_ready 1.0\n"
+        "# HELP barograph_store_up Whether the store answers.\n"
+        "# TYPE barograph_store_up gauge\n"
+        "barograph_store_up 1.0\n"
     ),
 }
 
