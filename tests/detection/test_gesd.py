@@ -97,7 +97,7 @@ def test_judge_says_what_it_cannot_use() -> None:
         Gesd().judge([1.0, 2.0, 3.0], 2.0)
     with pytest.raises(DataError, match="the value is nan: it must be a finite number"):
         Gesd().judge(REGION, float("nan"))
-    for value in ("x", None, 1j, [1.0, 2.0]):
+    for value in ("x", "2.0", True, None, 1j, [1.0, 2.0]):
         with pytest.raises(DataError, match="it must be a finite number"):
             Gesd().judge(REGION, value)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="index 1 is nan"):

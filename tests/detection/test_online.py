@@ -1,5 +1,10 @@
 """Algorithm 1: one value at a time, bounded history, the same answers in batches."""
 
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -130,14 +135,25 @@ def test_without_parts_the_reasons_are_the_features() -> None:
     assert {r.part for r in decision.reasons} == {None}
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_value_that_is_not_finite_changes_nothing(bad: float) -> None:
+HUGE = pytest.param(10**5000, id="huge")  # Python does not even write it out
+NO_NUMBERS = [True, False, np.True_, "7", b"7", None, 1j, [1.0], np.ones(2)]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, HUGE, *NO_NUMBERS])
+def test_a_value_that_is_no_finite_number_changes_nothing(bad: Any) -> None:
     detector, other = OnlineDetector(EdgeScorer()), OnlineDetector(EdgeScorer())
     run(detector, noise(20))
-    with pytest.raises(DataError, match="index 20"):
+    with pytest.raises(DataError, match=r"the value at index 20 is .*: it must be a finite number"):
         detector.update(bad)
     run(other, noise(20))
     assert detector.update(130.0) == other.update(130.0)
+
+
+@pytest.mark.parametrize("kind", [int, Decimal, Fraction, np.float32, np.int64, np.uint8])
+def test_every_kind_of_number_is_taken(kind: Callable[[int], Any]) -> None:
+    detector, other = OnlineDetector(EdgeScorer()), OnlineDetector(EdgeScorer())
+    for value in (100, 101, 100, 130, 131):
+        assert detector.update(kind(value)) == other.update(float(value))
 
 
 def test_parameters_are_checked() -> None:

@@ -1,5 +1,6 @@
 """The one contract of all detectors, and the check of what they are given."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -180,6 +181,34 @@ def series_of_numbers(values: npt.ArrayLike) -> Floats:
     if given.ndim != 1:
         raise DataError(f"the values have {given.ndim} dimensions: a series has one")
     return np.ascontiguousarray(given)
+
+
+def one_number(value: object, index: int | None = None) -> float:
+    """Return one value as a float; neither a truth value nor a text is a measurement.
+
+    Args:
+        value: what was given.
+        index: its place in its series, where it has one.
+
+    Raises:
+        DataError: it is no finite number.
+    """
+    if isinstance(value, float) and math.isfinite(value):  # nearly every one is
+        return float(value)
+    try:
+        if isinstance(value, bool | np.bool_ | str | bytes):
+            raise TypeError
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        told = f"{value!r:.40}"
+    except OverflowError:
+        told = "a whole number beyond all floats"
+    else:
+        if math.isfinite(number):
+            return number
+        told = str(number)
+    place = "" if index is None else f" at index {index}"
+    raise DataError(f"the value{place} is {told}: it must be a finite number")
 
 
 def _floats(name: str, numbers: npt.ArrayLike) -> Floats:

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr
 
-from barograph.detection.base import Detector, Found, Observations, observe, require
+from barograph.detection.base import Detector, Found, Observations, observe, one_number, require
 from barograph.detection.scaling import power_of_two
-from barograph.errors import DataError, NotEnoughDataError
+from barograph.errors import NotEnoughDataError
 from barograph.series import Floats, Ints
 
 FEWEST = 5
@@ -90,7 +90,7 @@ class Gesd(Detector):
             raise NotEnoughDataError(
                 f"the region has {known.size} points: a judgement needs {FEWEST - 1}"
             )
-        newest = _finite(value)
+        newest = one_number(value)
         tested = rosner(np.append(known, newest), self._most(known.size + 1))
         at = np.flatnonzero(tested.indices == known.size)
         return Judgement(
@@ -145,16 +145,6 @@ def _pvalues(deviations: Floats, sizes: Ints) -> Floats:
     student = np.sqrt(sizes * (sizes - 2.0) * squares / rest)
     pvalues: Floats = np.minimum(1.0, 2.0 * sizes * stdtr(sizes - 2, -student))
     return pvalues
-
-
-def _finite(value: float) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise DataError(f"the value is {value!r}: it must be a finite number") from None
-    if not np.isfinite(number):
-        raise DataError(f"the value is {number}: it must be a finite number")
-    return number
 
 
 def _deviation(region: Floats, value: float) -> float:

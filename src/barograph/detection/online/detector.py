@@ -1,17 +1,17 @@
 """The online detector: a verdict on the newest commit alone (Bauer et al. 2022, Algorithm 1)."""
 
-import math
 from collections import deque
 from functools import partial
 
 import numpy as np
 
+from barograph.detection.base import one_number
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import Decision, Kind, Step, reasons
 from barograph.detection.online.recent import HISTORY, Recent
 from barograph.detection.online.scorer import Scorer
 from barograph.detection.online.second_look import LOOKS, REPEAT, Look, SecondLook
-from barograph.errors import ConfigError, DataError
+from barograph.errors import ConfigError
 from barograph.series import Floats
 
 SHORTEST_HISTORY = 64
@@ -77,11 +77,9 @@ class OnlineDetector:
         """Take the newest value and say whether a new regime begins with it, or just began.
 
         Raises:
-            DataError: the value is not finite; the detector is as before.
+            DataError: the value is no finite number; the detector is as before.
         """
-        if not math.isfinite(value):
-            raise DataError(f"the value at index {len(self)} is {value}: must be finite")
-        self._recent.append(float(value))
+        self._recent.append(one_number(value, self._recent.count))
         if self._second is None:
             return self._first_look(len(self) - 1)
         return self._look_again(self._second, len(self) - 1)
