@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from barograph.errors import ConfigError, DataError
 from barograph.models.triage import TriageModel
 from barograph.pipeline import characterise, release, rollback, subseries, tables, train, training
 from barograph.pipeline.registry import Index
+from tests.service.models import small_model
 
 USE = "label_free"
 SERVED = Path(f"data/release/{USE}.baro")
@@ -122,6 +124,108 @@ def test_a_champion_of_other_features_gives_way_and_the_report_says_why() -> Non
     retrain(trees=9)
     release.main()
     assert "cannot be judged any more" in report()["why"]
+
+
+PAIR = ("online", "confirm")
+
+
+@pytest.fixture
+def pairs(project: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """A project whose models are made by hand, and how probably each of them is not worse."""
+    likely = dict.fromkeys(PAIR, 0.9)
+    monkeypatch.setattr(release, "USES", PAIR)
+    monkeypatch.setattr(rollback, "USES", PAIR)
+    monkeypatch.setattr(release, "_compared", lambda use, *_: {"p_worse": likely[use]})
+    return likely
+
+
+def made(seed: int, pair: str | None = None) -> None:
+    """Put both models of a pair where the stage `train` puts them."""
+    facts = {} if pair is None else {"pair": pair}
+    for use in PAIR:
+        model = replace(small_model(seed, use), metrics={"auc": 0.9}, card=facts)
+        for folder in (train.FOLDER, train.TWINS):
+            folder.mkdir(parents=True, exist_ok=True)
+            model.save(folder / f"{use}.baro")
+
+
+def served() -> list[bytes]:
+    return [Path(f"data/release/{use}.baro").read_bytes() for use in PAIR]
+
+
+def reports() -> dict[str, Any]:
+    text = Path("data/reports/release.json").read_text()
+    return {use: (one["promoted"], one["why"]) for use, one in json.loads(text).items()}
+
+
+@pytest.mark.parametrize(("bad", "good"), [PAIR, PAIR[::-1]])
+def test_a_pair_is_promoted_as_a_pair_or_not_at_all(
+    pairs: dict[str, float], bad: str, good: str
+) -> None:
+    made(0, "a+b")
+    release.main()
+    first = served()
+    made(1, "c+d")
+    pairs[bad] = 0.01
+    release.main()
+    assert served() == first
+    assert reports() == {
+        bad: (False, "worse than the champion"),
+        good: (False, f"{bad}, its pair, is not: worse than the champion"),
+    }
+    assert {len(Index.read(use).champions) for use in PAIR} == {1}
+    pairs[bad] = 0.9
+    release.main()
+    assert served() != first
+    assert {len(Index.read(use).champions) for use in PAIR} == {2}
+    # Stays as it is where the same is released again.
+    second = served()
+    pairs[bad] = 0.01
+    release.main()
+    assert served() == second
+
+
+def test_two_that_are_no_pair_are_promoted_each_for_itself(pairs: dict[str, float]) -> None:
+    made(0)
+    release.main()
+    first = served()
+    made(1)
+    pairs["confirm"] = 0.01
+    release.main()
+    assert [new != old for new, old in zip(served(), first, strict=True)] == [True, False]
+    [index] = rollback.rollback("online")
+    assert (index.use, served()) == ("online", first)
+
+
+@pytest.mark.usefixtures("pairs")
+@pytest.mark.parametrize("use", PAIR)
+def test_a_pair_goes_back_as_a_pair_and_stays_back(use: str) -> None:
+    made(0, "a+b")
+    release.main()
+    first = served()
+    made(1, "c+d")
+    release.main()
+    assert [index.use for index in rollback.rollback(use)] == list(PAIR)
+    assert served() == first
+    release.main()
+    assert served() == first
+    with pytest.raises(ConfigError, match="there is none to go back to"):
+        rollback.rollback(use)
+
+
+@pytest.mark.usefixtures("pairs")
+def test_where_one_of_a_pair_cannot_go_back_none_does() -> None:
+    made(0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(release, "USES", ("online",))
+        release.main()
+    made(1, "c+d")
+    release.main()
+    second = served()
+    with pytest.raises(ConfigError, match="use 'confirm': 1 model"):
+        rollback.rollback("online")
+    assert served() == second
+    assert len(Index.read("online").champions) == 2
 
 
 @pytest.mark.usefixtures("trained")

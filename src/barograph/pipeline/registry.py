@@ -62,26 +62,35 @@ class Index:
         content = {name: getattr(self, name) for name in ("champions", "withdrawn", "decisions")}
         report.write_json(FOLDER / f"{self.use}.json", content)
 
+    @property
+    def pair(self) -> str | None:
+        """What the champion and the one that it decides with are called together, if anything."""
+        pair: str | None = self.decisions.get(self.champion or "", {}).get("pair")
+        return pair
+
     def promoted(self, digest: str, decision: Mapping[str, Any]) -> Index:
-        """Put a model in service, and return the index that says so."""
-        self.serve(digest)
+        """Return the index with another champion."""
         known = dict(self.decisions) | {digest: dict(decision)}
-        index = replace(self, champions=(*self.champions, digest), decisions=known)
-        index.write()
-        return index
+        return replace(self, champions=(*self.champions, digest), decisions=known)
 
     def rolled_back(self) -> Index:
-        """Put the champion before this one back in service; this one never returns by itself."""
+        """Return the index with the champion before this one, which never returns by itself.
+
+        Raises:
+            ConfigError: there is none to go back to.
+        """
         if len(self.champions) < 2:
             raise ConfigError(
                 f"use {self.use!r}: {len(self.champions)} model(s) were ever in service; "
                 "there is none to go back to"
             )
         *before, last = self.champions
-        self.serve(before[-1])
-        index = replace(self, champions=tuple(before), withdrawn=(*self.withdrawn, last))
-        index.write()
-        return index
+        return replace(self, champions=tuple(before), withdrawn=(*self.withdrawn, last))
+
+    def take_effect(self) -> None:
+        """Put the champion in service, and write that it is."""
+        self.serve(self.champions[-1])
+        self.write()
 
     def serve(self, digest: str) -> None:
         """Copy a model and its card to where a service loads them from."""

@@ -1,11 +1,12 @@
 """Stage `release`: the models that a service loads, each with its card, registered in MLflow.
 
 A new model takes the place of the champion only where it is not worse on the held-out series and
-commits. Neither side has seen those: both are judged by the twins that learned without them.
+commits. Neither side has seen those: both are judged by the twins that learned without them. What
+was made as a pair is promoted as a pair, or not at all.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from barograph.errors import ArtifactError, DataError
@@ -81,33 +82,68 @@ def _compared(
     return found._asdict()
 
 
-def release(use: str, params: ReleaseParams) -> dict[str, Any]:
-    """Register the new model of one use, and promote it where it may be."""
+@dataclass(frozen=True)
+class Candidate:
+    """A new model that is kept, and whether it may take the champion's place."""
+
+    index: Index
+    digest: str
+    model: TriageModel
+    decision: Mapping[str, Any]
+
+
+def considered(use: str, params: ReleaseParams) -> Candidate:
+    """Keep the new model of one use, and decide on it alone."""
     model, twin = (TriageModel.load(folder / f"{use}.baro") for folder in (MODELS, TWINS))
     index = Index.read(use)
     digest = index.keep(MODELS / f"{use}.baro", TWINS / f"{use}.baro", card(model))
     if digest in index.withdrawn:
         found: Mapping[str, Any] = {"promoted": False, "why": "it was rolled back before"}
     elif digest == index.champion:
-        # What was decided when it was promoted; the files may have been deleted since.
-        found = index.decisions[digest]
-        index.serve(digest)
+        found = index.decisions[digest]  # what was decided when it was promoted
     else:
         found = decision(use, twin, index, params)
+    pair = {"pair": model.card["pair"]} if "pair" in model.card else {}
+    return Candidate(index, digest, model, {**found, **pair})
+
+
+def together(made: Sequence[Candidate]) -> list[Candidate]:
+    """Hold back what was made to decide with a model that is not promoted: both, or none."""
+    back = {
+        one.decision["pair"]: f"{one.model.use}, its pair, is not: {one.decision['why']}"
+        for one in made
+        if "pair" in one.decision and not one.decision["promoted"]
+    }
+    return [
+        replace(one, decision={**one.decision, "promoted": False, "why": why})
+        if one.decision["promoted"]
+        and one.digest != one.index.champion
+        and (why := back.get(one.decision.get("pair")))
+        else one
+        for one in made
+    ]
+
+
+def release(one: Candidate, params: ReleaseParams) -> dict[str, Any]:
+    """Register a new model, and promote it where it may be."""
+    use, found, index = one.model.use, one.decision, one.index
+    if one.digest == index.champion:
+        index.serve(one.digest)  # its files may have been deleted since
     with tracked(f"release {use}") as recorded:
-        recorded.parameters(asdict(params) | {"use": use, "digest": digest})
-        recorded.metrics(dict(model.metrics) | dict(found))
-        recorded.register(use, MODELS / f"{use}.baro", digest)
-        if found["promoted"] and digest != index.champion:
-            index.promoted(digest, found)
+        recorded.parameters(asdict(params) | {"use": use, "digest": one.digest})
+        recorded.metrics(dict(one.model.metrics) | dict(found))
+        recorded.register(use, MODELS / f"{use}.baro", one.digest)
+        if found["promoted"] and one.digest != index.champion:
+            index.promoted(one.digest, found).take_effect()
         recorded.promote(use, str(Index.read(use).champion))
-    return {**found, "candidate": digest, "metrics": dict(model.metrics)}
+    return {**found, "candidate": one.digest, "metrics": dict(one.model.metrics)}
 
 
 def main() -> None:
     """Run the stage."""
     params = parameters(ReleaseParams, "release")
-    released = {use: release(use, params) for use in USES}
+    made = together([considered(use, params) for use in USES])
+    released = {one.model.use: release(one, params) for one in made}
     report.write_json(report.FOLDER / "release.json", released)
 
 

@@ -1,7 +1,7 @@
 """Put the former model back in service: `python -m barograph.pipeline.rollback USE`.
 
 The model that is taken back stays in the registry, marked as withdrawn: the stage `release` does
-not promote it again.
+not promote it again. What was promoted as a pair goes back as a pair.
 """
 
 import argparse
@@ -13,11 +13,16 @@ from barograph.pipeline.stage import run
 from barograph.pipeline.tracking import promoted
 
 
-def rollback(use: str) -> Index:
-    """Roll back one use, here and in MLflow."""
-    index = Index.read(use).rolled_back()
-    promoted(use, str(index.champion))
-    return index
+def rollback(use: str) -> list[Index]:
+    """Roll back one use, and what is in service as a pair with it, here and in MLflow."""
+    every = {one: Index.read(one) for one in USES}
+    pair = every[use].pair
+    some = [one for one in every.values() if one.use == use or (pair and one.pair == pair)]
+    done = [one.rolled_back() for one in some]  # where one of them cannot, none does
+    for index in done:
+        index.take_effect()
+        promoted(index.use, str(index.champion))
+    return done
 
 
 def main() -> None:
@@ -28,11 +33,10 @@ def main() -> None:
         epilog="example: python -m barograph.pipeline.rollback label_free",
     )
     parser.add_argument("use", choices=USES)
-    use = parser.parse_args().use
-    index = rollback(use)
-    sys.stdout.write(
-        f"{use}: {index.champion} is in service again, {index.withdrawn[-1]} withdrawn\n"
-    )
+    for index in rollback(parser.parse_args().use):
+        sys.stdout.write(
+            f"{index.use}: {index.champion} is in service again, {index.withdrawn[-1]} withdrawn\n"
+        )
 
 
 if __name__ == "__main__":
