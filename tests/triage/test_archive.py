@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,11 +8,21 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Verdict
-from barograph.triage import Measurement, Store, queries, refreshing, verdicts
+from barograph.triage import (
+    Measurement,
+    Store,
+    database,
+    queries,
+    refreshing,
+    tokens,
+    verdicts,
+)
+from barograph.triage import archive as archive_module
 from barograph.triage.archive import FOLDER, LIST, TABLES, archive, restore
 from barograph.triage.candidates import Look
 from barograph.triage.digest import digest
 from barograph.triage.schema import VERSION
+from barograph.triage.tokens import Scope
 from tests.triage.judges import Rule
 from tests.triage.samples import history, series
 from tests.triage.test_refreshing import Scripted
@@ -92,7 +103,10 @@ def test_a_table_that_was_damaged_is_refused(told: Store, tmp_path: Path, table:
         ("[]", "archive.json is damaged"),
         ('{"version": "second_look"}', "archive.json is damaged"),
         ('{"version": "future", "sha256": {}}', "tables of version 'future'"),
-        (f'{{"version": "{VERSION}", "sha256": {{}}}}', "its checksum differs"),
+        ('{"version": "base", "sha256": {}}', "tables of version 'base'"),
+        ('{"version": [], "sha256": {}}', r"tables of version \[\]"),
+        (f'{{"version": "{VERSION}", "sha256": {{"points": "0"}}}}', "its checksum differs"),
+        (f'{{"version": "{VERSION}", "sha256": {{"none": "0"}}}}', "none.parquet is missing"),
     ],
 )
 def test_a_list_of_something_else_is_refused(
@@ -102,6 +116,65 @@ def test_a_list_of_something_else_is_refused(
     (tmp_path / FOLDER / LIST).write_text(content)
     with pytest.raises(DataError, match=message):
         restore(told, tmp_path)
+
+
+@pytest.mark.parametrize("version", sorted(database.versions()))
+def test_a_list_that_leaves_a_table_out_is_refused(
+    told: Store, new_url: Callable[[], str], tmp_path: Path, version: str
+) -> None:
+    archived(told, tmp_path)
+    path = tmp_path / FOLDER / LIST
+    content = json.loads(path.read_text()) | {"version": version}
+    content["sha256"].pop("verdicts")
+    path.write_text(json.dumps(content))
+    with Store(new_url(), Rule()) as other:
+        with pytest.raises(DataError, match=r"it does not list just the tables; see .*verdicts"):
+            restore(other, tmp_path)
+        assert other.ingest(history("a", 3), "ci").counts["written"] == 3  # all is as it was
+
+
+@pytest.mark.parametrize("version", sorted(database.versions() - {VERSION}))
+def test_an_archive_of_former_tables_is_brought_up_to_date(
+    told: Store,
+    url: str,
+    new_url: Callable[[], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+) -> None:
+    with told.read() as connection:
+        before = digest(connection)
+    engine = database.connect(url)
+    database.migrate(engine, to=version)
+    with database.reading(engine) as connection, monkeypatch.context() as then:
+        # What that version of this program wrote.
+        then.setattr(archive_module, "VERSION", version)
+        then.setattr(archive_module, "TABLES", archive_module._found(connection))
+        counts = archive(connection, tmp_path)
+    database.migrate(engine)
+    engine.dispose()
+    with Store(new_url(), Rule()) as other:
+        token = other.write(lambda c: tokens.create(c, "ci", [Scope.READ], "ann"))
+        assert restore(other, tmp_path) == counts
+        with other.read() as connection:
+            assert digest(connection) == before
+            assert tokens.find(connection, token) is not None
+            assert [one.who for one in verdicts.given(connection, 1)] == ["ann", "ann"]
+        more = [Measurement(series(name), 500.0, 99) for name in ("a", "new")]
+        answers = [store.ingest(more, "ci").outcomes for store in (told, other)]
+        assert answers[0] == answers[1]
+
+
+def test_a_former_archive_that_does_not_fit_leaves_the_store_as_it_was(
+    told: Store, new_url: Callable[[], str], tmp_path: Path
+) -> None:
+    archived(told, tmp_path)
+    path = tmp_path / FOLDER / LIST
+    path.write_text(path.read_text().replace(VERSION, "second_look"))  # had a table `decisions`
+    with Store(new_url(), Rule()) as other:
+        with pytest.raises(DataError, match="see decisions"):
+            restore(other, tmp_path)
+        assert other.ingest(history("a", 3), "ci").counts["written"] == 3
 
 
 def test_tables_of_two_exports_are_not_mixed(told: Store, tmp_path: Path) -> None:

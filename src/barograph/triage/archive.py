@@ -8,7 +8,7 @@ written last, tells a table that was damaged or is of another moment: Parquet no
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.files import whole
+from barograph.triage.database import bring, versions
 from barograph.triage.insertion import Insertion
 from barograph.triage.schema import (
     VERSION,
@@ -64,12 +65,12 @@ def restore(store: Store, folder: str | Path) -> dict[str, int]:
     """Fill an empty store with what `archive` wrote: whole, or not at all.
 
     Raises:
-        DataError: the store holds series, or the folder no archive of this version of the tables,
-            or a table of it is not what was written.
+        DataError: the store holds series, or the folder no archive, or a table of it is not what
+            was written, or its tables are of a version that is not known here.
     """
     source = Path(folder) / FOLDER
-    _check(source)
-    return store.write(lambda connection: _fill(connection, source))
+    version, names = _checked(source)
+    return store.write(lambda connection: _fill(connection, source, version, names))
 
 
 def _schema(table: sa.Table) -> pa.Schema:
@@ -105,8 +106,8 @@ def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[sa.Row[tu
     yield from map(list, result.partitions())
 
 
-def _check(folder: Path) -> None:
-    """Refuse what `archive` did not write just so."""
+def _checked(folder: Path) -> tuple[str, set[str]]:
+    """Refuse what `archive` did not write just so; return version and names of the tables."""
     try:
         told = json.loads((folder / LIST).read_text())
         version, sums = told["version"], dict(told["sha256"])
@@ -114,26 +115,49 @@ def _check(folder: Path) -> None:
         raise DataError(f"{folder / LIST} is missing: `barograph export` writes it") from None
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(f"{folder / LIST} is damaged: {error}") from error
-    if version != VERSION:
+    if version not in (known := sorted(versions())):
         raise DataError(
-            f"{folder} was written for tables of version {version!r}, not {VERSION!r}; "
-            "take the folder in without --whole"
+            f"{folder} was written for tables of version {version!r}; known here are "
+            f"{', '.join(known)}; take the folder in without --whole"
         )
-    for table in TABLES:
-        path = folder / f"{table.name}.parquet"
+    for name, written in sums.items():
+        path = folder / f"{name}.parquet"
         if not path.is_file():
             raise DataError(f"{path} is missing: `barograph export` writes it")
-        if _sum(folder, table.name) != sums.get(table.name):
+        if _sum(folder, name) != written:
             raise DataError(f"{path} is damaged, or of another export: its checksum differs")
+    return version, set(sums)
 
 
-def _fill(connection: sa.Connection, source: Path) -> dict[str, int]:
+def _fill(connection: sa.Connection, source: Path, version: str, names: set[str]) -> dict[str, int]:
     if connection.scalar(sa.select(sa.func.count()).select_from(series)):
         raise DataError("the store holds series; only an empty one can be restored")
-    counts = {table.name: _read(connection, table, source) for table in TABLES}
+    if version == VERSION:
+        counts = _read_all(connection, TABLES, source, names)
+    else:  # the migrations know what became of each table since
+        bring(connection, version)
+        counts = _read_all(connection, _found(connection), source, names)
+        bring(connection, VERSION)
     # Whoever writes next, here or in another process, forgets what it knew of an empty store.
     connection.execute(sa.update(state).values(writer="restored"))
     return counts
+
+
+def _found(connection: sa.Connection) -> list[sa.Table]:
+    """Return the tables of another version, as the database has them."""
+    former = sa.MetaData()
+    former.reflect(connection)
+    others = {*ELSEWHERE, "alembic_version"}
+    return [table for table in former.sorted_tables if table.name not in others]
+
+
+def _read_all(
+    connection: sa.Connection, tables: Sequence[sa.Table], source: Path, names: set[str]
+) -> dict[str, int]:
+    if lacking := {table.name for table in tables} ^ names:
+        told = ", ".join(sorted(lacking))
+        raise DataError(f"{source / LIST} is damaged: it does not list just the tables; see {told}")
+    return {table.name: _read(connection, table, source) for table in tables}
 
 
 def _read(connection: sa.Connection, table: sa.Table, source: Path) -> int:
