@@ -1,5 +1,6 @@
 """The real server is killed and its disk fills up: nothing that was acknowledged is lost."""
 
+import json
 import os
 import random
 import signal
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
+from barograph.service.shield import HEADERS
 from tests.service.conftest import store_of
 from tests.service.samples import POINTS, result, steps
 
@@ -78,6 +81,28 @@ def test_a_port_that_is_taken_is_an_error_of_its_own(tmp_path: Path) -> None:
         )
     assert done.returncode == 1
     assert f"barograph: cannot listen at 127.0.0.1:{port}" in done.stderr
+
+
+NO_HTTP = (
+    b"GARBAGE\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # a client that speaks TLS
+    b"GET /health HTTP/1.1\r\nHost: localhost\r\nno header\r\n\r\n",
+    b"POST /health HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+)
+
+
+def test_what_is_no_http_is_refused_as_everything_else_is(tmp_path: Path, artifact: Path) -> None:
+    with server(tmp_path / "s.db", artifact) as (client, _):
+        for sent in NO_HTTP:
+            with socket.create_connection(("127.0.0.1", client.base_url.port or 0), 10) as line:
+                line.sendall(sent)
+                answer = HTTPResponse(line)
+                answer.begin()
+                told = json.loads(answer.read())["error"]
+                assert line.recv(1) == b""  # hung up
+            assert (answer.status, told["status"], told["kind"]) == (400, 400, "malformed")
+            assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+        assert client.get("/health").status_code == 200
 
 
 def ingest(client: httpx2.Client, first: int, kept: list[int]) -> None:

@@ -52,6 +52,7 @@ def command(
         from barograph.service.access import is_loopback
         from barograph.service.behind import Task
         from barograph.service.garbage import settle
+        from barograph.service.protocol import Protocol
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"the service needs {error.name}: pip install 'barograph[service]'"
@@ -78,6 +79,7 @@ def command(
         try:
             uvicorn.run(
                 app,
+                http=Protocol,
                 host=host,
                 port=port,
                 log_config=None,

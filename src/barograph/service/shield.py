@@ -35,19 +35,19 @@ class Shield:
             return
         begun, status = time.perf_counter(), 0
 
-        async def shielded(message: Message) -> None:
+        async def sent(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = _shielded(message.get("headers", ()))
+                message["headers"] = shielded(message.get("headers", ()))
             await send(message)
 
         try:
-            await self._app(scope, receive, shielded)
+            await self._app(scope, receive, sent)
         except Exception as error:
             if status:  # half an answer is out: only a broken connection can tell
                 raise
-            await unexpected(error)(scope, receive, shielded)
+            await unexpected(error)(scope, receive, sent)
         finally:
             method = scope["method"] if scope["method"] in _METHODS else "other"
             seconds = time.perf_counter() - begun
@@ -57,8 +57,8 @@ class Shield:
 RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-def _shielded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer, and each of ours that it does not have."""
+def shielded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer, and each of ours that it does not have."""
     own = list(headers)
     there = {name for name, _ in own}
     return own + [pair for pair in RAW if pair[0] not in there]
