@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import store as stores
-from side_by_side import arguments, at_once, seconds, show
+from side_by_side import arguments, at_once, pace, seconds, show
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 PATH = "/api/v1/points"
@@ -197,6 +197,7 @@ def main() -> None:
             for clients in (1, 4):
                 what = f"in batches of {BATCH}, {clients} client(s), points/s"
                 found[what] = in_batches(load, BATCH, clients)
+                found[f"pace then, {clients} client(s), million additions/s"] = pace()
             found["largest memory of its processes, MiB"] = largest_memory(process.pid)
     rows = [{"what": what, "value": value} for what, value in found.items()]
     title = (

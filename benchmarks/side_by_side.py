@@ -50,6 +50,18 @@ def seconds(
     return clock() - start
 
 
+def pace() -> float:
+    """Million additions a second of the interpreter: how much of a core there is just now."""
+    count = 3_000_000
+
+    def add() -> None:
+        total = 0
+        for number in range(count):
+            total += number
+
+    return count / 1e6 / seconds(add)
+
+
 def at_once(client: Callable[[int], object], clients: int) -> None:
     """Let several clients run side by side, each told its number, until the last one is done."""
     threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]

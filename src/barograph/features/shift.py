@@ -9,17 +9,19 @@ from barograph.series import Floats
 
 
 @kernel
-def max_level_shift(x: Floats, width: int, sums: Floats) -> float:
-    """Return the largest step; `sums` is work space as long as the side."""
+def max_level_shift(x: Floats, width: int, means: Floats) -> float:
+    """Return the largest step; `means` is work space as long as the side."""
     count = x.size - width + 1
     if count <= width:
         return 0.0
     for i in range(count):
-        sums[i] = x[i] - x[0]
+        means[i] = x[i] - x[0]
     for j in range(1, width):
         for i in range(count):
-            sums[i] += x[i + j] - x[0]
+            means[i] += x[i + j] - x[0]
+    for i in range(count):
+        means[i] /= width
     largest = 0.0
     for i in range(count - width):
-        largest = max(largest, abs(sums[i + width] / width - sums[i] / width))
+        largest = max(largest, abs(means[i + width] - means[i]))
     return largest
