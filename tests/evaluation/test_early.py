@@ -11,7 +11,9 @@ from barograph.evaluation.early.algorithm_1 import Algorithm1
 from barograph.evaluation.early.curve import at_rate, every_alarm, gated, measured
 from barograph.evaluation.early.learn import combined, judged_by
 from barograph.evaluation.early.rows import NAMES, lesson, rows_of
+from barograph.evaluation.early.scarce import ENOUGH, WEIGHT, Scarce
 from barograph.evaluation.marked import Marked
+from barograph.features import feature_matrix
 from tests.evaluation.early_histories import LENGTH, forest, histories, learned
 
 
@@ -41,6 +43,19 @@ def test_points_near_anybodys_mark_are_not_quiet_and_the_first_five_are_not_judg
     truth = flat(((20,), (20,), (30,)))
     assert truth.changes.tolist() == [20]
     assert np.flatnonzero(~truth.quiet).tolist() == [*range(5), *range(15, 36)]
+
+
+def test_what_less_than_a_majority_saw_is_disputed() -> None:
+    truth = flat(((20,), (20,), (30,)))
+    assert truth.disputed.tolist() == [30]
+    assert truth.shares.tolist() == [1 / 3]
+    assert truth.share[[19, 20, 30]].tolist() == [0.0, 1.0, 1 / 3]
+    half = flat(((20,), ()))
+    assert half.changes.size == 0
+    assert half.share[20] == 0.5
+    rest = truth.without(np.arange(40) == 30)
+    assert rest.disputed.size == rest.shares.size == 0
+    assert rest.changes.tolist() == [20]
 
 
 def test_recall_counts_alarms_from_the_change_on_and_false_ones_far_from_any_mark() -> None:
@@ -82,6 +97,62 @@ def test_lessons_hold_changes_and_quiet_rows_only_and_weights_restore_the_sample
     assert y.sum() == (truth.changes < truth.values.size // 2).sum()
     assert weights.sum() == pytest.approx(y.sum() + (quiet & half[part.splits]).sum())
     assert len(X) == len(y)
+
+
+def disputed() -> Truth:
+    """A step in the middle of noise that one of four people saw, and one that all saw."""
+    values = np.random.default_rng(3).normal(size=120)
+    values[60:] += 9.0
+    values[100:] += 9.0
+    marks = (((60, 100), (100,), (100,), (100,)), ((),))
+    both = np.concatenate([values, values[::-1]])
+    return Truth.of(Marked(both, np.array([0, 120, 240]), marks, np.array([0, 1])))
+
+
+def test_points_after_a_change_are_described_as_if_each_were_the_first() -> None:
+    truth = disputed()
+    scarce = Scarce.of(truth)
+    assert scarce.changes.tolist() == [60] * 5 + [100] * 4
+    assert scarce.points.tolist() == [60, 61, 62, 63, 64, 101, 102, 103, 104]
+    for row, change, point in zip(scarce.X, scarce.changes, scarce.points, strict=True):
+        alone = np.append(truth.values[:change], truth.values[point])
+        wanted = feature_matrix(alone, [0], [change], [change + 1], "online", threads=1)[0]
+        assert row.tolist() == wanted.astype(np.float32).tolist()
+
+
+def test_disputed_rows_stand_for_both_classes_and_later_points_weigh_less() -> None:
+    truth = disputed()
+    scarce = Scarce.of(truth)
+    _, y, weights = scarce.lesson(np.arange(truth.values.size) < 100)
+    assert weights[y == 1].tolist() == [0.25] + [0.25 * WEIGHT] * 4
+    assert weights[y == 0].tolist() == [0.75] + [0.75 * WEIGHT] * 4
+    allowed = np.ones(truth.values.size, dtype=np.bool_)
+    allowed[[60, 103]] = False
+    X, y, weights = scarce.lesson(allowed)
+    assert X.tolist() == scarce.X[[5, 6, 8]].tolist()
+    assert y.tolist() == [1, 1, 1]
+    assert weights.tolist() == [WEIGHT] * 3
+
+
+def test_points_after_a_change_end_with_its_series_and_with_the_next_change() -> None:
+    offsets, groups = np.array([0, 40, 80]), np.array([0, 1])
+    true = np.array([3, 20, 22, 38, 50])
+    truth = Truth.of_verdicts(np.arange(80.0), offsets, groups, true=true, undecided=np.array([52]))
+    scarce = Scarce.of(truth)
+    assert scarce.points.tolist() == [21, 23, 24, 25, 26, 39, 51, 52, 53, 54]
+    assert scarce.share.tolist() == [1.0] * 10
+
+
+@pytest.mark.parametrize(("changes", "rows"), [(ENOUGH - 1, 4 * (ENOUGH - 1)), (ENOUGH, 0)])
+def test_where_there_are_enough_changes_there_are_no_further_rows(changes: int, rows: int) -> None:
+    offsets = np.arange(0, 10 * changes + 1, 10)
+    one_each, nowhere = offsets[:-1] + 5, np.array([], dtype=np.int64)
+    truth = Truth.of_verdicts(
+        np.zeros(offsets[-1]), offsets, np.zeros_like(one_each), true=one_each, undecided=nowhere
+    )
+    scarce = Scarce.of(truth)
+    assert scarce.points.size == rows
+    assert len(scarce.lesson(np.ones(offsets[-1], dtype=np.bool_))[0]) == rows
 
 
 def test_what_is_learned_finds_steps_it_has_not_seen() -> None:

@@ -13,6 +13,7 @@ from sklearn.model_selection import GroupKFold
 from barograph.detection.online.budget import SETTINGS
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.early.rows import WIDTH, WINDOWS, Rows, Singles, lesson, rows_of
+from barograph.evaluation.early.scarce import Scarce
 from barograph.evaluation.early.truth import Flags, Truth
 from barograph.series import Floats, Ints
 
@@ -70,12 +71,14 @@ class Fitter:
 
     Attributes:
         parts: the rows of each window.
+        scarce: more rows of changes, for window 0.
         further: what is learned from in any case, by use.
         make: makes an unfitted classifier from a seed.
         seed: of all that is drawn.
     """
 
     parts: Mapping[int, Rows]
+    scarce: Scarce
     further: Mapping[str, Lesson]
     make: Make
     seed: int
@@ -84,6 +87,7 @@ class Fitter:
         """Fit the model of a use to the points allowed."""
         chosen = [self.parts[window] for window in USES[use]]
         lessons = [lesson(chosen, allowed, use, np.random.default_rng(self.seed))]
+        lessons += [self.scarce.lesson(allowed)] if use == "online" else []
         lessons += [self.further[use]] if use in self.further else []
         X, y, weights = (np.concatenate(column) for column in zip(*lessons, strict=True))
         if np.unique(y).size < 2:

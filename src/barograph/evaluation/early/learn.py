@@ -13,6 +13,7 @@ from barograph.detection.online.budget import RATES, SETTINGS
 from barograph.evaluation.early.curve import at_rate, every_alarm, gated
 from barograph.evaluation.early.fit import ALARMING, USES, Fitter, Make, Prior, boosted
 from barograph.evaluation.early.rows import WINDOWS, rows_of
+from barograph.evaluation.early.scarce import Scarce
 from barograph.evaluation.early.truth import Flags, Truth
 from barograph.features import FEATURE_SETS
 from barograph.models.calibration import Calibration, calibrate
@@ -71,7 +72,8 @@ def learn(
     allowed = everything if apart is None else ~apart
     seen = truth if apart is None else truth.without(apart)
     parts = {window: rows_of(truth, window) for window in WINDOWS}
-    fitter = Fitter(parts, {} if prior is None else prior.lessons(seed), make, seed)
+    further = {} if prior is None else prior.lessons(seed)
+    fitter = Fitter(parts, Scarce.of(truth), further, make, seed)
     held_out = fitter.held_out(truth, allowed)
     made = {use: _held(fitter, held_out, seen, use) for use in USES}
     for use, windows in USES.items():

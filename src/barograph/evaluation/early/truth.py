@@ -14,22 +14,30 @@ from barograph.series import Floats, Ints
 
 Flags = npt.NDArray[np.bool_]
 FIRST = 5  # points of a series before the first that is judged
+HALF = 0.5
 
 
-def majority_changes(marks: Sequence[Iterable[int]], margin: int = MARGIN) -> list[int]:
-    """Return the medians of those clusters of marks that more than half of the people share.
+def clusters(marks: Sequence[Iterable[int]], margin: int = MARGIN) -> list[tuple[int, float]]:
+    """Return the median of each cluster of marks, and which share of the people it has.
 
     A cluster goes on while the next mark lies at most `margin` behind the last one.
     """
     everyone = sorted((int(mark), person) for person, one in enumerate(marks) for mark in one)
-    clusters: list[list[tuple[int, int]]] = []
+    found: list[list[tuple[int, int]]] = []
     for mark, person in everyone:
-        if clusters and mark - clusters[-1][-1][0] <= margin:
-            clusters[-1].append((mark, person))
+        if found and mark - found[-1][-1][0] <= margin:
+            found[-1].append((mark, person))
         else:
-            clusters.append([(mark, person)])
-    shared = [c for c in clusters if 2 * len({person for _, person in c}) > len(marks)]
-    return [int(np.median([mark for mark, _ in cluster])) for cluster in shared]
+            found.append([(mark, person)])
+    return [
+        (int(np.median([mark for mark, _ in one])), len({who for _, who in one}) / len(marks))
+        for one in found
+    ]
+
+
+def majority_changes(marks: Sequence[Iterable[int]], margin: int = MARGIN) -> list[int]:
+    """Return the medians of those clusters of marks that more than half of the people share."""
+    return [place for place, share in clusters(marks, margin) if share > HALF]
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,8 @@ class Truth:
         groups: of each series; those of one group are related.
         series: which series each point belongs to.
         changes: the points at which a majority saw a change.
+        disputed: the points at which some people did, but not more than half of them.
+        shares: how many of the people, at each disputed point.
         marked: points within the margin of anybody's mark.
         judged: points that a method is asked about: all but the first of each series.
     """
@@ -51,6 +61,8 @@ class Truth:
     groups: Ints
     series: Ints
     changes: Ints
+    disputed: Ints
+    shares: Floats
     marked: Flags
     judged: Flags
 
@@ -60,12 +72,15 @@ class Truth:
         firsts = np.asarray(histories.offsets, dtype=np.int64)
         lengths = np.diff(firsts)
         seen: list[int] = []
-        changes: list[int] = []
+        found: list[tuple[int, float]] = []
         for first, length, people in zip(firsts[:-1], lengths, histories.marks, strict=True):
             seen += [int(first) + mark for one in people for mark in one if mark < length]
-            changes += [int(first) + c for c in majority_changes(people, margin) if c < length]
+            found += [
+                (int(first) + c, share) for c, share in clusters(people, margin) if c < length
+            ]
         groups = np.asarray(histories.groups, dtype=np.int64)
-        return cls._of(histories.values, firsts, groups, _ints(changes), _ints(seen), margin)
+        places, shares = _ints([place for place, _ in found]), np.array([s for _, s in found])
+        return cls._of(histories.values, firsts, groups, places, shares, _ints(seen), margin)
 
     @classmethod
     def of_verdicts(
@@ -89,11 +104,18 @@ class Truth:
             margin: what counts as near.
         """
         both = np.concatenate([true, undecided])
-        return cls._of(values, offsets, groups, np.sort(true), both, margin)
+        return cls._of(values, offsets, groups, np.sort(true), np.ones(true.size), both, margin)
 
     @classmethod
     def _of(
-        cls, values: Floats, offsets: Ints, groups: Ints, changes: Ints, seen: Ints, margin: int
+        cls,
+        values: Floats,
+        offsets: Ints,
+        groups: Ints,
+        places: Ints,
+        shares: Floats,
+        seen: Ints,
+        margin: int,
     ) -> Truth:
         series = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
         edges = np.zeros(values.size + 1, dtype=np.int64)
@@ -101,16 +123,37 @@ class Truth:
         np.add.at(edges, np.minimum(offsets[series[seen] + 1], seen + margin + 1), -1)
         marked = np.cumsum(edges[:-1]) > 0
         judged = np.arange(values.size) - offsets[series] >= FIRST
-        return cls(values, offsets, groups, series, changes, marked, judged)
+        changes = shares > HALF
+        return cls(
+            values,
+            offsets,
+            groups,
+            series,
+            places[changes],
+            places[~changes],
+            shares[~changes],
+            marked,
+            judged,
+        )
 
     def without(self, points: Flags) -> Truth:
         """Leave points out: nothing is learned from them, and no method is asked about them."""
         return replace(
             self,
             changes=self.changes[~points[self.changes]],
+            disputed=self.disputed[~points[self.disputed]],
+            shares=self.shares[~points[self.disputed]],
             marked=self.marked | points,
             judged=self.judged & ~points,
         )
+
+    @property
+    def share(self) -> Floats:
+        """For each point, which share of the people saw a change there; 1 where a majority did."""
+        share = np.zeros(self.values.size)
+        share[self.disputed] = self.shares
+        share[self.changes] = 1.0
+        return share
 
     @property
     def quiet(self) -> Flags:
