@@ -20,7 +20,7 @@ from barograph.series import Floats
 # Below this share of unpredictable variance the order of operations shows in the result.
 DELICATE = 1e-4
 SPACE_ROWS = 8
-SPARE = 12  # columns beyond the longest side: for sides of one value, repeated, and lags
+SPARE = 13  # columns beyond the longest side: for sides of one value, repeated, and lags
 _SMALLEST_NORMAL = 2.3e-308
 
 
