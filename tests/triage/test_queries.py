@@ -1,7 +1,12 @@
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.triage import Store, queries, tickets
+from barograph.triage.steps import keys_behind
 from tests.triage.samples import history, point, series
 
 
@@ -53,3 +58,34 @@ def test_tickets_name_candidates_that_exist(store: Store) -> None:
     assert (one.key, one.status, one.candidates) == ("A-1", "closed", ())
     with pytest.raises(DataError, match="no ticket 'B'"):
         store.write(lambda connection: tickets.close(connection, "B", "ann"))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda c: queries.points_of(c, 1, limit=5),
+        lambda c: queries.points_of(c, 1, first=100, limit=5, newest=True),
+        lambda c: keys_behind(c, 1, 4_000)(3_999),
+    ],
+    ids=["first page", "last page", "keys"],
+)
+def test_a_page_is_read_in_order_from_both_tables(
+    store: Store, ask: Callable[[sa.Connection], object]
+) -> None:
+    store.ingest([point(order) for order in range(4_000)], "ci")
+    store.write(lambda connection: connection.execute(sa.text("ANALYZE")))
+    plans: list[str] = []
+
+    def explain(connection: sa.Connection, _: object, text: str, values: Any, *__: object) -> None:
+        if not text.startswith("SELECT"):
+            return
+        driver = connection.connection.cursor()
+        how = "EXPLAIN" if connection.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
+        driver.execute(f"{how} {text}", values)
+        plans.append(str(driver.fetchall()))
+
+    sa.event.listen(store._engine, "before_cursor_execute", explain)
+    with store.read() as connection:
+        ask(connection)
+    [plan] = plans
+    assert "Merge Append" in plan or "MERGE (UNION ALL)" in plan

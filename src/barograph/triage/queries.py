@@ -14,7 +14,12 @@ from barograph.series import Direction, Region, SeriesId, Verdict
 from barograph.triage.groups import Placed
 from barograph.triage.registry import series_id
 from barograph.triage.schema import candidates, models, moves, points, revisions, series
-from barograph.triage.shelf import BOTH, everywhere, shelve
+from barograph.triage.shelf import ALL, BOTH, shelve
+
+MEASURED = (
+    *("order", "run", "commit", "time", "value"),
+    *("probability", "is_change", "pre", "reasons"),
+)
 
 
 class Series(NamedTuple):
@@ -123,29 +128,22 @@ def points_of(
 
     Where there are more than `limit`, the first ones, or with `newest` the last ones.
     """
-
-    def mine(table: sa.Table) -> sa.Select[Any]:
-        p = table.c
-        query = _measurements(table).where(p.series == number)
-        if first is not None:
-            query = query.where(p.order >= first)
-        if last is not None:
-            query = query.where(p.order <= last)
-        return query
-
-    turned: Callable[[str], sa.UnaryExpression[Any]] = sa.desc if newest else sa.asc
-    by = (turned("order"), turned("run"))
-    rows = connection.execute(everywhere(mine).order_by(*by).limit(limit)).all()
-    found = [_measured(row) for row in rows]
-    return found[::-1] if newest else found
-
-
-def _measurements(table: sa.Table) -> sa.Select[Any]:
-    p = table.c
-    return sa.select(
-        *(p.order, p.run, p.commit, p.time, p.value, p.probability, p.is_change, p.pre),
-        *(models.c.version.label("model"), models.c.threshold, p.reasons),
-    ).join(models, models.c.id == p.model)
+    p = ALL.c
+    mine = sa.select(*(p[name] for name in (*MEASURED, "model"))).where(p.series == number)
+    if first is not None:
+        mine = mine.where(p.order >= first)
+    if last is not None:
+        mine = mine.where(p.order <= last)
+    turned: Callable[[Any], sa.UnaryExpression[Any]] = sa.desc if newest else sa.asc
+    page = mine.order_by(turned(p.order), turned(p.run)).limit(limit).subquery()
+    # Joined before that, PostgreSQL would read the whole series for a page of it.
+    query = (
+        sa.select(*(page.c[name] for name in MEASURED))
+        .add_columns(models.c.version.label("model"), models.c.threshold)
+        .join_from(page, models, models.c.id == page.c.model)
+        .order_by(page.c.order, page.c.run)
+    )
+    return [_measured(row) for row in connection.execute(query)]
 
 
 def _measured(row: Any) -> Measured:

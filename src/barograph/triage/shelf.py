@@ -20,6 +20,8 @@ EVERY = 16  # points of a series between two times that its newest are put besid
 CHUNK = 500  # series in one statement
 BOTH = (points, newest)
 COLUMNS = tuple(column.name for column in points.columns)
+# For pages: PostgreSQL takes conditions and order into both tables only where they stand outside.
+ALL = sa.union_all(*map(sa.select, BOTH)).subquery("every_point")
 
 
 def lies_apart(connection: sa.Connection) -> bool:

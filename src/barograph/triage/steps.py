@@ -9,7 +9,7 @@ from barograph.triage.answer import Noted
 from barograph.triage.insertion import Insertion, Row
 from barograph.triage.recent import Key
 from barograph.triage.schema import models, steps
-from barograph.triage.shelf import everywhere
+from barograph.triage.shelf import ALL
 
 CHUNK = 1000  # series in one question
 STEP = Insertion(
@@ -68,8 +68,9 @@ def keys_behind(connection: sa.Connection, series: int, count: int) -> Callable[
 
     def key_at(place: int) -> Key:
         if count - place > len(known):
-            query = everywhere(lambda p: sa.select(p.c.order, p.c.run).where(p.c.series == series))
-            falling = query.order_by(sa.desc("order"), sa.desc("run"))
+            p = ALL.c
+            query = sa.select(p.order, p.run).where(p.series == series)
+            falling = query.order_by(p.order.desc(), p.run.desc())
             rows = connection.execute(falling.limit(count - place + CHUNK))
             known[:] = [(order, run) for order, run in rows]
         return known[count - place - 1]
