@@ -23,8 +23,8 @@ def command(detector: str, model: Path, url: str, output: str) -> None:
 
     One that moved by a few commits stays the same candidate; one with a verdict stays where it is.
     """
-    from barograph.service.looking import label_free_model, make_look
     from barograph.triage.refreshing import recompute
+    from barograph.triage.scoring import label_free_model, make_look
 
     scorer = label_free_model(model if model.exists() else None)
     with open_store(url) as store:

@@ -41,7 +41,7 @@ def command(
     LOCATION may be a folder of the three tables, too. A scheduler's workers must see it. With --to
     a replay that was broken off goes on where it was.
     """
-    from barograph.pipeline.replay import write
+    from barograph.pipeline.found import write
     from barograph.pipeline.replaying import Task, replayed
 
     kept = "" if to is None else str((to / PARTS).resolve())
@@ -69,7 +69,7 @@ def _told(folder: str, points: pa.Table) -> dict[str, Any]:
     """How often alarms are raised; where people judged both ways, how early and how right, too."""
     from barograph.evaluation.replayed import rates
     from barograph.history import History
-    from barograph.pipeline.replay import held_against_verdicts
+    from barograph.pipeline.found import held_against_verdicts
 
     try:
         return held_against_verdicts(folder, points)

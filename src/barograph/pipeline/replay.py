@@ -9,15 +9,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from barograph.evaluation.partitions import parts_of
-from barograph.evaluation.replayed import confusion
-from barograph.history import History
 from barograph.pipeline import chunks, report
+from barograph.pipeline.found import held_against_verdicts, write
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
 from barograph.pipeline.replaying import Task, replayed
@@ -34,24 +31,6 @@ class ReplayParams:
     """Which series are left out."""
 
     shortest: int
-
-
-def held_against_verdicts(folder: str | Path, points: pa.Table) -> dict[str, Any]:
-    """Say how often, how early and how right the alarms of a replay are.
-
-    Raises:
-        NotEnoughDataError: the verdicts hold one class only.
-    """
-    names = ("alarm", "found", "probability")
-    alarms, found, probability = (points.column(name).to_numpy() for name in names)
-    return confusion(History.read(folder), alarms, found, probability)
-
-
-def write(folder: Path, points: pa.Table) -> None:
-    """Write the list of found points, for people and for programs."""
-    found = points.filter(points.column("found")).drop_columns(["found"]).to_pandas()
-    report.write_csv(folder / "found.csv", found)
-    report.write_parquet(folder / "found.parquet", found)
 
 
 def main(options: Sequence[str] = ()) -> None:

@@ -6,16 +6,16 @@ import logging
 import threading
 from pathlib import Path
 
-from barograph.errors import ArtifactError, BarographError, StoreError
+from barograph.errors import BarographError, StoreError
 from barograph.models import TriageModel
 from barograph.service.models import mark_of
 from barograph.triage import Store
 from barograph.triage.candidates import Finder, Look
 from barograph.triage.clustering import recluster
 from barograph.triage.refreshing import refresh
+from barograph.triage.scoring import label_free_model, make_look
 
 LOG = logging.getLogger("barograph.service")
-USE = "label_free"
 SOME = 50  # series of one round: its transaction is so short that no request notices it
 
 
@@ -92,26 +92,3 @@ class Looking:
             except BarographError as error:
                 LOG.warning("a new model is refused, the last good one stays: %s", error)
         return self._model
-
-
-def label_free_model(path: Path | None) -> TriageModel | None:
-    """Load the model that scores candidates; None where none is shipped.
-
-    Raises:
-        ArtifactError: there is a file, but no such model in it.
-    """
-    if path is None:
-        try:
-            return TriageModel.default(USE)
-        except ArtifactError as error:
-            LOG.warning("candidates get no probability: %s", error)
-            return None
-    model = TriageModel.load(path)
-    if model.use != USE:
-        raise ArtifactError(f"{path}: made for the use {model.use!r}; needed is {USE!r}")
-    return model
-
-
-def make_look(detector: Finder, name: str, model: TriageModel | None) -> Look:
-    """Put a detector and a model together."""
-    return Look(detector, name, model, model.version if model is not None else "")
