@@ -8,6 +8,7 @@ in its series. data/README.md describes every column.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,15 +100,19 @@ class History:
 
     def id_of(self, number: int) -> SeriesId:
         """The identity of one series."""
-        row = self.series.slice(number, 1).to_pylist()[0]
-        return SeriesId(
-            row["project"],
-            row["variant"],
-            row["task"],
-            row["test"],
-            row["measurement"],
-            tuple(json.loads(row["args"]).items()),
-        )
+        return identity(self.series.slice(number, 1).to_pylist()[0])
+
+
+def identity(row: Mapping[str, str]) -> SeriesId:
+    """The identity that a row of the table `series` tells."""
+    return SeriesId(
+        row["project"],
+        row["variant"],
+        row["task"],
+        row["test"],
+        row["measurement"],
+        tuple(json.loads(row["args"]).items()),
+    )
 
 
 def read_table(folder: str | Path, name: str) -> pa.Table:

@@ -201,6 +201,22 @@ def test_classify_says_when_nothing_waits(capsys: pytest.CaptureFixture[str]) ->
     assert "holds no candidate" in error
 
 
+def test_classify_names_series_as_every_command_does(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ["project,test,measurement,order,value"]
+    rows += [
+        f"db,query,{what},{k},{100 + k % 3 + 30 * (k > 19)}" for what in "ab" for k in range(40)
+    ]
+    Path("results.csv").write_text("\n".join([*rows, ""]))
+    run(capsys, "import", "results.csv")
+    run(capsys, "recompute")
+    run(capsys, "export", "tables")
+    code, told = run_json(capsys, "classify", "tables", "--workers", "1")
+    assert code == 0
+    assert {one["name"] for one in told["first"]} == {"db/query/a", "db/query/b"}
+
+
 def test_replay_judges_every_point(capsys: pytest.CaptureFixture[str]) -> None:
     name = write("results.csv")
     code, told = run_json(capsys, "replay", name, "--workers", "1", "--to", "replayed")
