@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
-from barograph.triage import Limits, Measurement, Status, Store, registry
+from barograph.triage import Limits, Measurement, Outcome, Status, Store, registry
 from barograph.triage.digest import digest
 from barograph.triage.engine import Stretch
 from barograph.triage.schema import revisions
@@ -223,7 +223,8 @@ def test_what_cannot_be_used_is_rejected_with_its_reason_and_harms_nothing_else(
 def test_a_place_that_another_commit_has_is_rejected(store: Store) -> None:
     store.ingest([point(0)], "ci")
     answer = store.ingest([point(0)._replace(commit="other")], "ci")
-    assert answer.outcomes[0].reason == "commit: order 0 of this series is 'c0'"
+    [outcome] = answer.outcomes
+    assert outcome == Outcome(Status.REJECTED, "commit: order 0 of this series is 'c0'")
 
 
 def test_the_direction_is_learnt_once(store: Store) -> None:

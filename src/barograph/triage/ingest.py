@@ -260,7 +260,7 @@ class Ingest:
             if there is None:
                 count += 1
                 held[place] = Held(one.commit, one.time, float(one.value))
-            elif there.decision is not None:
+            elif there.decision is not None and outcome.status is not Status.REJECTED:
                 outcome.probability, outcome.is_change, outcome.pre = there.decision
                 outcome.steps = there.steps
             group.outcomes[entry.row] = outcome
