@@ -126,7 +126,7 @@ def test_gate_says_when_there_is_too_little(
             "pelt has no p-value to control: allowed are hunter, edivisive, gesd",
         ),
         (("detect", "x.csv", "--false-discoveries", "1"), "1.0 is not in the range"),
-        (("dance",), "No such command 'dance'"),
+        (("dance",), "there is no command 'dance'"),
         (("gate", "x.csv", "--newest", "0"), "0 is not in the range"),
     ],
 )
@@ -141,3 +141,21 @@ def test_a_mistake_is_exit_1_and_told_without_a_traceback(
 
 def test_the_settings_of_a_second_look_are_those_of_the_budget() -> None:
     assert tuple(SETTINGS) == tuple(budget.SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["scroe"], "barograph: there is no command 'scroe'; there are classify, detect, export"),
+        (["token", "add", "ci", "--scope", "all"], "barograph token add: Invalid value for '--sco"),
+        (["token", "add", "ci"], "barograph token add: Missing option '--scope'. Choose from:"),
+        (["score"], "barograph score: Missing argument 'LOCATION'."),
+        (["serve", "--port", "x"], "barograph serve: Invalid value for '--port': 'x' is not a"),
+    ],
+)
+def test_wrong_usage_is_one_line(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code(*arguments) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(told)

@@ -39,10 +39,10 @@ class Lazy(click.Group):
         """Return the names."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
         if cmd_name not in COMMANDS:
-            return None
+            ctx.fail(f"there is no command {cmd_name!r}; there are {', '.join(COMMANDS)}")
         # `import` is a word of the language: no module can have that name.
         module = "fill" if cmd_name == "import" else cmd_name
         command: click.Command = import_module(f"{__name__}.{module}").command
@@ -71,8 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(done.exit_code)
     except click.Abort:
         sys.exit(ERROR)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        sys.exit(ERROR)
+    except click.ClickException as error:
+        _tell(_one_line(error), _path_of(error))
         sys.exit(ERROR)
     except NotEnoughDataError as error:
         _tell(error)
@@ -82,5 +85,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(ERROR)
 
 
-def _tell(error: Exception) -> None:
-    click.echo(f"barograph: {error}", err=True)
+def _one_line(error: click.ClickException) -> str:
+    """What is wrong; click lists what is allowed in lines of its own."""
+    return " ".join(line.strip() for line in error.format_message().splitlines())
+
+
+def _path_of(error: click.ClickException) -> str:
+    """The command whose usage is wrong, with the names of those above it."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return "barograph" if context is None else context.command_path
+
+
+def _tell(error: object, where: str = "barograph") -> None:
+    click.echo(f"{where}: {error}", err=True)
