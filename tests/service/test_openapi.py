@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 from jsonschema_rs import Draft202012Validator
 
+from barograph.models import TriageModel
 from barograph.service.description import Described
+from barograph.service.routes.inference import matrix
+from barograph.service.schemas.inference import Invocation
 from tests.service.conftest import app_of
 
 Shown = tuple[str, dict[str, Any]]
@@ -61,3 +65,10 @@ def _examples(holder: dict[str, Any], text: dict[str, Any]) -> list[Any]:
         *own,
         *schema.get("examples", []),
     ]
+
+
+def test_the_example_of_invocations_works_with_the_shipped_model() -> None:
+    model = TriageModel.default("online")
+    [sent] = Invocation.model_json_schema()["examples"]
+    rows = matrix(Invocation.model_validate(sent), model.columns, 10)
+    assert np.isfinite(model.predict_proba(rows)).all()

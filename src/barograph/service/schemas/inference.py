@@ -4,7 +4,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from barograph.features import FEATURE_SETS
 from barograph.service.schemas.shared import MODEL, example
+
+COLUMNS = list(FEATURE_SETS["online"])  # those of the shipped model
 
 
 class Frame(BaseModel):
@@ -25,8 +28,8 @@ class Invocation(BaseModel):
     model_config = example(
         {
             "dataframe_split": {
-                "columns": ["delta_mean", "delta_sd"],
-                "data": [[0.4, 0.1], [0.0, 0.02]],
+                "columns": COLUMNS,
+                "data": [[0.0] * len(COLUMNS), [1.0] * len(COLUMNS)],
             }
         }
     )
@@ -54,8 +57,8 @@ class ModelAnswer(BaseModel):
             "version": MODEL,
             "source": "the shipped default",
             "use": "online",
-            "feature_set": "bauer8",
-            "columns": ["delta_mean"],
+            "feature_set": "online",
+            "columns": COLUMNS,
             "threshold": 0.5,
             "card": {},
             "second_look": True,
