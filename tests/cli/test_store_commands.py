@@ -201,6 +201,21 @@ def test_classify_says_when_nothing_waits(capsys: pytest.CaptureFixture[str]) ->
     assert "holds no candidate" in error
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("export", "tables"), ("recompute",), ("token", "list"), ("token", "revoke", "ci")],
+)
+def test_a_mistyped_store_is_told_and_not_made(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, error = run(capsys, *arguments, "--store", "absent.db")
+    assert code == 1
+    assert error == (
+        "barograph: --store absent.db: no such store; score, import and serve make one\n"
+    )
+    assert not Path("absent.db").exists()
+
+
 def test_classify_names_series_as_every_command_does(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from barograph.cli.histories import output_option
-from barograph.cli.stores import open_store, store_option
+from barograph.cli.stores import open_existing, store_option
 
 
 @click.command(epilog="Example: barograph export data/interim")
@@ -24,7 +24,7 @@ def command(folder: Path, url: str, output: str) -> None:
     from barograph.triage.exchange import give_back
 
     # Both of one moment: what lands meanwhile is in neither.
-    with open_store(url) as store, store.read() as connection:
+    with open_existing(url) as store, store.read() as connection:
         counts = give_back(connection, folder)
         archive(connection, folder)
     if output == "json":

@@ -10,7 +10,7 @@ import click
 
 from barograph.cli.detect import DETECTORS, by_name, detector_option
 from barograph.cli.histories import output_option
-from barograph.cli.stores import model_option, open_store, store_option
+from barograph.cli.stores import model_option, open_existing, store_option
 
 
 @click.command(epilog="Example: barograph recompute --detector hunter")
@@ -27,7 +27,7 @@ def command(detector: str, model: Path, url: str, output: str) -> None:
     from barograph.triage.scoring import label_free_model, make_look
 
     scorer = label_free_model(model if model.exists() else None)
-    with open_store(url) as store:
+    with open_existing(url) as store:
         done = recompute(store, make_look(by_name(detector), DETECTORS[detector], scorer))
     if output == "json":
         click.echo(json.dumps(asdict(done) | {"projects": sorted(done.projects)}))

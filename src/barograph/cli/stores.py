@@ -94,6 +94,17 @@ def open_store(
     return Store(url, judge)
 
 
+def open_existing(url: str) -> Store:
+    """Open a store to give something back of it; a mistyped name makes no empty one.
+
+    Raises:
+        ConfigError: there is no such file.
+    """
+    if "://" not in url and not Path(url).exists():
+        raise ConfigError(f"--store {url}: no such store; score, import and serve make one")
+    return open_store(url)
+
+
 def make_folder(url: str) -> None:
     """Make the folder of the store, where it is a file."""
     if "://" not in url:

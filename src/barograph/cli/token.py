@@ -7,7 +7,7 @@ import json
 import click
 
 from barograph.cli.histories import output_option
-from barograph.cli.stores import open_store, store_option
+from barograph.cli.stores import open_existing, open_store, store_option
 
 SCOPES = ("ingest", "read", "triage", "admin")
 
@@ -38,7 +38,7 @@ def revoke(name: str, url: str) -> None:
     """Let the token named NAME be good for nothing."""
     from barograph.triage import tokens
 
-    with open_store(url) as store:
+    with open_existing(url) as store:
         store.write(lambda connection: tokens.revoke(connection, name, "cli"))
 
 
@@ -49,7 +49,7 @@ def listed(url: str, output: str) -> None:
     """List the tokens: their names and scopes, never what they are."""
     from barograph.triage import tokens
 
-    with open_store(url) as store, store.read() as connection:
+    with open_existing(url) as store, store.read() as connection:
         found = tokens.every(connection)
     rows = [
         {"name": one.name, "scopes": sorted(one.scopes), "revoked": one.revoked is not None}
