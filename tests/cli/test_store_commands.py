@@ -447,7 +447,7 @@ def test_without_the_option_the_shipped_model_decides_until_one_is_released(
     for second in ("none", "default"):
         store = ("--store", f"{second}.db", "--confirm", second)
         assert run(capsys, "import", "results.csv", *store)[0] == 0
-    assert run(capsys, "recompute")[0] == 0
+    assert run(capsys, "recompute", "--store", "default.db")[0] == 0
 
 
 def test_an_export_is_of_one_moment(
