@@ -21,7 +21,7 @@ from barograph.triage import (
     touching,
     verdicts,
 )
-from barograph.triage.candidates import Look, Refreshed
+from barograph.triage.candidates import Look, Plan, Refreshed, Stored
 from tests.triage.samples import history, point, series
 
 
@@ -214,3 +214,17 @@ def test_two_runs_of_a_commit_are_one_candidate(store: Store) -> None:
     with store.read() as connection:
         orders = connection.scalars(sa.text('SELECT "order" FROM candidates')).all()
     assert orders == [10]
+
+
+def test_more_candidates_vanish_at_once_than_a_statement_has_room_for(store: Store) -> None:
+    flat(store)
+    look(store, 20)
+    gone = [Stored(number, number, Verdict.NOT_TRIAGED, 0, 0) for number in range(1, 300_000)]
+
+    def work(connection: sa.Connection) -> Refreshed:
+        [course] = candidates.courses(connection, [1])
+        plans = [Plan(course, [], [], gone)]
+        return candidates.write(connection, plans, [], Look(Scripted(), "scripted"), None, 0)
+
+    assert store.write(work).withdrawn == 1
+    assert found(store) == []

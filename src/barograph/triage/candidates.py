@@ -26,6 +26,7 @@ from barograph.triage.schema import candidates, moves, series
 from barograph.triage.shelf import everywhere
 
 UNKNOWN = int(np.iinfo(np.int64).min)  # a date that is missing, as the features have it
+CHUNK = 1000  # candidates in one statement: a database takes no more than some ten thousand
 FOUND = (
     *("order", "commit", "detector", "statistic", "pvalue", "before", "after", "hazard"),
     *("probability", "model", "present", "calculated_on"),
@@ -247,8 +248,7 @@ def write(
         model: its number in the store.
         at: the time.
     """
-    known = [fresh.known.id for one in plans for fresh in one.fresh if fresh.known is not None]
-    judged = _judged_since(connection, known)
+    judged = _judged_by_now(connection, [one.course.series for one in plans])
     new: list[Row] = []
     again: list[Row] = []
     moved: list[Row] = []
@@ -271,10 +271,10 @@ def write(
     return Refreshed(len(plans), len(new), len(moved), withdrawn, projects)
 
 
-def _judged_since(connection: sa.Connection, known: list[int]) -> set[int]:
+def _judged_by_now(connection: sa.Connection, some: list[int]) -> set[int]:
     c = candidates.c
     judged = c.verdict != Verdict.NOT_TRIAGED.value
-    return set(connection.scalars(sa.select(c.id).where(c.id.in_(known), judged)))
+    return set(connection.scalars(sa.select(c.id).where(c.series.in_(some), judged)))
 
 
 def _found(
@@ -295,9 +295,12 @@ def _found(
 
 
 def _withdraw(connection: sa.Connection, gone: list[int]) -> int:
-    if not gone:
-        return 0
     c = candidates.c
-    # One that got its verdict while the detector looked stays.
-    untouched = sa.and_(c.id.in_(gone), c.present, c.verdict == Verdict.NOT_TRIAGED.value)
-    return connection.execute(sa.update(candidates).where(untouched).values(present=False)).rowcount
+    count = 0
+    for first in range(0, len(gone), CHUNK):
+        some = gone[first : first + CHUNK]
+        # One that got its verdict while the detector looked stays.
+        untouched = sa.and_(c.id.in_(some), c.present, c.verdict == Verdict.NOT_TRIAGED.value)
+        withdrawn = sa.update(candidates).where(untouched).values(present=False)
+        count += connection.execute(withdrawn).rowcount
+    return count
