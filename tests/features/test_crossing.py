@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barograph.features.crossing import crossing_points, middle
+from barograph.features.crossing import crossing_points, middle, pivot_of
 from barograph.series import Floats
 from tests.features import plain
 
@@ -45,3 +45,12 @@ def test_the_two_in_the_middle_are_those_of_the_sorted_side(shape: str, size: in
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_whatever_the_values_are(values: list[float]) -> None:
     check(np.array(values, dtype=np.float64))
+
+
+@pytest.mark.parametrize("size", [100, 499, 500, 3001])
+@pytest.mark.parametrize("teeth", range(1, 31))
+def test_no_period_puts_the_pivot_near_an_end(size: int, teeth: int) -> None:
+    x = np.arange(size, dtype=np.float64) % (size // teeth)
+    below, upto = (x < pivot_of(x)).mean(), (x <= pivot_of(x)).mean()
+    assert below < 0.9
+    assert upto > 0.1

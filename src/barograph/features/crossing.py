@@ -39,7 +39,7 @@ def middle(x: Floats, work: Floats) -> tuple[float, float]:
     rank = x.size // 2
     before = -np.inf  # the largest value dropped from below
     while kept.size > FEW:
-        pivot = _pivot(kept)
+        pivot = pivot_of(kept)
         less = equal = 0
         for value in kept:
             less += value < pivot
@@ -81,13 +81,16 @@ def _keep_greater(x: Floats, pivot: float) -> int:
 
 
 @kernel
-def _pivot(x: Floats) -> float:
-    """Return the median of three medians of three, spread over all: no usual shape is slow."""
-    step = x.size // 9
+def pivot_of(x: Floats) -> float:
+    """Return the median of three medians of three, spread by the golden ratio.
+
+    At equal distances a period of theirs would show them all at one phase, pass after pass.
+    """
+    n = float(x.size)
     return _of_three(
-        _of_three(x[0], x[step], x[2 * step]),
-        _of_three(x[3 * step], x[4 * step], x[5 * step]),
-        _of_three(x[6 * step], x[7 * step], x[x.size - 1]),
+        _of_three(x[int(0.618 * n)], x[int(0.236 * n)], x[int(0.854 * n)]),
+        _of_three(x[int(0.472 * n)], x[int(0.090 * n)], x[int(0.708 * n)]),
+        _of_three(x[int(0.326 * n)], x[int(0.944 * n)], x[int(0.562 * n)]),
     )
 
 
