@@ -29,7 +29,7 @@ from barograph.triage.schema import (
     state,
     tokens,
 )
-from barograph.triage.shelf import everywhere
+from barograph.triage.shelf import ALL
 from barograph.triage.store import Store
 
 FOLDER = "store"  # beside the three tables
@@ -100,8 +100,8 @@ def _write(connection: sa.Connection, table: sa.Table, folder: Path) -> int:
 
 
 def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[sa.Row[tuple[object, ...]]]]:
-    every = everywhere(sa.select) if table is points else sa.select(table)
-    query = every.order_by(*(key.name for key in table.primary_key))
+    rows = ALL if table is points else table
+    query = sa.select(rows).order_by(*(rows.c[key.name] for key in table.primary_key))
     result = connection.execute(query, execution_options={"yield_per": BATCH})
     yield from map(list, result.partitions())
 

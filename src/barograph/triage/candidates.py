@@ -23,7 +23,7 @@ from barograph.triage.hazard import hazard
 from barograph.triage.insertion import Insertion, Row
 from barograph.triage.matching import match
 from barograph.triage.schema import candidates, moves, series
-from barograph.triage.shelf import everywhere
+from barograph.triage.shelf import ALL
 
 UNKNOWN = int(np.iinfo(np.int64).min)  # a date that is missing, as the features have it
 CHUNK = 1000  # candidates in one statement: a database takes no more than some ten thousand
@@ -110,14 +110,12 @@ class Plan:
 
 def courses(connection: sa.Connection, wanted: Sequence[int]) -> list[Course]:
     """Read whole series, in the order of their numbers."""
-    s = series.c
+    p, s = ALL.c, series.c
     named = sa.select(s.id, s.project, s.direction).where(s.id.in_(wanted)).order_by(s.id)
     rows = connection.execute(
-        everywhere(
-            lambda p: sa.select(p.c.series, p.c.order, p.c.commit, p.c.value, p.c.run).where(
-                p.c.series.in_(wanted)
-            )
-        ).order_by("series", "order", "run")
+        sa.select(p.series, p.order, p.commit, p.value, p.run)
+        .where(p.series.in_(wanted))
+        .order_by(p.series, p.order, p.run)
     ).all()
     owners = np.array([row[0] for row in rows], dtype=np.int64)
     found = []

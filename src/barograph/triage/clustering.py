@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -15,7 +14,7 @@ from barograph.series import Floats, Ints
 from barograph.triage import audit
 from barograph.triage.clock import now
 from barograph.triage.schema import clusters, commits, series
-from barograph.triage.shelf import BOTH, everywhere
+from barograph.triage.shelf import ALL, BOTH
 from barograph.triage.store import Store
 
 SPAN = 250  # commits of one look
@@ -168,10 +167,14 @@ def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[in
     orders = _orders(connection, project, numbers, span)
     sums = np.zeros((len(numbers), orders.size))
     counts = np.zeros((len(numbers), orders.size), dtype=np.int32)
+    p = ALL.c
     for first in range(0, len(numbers) if orders.size else 0, CHUNK):
         some = numbers[first : first + CHUNK]
-        lately = everywhere(partial(_values_since, some, int(orders[0])))
-        rows = connection.execute(lately).all()
+        rows = connection.execute(
+            sa.select(p.series, p.order, p.value).where(
+                p.series.in_(some), p.order >= int(orders[0])
+            )
+        ).all()
         places = np.searchsorted(orders, np.array([row[1] for row in rows], dtype=np.int64))
         for (number, order, value), place in zip(rows, places.tolist(), strict=True):
             if place < orders.size and orders[place] == order:
@@ -182,11 +185,6 @@ def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[in
     with np.errstate(invalid="ignore"):
         means: Floats = sums[:, measured] / counts[:, measured]
     return numbers, orders[measured], means
-
-
-def _values_since(some: Sequence[int], order: int, table: sa.Table) -> sa.Select[Any]:
-    p = table.c
-    return sa.select(p.series, p.order, p.value).where(p.series.in_(some), p.order >= order)
 
 
 def _orders(connection: sa.Connection, project: str, numbers: Sequence[int], span: int) -> Ints:

@@ -5,7 +5,6 @@ Numbers that depend on arrival (row ids, and when something was received or deci
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -17,7 +16,7 @@ from barograph.triage.schema import (
     steps,
     verdicts,
 )
-from barograph.triage.shelf import everywhere
+from barograph.triage.shelf import ALL
 
 
 def digest(connection: sa.Connection) -> str:
@@ -35,18 +34,21 @@ def _line(row: Iterable[object]) -> bytes:
     return ("\t".join(fields) + "\n").encode("utf-8", "surrogatepass")
 
 
-def _questions() -> list[tuple[str, sa.Executable]]:
+def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
     own = series.c.digest
     return [
         ("series", sa.select(own, series.c.direction).order_by(own)),
-        ("points", _sorted(everywhere(_points))),
-        ("revisions", _sorted(_placed(revisions, "value", "time"), "value")),
-        ("decisions", _sorted(everywhere(_decisions))),
+        ("points", _placed(ALL, "commit", "time", "value")),
+        ("revisions", _placed(revisions, "value", "time")),
+        (
+            "decisions",
+            _placed(ALL, "probability", "is_change", "pre")
+            .add_columns(models.c.version, models.c.threshold)
+            .join(models, models.c.id == ALL.c.model),
+        ),
         (
             "steps",
-            _sorted(
-                _placed(steps, "kind", "change_order", "change_run", "from_order", "probability")
-            ),
+            _placed(steps, "kind", "change_order", "change_run", "from_order", "probability"),
         ),
         (
             "candidates",
@@ -65,23 +67,13 @@ def _questions() -> list[tuple[str, sa.Executable]]:
     ]
 
 
-def _points(table: sa.Table) -> sa.Select[Any]:
-    return _placed(table, "commit", "time", "value")
-
-
-def _decisions(table: sa.Table) -> sa.Select[Any]:
-    said = _placed(table, "probability", "is_change", "pre")
-    of_model = said.add_columns(models.c.version, models.c.threshold)
-    return of_model.join(models, models.c.id == table.c.model)
-
-
-def _placed(table: sa.Table, *names: str) -> sa.Select[Any]:
-    """All rows of a table that has one per series, order and run."""
-    keys = (series.c.digest, table.c.order, table.c.run)
-    columns = (table.c[name] for name in names)
-    of_series = table.join(series, series.c.id == table.c.series)
-    return sa.select(*keys, *columns).select_from(of_series)
-
-
-def _sorted(rows: sa.Select[Any] | sa.CompoundSelect[Any], *last: str) -> sa.Executable:
-    return rows.order_by("digest", "order", "run", *last)
+def _placed(table: sa.FromClause, *names: str) -> sa.Select[tuple[object, ...]]:
+    """All rows of a table that has one per series, order and run, in that order."""
+    keys = [series.c.digest, table.c.order, table.c.run]
+    columns = [table.c[name] for name in names]
+    last = [table.c.value] if table is revisions else []
+    return (
+        sa.select(*keys, *columns)
+        .select_from(table.join(series, series.c.id == table.c.series))
+        .order_by(*keys, *last)
+    )

@@ -6,10 +6,9 @@ trains from; a column `run` of the points, which others do not read, tells runs 
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from barograph.triage.insertion import Insertion, Row
 from barograph.triage.measurement import Measurement
 from barograph.triage.registry import series_id
 from barograph.triage.schema import candidates, moves, series, verdicts
-from barograph.triage.shelf import everywhere
+from barograph.triage.shelf import ALL
 from barograph.triage.store import Store
 
 BATCH = 20_000  # points in one transaction
@@ -191,10 +190,14 @@ def _series_row(row: sa.Row[Any]) -> dict[str, object]:
 
 
 def _points(connection: sa.Connection, numbers: list[int]) -> Iterator[pa.Table]:
+    p = ALL.c
     for first in range(0, len(numbers), CHUNK):
         some = numbers[first : first + CHUNK]
-        every = everywhere(partial(_points_in, some))
-        rows = connection.execute(every.order_by("series", "order", "run")).all()
+        rows = connection.execute(
+            sa.select(p.series, p.order, p.commit, p.time, p.value, p.run)
+            .where(p.series.in_(some))
+            .order_by(p.series, p.order, p.run)
+        ).all()
         columns = list(zip(*rows, strict=True)) or [()] * 6
         owners = np.searchsorted(numbers, np.array(columns[0], dtype=np.int64))
         arrays = [
@@ -206,12 +209,6 @@ def _points(connection: sa.Connection, numbers: list[int]) -> Iterator[pa.Table]
             pa.array(columns[5], pa.string()),
         ]
         yield pa.Table.from_arrays(arrays, schema=RUNS_SCHEMA)
-
-
-def _points_in(some: Sequence[int], table: sa.Table) -> sa.Select[Any]:
-    p = table.c
-    columns = (p.series, p.order, p.commit, p.time, p.value, p.run)
-    return sa.select(*columns).where(p.series.in_(some))
 
 
 def _candidate_rows(connection: sa.Connection, numbers: list[int]) -> list[dict[str, object]]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -13,7 +12,7 @@ from barograph.triage.measurement import Measurement
 from barograph.triage.places import questions
 from barograph.triage.recent import Key
 from barograph.triage.schema import newest, points, revisions, steps
-from barograph.triage.shelf import everywhere, shelve
+from barograph.triage.shelf import ALL, shelve
 
 EVER = -(2**63)  # a time that is not known is before every other
 
@@ -70,7 +69,7 @@ def existing(connection: sa.Connection, places: Iterable[tuple[int, int]]) -> Ex
     """Return what the store has at pairs of series and order, with what was decided there."""
     found: Existing = {}
     for numbers, orders in questions(places):
-        for row in connection.execute(everywhere(partial(_points_at, numbers, orders))):
+        for row in connection.execute(_points_at(numbers, orders)):
             number, order, run, commit, time, value, *decision = row
             found[number, order, run] = Held(commit, time, value, tuple(decision))
         columns = revisions.c
@@ -92,8 +91,8 @@ def _steps_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:
     )
 
 
-def _points_at(numbers: list[int], orders: list[int], table: sa.Table) -> sa.Select[Any]:
-    p = table.c
+def _points_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:
+    p = ALL.c
     return sa.select(
         *(p.series, p.order, p.run, p.commit, p.time, p.value),
         *(p.probability, p.is_change, p.pre),

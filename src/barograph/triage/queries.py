@@ -13,8 +13,8 @@ from barograph.errors import DataError
 from barograph.series import Direction, Region, SeriesId, Verdict
 from barograph.triage.groups import Placed
 from barograph.triage.registry import series_id
-from barograph.triage.schema import candidates, models, moves, points, revisions, series
-from barograph.triage.shelf import ALL, BOTH, shelve
+from barograph.triage.schema import candidates, models, moves, revisions, series
+from barograph.triage.shelf import ALL, BOTH
 
 MEASURED = (
     *("order", "run", "commit", "time", "value"),
@@ -175,27 +175,27 @@ def revisions_of(
         DataError: there is no such point.
     """
 
-    def values(table: sa.Table, *, hold: bool) -> sa.Select[Any]:
+    def values(table: sa.FromClause, *, hold: bool) -> sa.Select[Any]:
         t = table.c
         return sa.select(t.value, t.time, t.received, sa.literal(hold).label("holds")).where(
             t.series == number, t.order == order, t.run == run
         )
 
-    held = [values(table, hold=True) for table in BOTH]
-    if connection.execute(sa.union_all(*held)).first() is None:
+    held = values(ALL, hold=True)
+    if connection.execute(held).first() is None:
         raise DataError(f"there is no point at order {order}, run {run!r:.60}")
-    every = sa.union_all(*held, values(revisions, hold=False)).subquery()
+    every = sa.union_all(held, values(revisions, hold=False)).subquery()
     query = sa.select(every).order_by(every.c.holds.desc(), every.c.value)
     return [Revision(*row) for row in connection.execute(query.offset(after).limit(limit))]
 
 
 def explain(connection: sa.Connection, number: int, order: int, run: str, reasons: Any) -> None:
     """Keep the reasons of a decision, once somebody asked for them."""
-    p = points.c
-    shelve(connection, [number])
     text = json.dumps(reasons, ensure_ascii=False)
-    mine = sa.and_(p.series == number, p.order == order, p.run == run)
-    connection.execute(sa.update(points).where(mine).values(reasons=text))
+    for table in BOTH:
+        p = table.c
+        mine = sa.and_(p.series == number, p.order == order, p.run == run)
+        connection.execute(sa.update(table).where(mine).values(reasons=text))
 
 
 def find_candidates(

@@ -3,14 +3,14 @@
 A commit brings one point of each of many series. In the table of all points each would cost a page
 of its own, read, logged and written back; in the small one many series share a page. Every so many
 points the newest of a series go to their place beside the others, in the same transaction; series
-take turns. Whatever is not a new point at the end of its series finds the newest put there before.
+take turns. Whatever else changes a history, a late point or another value, finds the newest put
+there before.
 
 So no point among the newest stands before one of the others, of the same series. PostgreSQL does
 without: it puts rows wherever there is room, and there the moves would cost more than they save.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 import sqlalchemy as sa
 
@@ -20,7 +20,7 @@ EVERY = 16  # points of a series between two times that its newest are put besid
 CHUNK = 500  # series in one statement
 BOTH = (points, newest)
 COLUMNS = tuple(column.name for column in points.columns)
-# For pages: PostgreSQL takes conditions and order into both tables only where they stand outside.
+# What readers ask; databases take conditions and order into both tables, and find rows by key.
 ALL = sa.union_all(*map(sa.select, BOTH)).subquery("every_point")
 
 
@@ -42,8 +42,3 @@ def shelve(connection: sa.Connection, some: Iterable[int]) -> None:
         rows = sa.select(*(newest.c[name] for name in COLUMNS)).where(mine)
         connection.execute(sa.insert(points).from_select(COLUMNS, rows))
         connection.execute(sa.delete(newest).where(mine))
-
-
-def everywhere(ask: Callable[[sa.Table], sa.Select[Any]]) -> sa.CompoundSelect[Any]:
-    """Ask both tables the same; each sees the conditions, so that it finds rows by its key."""
-    return sa.union_all(*map(ask, BOTH))
