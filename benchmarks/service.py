@@ -166,9 +166,11 @@ def main() -> None:
     """Fill a store, start the service, and measure it."""
     parser = arguments(__doc__ or "")
     parser.add_argument("--full", action="store_true", help="40,000 series, 500 trees")
+    parser.add_argument("--history", type=int, help="points of each series beforehand")
     parser.add_argument("--url", help="of an empty PostgreSQL database, instead of SQLite")
     options = parser.parse_args()
-    size = FULL if options.full else SMALL
+    size = dict(FULL if options.full else SMALL)
+    size["history"] = options.history or size["history"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         stores.model(size["trees"]).save(folder / "online.baro")
