@@ -4,6 +4,8 @@ Times are whole milliseconds since 1970 (UTC), the measured ones null where unkn
 sorts does so by its bytes on every database, so that a series has one order everywhere.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
@@ -30,6 +32,15 @@ def _serial() -> sa.Column[int]:
 def _series(*, key: bool = True) -> sa.Column[int]:
     owner = sa.ForeignKey("series.id")
     return sa.Column("series", sa.BigInteger, owner, primary_key=key, nullable=False)
+
+
+def _place() -> tuple[sa.Column[Any], ...]:
+    """Tell a point from every other: its series, its order there, and the run."""
+    return (
+        _series(),
+        sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("run", Bytewise, primary_key=True),
+    )
 
 
 def _time(name: str, *, nullable: bool = False) -> sa.Column[int]:
@@ -85,9 +96,7 @@ def _points(name: str) -> sa.Table:
     return sa.Table(
         name,
         metadata,
-        _series(),
-        sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
-        sa.Column("run", Bytewise, primary_key=True),
+        *_place(),
         sa.Column("commit", sa.Text, nullable=False),
         _time("time", nullable=True),
         sa.Column("value", sa.Double, nullable=False),
@@ -109,9 +118,7 @@ newest = _points("newest")  # the last few of each series: see `shelf`
 revisions = sa.Table(
     "revisions",
     metadata,
-    _series(),
-    sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("run", Bytewise, primary_key=True),
+    *_place(),
     sa.Column("value", sa.Double, primary_key=True),
     _time("time", nullable=True),
     _time("received"),
@@ -135,9 +142,7 @@ blocks = sa.Table(
 steps = sa.Table(
     "steps",
     metadata,
-    _series(),
-    sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("run", Bytewise, primary_key=True),
+    *_place(),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("change_order", sa.BigInteger, nullable=False),
     sa.Column("change_run", Bytewise, nullable=False),

@@ -19,7 +19,6 @@ from barograph.triage.schema import newest, points
 EVERY = 16  # points of a series between two times that its newest are put beside the others
 CHUNK = 500  # series in one statement
 BOTH = (points, newest)
-COLUMNS = tuple(column.name for column in points.columns)
 # What readers ask; databases take conditions and order into both tables, and find rows by key.
 ALL = sa.union_all(*map(sa.select, BOTH)).subquery("every_point")
 
@@ -39,6 +38,6 @@ def shelve(connection: sa.Connection, some: Iterable[int]) -> None:
     numbers = sorted(some)
     for first in range(0, len(numbers), CHUNK):
         mine = newest.c.series.in_(numbers[first : first + CHUNK])
-        rows = sa.select(*(newest.c[name] for name in COLUMNS)).where(mine)
-        connection.execute(sa.insert(points).from_select(COLUMNS, rows))
+        rows = sa.select(newest).where(mine)  # the columns are those of the points
+        connection.execute(sa.insert(points).from_select(newest.c.keys(), rows))
         connection.execute(sa.delete(newest).where(mine))
