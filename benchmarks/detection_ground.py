@@ -13,13 +13,13 @@ import pandas as pd
 from side_by_side import arguments, show
 
 from barograph.detection.base import Detector
-from barograph.evaluation.ground.carriers import Carrier, calmest
-from barograph.evaluation.ground.cases import Case, majority, opinions
-from barograph.evaluation.ground.contenders import contenders
-from barograph.evaluation.ground.measures import MARGIN
-from barograph.evaluation.ground.repeats import repeated
-from barograph.evaluation.ground.tables import ALL, Size, injection_tables, marked_tables
 from barograph.pipeline.detectors import write
+from barograph.studies.detector_benchmark.calm_segments import Carrier, calmest
+from barograph.studies.detector_benchmark.cases import Case, majority, opinions
+from barograph.studies.detector_benchmark.detectors import contenders
+from barograph.studies.detector_benchmark.measures import MARGIN
+from barograph.studies.detector_benchmark.repeats import repeated
+from barograph.studies.detector_benchmark.tables import ALL, Size, injection_tables, marked_tables
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("BAROGRAPH_SHARED", ROOT.parent / "shared")) / "data"

@@ -20,8 +20,8 @@ from barograph.evaluation.experiment import repetition
 from barograph.evaluation.protocols import random_splits
 from barograph.features import FEATURE_SETS
 from barograph.pipeline.repeated import Repetition, repeated
-from barograph.pipeline.tables import Labelled
 from barograph.pipeline.work import VARIABLE, workers
+from barograph.training.tables import Labelled
 
 MODELS = ("random_forest", "svm", "xgboost")
 ROWS, TREES, SPLITS = 15_000, 500, 100

@@ -11,7 +11,7 @@ from typing import Any
 
 from side_by_side import arguments, show
 
-from barograph.evaluation import leznik
+from barograph.studies import leznik
 
 SHARED = Path(os.environ.get("BAROGRAPH_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 PUBLISHED = SHARED / "data" / "mongodb" / "triaged_points.csv"

@@ -20,13 +20,13 @@ from sklearn.ensemble import RandomForestClassifier
 
 from barograph.detection.online import OnlineDetector, Scorer, replay_many
 from barograph.detection.online.sight import Sight, sights_for
-from barograph.evaluation.early import Learned, Truth, learn
 from barograph.evaluation.marked import Marked
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models.kinds import flattened
 from barograph.models.triage import TriageModel
 from barograph.pipeline.replay import CHUNK
 from barograph.series import Floats
+from barograph.training.online import Learned, Truth, learn
 
 LENGTH, TREES = 28, 500
 AT, DECISIONS = 100, 400

@@ -30,8 +30,12 @@ from barograph.detection import Gesd, Hunter
 from barograph.detection.online import Budget, TailRates, replay
 from barograph.detection.online.budget import SETTINGS
 from barograph.errors import NotEnoughDataError
-from barograph.evaluation.early.algorithm_1 import Algorithm1
-from barograph.evaluation.early.curve import (
+from barograph.evaluation.marked import Marked
+from barograph.models import TriageModel
+from barograph.series import Floats
+from barograph.training.histories import Simulated
+from barograph.training.online.algorithm_1 import Algorithm1
+from barograph.training.online.curve import (
     RATES,
     Alarms,
     Point,
@@ -40,14 +44,10 @@ from barograph.evaluation.early.curve import (
     gated,
     measured,
 )
-from barograph.evaluation.early.fit import Prior
-from barograph.evaluation.early.learn import combined, judged_by, learn
-from barograph.evaluation.early.rows import NAMES, rows_of
-from barograph.evaluation.early.truth import FIRST, Flags, Truth
-from barograph.evaluation.marked import Marked
-from barograph.models import TriageModel
-from barograph.pipeline.histories import Simulated
-from barograph.series import Floats
+from barograph.training.online.fit import Prior
+from barograph.training.online.learn import combined, judged_by, learn
+from barograph.training.online.rows import NAMES, rows_of
+from barograph.training.online.truth import FIRST, Flags, Truth
 
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "sap_hana"
 PEOPLE = 3

@@ -18,7 +18,8 @@ from online_marks import DEFAULT, SIMULATED, crowded, split_by_group
 from side_by_side import arguments, show, table
 
 from barograph.detection.online.budget import SETTINGS
-from barograph.evaluation.early.curve import (
+from barograph.series import Floats
+from barograph.training.online.curve import (
     DELAYS,
     RATES,
     Alarms,
@@ -27,10 +28,9 @@ from barograph.evaluation.early.curve import (
     found_within,
     gated,
 )
-from barograph.evaluation.early.fit import Prior
-from barograph.evaluation.early.learn import ALWAYS, NEVER, combined, learn
-from barograph.evaluation.early.truth import Truth
-from barograph.series import Floats
+from barograph.training.online.fit import Prior
+from barograph.training.online.learn import ALWAYS, NEVER, combined, learn
+from barograph.training.online.truth import Truth
 
 REPEATS = 1
 PRIOR_WEIGHTS = (0.0, 0.1, 0.3, 0.6)

@@ -17,16 +17,17 @@ import sqlalchemy as sa
 from side_by_side import arguments, at_once, seconds, show
 from sklearn.ensemble import RandomForestClassifier
 
+from barograph.detection.online import OnlineJudge
+from barograph.detection.online.judge import Judged, Stretch
 from barograph.features import FEATURE_SETS
 from barograph.models.flat import FlatForest
 from barograph.models.triage import TriageModel
 from barograph.series import Floats, SeriesId
-from barograph.triage import Measurement, OnlineJudge, Store
-from barograph.triage.blocks import write_blocks
-from barograph.triage.engine import Judged, Stretch
-from barograph.triage.insertion import Row
-from barograph.triage.placing import NEW_POINT
-from barograph.triage.recent import Recent, needed
+from barograph.store import Measurement, Store
+from barograph.store.blocks import write_blocks
+from barograph.store.rows import Row
+from barograph.store.tail import Recent, needed
+from barograph.store.upsert import NEW_POINT
 
 FEATURE_SET = "bauer8"
 ROWS = 12_000

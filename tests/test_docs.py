@@ -7,7 +7,7 @@ import pytest
 
 from barograph.cli import COMMANDS, group
 from barograph.service.app import ROUTERS
-from barograph.triage.tokens import Scope
+from barograph.store.tokens import Scope
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 ROUTES = sorted(

@@ -10,19 +10,35 @@ PACKAGE = ROOT / "src" / "barograph"
 
 LINKS = ("features", "models", "pipeline")
 
-# Modules directly in the package are the domain; the two that start everything may use it all.
-FRONT = {"cli", "__main__"}
-DOMAIN: set[str] = set()
+# Modules directly in the package are the domain; the three that start everything may use it all.
+FRONT = {"cli", "__init__", "__main__"}
+EVERYTHING = {"sources", "features", "models", "detection", "evaluation", "training", "store"} | {
+    "triage",
+    "studies",
+}
 ALLOWED: dict[str, set[str]] = {
-    "domain": DOMAIN,
-    "sources": DOMAIN,
-    "features": DOMAIN,
-    "detection": {"features"},
+    "domain": set(),
+    "sources": set(),
+    "features": set(),
     "models": {"features"},
+    "detection": {"features", "models"},
     "evaluation": {"features", "detection", "models"},
-    "triage": {"detection", "models"},
-    "pipeline": {"sources", "features", "detection", "models", "evaluation", "triage"},
-    "service": {"sources", "features", "detection", "models", "evaluation", "triage"},
+    "training": {"features", "detection", "models", "evaluation", "sources"},
+    "store": {"detection", "models"},
+    "triage": {"store", "features", "detection", "models"},
+    "studies": EVERYTHING - {"studies"},
+    "service": {"store", "triage", "detection", "models", "training"},
+    "pipeline": EVERYTHING,
+}
+# Imports that the table does not allow and that are still to go.
+KNOWN: set[tuple[str, str]] = {
+    ("service/parsing.py", "sources"),
+    ("service/schemas/inference.py", "features"),
+    ("store/exchange.py", "triage"),
+    ("store/queries.py", "triage"),
+    ("training/histories.py", "pipeline"),
+    ("training/pair.py", "pipeline"),
+    ("training/registry.py", "pipeline"),
 }
 
 
@@ -67,16 +83,16 @@ def is_module(name: str) -> bool:
     return (PACKAGE / f"{name}.py").is_file() or (PACKAGE / name).is_dir()
 
 
-SOURCES = sorted(PACKAGE.rglob("*.py"))
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=[str(p.relative_to(PACKAGE)) for p in SOURCES])
-def test_each_room_imports_only_what_the_plan_allows(path: Path) -> None:
-    room = room_of(path.relative_to(PACKAGE).with_suffix("").parts)
-    if room == "front":
-        return
-    assert room in ALLOWED, f"{path}: the plan knows no room named {room}"
-    assert imports_of(path) - {room, "domain"} <= ALLOWED[room]
+def test_each_room_imports_only_what_the_plan_allows() -> None:
+    offenders = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        room = room_of(path.relative_to(PACKAGE).with_suffix("").parts)
+        if room == "front":
+            continue
+        assert room in ALLOWED, f"{path}: the plan knows no room named {room}"
+        for other in imports_of(path) - {room, "domain"} - ALLOWED[room]:
+            offenders.add((str(path.relative_to(PACKAGE)), other))
+    assert offenders == KNOWN
 
 
 def test_every_folder_of_the_package_is_a_room_of_the_plan() -> None:

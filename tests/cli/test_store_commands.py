@@ -19,9 +19,9 @@ from barograph.models import TriageModel
 from barograph.pipeline import replaying
 from barograph.series import SeriesId
 from barograph.sources import load, open_source
-from barograph.triage import Measurement, exchange
-from tests.evaluation.early_histories import histories, learned
+from barograph.store import Measurement, exchange
 from tests.service.models import small_model
+from tests.training.online_histories import histories, learned
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ import pytest
 
 from barograph.detection.base import Detector
 from barograph.errors import DataError
-from barograph.evaluation.ground.contenders import contenders
 from barograph.series import Floats, Region
+from barograph.studies.detector_benchmark.detectors import contenders
 
 # A single trace is no centroid: the default asks for steps without noise (docs/detection.md).
 ALL = {name: replace(one, threshold=5.0) if name == "StepFit" else one  # type: ignore[call-arg]

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from barograph.evaluation.ground.contenders import ONE_PERSON
 from barograph.history import History
 from barograph.pipeline import detectors
 from barograph.series import Verdict
+from barograph.studies.detector_benchmark.detectors import ONE_PERSON
 
 FOLDER = Path("data/reports/detectors")
 PARAMS = """

@@ -9,7 +9,8 @@ from scipy.special import logit
 
 from barograph.errors import ArtifactError, ConfigError
 from barograph.models.triage import TriageModel
-from barograph.pipeline import characterise, explain, report, subseries, tables, train
+from barograph.pipeline import characterise, explain, report, subseries, train
+from barograph.training import tables
 
 SECTION = "explain: {use: label_free, rows: 50, features: 5, candidates: 7}\n"
 

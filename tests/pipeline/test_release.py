@@ -14,8 +14,9 @@ import yaml
 
 from barograph.errors import ConfigError, DataError
 from barograph.models.triage import TriageModel
-from barograph.pipeline import characterise, release, rollback, subseries, tables, train, training
-from barograph.pipeline.registry import Index
+from barograph.pipeline import characterise, release, rollback, subseries, train
+from barograph.training import candidates, tables
+from barograph.training.registry import Index
 from tests.service.models import small_model
 
 USE = "label_free"
@@ -27,7 +28,7 @@ def trained(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with models; only one use is released, to save time."""
     monkeypatch.setattr(release, "USES", (USE,))
     monkeypatch.setattr(train, "USES", (USE,))
-    monkeypatch.setattr(training.TrainParams, "__post_init__", lambda _: None)
+    monkeypatch.setattr(candidates.TrainParams, "__post_init__", lambda _: None)
     subseries.main()
     characterise.main()
     train.main()
@@ -45,7 +46,7 @@ def spoil() -> None:
     """Turn every verdict that the next model learns from round, but keep what it is judged by."""
     frame = tables.read(USE)
     final = tables.labelled(frame, "bauer8")
-    test = training.held_out(final, 1).test
+    test = candidates.held_out(final, 1).test
     triaged = np.flatnonzero(frame["verdict"].isin(["true_positive", "false_positive"]))
     turned = np.setdiff1d(triaged, triaged[test])
     names = {"true_positive": "false_positive", "false_positive": "true_positive"}

@@ -10,7 +10,7 @@ from barograph.evaluation.experiment import repetition
 from barograph.evaluation.protocols import random_splits
 from barograph.pipeline import repeated
 from barograph.pipeline.repeated import Repetition
-from barograph.pipeline.tables import Labelled
+from barograph.training.tables import Labelled
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from barograph.errors import ArtifactError
 from barograph.evaluation.replayed import delays
 from barograph.pipeline import chunks, replay, replaying
-from tests.evaluation.early_histories import learned
+from tests.training.online_histories import learned
 
 REPORTS = Path("data/reports")
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from barograph.errors import ConfigError
-from barograph.evaluation.pool import FURTHER, POOL
 from barograph.history import History
 from barograph.pipeline import selection, subseries
 from barograph.pipeline.load import FOLDER
 from barograph.series import Floats
+from barograph.studies.pool import FURTHER, POOL
 
 SECTION = """
 selection: {policy: adaptive, protocol: random, runs: 2, population: 6, generations: 2, trees: 4}

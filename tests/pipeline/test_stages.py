@@ -21,12 +21,11 @@ from barograph.pipeline import (
     replay,
     report,
     subseries,
-    tables,
     train,
-    training,
     windows,
     work,
 )
+from barograph.training import candidates, tables
 
 REPORTS = Path("data/reports")
 
@@ -149,7 +148,7 @@ def test_the_table_holds_three_protocols_and_a_baseline_that_knows_nothing() -> 
 )
 def test_a_use_without_a_feature_set_is_named(sets: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        training.TrainParams(sets, "random_forest", "sigmoid", 1, "f1", 1)
+        candidates.TrainParams(sets, "random_forest", "sigmoid", 1, "f1", 1)
 
 
 @pytest.mark.usefixtures("project")
@@ -161,7 +160,7 @@ def test_verdicts_of_one_class_or_of_one_series_are_refused() -> None:
         tables.labelled(one, "bauer8")
     few = tables.labelled(frame.assign(identity=1), "bauer8")
     with pytest.raises(NotEnoughDataError, match="of 1 series and 17 commits cannot be held out"):
-        training.held_out(few, 1)
+        candidates.held_out(few, 1)
 
 
 @pytest.mark.parametrize(

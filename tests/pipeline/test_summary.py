@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from barograph.errors import DataError
-from barograph.evaluation import table_one
 from barograph.evaluation.metrics import METRICS, Interval
 from barograph.models.catalogue import CLASSIFIERS
 from barograph.pipeline import report, summary
 from barograph.sources import LoadReport, Place, Skip
+from barograph.studies import table_one
 
 REPORTS = report.FOLDER
 

@@ -11,7 +11,8 @@ import pytest
 from barograph.errors import ConfigError
 from barograph.models.catalogue import classifier
 from barograph.models.triage import TriageModel
-from barograph.pipeline import characterise, settings, subseries, tables, train, training, tune
+from barograph.pipeline import characterise, settings, subseries, train, tune
+from barograph.training import candidates, tables
 
 SECTION = """
 tune:
@@ -62,7 +63,7 @@ def test_every_try_is_recorded_and_the_chosen_one_is_learned_with() -> None:
 @pytest.mark.usefixtures("described")
 def test_what_models_are_judged_on_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = tables.labelled(tables.read("label_free"), "bauer8")
-    split = training.held_out(rows, 1)
+    split = candidates.held_out(rows, 1)
     seen: list[Any] = []
 
     def spied(name: str, matrix: Any, *_: Any) -> str:

@@ -8,9 +8,10 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from barograph.detection.online import SecondLookWanted
 from barograph.service import Settings, Watch, create_app
-from barograph.triage import Limits, SecondLookWanted, Store, tokens
-from barograph.triage.tokens import Scope
+from barograph.store import Limits, Store, tokens
+from barograph.store.tokens import Scope
 from tests.service.models import small_model
 
 Start = Callable[..., TestClient]

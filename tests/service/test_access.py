@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from barograph.service import Settings
 from barograph.service.access import Guarded, is_loopback
 from barograph.service.app import ROUTERS
-from barograph.triage.tokens import Scope
+from barograph.store.tokens import Scope
 from tests.service.conftest import Start, app_of, make_token
 from tests.service.samples import POINTS, result
 

@@ -12,8 +12,8 @@ import pytest
 from barograph.detection import Hunter
 from barograph.service import Behind
 from barograph.service.behind import Task
-from barograph.triage import Store
-from barograph.triage.touching import waiting
+from barograph.store import Store
+from barograph.store.stale import waiting
 from tests.service.conftest import Start, store_of
 from tests.service.samples import POINTS, steps
 from tests.service.test_reliability import server

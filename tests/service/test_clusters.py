@@ -5,8 +5,8 @@ from fastapi.testclient import TestClient
 
 from barograph.detection import Hunter
 from barograph.service import Looking
-from barograph.triage import clustering
-from barograph.triage.tokens import Scope
+from barograph.store.tokens import Scope
+from barograph.triage import clusters
 from tests.service.conftest import make_token, store_of
 from tests.service.samples import POINTS, steps
 from tests.service.test_queries import pages
@@ -21,7 +21,7 @@ def store_url(url: str) -> str:
 def clustered(client: TestClient) -> None:
     for k in range(8):
         client.post(POINTS, json=steps(f"t{k}"))
-    clustering.recluster(store_of(client), "db", k=2)
+    clusters.recluster(store_of(client), "db", k=2)
 
 
 def test_clusters_come_with_their_series_and_take_a_status(client: TestClient) -> None:
@@ -41,7 +41,7 @@ def test_clusters_come_with_their_series_and_take_a_status(client: TestClient) -
     told = client.post(f"{path}/status", json=said, headers=triage).json()
     assert told == {**one, "status": "regression"}
     assert client.get("/api/v1/clusters?project=other").json() == {"clusters": [], "next": None}
-    clustering.recluster(store_of(client), "db", k=2, threshold=1e12)
+    clusters.recluster(store_of(client), "db", k=2, threshold=1e12)
     assert client.get("/api/v1/clusters").json()["clusters"] == []
     [past] = client.get("/api/v1/clusters?past=true").json()["clusters"]
     assert (past["status"], past["current"]) == ("regression", False)

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from barograph.models import TriageModel
 from barograph.series import Floats
 from barograph.service.models import load_model
-from barograph.triage import queries
+from barograph.store import queries
 from tests.service.conftest import app_of, store_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result, steps

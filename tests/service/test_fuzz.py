@@ -17,8 +17,8 @@ from schemathesis.specs.openapi.checks import (
 
 from barograph.service import Settings, Watch, create_app
 from barograph.service.app import ROUTERS
-from barograph.triage import Store, tokens
-from barograph.triage.tokens import Scope
+from barograph.store import Store, tokens
+from barograph.store.tokens import Scope
 from tests.service.models import small_model
 
 BOUNDED = settings(

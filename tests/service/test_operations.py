@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from barograph.errors import StoreError
 from barograph.service.shield import HEADERS
-from barograph.triage import Store, tokens
-from barograph.triage.tokens import Scope
+from barograph.store import Store, tokens
+from barograph.store.tokens import Scope
 from tests.service.conftest import app_of, make_token, store_of
 from tests.service.samples import POINTS, result, steps
 

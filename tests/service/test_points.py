@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from barograph.service import Settings
 from barograph.sources.fields import identity_of
-from barograph.triage import Limits
+from barograph.store import Limits
 from tests.service.conftest import Start
 from tests.service.samples import POINTS, result, steps
 

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from barograph.detection import Hunter
 from barograph.service import Looking
-from barograph.triage.tokens import Scope
+from barograph.store.tokens import Scope
 from tests.service.conftest import make_token, store_of
 from tests.service.samples import POINTS, result, steps
 

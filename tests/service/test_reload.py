@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from barograph.errors import ArtifactError
 from barograph.service import Watch
-from barograph.triage import Store
+from barograph.store import Store
 from tests.service.conftest import app_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result

@@ -8,18 +8,17 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.detection import OnlineDetector
-from barograph.detection.online import Budget
+from barograph.detection.online import Budget, SecondLookWanted
 from barograph.errors import DataError
-from barograph.evaluation.early import Learned, learn
 from barograph.models import TriageModel
 from barograph.series import Floats
 from barograph.service import Watch
 from barograph.service.models import PATIENCE
-from barograph.triage import SecondLookWanted
-from tests.evaluation.early_histories import forest, histories, learned
+from barograph.training.online import Learned, learn
 from tests.service.conftest import Start, app_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result
+from tests.training.online_histories import forest, histories, learned
 
 LENGTH = 220
 

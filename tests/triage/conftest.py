@@ -1,14 +1,5 @@
-"""Every test of the store runs on SQLite and, where it is installed, on PostgreSQL."""
+"""The tests of triage work on the same stores as those of the store itself."""
 
-from collections.abc import Iterator
+from tests.store.conftest import store
 
-import pytest
-
-from barograph.triage import Store
-from tests.triage.judges import Rule
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[Store]:
-    with Store(url, Rule()) as store:
-        yield store
+__all__ = ["store"]

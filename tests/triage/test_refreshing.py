@@ -11,18 +11,10 @@ from barograph.detection.base import Found, describe, observe
 from barograph.detection.scoring import Candidates
 from barograph.errors import DataError
 from barograph.series import ChangePoint, Floats, Ints, Verdict
-from barograph.triage import (
-    Measurement,
-    Store,
-    audit,
-    candidates,
-    queries,
-    refreshing,
-    touching,
-    verdicts,
-)
+from barograph.store import Measurement, Store, audit, queries, stale
+from barograph.triage import candidates, refreshing, verdicts
 from barograph.triage.candidates import Look, Plan, Refreshed, Stored
-from tests.triage.samples import history, point, series
+from tests.store.samples import history, point, series
 
 
 @dataclass
@@ -80,7 +72,7 @@ def test_only_touched_series_are_looked_at_and_each_once(store: Store) -> None:
     assert sorted(detector.lengths) == [20, 21, 30]
     assert refreshing.recompute(store, Look(detector, "d")).series == 2
     with store.read() as connection:
-        assert touching.waiting(connection) == 0
+        assert stale.waiting(connection) == 0
 
 
 def test_a_candidate_that_moves_by_a_few_commits_stays_the_same(store: Store) -> None:

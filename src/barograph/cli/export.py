@@ -20,8 +20,8 @@ def command(folder: Path, url: str, output: str) -> None:
 
     The folder `store` in it has every table of the store, for `barograph import --whole`.
     """
-    from barograph.triage.archive import archive
-    from barograph.triage.exchange import give_back
+    from barograph.store.archive import archive
+    from barograph.store.exchange import give_back
 
     # Both of one moment: what lands meanwhile is in neither.
     with open_existing(url) as store, store.read() as connection:

@@ -14,7 +14,7 @@ from barograph.cli.looks import second_look_options
 from barograph.cli.stores import model_of, model_option, open_store, store_option, tell_rejected
 
 if TYPE_CHECKING:
-    from barograph.triage import SecondLookWanted
+    from barograph.detection.online import SecondLookWanted
 
 
 @click.command(name="import", epilog="Example: barograph import dump --kind mongodump")
@@ -41,8 +41,8 @@ def command(
 
     What the store has already is passed over: the same again changes nothing.
     """
-    from barograph.triage.archive import restore
-    from barograph.triage.exchange import fill, gave
+    from barograph.store.archive import restore
+    from barograph.store.exchange import fill, gave
 
     if whole:
         with open_store(url) as store:

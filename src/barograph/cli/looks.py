@@ -12,7 +12,7 @@ import click
 from barograph.cli.stores import RELEASED, check_there
 
 if TYPE_CHECKING:
-    from barograph.triage.confirming import SecondLookWanted
+    from barograph.detection.online.confirming import SecondLookWanted
 
 F = TypeVar("F", bound=Callable[..., Any])
 SETTINGS = ("early", "even", "steady", "sure")
@@ -64,7 +64,7 @@ def second_look_options(default: str) -> Callable[[F], F]:
 
 def wanted(confirm: str, setting: str, alarms: float) -> SecondLookWanted | None:
     """Return how the second look is wanted, if it is at all."""
-    from barograph.triage.confirming import SecondLookWanted
+    from barograph.detection.online.confirming import SecondLookWanted
 
     if confirm == NONE:
         return None

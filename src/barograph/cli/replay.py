@@ -17,7 +17,7 @@ from barograph.errors import NotEnoughDataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from barograph.triage.confirming import SecondLookWanted
+    from barograph.detection.online.confirming import SecondLookWanted
 
 USE = "online"
 PARTS = ".parts"  # what is done already, while a replay runs

@@ -21,9 +21,10 @@ from barograph.cli.looks import second_look_options
 from barograph.cli.stores import model_of, model_option, open_store, store_option, tell_rejected
 
 if TYPE_CHECKING:
+    from barograph.detection.online import SecondLookWanted
     from barograph.history import History
-    from barograph.triage import SecondLookWanted, Store
-    from barograph.triage.exchange import Filled
+    from barograph.store import Store
+    from barograph.store.exchange import Filled
 
 
 @click.command(epilog="Example: barograph score results.csv --store ci.db --output json || exit 1")
@@ -58,7 +59,7 @@ def command(
     counts. The same results again give the same answer.
     """
     from barograph.history import History
-    from barograph.triage.exchange import fill
+    from barograph.store.exchange import fill
 
     judge = model_of("online", model)
     with loaded_tables(kind, location) as folder, open_store(url, judge, again) as store:
@@ -88,8 +89,8 @@ def newest(store: Store, history: History, feature_set: str) -> list[dict[str, A
         history: its series are told of.
         feature_set: of the model that decided; it says what a result was held against.
     """
-    from barograph.triage import queries
-    from barograph.triage.steps import steps_of
+    from barograph.store import queries
+    from barograph.store.steps import steps_of
 
     found = []
     with store.read() as connection:
@@ -132,7 +133,7 @@ def newest(store: Store, history: History, feature_set: str) -> list[dict[str, A
 
 def _commit(connection: Any, row: int, place: tuple[int, str]) -> str:
     """The commit of a point."""
-    from barograph.triage import queries
+    from barograph.store import queries
 
     order, run = place
     points = queries.points_of(connection, row, first=order, last=order)
@@ -145,7 +146,7 @@ def _percent(
     """The mean from the change on, against that of the level that was held against it."""
     from barograph.detection.online.sight import OF_THE_REGIME
     from barograph.features import GrowingHistory
-    from barograph.triage import queries
+    from barograph.store import queries
 
     points = queries.points_of(connection, row, last=one.order, limit=one.pre + 1, newest=True)
     upto = [point for point in points if (point.order, point.run) <= (one.order, one.run)]

@@ -15,7 +15,7 @@ from barograph.cli.stores import make_folder, model_option, store_option
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
-    from barograph.triage import SecondLookWanted
+    from barograph.detection.online import SecondLookWanted
 
 LOG_PAGES = 65_536  # 128 MB, should the process behind the requests ever fail to write them back
 LEVELS = ("debug", "info", "warning", "error")
@@ -57,7 +57,7 @@ def command(
         raise ConfigError(
             f"the service needs {error.name}: pip install 'barograph[service]'"
         ) from None
-    from barograph.triage import Store
+    from barograph.store import Store
 
     logging.basicConfig(
         level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -94,7 +94,7 @@ def command(
 
 
 def _check_tokens(store: object, host: str, *, local: bool) -> None:
-    from barograph.triage import Store, tokens
+    from barograph.store import Store, tokens
 
     assert isinstance(store, Store)  # noqa: S101 - only imported when needed
     with store.read() as connection:

@@ -13,9 +13,10 @@ from click.core import ParameterSource
 from barograph.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from barograph.detection.online import SecondLookWanted
     from barograph.models import TriageModel
-    from barograph.triage import SecondLookWanted, Store
-    from barograph.triage.exchange import Filled
+    from barograph.store import Store
+    from barograph.store.exchange import Filled
 
 F = TypeVar("F", bound=Callable[..., Any])
 SHOWN = 3  # reasons
@@ -84,8 +85,9 @@ def open_store(
     url: str, model: TriageModel | None = None, again: SecondLookWanted | None = None
 ) -> Store:
     """Open the store; without a model nothing new can be taken in."""
-    from barograph.triage import Store, judge_of
-    from barograph.triage.nobody import Nobody
+    from barograph.detection.online import judge_of
+    from barograph.store import Store
+    from barograph.store.nobody import Nobody
 
     judge, alone = (Nobody(), "") if model is None else judge_of(model, again)
     if alone:

@@ -23,8 +23,8 @@ def command() -> None:
 @store_option
 def add(name: str, scopes: tuple[str, ...], url: str) -> None:
     """Make a token named NAME and print it: it is never shown again."""
-    from barograph.triage import tokens
-    from barograph.triage.tokens import Scope
+    from barograph.store import tokens
+    from barograph.store.tokens import Scope
 
     with open_store(url) as store:
         wanted = [Scope(scope) for scope in scopes]
@@ -36,7 +36,7 @@ def add(name: str, scopes: tuple[str, ...], url: str) -> None:
 @store_option
 def revoke(name: str, url: str) -> None:
     """Let the token named NAME be good for nothing."""
-    from barograph.triage import tokens
+    from barograph.store import tokens
 
     with open_existing(url) as store:
         store.write(lambda connection: tokens.revoke(connection, name, "cli"))
@@ -47,7 +47,7 @@ def revoke(name: str, url: str) -> None:
 @output_option
 def listed(url: str, output: str) -> None:
     """List the tokens: their names and scopes, never what they are."""
-    from barograph.triage import tokens
+    from barograph.store import tokens
 
     with open_existing(url) as store, store.read() as connection:
         found = tokens.every(connection)

@@ -5,11 +5,12 @@ from functools import partial
 
 import pandas as pd
 
-from barograph.evaluation.audit import Suspects, audit
 from barograph.models.catalogue import classifier
-from barograph.pipeline import report, tables
+from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
+from barograph.training import tables
+from barograph.training.label_audit import Suspects, audit
 
 FOLDER = report.FOLDER / "audit"
 KEYS = ["candidate", "series", "index", "commit", "verdict"]

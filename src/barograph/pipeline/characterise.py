@@ -15,12 +15,13 @@ from barograph.features import (
 )
 from barograph.features.matrix import columns_of
 from barograph.history import History
-from barograph.pipeline import report, tables
+from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.series import Floats, Ints
+from barograph.training import tables
 
 # These follow the current regime by themselves: Pre is all that came before.
 WHOLE_PAST = frozenset({"online", "confirm"})

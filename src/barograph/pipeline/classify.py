@@ -10,10 +10,11 @@ import pandas as pd
 from barograph.models.artifact import file_digest
 from barograph.models.conformal import UNSURE
 from barograph.models.triage import TriageModel
-from barograph.pipeline import report, tables
+from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.series import Floats
+from barograph.training import tables
 
 MODELS = Path("data/models")
 FOLDER = report.FOLDER / "classify"

@@ -20,7 +20,7 @@ from barograph.models.triage import DEFAULTS, USES, TriageModel
 from barograph.pipeline import characterise, load, report, simulate, subseries, train
 from barograph.pipeline.params import PARAMS
 from barograph.pipeline.stage import run
-from barograph.pipeline.tracking import SWITCH
+from barograph.training.tracking import SWITCH
 
 FOLDER = Path("data/defaults")
 SHIPPED = Path(__file__).resolve().parent.parent / "models" / DEFAULTS

@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from barograph.evaluation.ground.carriers import Carrier
-from barograph.evaluation.ground.contenders import contenders
-from barograph.evaluation.ground.figure import ground_figure
-from barograph.evaluation.ground.readable import readable
-from barograph.evaluation.ground.tables import ALL, Size, injection_tables
-from barograph.evaluation.ground.verdicts import Triaged, by_verdict
 from barograph.history import History
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.series import Floats, Verdict
+from barograph.studies.detector_benchmark.calm_segments import Carrier
+from barograph.studies.detector_benchmark.detectors import contenders
+from barograph.studies.detector_benchmark.figure import ground_figure
+from barograph.studies.detector_benchmark.markdown import readable
+from barograph.studies.detector_benchmark.tables import ALL, Size, injection_tables
+from barograph.studies.detector_benchmark.verdicts import Triaged, by_verdict
 
 FOLDER = report.FOLDER / "detectors"
 UNKNOWN_TIME = np.iinfo(np.int64).min

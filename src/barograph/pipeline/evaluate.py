@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from barograph.errors import ConfigError
-from barograph.evaluation import table_one
 from barograph.evaluation.experiment import judged
 from barograph.evaluation.metrics import summary
 from barograph.evaluation.protocols import (
@@ -20,10 +19,12 @@ from barograph.evaluation.protocols import (
 )
 from barograph.features import FEATURE_SETS
 from barograph.models.catalogue import CLASSIFIERS
-from barograph.pipeline import report, tables
+from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.repeated import Repetition, repeated
 from barograph.pipeline.stage import run
+from barograph.studies import table_one
+from barograph.training import tables
 
 FOLDER = report.FOLDER / "evaluate"
 FOOTNOTE_POLICY = "adaptive"  # the paper's bounds

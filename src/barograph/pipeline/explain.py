@@ -10,17 +10,18 @@ import numpy as np
 import pandas as pd
 
 from barograph.errors import ConfigError
-from barograph.evaluation.importance import importance_figure
 from barograph.models.artifact import file_digest
 from barograph.models.flat_boosted import FlatBoosted
 from barograph.models.shapley import contributions
 from barograph.models.triage import USES, TriageModel
-from barograph.pipeline import report, tables
+from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.pipeline.train import LIBRARY
 from barograph.series import Floats
+from barograph.studies.importance import importance_figure
+from barograph.training import tables
 
 FOLDER = report.FOLDER / "explain"
 SHAP = "TreeSHAP"

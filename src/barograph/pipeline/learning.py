@@ -12,11 +12,12 @@ from barograph.evaluation.figures import learning_figure
 from barograph.evaluation.metrics import interval
 from barograph.evaluation.protocols import Split, grouped_splits
 from barograph.models.catalogue import classifier
-from barograph.pipeline import report, tables
-from barograph.pipeline.mixing import faded, fit_with_prior, read_prior
+from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 from barograph.pipeline.work import each
+from barograph.training import tables
+from barograph.training.mixing import faded, fit_with_prior, read_prior
 
 FOLDER = report.FOLDER / "learning"
 WAYS = ("own verdicts alone", "mixed with simulated ones", "simulated ones alone")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from barograph.pipeline import characterise, load, simulate, subseries
 from barograph.pipeline.defaults import place
-from barograph.pipeline.mixing import FOLDER
 from barograph.pipeline.stage import run
+from barograph.training.mixing import FOLDER
 
 PROFILE = "prior"
 

@@ -12,14 +12,15 @@ from typing import Any
 from barograph.errors import ArtifactError, DataError
 from barograph.evaluation.comparison import compared
 from barograph.models.triage import TABLES, USES, TriageModel
-from barograph.pipeline import registry, report, tables
+from barograph.pipeline import report
 from barograph.pipeline.params import parameters
-from barograph.pipeline.registry import Index
 from barograph.pipeline.stage import run
-from barograph.pipeline.tracking import tracked
 from barograph.pipeline.train import FOLDER as MODELS
 from barograph.pipeline.train import TWINS
-from barograph.pipeline.training import held_out
+from barograph.training import registry, tables
+from barograph.training.candidates import held_out
+from barograph.training.registry import Index
+from barograph.training.tracking import tracked
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from typing import Any
 from barograph.evaluation.experiment import repetition
 from barograph.evaluation.protocols import Split
 from barograph.files import whole
-from barograph.pipeline.tables import Labelled
 from barograph.pipeline.work import each
 from barograph.series import Floats, Ints
+from barograph.training.tables import Labelled
 
 CACHE = Path("data/cache/repeated")
 LIBRARIES = ("numpy", "scikit-learn", "xgboost")

@@ -8,9 +8,9 @@ import argparse
 import sys
 
 from barograph.models.triage import USES
-from barograph.pipeline.registry import Index
 from barograph.pipeline.stage import run
-from barograph.pipeline.tracking import promoted
+from barograph.training.registry import Index
+from barograph.training.tracking import promoted
 
 
 def rollback(use: str) -> list[Index]:

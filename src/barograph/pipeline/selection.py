@@ -14,10 +14,7 @@ import pandas as pd
 
 from barograph.errors import ConfigError
 from barograph.evaluation.experiment import judged
-from barograph.evaluation.genetic import Life
-from barograph.evaluation.pool import FURTHER, POOL, further_matrix, pool_matrix
 from barograph.evaluation.protocols import Split, grouped_splits, random_splits
-from barograph.evaluation.selection import Forest, Pool, Study, study
 from barograph.files import whole
 from barograph.history import History
 from barograph.pipeline import report
@@ -28,6 +25,9 @@ from barograph.pipeline.stage import run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.pipeline.work import each, progress, workers
 from barograph.series import FINAL, Floats, Ints, Verdict
+from barograph.studies.genetic import Life
+from barograph.studies.pool import FURTHER, POOL, further_matrix, pool_matrix
+from barograph.studies.selection import Forest, Pool, Study, study
 
 FOLDER = report.FOLDER / "selection"
 CACHE = Path("data/cache/selection")

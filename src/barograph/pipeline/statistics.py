@@ -14,8 +14,6 @@ import click
 import pandas as pd
 
 from barograph.errors import BarographError, ConfigError, DataError
-from barograph.evaluation import statistics
-from barograph.evaluation.statistics_page import page
 from barograph.files import whole
 from barograph.history import History
 from barograph.pipeline import report
@@ -24,6 +22,8 @@ from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.series import FINAL
+from barograph.studies import statistics
+from barograph.studies.statistics_page import page
 
 FOLDER = report.FOLDER / "statistics"
 FEATURE_SET = "leznik"

@@ -22,16 +22,17 @@ from barograph.models.catalogue import classifier
 from barograph.models.kinds import flattened
 from barograph.models.shapley import library_bytes
 from barograph.models.triage import TABLES, USES, TriageModel
-from barograph.pipeline import report, tables
-from barograph.pipeline.mixing import faded, fit_with_prior, read_prior
-from barograph.pipeline.pair import train_pair
+from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.settings import TABLE, Settings, chosen_for
 from barograph.pipeline.stage import run
-from barograph.pipeline.tracking import tracked
-from barograph.pipeline.training import PAIR, Trained, TrainParams, card, held_out
 from barograph.pipeline.work import each
 from barograph.series import Ints
+from barograph.training import tables
+from barograph.training.candidates import PAIR, Trained, TrainParams, card, held_out
+from barograph.training.mixing import faded, fit_with_prior, read_prior
+from barograph.training.pair import train_pair
+from barograph.training.tracking import tracked
 
 FOLDER = Path("data/models")
 TWINS = FOLDER / "judged"

@@ -12,12 +12,13 @@ import pandas as pd
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.models.triage import USES
 from barograph.models.tuning import SPACES, Search, search
-from barograph.pipeline import report, settings, tables
+from barograph.pipeline import report, settings
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
-from barograph.pipeline.training import TrainParams, held_out
 from barograph.pipeline.work import each
 from barograph.series import Floats, Ints
+from barograph.training import tables
+from barograph.training.candidates import TrainParams, held_out
 
 PAGE = settings.FOLDER / "tuning.md"
 SHOWN = ["use", "classifier", "tried", "settings", "auc", "sd", "chosen"]

@@ -8,10 +8,11 @@ from barograph.evaluation.experiment import judged
 from barograph.evaluation.figures import window_figure
 from barograph.evaluation.metrics import interval
 from barograph.evaluation.protocols import random_splits
-from barograph.pipeline import report, tables
+from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.repeated import Repetition, repeated
 from barograph.pipeline.stage import run
+from barograph.training import tables
 
 FOLDER = report.FOLDER / "windows"
 SIZES = range(11)

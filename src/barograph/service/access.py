@@ -23,7 +23,7 @@ from starlette.responses import Response
 from barograph.service.errors import Refused
 from barograph.service.rate import Rate
 from barograph.service.settings import Settings
-from barograph.triage.tokens import Scope
+from barograph.store.tokens import Scope
 
 BEARER = HTTPBearer(auto_error=False, description="A token that `barograph token add` made.")
 LONGEST = 200  # characters of a token

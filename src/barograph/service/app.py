@@ -34,7 +34,7 @@ from barograph.service.routes import (
 )
 from barograph.service.settings import Settings
 from barograph.service.shield import Shield
-from barograph.triage import Store
+from barograph.store import Store
 
 LOG = logging.getLogger("barograph.service")
 PATIENCE = 3.0  # seconds that a start waits for the newest values of all series

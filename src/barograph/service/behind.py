@@ -21,9 +21,9 @@ from pathlib import Path
 
 from barograph.service.garbage import settle
 from barograph.service.looking import Looking
-from barograph.triage import Store
+from barograph.store import Store
+from barograph.store.nobody import Nobody
 from barograph.triage.candidates import Finder
-from barograph.triage.nobody import Nobody
 
 LOG = logging.getLogger("barograph.service")
 NICE = 10  # the requests come first

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from barograph.errors import StoreError
 from barograph.service.access import Caller
-from barograph.triage import Store, tokens
+from barograph.store import Store, tokens
 
 REMEMBERED = 1000  # tokens
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from barograph.errors import BarographError, StoreError
 from barograph.models import TriageModel
 from barograph.service.models import mark_of
-from barograph.triage import Store
+from barograph.store import Store
 from barograph.triage.candidates import Finder, Look
-from barograph.triage.clustering import recluster
+from barograph.triage.clusters import recluster
 from barograph.triage.refreshing import refresh
 from barograph.triage.scoring import label_free_model, make_look
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
+from barograph.detection.online import ConfirmingJudge, Judge, SecondLookWanted, judge_of
+from barograph.detection.online.judge import Stretch
 from barograph.detection.online.scorer import card_of
 from barograph.errors import ArtifactError, BarographError
 from barograph.models import TriageModel
-from barograph.triage import ConfirmingJudge, Judge, SecondLookWanted, judge_of
-from barograph.triage.engine import Stretch
 
 LOG = logging.getLogger("barograph.service")
 USE = "online"

@@ -9,7 +9,7 @@ from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
 from barograph.service.errors import Refused
 from barograph.sources.fields import FieldError, args_of
-from barograph.triage import Measurement
+from barograph.store import Measurement
 
 LABELS = ("project", "variant", "task", "test", "measurement")
 FIELDS = frozenset((*LABELS, "args", "value", "order", "commit", "run", "time", "direction"))

@@ -8,7 +8,7 @@ from barograph.service.behind import Behind
 from barograph.service.metrics import Metrics
 from barograph.service.models import Watch
 from barograph.service.settings import Settings
-from barograph.triage import Store
+from barograph.store import Store
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ import sqlalchemy as sa
 from barograph.detection.online import Scorer
 from barograph.detection.scoring import Candidates, score_candidates
 from barograph.series import ChangePoint, Direction, Floats, Ints, Verdict
+from barograph.store.rows import Insertion, Row
+from barograph.store.schema import candidates, moves, series
+from barograph.store.shelf import ALL
 from barograph.triage.hazard import hazard
-from barograph.triage.insertion import Insertion, Row
 from barograph.triage.matching import match
-from barograph.triage.schema import candidates, moves, series
-from barograph.triage.shelf import ALL
 
 UNKNOWN = int(np.iinfo(np.int64).min)  # a date that is missing, as the features have it
 CHUNK = 1000  # candidates in one statement: a database takes no more than some ten thousand

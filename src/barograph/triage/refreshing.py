@@ -6,11 +6,11 @@ still the same; one that changed meanwhile is looked at in the next round.
 
 import sqlalchemy as sa
 
+from barograph.store.clock import now
+from barograph.store.schema import series
+from barograph.store.stale import claim, longest, touch
+from barograph.store.store import Store
 from barograph.triage.candidates import Course, Look, Plan, Refreshed, courses, stored, write
-from barograph.triage.clock import now
-from barograph.triage.schema import series
-from barograph.triage.store import Store
-from barograph.triage.touching import claim, longest, touch
 
 CHUNK = 200  # series in one transaction: short enough that an ingest hardly waits
 

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from barograph.errors import DataError
-from barograph.triage import audit
-from barograph.triage.clock import now
-from barograph.triage.insertion import Insertion
-from barograph.triage.measurement import CONTROL
-from barograph.triage.schema import candidates, ticketed, tickets
+from barograph.store import audit
+from barograph.store.clock import now
+from barograph.store.measurement import CONTROL
+from barograph.store.rows import Insertion
+from barograph.store.schema import candidates, ticketed, tickets
 
 LINK = Insertion(ticketed, ("ticket", "candidate"), keep=True)
 STATUSES = ("open", "closed")

@@ -6,10 +6,10 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Verdict
-from barograph.triage import audit
-from barograph.triage.clock import now
-from barograph.triage.measurement import CONTROL
-from barograph.triage.schema import candidates, verdicts
+from barograph.store import audit
+from barograph.store.clock import now
+from barograph.store.measurement import CONTROL
+from barograph.store.schema import candidates, verdicts
 
 NOTE = 10_000  # characters
 

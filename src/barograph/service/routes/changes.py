@@ -22,7 +22,7 @@ from barograph.service.routes.series import (
 )
 from barograph.service.schemas.changes import VERDICTS, ChangeDetail, ChangesPage, VerdictGiven
 from barograph.service.schemas.shared import ERRORS
-from barograph.triage import queries
+from barograph.store import queries
 from barograph.triage import verdicts as opinions
 
 Candidate = Annotated[

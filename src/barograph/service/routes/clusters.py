@@ -21,8 +21,9 @@ from barograph.service.routes.series import (
 from barograph.service.schemas.clusters import Cluster as ClusterAnswer
 from barograph.service.schemas.clusters import ClustersPage, MembersPage, StatusGiven
 from barograph.service.schemas.shared import ERRORS
-from barograph.triage import clustering, queries
-from barograph.triage.clustering import Cluster
+from barograph.store import queries
+from barograph.triage import clusters
+from barograph.triage.clusters import Cluster
 
 Past = Annotated[
     bool, Query(description="Also those that the latest look found no more.", examples=[True])
@@ -50,7 +51,7 @@ async def get_clusters(
     current = None if past else True
     found = await asked(
         request,
-        lambda c: clustering.find(c, project=project, current=current, after=after, limit=limit),
+        lambda c: clusters.find(c, project=project, current=current, after=after, limit=limit),
     )
     rows = [_told(one) for one in found]
     return Json({"clusters": rows, "next": following(found, limit)})
@@ -103,7 +104,7 @@ async def post_status(request: Request, number: Number) -> Json:
 
     def work(connection: sa.Connection) -> Cluster:
         _existing(connection, number)
-        clustering.judge(connection, number, Status(told.status), who)
+        clusters.judge(connection, number, Status(told.status), who)
         return _existing(connection, number)
 
     return Json(_told(await written(request, work)))
@@ -111,7 +112,7 @@ async def post_status(request: Request, number: Number) -> Json:
 
 def _existing(connection: sa.Connection, number: int) -> Cluster:
     with known():
-        return clustering.one_cluster(connection, number)
+        return clusters.one_cluster(connection, number)
 
 
 def _told(one: Cluster) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from barograph.service.parts import parts_of
 from barograph.service.routes.series import After, Limit, Number, Order, Run, storable
 from barograph.service.schemas.decisions import Reasons, RevisionsPage
 from barograph.service.schemas.shared import ERRORS
-from barograph.triage import queries
-from barograph.triage.reasons import OtherModelError, explained
+from barograph.store import queries
+from barograph.store.reasons import OtherModelError, explained
 
 POINT = "/api/v1/series/{number}/points/{order}"
 CONFLICT: dict[int | str, dict[str, Any]] = {

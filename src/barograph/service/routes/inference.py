@@ -6,6 +6,7 @@ import numpy as np
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
+from barograph.detection.online import ConfirmingJudge
 from barograph.series import Floats
 from barograph.service.access import Administering, Reading, router
 from barograph.service.answers import Json
@@ -15,7 +16,6 @@ from barograph.service.models import Loaded
 from barograph.service.parts import Parts, parts_of
 from barograph.service.schemas.inference import Frame, Invocation, ModelAnswer, Predictions
 from barograph.service.schemas.shared import ERRORS
-from barograph.triage import ConfirmingJudge
 
 routes = router(Reading, "model")
 administration = router(Administering, "model")

@@ -14,7 +14,7 @@ from barograph.service.metrics import MEDIA_TYPE
 from barograph.service.parts import parts_of
 from barograph.service.schemas.operations import EXPOSITION, Health
 from barograph.service.schemas.shared import ERRORS
-from barograph.triage import touching
+from barograph.store import stale
 
 # Probes have no token, and learn nothing but yes or no.
 probes = APIRouter(tags=["operations"])
@@ -58,7 +58,7 @@ async def metrics(request: Request) -> Response:
     """
     known = parts_of(request).metrics
     try:
-        known.store_answered(await asked(request, touching.waiting))
+        known.store_answered(await asked(request, stale.waiting))
     except StoreError:
         known.store_failed()
     return Response(known.text(), media_type=MEDIA_TYPE)

@@ -16,7 +16,7 @@ from barograph.service.parsing import measurement, read_json, read_lines, rows_o
 from barograph.service.parts import parts_of
 from barograph.service.schemas.points import RESULT, Ingested, Result, Results
 from barograph.service.schemas.shared import ERRORS
-from barograph.triage import Answer, Measurement, Outcome, Status
+from barograph.store import Answer, Measurement, Outcome, Status
 
 LINES = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 INLINE = 65_536  # bytes: a larger body is read by another thread, so that others need not wait

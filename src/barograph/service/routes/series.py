@@ -13,10 +13,10 @@ from barograph.service.errors import Refused
 from barograph.service.schemas.series import SERIES, DecisionsPage, PointsPage, SeriesPage
 from barograph.service.schemas.series import Series as SeriesAnswer
 from barograph.service.schemas.shared import ERRORS
-from barograph.triage import queries
-from barograph.triage.answer import Noted
-from barograph.triage.measurement import CONTROL
-from barograph.triage.steps import became, steps_of
+from barograph.store import queries
+from barograph.store.measurement import CONTROL
+from barograph.store.results import Noted
+from barograph.store.steps import became, steps_of
 
 Steps = dict[tuple[int, str], tuple[Noted, str]]
 LARGEST = 2**62

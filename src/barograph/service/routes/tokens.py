@@ -11,8 +11,8 @@ from barograph.service.forms import form, form_body
 from barograph.service.routes.series import LARGEST, Limit
 from barograph.service.schemas.shared import ERRORS
 from barograph.service.schemas.tokens import TokenList, TokenMade, TokenWanted, Trail
-from barograph.triage import audit, tokens
-from barograph.triage.tokens import Scope
+from barograph.store import audit, tokens
+from barograph.store.tokens import Scope
 
 NAME = r"^[^\x00-\x1f\x7f]+$"
 Before = Annotated[int | None, Query(ge=1, le=LARGEST, description="From `next`.", examples=[9])]

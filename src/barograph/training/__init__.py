@@ -1,0 +1,1 @@
+"""What learns: candidate models, the online pair, releases."""

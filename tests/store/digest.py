@@ -1,0 +1,72 @@
+"""What the store holds, as one number: equal contents give equal digests, on every database.
+
+Numbers that depend on arrival (row ids, and when something was received or decided) play no part.
+"""
+
+import hashlib
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+
+from barograph.store.schema import candidates, models, revisions, series, steps, verdicts
+from barograph.store.shelf import ALL
+
+
+def digest(connection: sa.Connection) -> str:
+    """Return the SHA-256 over series, points, revisions, decisions, candidates and the rest."""
+    total = hashlib.sha256()
+    for name, query in _questions():
+        total.update(f"{name}\n".encode())
+        for row in connection.execute(query):
+            total.update(_line(row))
+    return total.hexdigest()
+
+
+def _line(row: Iterable[object]) -> bytes:
+    fields = (value.hex() if isinstance(value, bytes | float) else repr(value) for value in row)
+    return ("\t".join(fields) + "\n").encode("utf-8", "surrogatepass")
+
+
+def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
+    own = series.c.digest
+    return [
+        ("series", sa.select(own, series.c.direction).order_by(own)),
+        ("points", _placed(ALL, "commit", "time", "value")),
+        ("revisions", _placed(revisions, "value", "time")),
+        (
+            "decisions",
+            _placed(ALL, "probability", "is_change", "pre")
+            .add_columns(models.c.version, models.c.threshold)
+            .join(models, models.c.id == ALL.c.model),
+        ),
+        (
+            "steps",
+            _placed(steps, "kind", "change_order", "change_run", "from_order", "probability"),
+        ),
+        (
+            "candidates",
+            sa.select(own, *(candidates.c[name] for name in ("order", "commit", "verdict")))
+            .join(series, series.c.id == candidates.c.series)
+            .where(candidates.c.present)
+            .order_by(own, candidates.c.order),
+        ),
+        (
+            "verdicts",
+            sa.select(own, *(verdicts.c[name] for name in ("verdict", "who", "given", "note")))
+            .join(candidates, candidates.c.id == verdicts.c.candidate)
+            .join(series, series.c.id == candidates.c.series)
+            .order_by(own, candidates.c.order, verdicts.c.given, verdicts.c.id),
+        ),
+    ]
+
+
+def _placed(table: sa.FromClause, *names: str) -> sa.Select[tuple[object, ...]]:
+    """All rows of a table that has one per series, order and run, in that order."""
+    keys = [series.c.digest, table.c.order, table.c.run]
+    columns = [table.c[name] for name in names]
+    last = [table.c.value] if table is revisions else []
+    return (
+        sa.select(*keys, *columns)
+        .select_from(table.join(series, series.c.id == table.c.series))
+        .order_by(*keys, *last)
+    )

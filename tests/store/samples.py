@@ -1,0 +1,36 @@
+"""Series and measurements to test with."""
+
+import numpy as np
+
+from barograph.series import SeriesId
+from barograph.store import Measurement
+from barograph.store.shelf import ALL
+
+points = ALL  # wherever they lie
+
+
+def series(name: str = "a", project: str = "p") -> SeriesId:
+    return SeriesId(project, "linux", "task", name, "ops", (("threads", "16"),))
+
+
+def point(order: int, value: float = 1.0, name: str = "a", run: str = "") -> Measurement:
+    return Measurement(series(name), value, order, f"c{order}", run)
+
+
+def history(
+    names: str = "abc", length: int = 30, seed: int = 0, runs: int = 1
+) -> list[Measurement]:
+    """Noise with a step in the middle, for some series."""
+    random = np.random.default_rng(seed)
+    return [
+        Measurement(
+            series(name),
+            float(random.normal(20.0 * (order >= length // 2), 0.5)),
+            order,
+            f"c{order}",
+            str(run),
+        )
+        for order in range(length)
+        for name in names
+        for run in range(runs)
+    ]

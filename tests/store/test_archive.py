@@ -1,0 +1,181 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.series import Verdict
+from barograph.store import Measurement, Store, database, queries, tokens
+from barograph.store import archive as archive_module
+from barograph.store.archive import FOLDER, LIST, TABLES, archive, restore
+from barograph.store.schema import VERSION
+from barograph.store.tokens import Scope
+from barograph.triage import refreshing, verdicts
+from barograph.triage.candidates import Look
+from tests.store.digest import digest
+from tests.store.judges import Rule
+from tests.store.samples import history, series
+from tests.triage.test_refreshing import Scripted
+
+
+@pytest.fixture
+def told(store: Store) -> Store:
+    """A store with revisions, decisions, moved candidates and verdicts that were taken back."""
+    store.ingest(history("ab", 30, runs=2), "ci")
+    refreshing.refresh(store, Look(Scripted((30,)), "hunter 1.0"))
+    refreshing.recompute(store, Look(Scripted((33,)), "hunter 1.0"))
+    store.ingest([Measurement(series("a"), 7.5, 3, "c3", time=1_700_000_000_000)], "ci")
+    for verdict, note in ((Verdict.TRUE_POSITIVE, "sure"), (Verdict.FALSE_POSITIVE, "but no")):
+        store.write(
+            lambda c, v=verdict, n=note: verdicts.give(c, 1, v, "ann", n, 77_000)  # type: ignore[misc]
+        )
+    return store
+
+
+def archived(store: Store, folder: Path) -> dict[str, int]:
+    with store.read() as connection:
+        return archive(connection, folder)
+
+
+def test_an_empty_store_gets_everything_back(
+    told: Store, new_url: Callable[[], str], tmp_path: Path
+) -> None:
+    counts = archived(told, tmp_path / "out")
+    assert min(counts[name] for name in ("series", "points", "models", "moves", "audit")) > 0
+    with Store(new_url(), Rule()) as other:
+        assert restore(other, tmp_path / "out") == counts
+        with told.read() as before, other.read() as after:
+            assert digest(before) == digest(after)
+            said = verdicts.given(after, 1)
+            assert [(one.who, one.note) for one in said] == [("ann", "sure"), ("ann", "but no")]
+        archived(other, tmp_path / "back")
+        # It goes on as the first would have: numbers, decisions and what waits.
+        more = [Measurement(series(name), 500.0, 99) for name in ("a", "new")]
+        answers = [store.ingest(more, "ci").outcomes for store in (told, other)]
+        assert answers[0] == answers[1]
+        with other.read() as connection:
+            assert queries.one_series(connection, 3).id == 3
+    for table in TABLES:
+        path = f"{FOLDER}/{table.name}.parquet"
+        assert pq.read_table(tmp_path / "out" / path).equals(
+            pq.read_table(tmp_path / "back" / path)
+        )
+
+
+def test_a_store_that_holds_something_is_left_alone(told: Store, tmp_path: Path) -> None:
+    archived(told, tmp_path)
+    with pytest.raises(DataError, match="the store holds series"):
+        restore(told, tmp_path)
+
+
+def test_a_folder_without_an_archive_is_refused(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is missing"):
+        restore(store, tmp_path)
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_a_table_that_was_damaged_is_refused(told: Store, tmp_path: Path, table: sa.Table) -> None:
+    archived(told, tmp_path)
+    path = tmp_path / FOLDER / f"{table.name}.parquet"
+    content = path.read_bytes()
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    for damaged in (flipped, content[:middle], b""):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=rf"{table.name}.parquet is damaged"):
+            restore(told, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "archive.json is damaged"),
+        ("[]", "archive.json is damaged"),
+        ('{"version": "second_look"}', "archive.json is damaged"),
+        ('{"version": "future", "sha256": {}}', "tables of version 'future'"),
+        ('{"version": "base", "sha256": {}}', "tables of version 'base'"),
+        ('{"version": [], "sha256": {}}', r"tables of version \[\]"),
+        (f'{{"version": "{VERSION}", "sha256": {{"points": "0"}}}}', "its checksum differs"),
+        (f'{{"version": "{VERSION}", "sha256": {{"none": "0"}}}}', "none.parquet is missing"),
+    ],
+)
+def test_a_list_of_something_else_is_refused(
+    told: Store, tmp_path: Path, content: str, message: str
+) -> None:
+    archived(told, tmp_path)
+    (tmp_path / FOLDER / LIST).write_text(content)
+    with pytest.raises(DataError, match=message):
+        restore(told, tmp_path)
+
+
+@pytest.mark.parametrize("version", sorted(database.versions()))
+def test_a_list_that_leaves_a_table_out_is_refused(
+    told: Store, new_url: Callable[[], str], tmp_path: Path, version: str
+) -> None:
+    archived(told, tmp_path)
+    path = tmp_path / FOLDER / LIST
+    content = json.loads(path.read_text()) | {"version": version}
+    content["sha256"].pop("verdicts")
+    path.write_text(json.dumps(content))
+    with Store(new_url(), Rule()) as other:
+        with pytest.raises(DataError, match=r"it does not list just the tables; see .*verdicts"):
+            restore(other, tmp_path)
+        assert other.ingest(history("a", 3), "ci").counts["written"] == 3  # all is as it was
+
+
+@pytest.mark.parametrize("version", sorted(database.versions() - {VERSION}))
+def test_an_archive_of_former_tables_is_brought_up_to_date(
+    told: Store,
+    url: str,
+    new_url: Callable[[], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+) -> None:
+    with told.read() as connection:
+        before = digest(connection)
+    engine = database.connect(url)
+    database.migrate(engine, to=version)
+    with database.reading(engine) as connection, monkeypatch.context() as then:
+        # What that version of this program wrote.
+        then.setattr(archive_module, "VERSION", version)
+        then.setattr(archive_module, "TABLES", archive_module._found(connection))
+        counts = archive(connection, tmp_path)
+    database.migrate(engine)
+    engine.dispose()
+    with Store(new_url(), Rule()) as other:
+        token = other.write(lambda c: tokens.create(c, "ci", [Scope.READ], "ann"))
+        assert restore(other, tmp_path) == counts
+        with other.read() as connection:
+            assert digest(connection) == before
+            assert tokens.find(connection, token) is not None
+            assert [one.who for one in verdicts.given(connection, 1)] == ["ann", "ann"]
+        more = [Measurement(series(name), 500.0, 99) for name in ("a", "new")]
+        answers = [store.ingest(more, "ci").outcomes for store in (told, other)]
+        assert answers[0] == answers[1]
+
+
+def test_a_former_archive_that_does_not_fit_leaves_the_store_as_it_was(
+    told: Store, new_url: Callable[[], str], tmp_path: Path
+) -> None:
+    archived(told, tmp_path)
+    path = tmp_path / FOLDER / LIST
+    path.write_text(path.read_text().replace(VERSION, "second_look"))  # had a table `decisions`
+    with Store(new_url(), Rule()) as other:
+        with pytest.raises(DataError, match="see decisions"):
+            restore(other, tmp_path)
+        assert other.ingest(history("a", 3), "ci").counts["written"] == 3
+
+
+def test_tables_of_two_exports_are_not_mixed(told: Store, tmp_path: Path) -> None:
+    archived(told, tmp_path)
+    points = tmp_path / FOLDER / "points.parquet"
+    former = points.read_bytes()
+    told.ingest([Measurement(series("a"), 1.5, 500, "c500")], "ci")
+    archived(told, tmp_path)
+    points.write_bytes(former)
+    with pytest.raises(DataError, match="of another export"):
+        restore(told, tmp_path)

@@ -1,0 +1,175 @@
+"""The second look in the store is that of the detector, whatever the cut and the arrival."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from barograph.detection import OnlineDetector
+from barograph.detection.online import Budget, OnlineJudge
+from barograph.detection.online.confirming import ConfirmingJudge
+from barograph.errors import ConfigError
+from barograph.series import Floats
+from barograph.store import Measurement, Store, queries
+from barograph.store.steps import steps_of
+from tests.store.digest import digest
+from tests.store.samples import series
+from tests.training.online_histories import histories, learned
+
+NAMES = "abcd"
+LENGTH = 220
+
+
+def budget() -> Budget:
+    _, models = learned()
+    return Budget.released(models.online, models.confirm, "even", 10)
+
+
+def judge(history: int = 500) -> ConfirmingJudge:
+    _, models = learned()
+    first = OnlineJudge.of(models.online, history)
+    return ConfirmingJudge.of(first, models.confirm, "even", 10)
+
+
+def test_the_pair_signs_with_all_that_it_decides_by() -> None:
+    _, models = learned()
+    tails = {**models.online.card["tails"], "0": models.confirm.card["tails"]["1"]}
+    online = replace(models.online, card={**models.online.card, "tails": tails})
+    confirm = replace(models.confirm, calibration=None)
+    pairs = [(one, two) for one in (models.online, online) for two in (models.confirm, confirm)]
+    judges = [ConfirmingJudge.of(OnlineJudge.of(one), two, "even", 10) for one, two in pairs]
+    assert judges[0].version == judge().version
+    assert len({judge.version for judge in judges}) == len(pairs)
+
+
+def courses() -> dict[str, Floats]:
+    values = histories(3).values
+    return {name: values[k * LENGTH : (k + 1) * LENGTH] for k, name in enumerate(NAMES)}
+
+
+def sent() -> list[Measurement]:
+    """All points, the oldest first; two runs a commit."""
+    return [
+        Measurement(series(name), float(values[at]), at // 2, f"c{at // 2}", str(at % 2))
+        for at in range(LENGTH)
+        for name, values in courses().items()
+    ]
+
+
+def said(store: Store, name: str) -> tuple[list[int], list[tuple[object, ...]], list[float]]:
+    """Alarms, steps and probabilities of a series, by the places of its points."""
+    with store.read() as connection:
+        number = queries.number_of(connection, series(name))
+        assert number is not None
+        points = queries.points_of(connection, number)
+        noted = steps_of(connection, number, 0, LENGTH)
+    places = {(one.order, one.run): at for at, one in enumerate(points)}
+    steps: list[tuple[object, ...]] = [
+        (
+            one.kind,
+            places[one.order, one.run],
+            places[key],
+            one.probability,
+            None if one.from_order is None else places[one.from_order, str(one.from_run)],
+        )
+        for key, (one, _) in sorted(noted.items())
+    ]
+    alarms = [at for at, one in enumerate(points) if one.is_change]
+    return alarms, steps, [one.probability for one in points]
+
+
+def detected(values: Floats) -> tuple[list[int], list[tuple[object, ...]], list[float]]:
+    _, models = learned()
+    detector = OnlineDetector(models.online, models.confirm, budget=budget())
+    alone = OnlineDetector(models.online)
+    decisions = [detector.update(float(value)) for value in values]
+    first = [alone.update(float(value)).probability for value in values]
+    steps: list[tuple[object, ...]] = [
+        (one.kind.value, one.index, one.at, one.probability, one.moved_from)
+        for one in detector.steps
+    ]
+    return [one.at for one in decisions if one.is_change], steps, first
+
+
+def batches(points: Sequence[Measurement], size: int) -> list[Sequence[Measurement]]:
+    return [points[first : first + size] for first in range(0, len(points), size)]
+
+
+@pytest.mark.parametrize("size", [1, 7, 900])
+def test_any_cut_answers_as_the_detector_does(new_url: Callable[[], str], size: int) -> None:
+    points = sent() if size > 1 else [one for one in sent() if one.series == series("b")]
+    with Store(new_url(), judge()) as store:
+        answers = [store.ingest(batch, "ci") for batch in batches(points, size)]
+        told = [step for answer in answers for one in answer.outcomes for step in one.steps]
+        kinds = set()
+        wanted = 0
+        for name, values in courses().items():
+            if size == 1 and name != "b":
+                continue
+            expected = detected(values)
+            assert said(store, name) == expected
+            kinds |= {str(step[0]) for step in expected[1]}
+            wanted += len(expected[1])
+        assert len(told) == wanted
+    assert kinds >= {"called", "confirmed"}
+
+
+def test_late_points_and_repeats_are_looked_at_again(new_url: Callable[[], str]) -> None:
+    rng = random.Random(1)
+    with Store(new_url(), judge(), room=300) as store:
+        for _ in range(2):
+            points = sent()
+            # Not wholly shuffled: a point comes up to forty places late.
+            points.sort(key=lambda one: (one.order or 0) + rng.uniform(0, 40))
+            for batch in batches(points, 60):
+                store.ingest(batch, "ci")
+        for name, values in courses().items():
+            assert said(store, name) == detected(values)
+        again = store.ingest(sent(), "ci")
+        assert again.counts["duplicate"] == len(sent())
+        steps = [step for one in again.outcomes for step in one.steps]
+        assert len(steps) == sum(len(detected(values)[1]) for values in courses().values())
+
+
+def test_a_restart_between_any_two_points_changes_nothing(new_url: Callable[[], str]) -> None:
+    url = new_url()
+    values = courses()["a"]
+    expected = detected(values)
+    [first, *_] = expected[0]
+    points = [one for one in sent() if one.series == series("a")]
+    with Store(url, judge()) as store:
+        store.ingest(points[: first - 2], "ci")
+    for at in range(first - 2, first + 15):
+        with Store(url, judge()) as store:
+            store.ingest(points[at : at + 1], "ci")
+    with Store(url, judge()) as store:
+        store.ingest(points[first + 15 :], "ci")
+        assert said(store, "a") == expected
+
+
+def test_what_is_looked_at_is_bounded_and_the_cut_plays_no_part(new_url: Callable[[], str]) -> None:
+    found = set()
+    for size in (50, 333):
+        with Store(new_url(), judge(history=80)) as store:
+            for batch in batches(sent(), size):
+                store.ingest(batch, "ci")
+            with store.read() as connection:
+                found.add(digest(connection))
+    assert len(found) == 1
+
+
+def test_models_that_look_at_change_points_are_refused() -> None:
+    _, models = learned()
+
+    class Paper:
+        feature_set = "bauer8"
+        threshold = 0.5
+        card = models.online.card
+
+        def predict_proba(self, matrix: Floats) -> Floats:
+            return np.zeros((len(matrix), 2))
+
+    with pytest.raises(ConfigError, match="bauer8"):
+        ConfirmingJudge.of(OnlineJudge(Paper(), "x"), models.confirm, "even", 3)

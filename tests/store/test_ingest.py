@@ -1,0 +1,274 @@
+import random
+from collections.abc import Callable, Sequence
+from itertools import permutations
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from barograph.detection.online.judge import Stretch
+from barograph.errors import DataError
+from barograph.series import Direction, SeriesId
+from barograph.store import Limits, Measurement, Outcome, Status, Store, registry
+from barograph.store.schema import revisions
+from tests.store.digest import digest
+from tests.store.judges import Rule
+from tests.store.samples import history, point, points, series
+
+
+def contents(store: Store) -> str:
+    with store.read() as connection:
+        return digest(connection)
+
+
+def table(store: Store, which: sa.FromClause, *names: str) -> list[tuple[object, ...]]:
+    keys = [which.c[name] for name in ("series", "order", "run", "value")]
+    with store.read() as connection:
+        query = sa.select(*(which.c[name] for name in names)).order_by(*keys)
+        return [tuple(row) for row in connection.execute(query)]
+
+
+def test_what_was_written_is_read_back(store: Store) -> None:
+    answer = store.ingest([point(0, 1.5), point(1, 2.5)], "ci")
+    assert answer.counts == {"written": 2, "duplicate": 0, "revised": 0, "rejected": 0}
+    assert table(store, points, "order", "commit", "value") == [(0, "c0", 1.5), (1, "c1", 2.5)]
+    assert [one.is_change for one in answer.outcomes] == [False, False]
+    assert answer.model == "rule"
+
+
+def test_the_same_value_again_writes_nothing_and_gets_the_decision_again(store: Store) -> None:
+    first = store.ingest([point(0, 1.0), point(1, 99.0)], "ci")
+    before = contents(store)
+    again = store.ingest([point(1, 99.0)], "ci")
+    assert again.counts["duplicate"] == 1
+    assert again.outcomes[0].probability == first.outcomes[1].probability
+    assert again.outcomes[0].is_change
+    assert contents(store) == before
+
+
+def test_another_value_is_kept_as_a_revision_and_reported(store: Store) -> None:
+    store.ingest([point(0, 5.0)], "ci")
+    answer = store.ingest([point(0, 4.0)], "ci")
+    assert answer.counts["revised"] == 1
+    assert "5.0" in answer.outcomes[0].reason
+    assert table(store, points, "value") == [(5.0,)]
+    assert table(store, revisions, "value") == [(4.0,)]
+    assert store.ingest([point(0, 4.0)], "ci").counts["duplicate"] == 1
+
+
+def test_of_two_values_the_one_measured_later_holds(store: Store) -> None:
+    late = point(3, 1.0)._replace(time=2000)
+    early = point(3, 7.0)._replace(time=1000)
+    store.ingest([late], "ci")
+    assert "1.0" in store.ingest([early], "ci").outcomes[0].reason
+    assert table(store, points, "value", "time") == [(1.0, 2000)]
+    latest = point(3, 3.0)._replace(time=3000)
+    assert "3.0" in store.ingest([latest], "ci").outcomes[0].reason
+    assert table(store, points, "value", "time") == [(3.0, 3000)]
+    assert table(store, revisions, "value") == [(1.0,), (7.0,)]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [(1.0, 1, ""), (1.0, 5, ""), (2.0, 3, "")],  # measured again, after the other value
+        [(1.0, 1, ""), (2.0, 2, ""), (1.0, 3, "")],  # corrected, and the correction taken back
+        [(1.0, None, ""), (1.0, 4, ""), (2.0, 3, "")],
+        [(1.0, 1, ""), (1.0, 1, "c"), (2.0, 2, "")],  # the commit is told later
+        [(1.0, 1, ""), (2.0, 2, "c"), (2.0, 3, "c")],
+        [(0.0, None, ""), (-0.0, None, "c")],
+    ],
+)
+def test_of_one_place_the_same_is_kept_in_any_order(
+    new_url: Callable[[], str], sent: list[tuple[float, int | None, str]]
+) -> None:
+    made = [Measurement(series(), value, 0, commit, "", time) for value, time, commit in sent]
+    left = set()
+    for order in permutations(made):
+        with Store(new_url(), Rule()) as store:
+            for one in order:
+                store.ingest([one], "ci")
+            left.add(contents(store))
+        with Store(new_url(), Rule()) as store:
+            store.ingest(order, "ci")
+            left.add(contents(store))
+    assert len(left) == 1
+
+
+def test_a_correction_that_is_taken_back_is_a_revision_again(store: Store) -> None:
+    for time, value in ((1, 1.0), (2, 2.0), (3, 1.0)):
+        [last] = store.ingest([point(0, value)._replace(time=time)], "ci").outcomes
+    assert (last.status, last.reason) == (Status.REVISED, "the value 1.0 holds")
+    assert table(store, points, "value", "time") == [(1.0, 3)]
+    assert table(store, revisions, "value", "time") == [(2.0, 2)]
+
+
+def test_decisions_are_those_of_the_whole_series_in_order(store: Store) -> None:
+    sent = history("ab", 40)
+    store.ingest(sent, "ci")
+    for number, name in enumerate("ab", 1):
+        values = np.array([one.value for one in sent if one.series == series(name)])
+        judged = Rule().judge([Stretch(values, 0, 0)])
+        with store.read() as connection:
+            found = connection.execute(
+                sa.select(points.c.probability, points.c.is_change, points.c.pre)
+                .where(points.c.series == number)
+                .order_by(points.c.order)
+            ).all()
+        assert [row[0] for row in found] == judged.probability.tolist()
+        assert [row[1] for row in found] == judged.change.tolist()
+        assert [row[2] for row in found] == judged.pre.tolist()
+        assert sum(row[1] for row in found) >= 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_order_and_any_repetition_leaves_the_same_store(
+    new_url: Callable[[], str], seed: int
+) -> None:
+    rng = random.Random(seed)
+    sent = history("abc", 40, seed, runs=2)
+    sent += [one._replace(value=one.value + 5) for one in sent[10:20]]
+    sent += [one._replace(value=0.25, time=1) for one in sent[30:40]]
+    with Store(new_url(), Rule(history=15), room=200) as store:
+        store.ingest(sent, "ci")
+        expected = contents(store)
+        for _ in range(3):
+            store.ingest(sent, "ci")
+        assert contents(store) == expected
+        with store.read() as connection:
+            held = len(connection.execute(sa.select(points)).all())
+    assert held == 240
+    assert shuffled(new_url(), sent, rng) == expected
+
+
+def shuffled(url: str, sent: Sequence[Measurement], rng: random.Random) -> str:
+    """What another store holds after the same measurements in random batches, three times."""
+    batches = [list(sent) for _ in range(3)]
+    for batch in batches:
+        rng.shuffle(batch)
+    with Store(url, Rule(history=15), room=200) as store:
+        for batch in batches:
+            while batch:
+                size = rng.randint(1, 40)
+                store.ingest(batch[:size], "ci")
+                del batch[:size]
+        return contents(store)
+
+
+def test_late_points_are_placed_right_and_later_decisions_redone(store: Store) -> None:
+    store.ingest([point(0, 1.0), point(2, 9.0), point(3, 9.1)], "ci")
+    before = table(store, points, "order", "is_change")
+    assert before == [(0, False), (2, True), (3, False)]
+    answer = store.ingest([point(1, 9.0)], "ci")
+    assert answer.outcomes[0].is_change
+    assert table(store, points, "order", "is_change", "pre") == [
+        (0, False, 0),
+        (1, True, 1),
+        (2, False, 1),
+        (3, False, 2),
+    ]
+
+
+def test_a_commit_alone_takes_its_place_in_the_project(store: Store) -> None:
+    store.ingest([point(10, 1.0, "a")], "ci")
+    lone = Measurement(series("b"), 1.0, commit="c10")
+    assert store.ingest([lone], "ci").outcomes[0].order == 10
+    new = Measurement(series("b"), 1.0, commit="fresh")
+    assert store.ingest([new], "ci").outcomes[0].order == 11
+    assert store.ingest([new], "ci").counts["duplicate"] == 1
+    other = Measurement(series("a"), 1.0, commit="fresh")
+    assert store.ingest([other], "ci").outcomes[0].order == 11
+
+
+def test_runs_of_one_commit_are_points_of_their_own(store: Store) -> None:
+    answer = store.ingest([point(0, 1.0, run="1"), point(0, 2.0, run="2")], "ci")
+    assert answer.counts["written"] == 2
+
+
+@pytest.mark.parametrize(
+    ("bad", "field"),
+    [
+        (point(0)._replace(value=float("nan")), "value"),
+        (point(0)._replace(value=1e300), "value"),
+        (point(0)._replace(value=10**400), "value"),
+        (point(0)._replace(value=-(10**5000)), "value"),
+        (point(0)._replace(value="1"), "value"),  # type: ignore[arg-type]
+        (point(0)._replace(value=True), "value"),
+        (point(0)._replace(order=2**70), "order"),
+        (point(0)._replace(order=10**5000), "order"),
+        (point(0)._replace(order=1.5), "order"),  # type: ignore[arg-type]
+        (point(0)._replace(order=None, commit=""), "order"),
+        (point(0)._replace(commit="x" * 501), "commit"),
+        (point(0)._replace(commit="a\x00b"), "commit"),
+        (point(0)._replace(run="\ud800"), "run"),
+        (point(0)._replace(time=2**63), "time"),
+        (point(0)._replace(series=series("x" * 501)), "test"),
+        (point(0)._replace(series=SeriesId("", "", "", "", "")), "series"),
+        (
+            point(0)._replace(series=SeriesId("p", "", "", "", "", (("a", "b"),) * 33)),
+            "args",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_rejected_with_its_reason_and_harms_nothing_else(
+    store: Store, bad: Measurement, field: str
+) -> None:
+    answer = store.ingest([point(1), bad, point(2)], "ci")
+    assert answer.counts == {"written": 2, "duplicate": 0, "revised": 0, "rejected": 1}
+    assert answer.outcomes[1].status is Status.REJECTED
+    assert answer.outcomes[1].reason.startswith(f"{field}:")
+    assert list(answer.reasons.values()) == [1]
+
+
+def test_a_place_that_another_commit_has_is_rejected(store: Store) -> None:
+    store.ingest([point(0)], "ci")
+    answer = store.ingest([point(0)._replace(commit="other")], "ci")
+    [outcome] = answer.outcomes
+    assert outcome == Outcome(Status.REJECTED, "commit: order 0 of this series is 'c0'")
+
+
+def test_the_direction_is_learnt_once(store: Store) -> None:
+    up = point(1)._replace(direction=Direction.HIGHER_IS_BETTER)
+    down = point(2)._replace(direction=Direction.LOWER_IS_BETTER)
+    answer = store.ingest([point(0), up, down], "ci")
+    assert answer.counts["written"] == 2
+    assert answer.outcomes[2].reason == "direction: -1, but the series has 1"
+
+
+def test_names_are_forgotten_where_they_are_too_many_but_never_within_a_batch(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "REMEMBERED", 3)
+    names = [series(f"t{number}") for number in range(8)]
+    for order in range(3):
+        batch = [point(order)._replace(series=name) for name in names[: 4 + 2 * order]]
+        assert store.ingest(batch, "ci").counts["written"] == len(batch)
+    assert len(table(store, points, "series")) == 4 + 6 + 8
+
+
+def test_a_series_grows_to_its_limit(url: str) -> None:
+    with Store(url, Rule(), limits=Limits(series_length=3)) as store:
+        answer = store.ingest([point(order) for order in (1, 2, 3, 4)], "ci")
+        assert answer.counts == {"written": 3, "duplicate": 0, "revised": 0, "rejected": 1}
+        assert "no more are allowed" in answer.outcomes[3].reason
+        assert store.ingest([point(0)], "ci").counts["rejected"] == 1
+        assert store.ingest([point(2)], "ci").counts["duplicate"] == 1
+
+
+def test_a_batch_beyond_the_limit_is_refused_as_a_whole(url: str) -> None:
+    with (
+        Store(url, Rule(), limits=Limits(batch=2)) as store,
+        pytest.raises(DataError, match="3 measurements in one request, allowed are 2"),
+    ):
+        store.ingest([point(0), point(1), point(2)], "ci")
+
+
+def test_two_processes_may_write_by_turns(url: str) -> None:
+    sent = history("ab", 30)
+    with Store(url, Rule()) as one, Store(url, Rule()) as other:
+        for number, batch in enumerate(sent[k : k + 7] for k in range(0, len(sent), 7)):
+            (one, other)[number % 2].ingest(batch, "ci")
+        turns = contents(one)
+        assert table(one, points, "is_change").count((True,)) == 2
+        assert other.ingest(sent, "ci").counts["duplicate"] == len(sent)
+        assert contents(other) == turns

@@ -1,0 +1,150 @@
+"""What is read back at a start is what the memory held, with and without blocks."""
+
+import random
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from barograph.detection.online.judge import Stretch
+from barograph.store import Measurement, Store, blocks, ingest
+from barograph.store import store as stores
+from barograph.store.loading import load_recent
+from barograph.store.schema import blocks as table
+from barograph.store.schema import series
+from barograph.store.tail import Recent, needed
+from tests.store.judges import Rule
+from tests.store.samples import points
+from tests.store.samples import series as named
+
+COUNT, RULE = 12, Rule(history=20)
+
+
+def grown(store: Store, seed: int) -> None:
+    """Send points one by one and many at once, some of them late, and revise some."""
+    rng = random.Random(seed)
+    for at in range(40):
+        some = rng.sample(range(COUNT), rng.choice([1, 3, COUNT]))
+        late = rng.random() < 0.1
+        orders = [at * 3 - (60 if late else 0) + k for k in range(rng.choice([1, 1, 3]))]
+        level = 9.0 * (at // 15)
+        store.ingest(
+            [
+                Measurement(
+                    named(f"s{number}"), level + rng.gauss(0, 1), order, time=rng.randrange(9)
+                )
+                for number in some
+                for order in orders
+            ],
+            "ann",
+        )
+
+
+def held(connection: sa.Connection, history: int) -> dict[int, Recent]:
+    numbers = list(connection.scalars(sa.select(series.c.id)).all())
+    return load_recent(connection, [*numbers, 10**6], history)
+
+
+def told(found: dict[int, Recent]) -> dict[int, tuple[object, ...]]:
+    return {
+        number: (one.values.tolist(), one.start, one.last, one.count)
+        for number, one in found.items()
+    }
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_blocks_say_what_the_points_say(
+    store: Store, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "EVERY", 5)
+    store.judge = RULE
+    history = RULE.history
+    grown(store, seed)
+    with store.read() as connection:
+        kept = told(held(connection, history))
+        assert len(connection.execute(sa.select(table)).all()) == COUNT
+        every = connection.execute(sa.select(points).order_by(points.c.order, points.c.run)).all()
+    store.write(lambda connection: connection.execute(sa.delete(table)))
+    with store.read() as connection:
+        assert told(held(connection, history)) == kept
+    for number, (values, start, last, count) in kept.items():
+        mine = [row for row in every if row.series == number]
+        assert count == len(mine)
+        before = count - needed(count, history)
+        assert values == [row.value for row in mine][before:]
+        if mine:
+            assert last == (mine[-1].order, mine[-1].run)
+            said = RULE.judge([Stretch(np.array([row.value for row in mine]), 0, 0)])
+            assert start == max(0, said.starts[0] - before)
+
+
+def test_a_block_that_is_too_short_is_not_believed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "EVERY", 5)
+    store.judge = RULE
+    grown(store, 3)
+    with store.read() as connection:
+        longer = held(connection, 100)
+        assert max(one.values.size for one in longer.values()) > RULE.history
+        for one in longer.values():
+            assert one.values.size == needed(one.count, 100)
+
+
+@pytest.mark.parametrize("held_then", [RULE.history, 7])
+def test_blocks_of_another_length_are_read_as_the_points_say(
+    store: Store, held_then: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "EVERY", 5)
+    store.judge = RULE
+    grown(store, 5)
+    with store.read() as connection:
+        expected = told(held(connection, RULE.history))
+        longer = load_recent(connection, list(expected), 4 * RULE.history)
+
+    def rewrite(connection: sa.Connection) -> None:
+        for number, one in longer.items():
+            drop = max(0, one.values.size - held_then)
+            values = one.values[drop:].astype("<f8").tobytes()
+            order, run = one.last
+            row = {"order": order, "run": run, "count": one.count, "values": values}
+            row["start"] = max(0, one.start - drop)
+            connection.execute(sa.update(table).where(table.c.series == number).values(row))
+
+    store.write(rewrite)
+    with store.read() as connection:
+        assert told(held(connection, RULE.history)) == expected
+
+
+def test_series_take_turns() -> None:
+    due = [
+        [number for number in range(640) if blocks.is_due(number, at, at + 1)]
+        for at in range(100, 164)
+    ]
+    assert {len(some) for some in due} == {10}
+    assert sorted(number for some in due for number in some) == list(range(640))
+    assert blocks.is_due(0, 0, 500)
+    assert not blocks.is_due(7, 0, 60)
+
+
+def test_preloaded_series_are_not_read_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "EVERY", 5)
+    monkeypatch.setattr(stores, "PRELOAD", 5)
+    asked: list[int] = []
+
+    def noted(connection: sa.Connection, wanted: list[int], history: int) -> dict[int, Recent]:
+        asked.extend(wanted)
+        return load_recent(connection, wanted, history)
+
+    with Store(url, RULE) as store:
+        grown(store, 4)
+        store.ingest([Measurement(named(f"s{number}"), 3.0, 500) for number in range(COUNT)], "ann")
+    monkeypatch.setattr(ingest, "load_recent", noted)
+    with Store(url, RULE) as store:
+        store.preload()
+        assert sorted(asked) == list(range(1, COUNT + 1))
+        store.ingest([Measurement(named(f"s{number}"), 3.0, 501) for number in range(COUNT)], "ann")
+        assert len(asked) == COUNT
+    with Store(url, RULE, room=50) as store:
+        store.preload()
+        assert len(asked) == COUNT + 5  # ten values each at least: no more fit

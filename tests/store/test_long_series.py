@@ -1,0 +1,202 @@
+"""However long a series is, the store answers as the detector with the same history, and replay."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from barograph.detection import OnlineDetector
+from barograph.detection.online import Budget, OnlineJudge, Scorer, replay
+from barograph.detection.online.confirming import ConfirmingJudge
+from barograph.detection.online.detector import SHORTEST_HISTORY
+from barograph.detection.online.judge import Judge
+from barograph.series import Floats
+from barograph.store import Measurement, Store, queries
+from barograph.store.steps import steps_of
+from tests.detection.edge_scorer import EdgeScorer
+from tests.detection.test_online import Steps
+from tests.store.samples import series
+from tests.training.online_histories import learned
+
+LENGTH = 1300
+NAMES = "ab"
+HISTORIES = (SHORTEST_HISTORY, 500)
+KINDS = ("paper", "regime", "confirm")
+# Of each series: alarms, change points or steps, probabilities.
+Said = tuple[list[int], list[tuple[object, ...]], list[float]]
+Send = Callable[[Callable[[], Store]], None]
+
+
+@dataclass(frozen=True)
+class Models:
+    """What judges, in the store and in the detector."""
+
+    first: Scorer
+    confirm: Scorer | None = None
+    budget: Budget | None = None
+
+    def judge(self, history: int) -> Judge:
+        first = OnlineJudge(self.first, "v", history)
+        if self.confirm is None or self.budget is None:
+            return first
+        return ConfirmingJudge(first, self.confirm, self.budget, "v")
+
+
+@cache
+def models(kind: str) -> Models:
+    if kind == "paper":
+        return Models(Steps())
+    if kind == "regime":
+        return Models(EdgeScorer())
+    pair = learned()[1]
+    budget = Budget.released(pair.online, pair.confirm, "early", 10)
+    return Models(pair.online, pair.confirm, budget)
+
+
+@cache
+def course(name: str) -> Floats:
+    """Long regimes and short ones, levels that return, spikes."""
+    rng = np.random.default_rng(ord(name))
+    shifts = rng.choice([0.0, 60.0, -60.0, 90.0], LENGTH, p=[0.985, 0.005, 0.005, 0.005])
+    shifts[700:1200] = 0.0
+    values: Floats = 500.0 + shifts.cumsum() + rng.normal(size=LENGTH)
+    values[rng.integers(0, LENGTH, 12)] += 15.0
+    return values
+
+
+def steps_in(steps: Sequence[object]) -> list[tuple[object, ...]]:
+    return [
+        (s.kind.value, s.index, s.at, s.probability, s.moved_from)  # type: ignore[attr-defined]
+        for s in steps
+    ]
+
+
+@cache
+def replayed(kind: str, name: str, history: int) -> Said:
+    these = models(kind)
+    found = replay(these.first, course(name), these.confirm, budget=these.budget, history=history)
+    steps = steps_in(found.steps) if these.confirm is not None else []
+    return found.alarms.tolist(), steps, found.probability.tolist()
+
+
+def sent(name: str) -> list[Measurement]:
+    return [
+        Measurement(series(name), value, order, f"c{order}")
+        for order, value in enumerate(course(name).tolist())
+    ]
+
+
+def everything() -> list[Measurement]:
+    return [one for pair in zip(*map(sent, NAMES), strict=True) for one in pair]
+
+
+def said(store: Store, name: str) -> Said:
+    with store.read() as connection:
+        number = queries.number_of(connection, series(name))
+        assert number is not None
+        points = queries.points_of(connection, number, limit=LENGTH)
+        noted = sorted(steps_of(connection, number, 0, LENGTH).items())
+    steps: list[tuple[object, ...]] = [
+        (one.kind, one.order, key[0], one.probability, one.from_order) for key, (one, _) in noted
+    ]
+    alarms = [point.order for point in points if point.is_change]
+    return alarms, steps, [point.probability for point in points]
+
+
+def mixed_sizes() -> Iterator[int]:
+    while True:
+        yield from (1, 2, 7, 1, 300, 33, 1, 64, 501, 5)
+
+
+def cut(points: Sequence[Measurement], sizes: Iterator[int]) -> Iterator[Sequence[Measurement]]:
+    first = 0
+    while first < len(points):
+        last = first + next(sizes)
+        yield points[first:last]
+        first = last
+
+
+def in_mixed_batches(opened: Callable[[], Store]) -> None:
+    with opened() as store:
+        for batch in cut(everything(), mixed_sizes()):
+            store.ingest(batch, "ci")
+
+
+def singly_in_the_end(opened: Callable[[], Store]) -> None:
+    with opened() as store:
+        store.ingest(everything()[:1970], "ci")
+        for point in everything()[1970:2140]:  # beyond a half-block's end, 1,000 points each
+            store.ingest([point], "ci")
+        store.ingest(everything()[2140:], "ci")
+
+
+def with_restarts(opened: Callable[[], Store]) -> None:
+    for number, batch in enumerate(cut(everything(), mixed_sizes())):
+        with opened() as store:
+            if number % 2:
+                store.preload()
+            store.ingest(batch, "ci")
+
+
+def late_and_in_disorder_with_restarts(opened: Callable[[], Store]) -> None:
+    points = everything()
+    late = [points.pop(at) for at in (2310, 2001, 1994, 1111, 14)]
+    for number, batch in enumerate(cut(points, mixed_sizes())):
+        with opened() as store:
+            store.ingest(batch[::-1], "ci")
+            if number % 5 == 4 and late:  # some long after their place
+                store.ingest([late.pop()], "ci")
+    assert not late
+
+
+@pytest.mark.parametrize(
+    ("history", "send"),
+    [
+        (40, in_mixed_batches),
+        (40, singly_in_the_end),
+        (40, with_restarts),
+        (40, late_and_in_disorder_with_restarts),
+        (500, singly_in_the_end),
+        (500, late_and_in_disorder_with_restarts),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_store_says_what_replay_says(
+    tmp_path: Path, kind: str, history: int, send: Send
+) -> None:
+    url = str(tmp_path / "store.db")
+    send(lambda: Store(url, models(kind).judge(history)))
+    with Store(url, models(kind).judge(history)) as store:
+        for name in NAMES:
+            assert said(store, name) == replayed(kind, name, history)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory_that_is_too_small_changes_nothing(tmp_path: Path, kind: str) -> None:
+    with Store(str(tmp_path / "store.db"), models(kind).judge(40), room=30) as store:
+        for batch in cut(everything(), mixed_sizes()):
+            store.ingest(batch, "ci")
+        for name in NAMES:
+            assert said(store, name) == replayed(kind, name, 40)
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_replay_says_what_the_detector_says(kind: str, history: int) -> None:
+    these = models(kind)
+    detector = OnlineDetector(these.first, these.confirm, budget=these.budget, history=history)
+    alone = OnlineDetector(these.first, history=history)
+    values = course("a").tolist()
+    alarms = [at for at, value in enumerate(values) if detector.update(value).is_change]
+    steps = steps_in(detector.steps) if these.confirm is not None else []
+    probability = [alone.update(value).probability for value in values]
+    assert (alarms, steps, probability) == replayed(kind, "a", history)
+    assert len(alarms) > 3
+
+
+def test_what_is_kept_matters_in_these_series() -> None:
+    for kind in KINDS:
+        assert replayed(kind, "a", 64)[2] != replayed(kind, "a", 500)[2]

@@ -1,0 +1,94 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.store import Store, queries
+from barograph.store.shelf import BOTH
+from barograph.store.steps import keys_behind
+from barograph.triage import tickets
+from tests.store.samples import history, point, series
+
+
+def test_series_are_found_by_their_labels_page_by_page(store: Store) -> None:
+    store.ingest([point(0, 1.0, name) for name in "abcd"], "ci")
+    with store.read() as connection:
+        first = queries.find_series(connection, project="p", limit=3)
+        rest = queries.find_series(connection, project="p", after=first[-1].id)
+        assert [one.name for one in (*first, *rest)] == [series(name) for name in "abcd"]
+        [one] = queries.find_series(connection, test="c")
+        assert queries.one_series(connection, one.id) == one
+        assert queries.number_of(connection, series("c")) == one.id
+        assert queries.number_of(connection, series("nobody")) is None
+        with pytest.raises(DataError, match="no label 'id'"):
+            queries.find_series(connection, id="1")
+        with pytest.raises(DataError, match="no series 99"):
+            queries.one_series(connection, 99)
+
+
+def test_points_come_in_order_with_their_decisions(store: Store) -> None:
+    store.ingest(history("a", 20)[::-1], "ci")
+    with store.read() as connection:
+        every = queries.points_of(connection, 1)
+        assert [one.order for one in every] == list(range(20))
+        assert [one.order for one in every if one.is_change] == [10]
+        assert {one.model for one in every} == {"rule"}
+        some = queries.points_of(connection, 1, first=3, last=9, limit=2)
+        assert [one.order for one in some] == [3, 4]
+        newest = queries.points_of(connection, 1, limit=2, newest=True)
+        assert [one.order for one in newest] == [18, 19]
+
+
+def test_reasons_are_kept_once_they_were_asked_for(store: Store) -> None:
+    store.ingest([point(0), point(1)], "ci")
+    store.write(lambda connection: queries.explain(connection, 1, 1, "", {"step": 2.5}))
+    with store.read() as connection:
+        assert [one.reasons for one in queries.points_of(connection, 1)] == [None, {"step": 2.5}]
+
+
+def test_tickets_name_candidates_that_exist(store: Store) -> None:
+    with pytest.raises(DataError, match="no candidate 3"):
+        store.write(lambda connection: tickets.file(connection, "A-1", "", "slow", [3], "ann"))
+    number = store.write(lambda connection: tickets.file(connection, "A-1", "u", "t", [], "ann"))
+    again = store.write(lambda connection: tickets.file(connection, "A-1", "u", "t", [], "bob"))
+    assert number == again
+    store.write(lambda connection: tickets.close(connection, "A-1", "ann"))
+    with store.read() as connection:
+        [one] = tickets.find(connection)
+    assert (one.key, one.status, one.candidates) == ("A-1", "closed", ())
+    with pytest.raises(DataError, match="no ticket 'B'"):
+        store.write(lambda connection: tickets.close(connection, "B", "ann"))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda c: queries.points_of(c, 1, limit=5),
+        lambda c: queries.points_of(c, 1, first=100, limit=5, newest=True),
+        lambda c: keys_behind(c, 1, 4_000)(3_999),
+    ],
+    ids=["first page", "last page", "keys"],
+)
+def test_a_page_is_read_in_order_from_both_tables(
+    store: Store, ask: Callable[[sa.Connection], object]
+) -> None:
+    store.ingest([point(order) for order in range(4_000)], "ci")
+    for table in BOTH:  # no others: the server may hold thousands
+        store.write(lambda c, t=table: c.execute(sa.text(f"ANALYZE {t.name}")))  # type: ignore[misc]
+    plans: list[str] = []
+
+    def explain(connection: sa.Connection, _: object, text: str, values: Any, *__: object) -> None:
+        if not text.startswith("SELECT"):
+            return
+        driver = connection.connection.cursor()
+        how = "EXPLAIN" if connection.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
+        driver.execute(f"{how} {text}", values)
+        plans.append(str(driver.fetchall()))
+
+    sa.event.listen(store._engine, "before_cursor_execute", explain)
+    with store.read() as connection:
+        ask(connection)
+    [plan] = plans
+    assert "Merge Append" in plan or "MERGE (UNION ALL)" in plan

@@ -1,0 +1,150 @@
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from barograph.errors import DataError, StoreError
+from barograph.store import Store, database
+from barograph.store.schema import VERSION, metadata, models
+from tests.store.digest import digest
+from tests.store.judges import Rule
+from tests.store.samples import history, point, points
+
+
+def test_migrations_from_empty_make_exactly_the_tables_of_the_schema(url: str) -> None:
+    engine = database.connect(url)
+    database.migrate(engine)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+        named = set(sa.inspect(connection).get_table_names())
+    engine.dispose()
+    assert named == {*metadata.tables, "alembic_version"}
+
+
+def test_the_version_of_the_schema_is_the_last_migration() -> None:
+    folder = Path(database.__file__).parent / "migrations"
+    config = Config()
+    config.set_main_option("script_location", str(folder))
+    assert ScriptDirectory.from_config(config).get_heads() == [VERSION]
+
+
+def test_migrating_twice_changes_nothing(url: str) -> None:
+    engine = database.connect(url)
+    database.migrate(engine)
+    with database.writing(engine) as connection:
+        connection.execute(sa.text("UPDATE state SET writer = 'kept'"))
+    database.migrate(engine)
+    with database.reading(engine) as connection:
+        assert connection.scalar(sa.text("SELECT writer FROM state")) == "kept"
+    engine.dispose()
+
+
+def test_downgrade_leaves_nothing_behind(url: str) -> None:
+    engine = database.connect(url)
+    database.migrate(engine)
+    database.migrate(engine, to="base")
+    with engine.connect() as connection:
+        assert sa.inspect(connection).get_table_names() == ["alembic_version"]
+    engine.dispose()
+
+
+def test_points_keep_their_decisions_as_these_move_into_their_rows_and_back(url: str) -> None:
+    with Store(url, Rule()) as store:
+        store.ingest(history("ab", 40), "ci")
+        store.ingest([point(5, 7.5), point(100, 1.0)], "ci")
+    engine = database.connect(url)
+    every = sa.select(points).order_by(points.c.series, points.c.order, points.c.run)
+    with database.reading(engine) as connection:
+        before = digest(connection), connection.execute(every).all()
+    database.migrate(engine, to="second_look")
+    with database.reading(engine) as connection:
+        named = [column["name"] for column in sa.inspect(connection).get_columns("points")]
+        found = connection.scalar(sa.text("SELECT count(*) FROM decisions WHERE is_change"))
+    assert "probability" not in named
+    assert found == sum(row.is_change for row in before[1]) > 0
+    database.migrate(engine)
+    with database.reading(engine) as connection:
+        assert (digest(connection), connection.execute(every).all()) == before
+    engine.dispose()
+    with Store(url, Rule()) as store:
+        assert store.ingest([point(101, 1.0)], "ci").counts["written"] == 1
+
+
+def test_runs_sort_by_their_bytes_on_every_database(url: str) -> None:
+    engine = database.connect(url)
+    database.migrate(engine)
+    names = ["a", "B", "é", "_", "10", "9"]
+    with database.writing(engine) as connection:
+        connection.execute(
+            sa.insert(metadata.tables["series"]),
+            {
+                **dict.fromkeys(("project", "variant", "task", "test", "measurement"), "x"),
+                "id": 1,
+                "digest": b"d",
+                "args": "[]",
+                "direction": 0,
+            },
+        )
+        points = metadata.tables["points"]
+        connection.execute(sa.insert(models), {"id": 1, "version": "", "threshold": 0.5})
+        row = {"series": 1, "order": 0, "commit": "", "value": 1.0, "received": 0, "decided": 0}
+        row |= {"probability": 0.0, "is_change": False, "pre": 0, "model": 1}
+        connection.execute(sa.insert(points), [{**row, "run": name} for name in names])
+        found = connection.scalars(sa.select(points.c.run).order_by(points.c.run)).all()
+    engine.dispose()
+    assert found == sorted(names)
+
+
+def test_a_store_of_a_newer_version_is_refused_in_one_line(url: str) -> None:
+    with Store(url, Rule()):
+        pass
+    engine = database.connect(url)
+    with database.writing(engine) as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = 'far_ahead'"))
+    with pytest.raises(StoreError, match=r"far_ahead.*newer"):
+        Store(url, Rule())
+    engine.dispose()
+
+
+def test_several_may_open_an_empty_store_at_once(new_url: Callable[[], str]) -> None:
+    for _ in range(3):
+        url, together = new_url(), threading.Barrier(4)
+
+        def opened(url: str = url, together: threading.Barrier = together) -> None:
+            together.wait()
+            Store(url, Rule()).close()
+
+        with ThreadPoolExecutor(4) as pool:
+            for one in [pool.submit(opened) for _ in range(4)]:
+                one.result()
+
+
+def test_all_questions_of_one_reading_see_the_same_moment(store: Store) -> None:
+    count = sa.select(sa.func.count()).select_from(points)
+    store.ingest([point(0)], "ci")
+    with store.read() as connection:
+        before = connection.scalar(count)
+        store.ingest([point(1)], "ci")
+        assert connection.scalar(count) == before
+    with store.read() as connection:
+        assert connection.scalar(count) == 2
+
+
+def test_the_number_of_a_model_goes_with_the_transaction_that_gave_it(store: Store) -> None:
+    def failing(connection: sa.Connection) -> None:
+        store.model(connection, "another", 0.5)
+        raise DataError("no")
+
+    with pytest.raises(DataError):
+        store.write(failing)
+    number = store.write(lambda connection: store.model(connection, "another", 0.5))
+    with store.read() as connection:
+        assert connection.scalar(sa.select(models.c.id)) == number

@@ -1,0 +1,125 @@
+import threading
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from barograph.errors import DataError, StoreError
+from barograph.store.writer import Request, Writer
+
+Ints = Writer[int, int]
+
+
+class Recorder:
+    """Adds up the items of each request; a negative one is refused, 13 breaks the disk."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[int]] = []
+        self.entered = threading.Event()
+        self.go_on = threading.Event()
+        self.go_on.set()
+
+    def __call__(self, group: Sequence[Request[int, int]]) -> list[int]:
+        self.entered.set()
+        assert self.go_on.wait(10)
+        items = [one for request in group for one in request.items]
+        if 13 in items:
+            raise StoreError("the disk is full")
+        if min(items) < 0:
+            raise DataError("negative")
+        self.groups.append(items)
+        return [sum(request.items) for request in group]
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def writer(recorder: Recorder) -> Iterator[Ints]:
+    one: Ints = Writer(recorder, together=10, backlog=20)
+    yield one
+    recorder.go_on.set()
+    one.close()
+
+
+def hold(writer: Ints, recorder: Recorder) -> None:
+    """Keep the thread busy with a first request, so that what follows must wait."""
+    recorder.go_on.clear()
+    writer.submit([1], "me")
+    assert recorder.entered.wait(10)
+
+
+def test_what_waits_together_is_written_together(writer: Ints, recorder: Recorder) -> None:
+    hold(writer, recorder)
+    waiting = [writer.submit([2, 3], "me"), writer.submit([4], "you"), writer.submit([5], "me")]
+    recorder.go_on.set()
+    assert [one.result(10) for one in waiting] == [5, 4, 5]
+    assert recorder.groups == [[1], [2, 3, 4, 5]]
+
+
+def test_a_group_has_a_largest_size(writer: Ints, recorder: Recorder) -> None:
+    hold(writer, recorder)
+    waiting = [writer.submit([1] * size, "me") for size in (6, 4, 3, 7)]
+    recorder.go_on.set()
+    assert [one.result(10) for one in waiting] == [6, 4, 3, 7]
+    assert [len(group) for group in recorder.groups] == [1, 10, 10]
+
+
+def test_a_bad_request_harms_no_other(writer: Ints, recorder: Recorder) -> None:
+    hold(writer, recorder)
+    waiting = [writer.submit(items, "me") for items in ([2], [-1], [3])]
+    recorder.go_on.set()
+    assert [waiting[0].result(10), waiting[2].result(10)] == [2, 3]
+    with pytest.raises(DataError, match="negative"):
+        waiting[1].result(10)
+
+
+def test_a_broken_disk_is_told_to_everyone_and_the_writer_goes_on(
+    writer: Ints, recorder: Recorder
+) -> None:
+    hold(writer, recorder)
+    waiting = [writer.submit([13], "me"), writer.submit([2], "me")]
+    recorder.go_on.set()
+    for one in waiting:
+        with pytest.raises(StoreError, match="disk is full"):
+            one.result(10)
+    assert writer.submit([4], "me").result(10) == 4
+
+
+def test_who_goes_away_while_waiting_is_not_written(writer: Ints, recorder: Recorder) -> None:
+    hold(writer, recorder)
+    gone, stays = writer.submit([2], "me"), writer.submit([3], "me")
+    assert gone.cancel()
+    recorder.go_on.set()
+    assert stays.result(10) == 3
+    assert not stays.cancel()
+    assert recorder.groups == [[1], [3]]
+
+
+def test_too_much_waiting_is_turned_away(writer: Ints, recorder: Recorder) -> None:
+    hold(writer, recorder)
+    writer.submit([0] * 15, "me")
+    with pytest.raises(StoreError, match="15 measurements wait already"):
+        writer.submit([0] * 6, "me")
+
+
+def test_jobs_run_alone_and_tell_their_errors(writer: Ints) -> None:
+    assert writer.run(lambda: 7) == 7
+    with pytest.raises(DataError, match="no"):
+        writer.run(lambda: _fail(DataError("no")))
+    with pytest.raises(StoreError, match="KeyError"):
+        writer.run(lambda: _fail(KeyError("odd")))
+
+
+def _fail(error: Exception) -> int:
+    raise error
+
+
+def test_closing_finishes_what_waits(recorder: Recorder) -> None:
+    writer: Ints = Writer(recorder)
+    waiting = [writer.submit([one], "me") for one in range(1, 6)]
+    writer.close()
+    assert [one.result(0) for one in waiting] == [1, 2, 3, 4, 5]
+    with pytest.raises(StoreError, match="closed"):
+        writer.submit([1], "me")

@@ -1,0 +1,265 @@
+"""The search finds what helps, depends on its seed alone, and survives being killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pandas.testing import assert_frame_equal
+
+from barograph.errors import ConfigError, DataError
+from barograph.evaluation.protocols import Split, random_splits
+from barograph.features import characteristics
+from barograph.studies.genetic import Life, evolve, members, to_subset
+from barograph.studies.memory import Memory
+from barograph.studies.pool import FURTHER, NINE, POOL, _further, further_matrix, pool_matrix
+from barograph.studies.selection import Forest, Pool, Study, study
+from tests.shared import ROOT
+
+NAMES = ("noise", "level", "spread", "other")
+SMALL = Life(population=8, generations=3)
+
+
+def bits(subsets: Sequence[int]) -> list[float]:
+    """The more of the first six and the fewer of the rest, the better."""
+    return [((s & 0b111111).bit_count() - (s >> 6).bit_count()) / 6 for s in subsets]
+
+
+def test_search_finds_the_best_of_four_thousand_subsets() -> None:
+    *_, last = evolve(12, bits, Life(population=60, generations=40), seed=3)
+    assert last.number == 39
+    assert last.subsets[0] == 0b111111
+    assert last.fitness[0] == 1.0
+
+
+def test_search_is_ranked_never_empty_and_never_loses_its_best() -> None:
+    best = -np.inf
+    for generation in evolve(9, bits, Life(population=30, generations=15), seed=0):
+        assert len(generation.subsets) == 30
+        assert all(0 < subset < 1 << 9 for subset in generation.subsets)
+        assert list(generation.fitness) == sorted(bits(generation.subsets), reverse=True)
+        assert generation.fitness[0] >= best
+        best = generation.fitness[0]
+
+
+def test_course_depends_on_the_seed() -> None:
+    first, same, other = (list(evolve(9, bits, SMALL, seed)) for seed in (1, 1, 2))
+    assert first == same
+    assert first != other
+
+
+def test_equally_fit_subsets_rank_by_size() -> None:
+    generation = next(evolve(6, lambda subsets: [0.5] * len(subsets), Life(20, 1), seed=0))
+    sizes = [subset.bit_count() for subset in generation.subsets]
+    assert sizes == sorted(sizes)
+
+
+def test_subsets_are_numbers() -> None:
+    assert to_subset(np.array([True, False, True])) == 0b101
+    assert members(0b101) == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("life", "message"),
+    [
+        ({"population": 1}, "population is 1; it must be at least 2"),
+        ({"generations": 0}, "generations is 0; it must be at least 1"),
+        ({"mutation": 1.5}, "mutation is 1.5; it must be from 0 to 1"),
+    ],
+)
+def test_what_can_not_live_is_refused(life: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Life(**life)
+    with pytest.raises(ConfigError, match="pool of 0 members"):
+        next(evolve(0, bits, SMALL, 0))
+
+
+def test_memory_goes_on_after_a_torn_line(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "memory.jsonl"
+    with Memory(path) as memory:
+        memory.remember("a", 0.1 + 0.2)
+        memory.remember("b", 2.0)
+    path.write_bytes(path.read_bytes() + b'["c", 3.')
+    with Memory(path) as memory:
+        assert memory.known == {"a": 0.1 + 0.2, "b": 2.0}
+        memory.remember("d", 4.0)
+    assert Memory(path).known == {"a": 0.1 + 0.2, "b": 2.0, "d": 4.0}
+
+
+@pytest.mark.parametrize("line", [b"\0\0", b'{"a": 1}', b'["a", null]', b'["a"]'])
+def test_damaged_memory_is_named(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "memory.jsonl"
+    path.write_bytes(b'["a", 1.0]\n' + line + b"\n")
+    with pytest.raises(DataError, match=r"memory\.jsonl, line 2: .* is not a key and a number"):
+        Memory(path)
+
+
+def made_pool() -> Pool:
+    """Verdicts follow the level of After, and a little the spread of Pre; the rest is noise."""
+    generator = np.random.default_rng(6)
+    matrix = generator.normal(size=(240, 8))
+    truth = (matrix[:, 5] + 0.5 * matrix[:, 2] > 0.0).astype(np.int64)
+    matrix[::7, 3] = np.nan
+    return Pool(NAMES, matrix, truth)
+
+
+def made_splits() -> list[Split]:
+    return list(random_splits(240, 2, seed=0))
+
+
+class Counting:
+    """Calls one after the other, and counts."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(
+        self, function: Callable[..., float], calls: Sequence[tuple[Any, ...]], _: str
+    ) -> Iterable[float]:
+        for call in calls:
+            self.calls += 1
+            yield function(*call)
+
+
+def run_study(folder: Path, spread: Counting) -> Study:
+    forest = Forest(trees=5, seed=1)
+    return study(
+        made_pool(), made_splits(), life=SMALL, forest=forest, folder=folder, spread=spread
+    )
+
+
+@pytest.fixture(scope="module")
+def whole_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, int, Path]:
+    spread, folder = Counting(), tmp_path_factory.mktemp("whole")
+    return run_study(folder, spread), spread.calls, folder
+
+
+def same(found: Study, expected: Study) -> None:
+    for table, other in zip(found, expected, strict=True):
+        assert_frame_equal(table, other, check_exact=True)
+
+
+def test_report_tells_what_helps_from_noise(whole_study: tuple[Study, int, Path]) -> None:
+    found, _, _ = whole_study
+    table = found.characteristics.set_index("characteristic")
+    assert sorted(table.index) == sorted(NAMES)
+    assert set(table.index[:2]) == {"level", "spread"}
+    assert table.loc["level", "winners"] == 2
+    assert table["accuracy_alone"].idxmax() == "level"
+    assert table["loss_left_out"].idxmax() == "level"
+    assert found.runs["chosen"].str.contains("level").all()
+    assert len(found.generations) == 2 * SMALL.generations
+    assert (found.runs["tested"] <= 15).all()
+
+
+def test_no_forest_is_grown_twice(whole_study: tuple[Study, int, Path]) -> None:
+    found, calls, folder = whole_study
+    # At most every subset on validation; on test the winner, all, four alone and four left out.
+    assert calls <= 2 * (15 + 10)
+    spread = Counting()
+    same(run_study(folder, spread), found)
+    assert spread.calls == 0
+
+
+def test_other_data_share_no_memory(whole_study: tuple[Study, int, Path], tmp_path: Path) -> None:
+    _, _, folder = whole_study
+    names = {path.name for path in folder.iterdir()}
+    forest, spread = Forest(trees=5, seed=2), Counting()
+    study(
+        made_pool(), made_splits(), life=Life(4, 1), forest=forest, folder=tmp_path, spread=spread
+    )
+    assert names.isdisjoint(path.name for path in tmp_path.iterdir())
+
+
+def test_killed_study_ends_with_the_same_result(
+    whole_study: tuple[Study, int, Path], tmp_path: Path
+) -> None:
+    expected, calls, _ = whole_study
+    code = (
+        "import time; from pathlib import Path; from tests.evaluation import test_selection as t\n"
+        "class Slow(t.Counting):\n"
+        "    def __call__(self, f, calls, label):\n"
+        "        for value in super().__call__(f, calls, label): time.sleep(0.05); yield value\n"
+        f"t.run_study(Path({str(tmp_path)!r}), Slow())"
+    )
+    command = [sys.executable, "-c", code]
+    child = subprocess.Popen(command, cwd=ROOT, env=path_of_sources())  # noqa: S603
+    try:
+        wait_for_lines(tmp_path, 5, child)
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    spread = Counting()
+    same(run_study(tmp_path, spread), expected)
+    assert 0 < spread.calls < calls
+
+
+def path_of_sources() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+
+
+def wait_for_lines(folder: Path, count: int, child: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + 120
+    while sum(path.read_bytes().count(b"\n") for path in folder.glob("*.jsonl")) < count:
+        assert child.poll() is None, "the study ended before it could be killed"
+        assert time.monotonic() < end, "the study did not start within two minutes"
+        time.sleep(0.02)
+
+
+def test_pool_of_another_shape_is_refused() -> None:
+    with pytest.raises(DataError, match=r"the matrix has the shape \(5, 3\); 2 names and 5"):
+        Pool(("a", "b"), np.zeros((5, 3)), np.zeros(5, dtype=np.int64))
+
+
+def test_pool_holds_the_nine_and_at_least_twenty() -> None:
+    assert NINE[0] == "norm_mean"
+    assert len(NINE) == 9
+    assert len(POOL) == len(set(POOL)) >= 20
+
+
+def test_functions_without_an_answer_leave_a_gap_and_no_trace() -> None:
+    side, seen = np.array([1.0, 2.0]), []
+
+    def spoils(x: Any, freq: int) -> dict[str, float]:
+        seen.append(x.tolist())
+        x[:] = 0.0
+        return {"x_acf1": np.inf, "x_acf10": 0.5}
+
+    def fails(x: Any, freq: int) -> dict[str, float]:
+        seen.append(x.tolist())
+        raise ZeroDivisionError
+
+    functions = dict.fromkeys(FURTHER, fails) | {"acf_features": spoils}
+    row = _further(side, functions)
+    assert row[1] == 0.5
+    assert np.isnan(np.delete(row, 1)).all()
+    assert seen == [[1.0, 2.0]] * len(FURTHER)
+
+
+@pytest.mark.slow
+def test_further_characteristics_come_from_a_process_of_their_own() -> None:
+    values = np.random.default_rng(1).normal(size=60)
+    starts, splits, ends = np.array([0, 10]), np.array([40, 11]), np.array([60, 12])
+    told: list[tuple[int, int]] = []
+    further = further_matrix(
+        values, starts, splits, ends, processes=1, tell=lambda *p: told.append(p)
+    )
+    assert "tsfeatures" not in sys.modules
+    assert told == [(4, 4)]
+    matrix = pool_matrix(values, starts, splits, ends, further=further)
+    assert matrix.shape == (2, 2 * len(POOL))
+    pre = dict(zip(POOL, matrix[0], strict=False))
+    centred = values[:40] - values[:40].mean()
+    assert pre["x_acf1"] == pytest.approx(centred[1:] @ centred[:-1] / (centred @ centred))
+    assert pre["series_length"] == 40
+    known = characteristics(values[:40], values[40:])
+    assert [pre[name] for name in NINE] == [known[f"pre_{name}"] for name in NINE]
+    after = dict(zip(POOL, matrix[1, len(POOL) :], strict=True))
+    assert after["series_length"] == 1
+    assert np.isnan(after["x_acf1"])

@@ -1,0 +1,198 @@
+"""The paper's three tables come out of the published rows as they are printed."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
+
+from barograph.errors import DataError, NotEnoughDataError
+from barograph.studies import statistics
+from barograph.studies.statistics_page import page, scientific
+from tests.shared import SHARED, needs_shared
+
+# feature, medians and quartiles of true and of false positives, p: Leznik et al. 2022, Table 2.
+TABLE_2 = """\
+delta_mean | 0.83 [0.69;0.91] | 0.37 [0.19;0.60] | 2.20E-16
+delta_sd | 0.05 [0.02;0.10] | 0.14 [0.07;0.20] | 2.20E-16
+delta_hurst | 0.19 [0.00;0.40] | 0.38 [0.04;0.46] | 8.69E-132
+delta_alpha | 0.34 [0.11;0.50] | 0.21 [0.09;0.46] | 6.86E-79
+delta_beta | 1.00 [0.96;1.00] | 1.00 [1.00;1.00] | 5.61E-01
+distance | 2.53 [2.20;2.86] | 2.42 [2.15;2.68] | 2.17E-56
+"""
+# Table 3: median distance of both kinds, p, and how many there are of each.
+TABLE_3 = [
+    ("2.83", "2.41", "9.34E-294", 1362, 2513),
+    ("-", "1.91", "-", 0, 13),
+    ("2.30", "2.65", "2.42E-04", 12, 914),
+    ("2.79", "2.48", "7.04E-45", 674, 598),
+    ("2.47", "2.36", "2.51E-15", 3204, 2944),
+    ("1.77", "1.04", "4.71E-05", 20, 36),
+    ("2.44", "2.42", "7.17E-01", 69, 216),
+    ("2.67", "2.35", "9.90E-23", 291, 905),
+    ("1.79", "1.44", "4.98E-04", 1358, 202),
+]
+# Table 4, as the page prints it.
+TABLE_4 = """\
+| delta_mean >= 0.62 | 5708/7666 | 1958/7666 | 2.20E-16 |
+| delta_mean < 0.62 | 1282/7665 | 6383/7665 | 2.20E-16 |
+| delta_sd >= 0.09 | 2016/7666 | 5650/7666 | 2.20E-16 |
+| delta_sd < 0.09 | 4974/7665 | 2691/7665 | 2.20E-16 |
+| delta_hurst >= 0.31 | 2729/7666 | 4937/7666 | 3.88E-136 |
+| delta_hurst < 0.31 | 4261/7665 | 3404/7665 | 3.88E-136 |
+| delta_alpha >= 0.26 | 3963/7666 | 3703/7666 | 7.09E-52 |
+| delta_alpha < 0.26 | 3027/7665 | 4638/7665 | 7.09E-52 |
+| delta_beta >= 1.00 | 3572/7666 | 4094/7666 | 1.34E-02 |
+| delta_beta < 1.00 | 3418/7665 | 4247/7665 | 1.34E-02 |
+| distance >= 2.48 | 4012/7666 | 3654/7666 | 6.32E-63 |
+| distance < 2.48 | 2978/7665 | 4687/7665 | 6.32E-63 |
+"""
+
+
+@pytest.fixture(scope="module")
+def published() -> pd.DataFrame:
+    return statistics.triaged(pd.read_csv(SHARED / "data" / "mongodb" / "triaged_points.csv"))
+
+
+@pytest.fixture
+def small() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    rows = pd.DataFrame({"delta_mean": rng.random(60), "distance": rng.random(60)})
+    rows["project"] = ["a", "b", "c"] * 20
+    rows["verdict"] = ["true_positive"] * 25 + ["false_positive"] * 30 + ["not_triaged"] * 5
+    rows.loc[:24, "delta_mean"] += 0.5
+    return rows
+
+
+def all_tables(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    built = {name: build(table) for name, build in statistics.TABLES.items()}
+    return {"normality": statistics.normality(table, 0), **built}
+
+
+@needs_shared
+def test_pages_of_the_published_rows_hold_the_printed_tables(published: pd.DataFrame) -> None:
+    text = page(all_tables(published), "Rows of a file.")
+    for line in TABLE_2.splitlines():
+        assert f"| {line} |" in text
+    assert TABLE_4 in text
+
+
+@needs_shared
+def test_projects_are_compared_as_printed(published: pd.DataFrame) -> None:
+    rows = statistics.by_project(published).itertuples()
+    for row, (true, false, p_value, positives, negatives) in zip(rows, TABLE_3, strict=True):
+        assert f"{row.true_median:.2f}".replace("nan", "-") == true
+        assert f"{row.false_median:.2f}" == false
+        assert scientific(float(str(row.p_value))) == p_value
+        assert (row.true_positives, row.false_positives) == (positives, negatives)
+
+
+@needs_shared
+def test_no_feature_is_normally_distributed(published: pd.DataFrame) -> None:
+    table = statistics.normality(published, seed=0)
+    assert (table["sample"] == 5000).all()
+    assert (table["p_value"] < 1e-40).all()
+    assert not table.equals(statistics.normality(published, seed=1))
+    assert table.equals(statistics.normality(published, seed=0))
+
+
+def test_only_what_a_person_decided_counts(small: pd.DataFrame) -> None:
+    table = statistics.triaged(small)
+    assert list(table.columns) == ["project", "real", "delta_mean", "distance"]
+    assert len(table) == 55
+    assert table["real"].sum() == 25
+
+
+def test_project_comes_from_the_path_and_the_verdict_from_the_label(small: pd.DataFrame) -> None:
+    renamed = small.rename(columns={"verdict": "label"})
+    renamed["file"] = renamed.pop("project") + "/variant/task/test.csv"
+    assert_frame_equal(statistics.triaged(renamed), statistics.triaged(small))
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("verdict", "no column verdict or label"),
+        ("project", "no column project or file"),
+        ("delta_mean", r"no column delta_\*"),
+    ],
+)
+def test_missing_columns_are_named(small: pd.DataFrame, missing: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        statistics.triaged(small.drop(columns=missing))
+
+
+@pytest.mark.parametrize("value", ["far", np.inf, np.nan])
+def test_what_is_not_a_number_is_refused(small: pd.DataFrame, value: str | float) -> None:
+    message = f"column distance, decided row 0: {value!r} is not a finite number"
+    with pytest.raises(DataError, match=message):
+        statistics.triaged(small.assign(distance=value))
+
+
+@pytest.mark.parametrize("kind", ["true_positive", "false_positive"])
+def test_one_kind_alone_cannot_be_compared(small: pd.DataFrame, kind: str) -> None:
+    with pytest.raises(NotEnoughDataError, match=f"no row is a {kind}"):
+        statistics.triaged(small[small["verdict"] != kind])
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(st.integers(0, 9), min_size=1), st.lists(st.integers(0, 9), min_size=1))
+def test_effect_is_the_share_of_pairs_won_less_those_lost(
+    real: list[int], false: list[int]
+) -> None:
+    found = statistics.effect(np.array(real, dtype=float), np.array(false, dtype=float))
+    signs = [np.sign(a - b) for a, b in itertools.product(real, false)]
+    assert found["effect"] == pytest.approx(np.mean(signs), abs=1e-12)
+    if not np.isnan(found["effect_low"]):
+        assert -1.0 <= found["effect_low"] <= found["effect"] <= found["effect_high"] <= 1.0
+
+
+def test_interval_covers_the_effect_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(11)
+    # Of N(1, 1) and N(0, 1): 2 Phi(1 / sqrt 2) - 1.
+    truth, covered = 0.5204998778130465, 0
+    for _ in range(200):
+        found = statistics.effect(rng.normal(1.0, 1.0, 40), rng.normal(0.0, 1.0, 60))
+        covered += found["effect_low"] <= truth <= found["effect_high"]
+    assert 180 <= covered <= 199
+
+
+def test_q_values_are_the_textbook_ones() -> None:
+    p_values = np.array([0.04, np.nan, 0.001, 0.03])
+    expected = [0.04, np.nan, 0.003, 0.04]  # 0.03 * 3 / 2 = 0.045 gives way to the 0.04 above it
+    np.testing.assert_allclose(statistics.adjusted(p_values), expected, rtol=1e-12)
+    assert np.isnan(statistics.adjusted(np.array([np.nan]))).all()
+
+
+def test_what_no_test_can_answer_has_no_p_value() -> None:
+    one, many = np.ones(1), np.ones(5)
+    assert np.isnan(statistics.rank_sum(one, np.empty(0)))
+    assert np.isnan(statistics.rank_sum(many, many))
+    assert np.isnan(statistics.yates([[3, 4], [0, 0]]))
+    assert np.isnan(statistics.yates([[0, 4], [0, 2]]))
+    assert np.isnan(statistics.effect(np.empty(0), many)["effect"])
+    assert statistics.effect(many, many)["effect"] == 0.0
+
+
+def test_constant_features_go_through_every_table(small: pd.DataFrame) -> None:
+    tables = all_tables(statistics.triaged(small.assign(delta_mean=1.0)))
+    assert np.isnan(tables["normality"]["p_value"][0])
+    assert np.isnan(tables["table4_median_split"]["p_value"][0])
+    assert "| delta_mean < 1.00 | 0/0 | 0/0 | - |" in page(tables, "")
+
+
+def test_median_split_counts_every_row_once(small: pd.DataFrame) -> None:
+    split = statistics.median_split(statistics.triaged(small))
+    counts = split.groupby("feature")[["true_positives", "false_positives"]].sum()
+    assert (counts["true_positives"] == 25).all()
+    assert (counts["false_positives"] == 30).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "2.20E-16"), (np.nan, "-"), (5e-4, "5.00E-04"), (1.0, "1.00E+00")]
+)
+def test_p_values_are_written_as_the_paper_does(value: float, text: str) -> None:
+    assert scientific(value) == text

@@ -1,0 +1,55 @@
+"""The page of Table 1: three protocols side by side, the paper's figures where they belong."""
+
+from typing import Any
+
+import pytest
+
+from barograph.evaluation.metrics import METRICS, Interval
+from barograph.evaluation.protocols import PROTOCOLS
+from barograph.studies import table_one
+
+
+@pytest.fixture
+def rows() -> list[dict[str, Any]]:
+    """Rows of two classifiers on two feature sets; the last protocol could not be judged."""
+    found = Interval(0.75, 0.5, 1.0)
+    return [
+        {"policy": "adaptive", "protocol": protocol, "feature_set": feature_set}
+        | {"classifier": name, "repetitions": 0 if protocol == "forward" else 3}
+        | dict.fromkeys(METRICS, found)
+        for feature_set in ("bauer8", "contrast")
+        for name in ("svm", "logistic")
+        for protocol in PROTOCOLS
+    ]
+
+
+def test_protocols_stand_side_by_side_with_the_papers_figures(rows: list[dict[str, Any]]) -> None:
+    table = table_one.side_by_side(rows)
+    assert len(table) == 4
+    assert table["auc random"].tolist() == ["75.00"] * 4
+    assert table["auc forward"].tolist() == ["-"] * 4
+    assert table["paper's accuracy"].tolist() == ["89.03", "-", "-", "-"]
+
+
+def test_the_compact_table_says_the_same_under_short_heads(rows: list[dict[str, Any]]) -> None:
+    table = table_one.compact(rows)
+    heads = ["AUC random", "grouped", "forward", "acc. random", "grouped", "forward", "paper AUC"]
+    assert list(table.columns) == [*table_one.HEADS, *heads]
+    whole = table_one.side_by_side(rows).drop(columns="paper's accuracy")
+    assert table.to_numpy().tolist() == whole.to_numpy().tolist()
+    assert table["paper AUC"].tolist() == ["94.54", "-", "-", "-"]
+
+
+def test_every_metric_has_its_interval(rows: list[dict[str, Any]]) -> None:
+    table = table_one.in_full(rows)
+    assert list(table.columns) == [*table_one.KEYS, *METRICS]
+    assert table["mcc"].tolist()[0] == "75.00 [50.00; 100.00]"
+    papers = table[table["protocol"] == "the paper's"]
+    assert papers[["auc", "mcc"]].to_numpy().tolist() == [["94.54", "-"]]
+
+
+def test_programs_get_numbers_and_nothing_that_was_not_judged(rows: list[dict[str, Any]]) -> None:
+    assert table_one.flat(rows + rows[:1])["auc_low"].tolist() == [0.5] * 12
+    tree = table_one.nested(rows)
+    assert tree["adaptive"]["random"]["bauer8"]["svm"]["brier"] == 0.75
+    assert "forward" not in tree["adaptive"]

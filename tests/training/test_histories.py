@@ -1,0 +1,147 @@
+"""Whole histories become what the online pair learns from: own by verdict, simulated by marks."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from barograph.detection.online import SecondLookWanted, judge_of
+from barograph.errors import ConfigError, NotEnoughDataError
+from barograph.history import History
+from barograph.models.flat_boosted import FlatBoosted
+from barograph.models.shapley import contributions
+from barograph.models.triage import TriageModel
+from barograph.pipeline import characterise, load, report, simulate, subseries, train
+from barograph.pipeline.params import parameters
+from barograph.pipeline.release import card
+from barograph.series import Verdict
+from barograph.training import candidates, histories, pair, tables
+from barograph.training.histories import Simulated
+
+SETS = "online: bauer8, confirm: bauer8"
+PAIR = "online: online, confirm: confirm"
+
+
+@pytest.fixture
+def history(project: Path) -> History:
+    return History.read(project / "data/interim")
+
+
+def test_true_verdicts_are_changes_and_what_nobody_decided_is_left_out(history: History) -> None:
+    truth = histories.own(history, 10**6, 0).truth
+    index = history.candidates.column("index").to_numpy()
+    verdicts = np.array(history.candidates.column("verdict").to_pylist())
+    at = history.offsets[:-1] + index  # one candidate a series
+    assert truth.changes.tolist() == at[verdicts == Verdict.TRUE_POSITIVE].tolist()
+    wrong, open_ = at[verdicts == Verdict.FALSE_POSITIVE], at[verdicts == Verdict.NOT_TRIAGED]
+    assert truth.quiet[wrong].all()
+    assert not truth.quiet[open_].any()
+    assert truth.quiet[open_ + 6].all()
+    np.testing.assert_array_equal(truth.values, history.values)
+
+
+def test_series_with_verdicts_come_first_and_no_more_points_than_asked_for(
+    history: History,
+) -> None:
+    length = int(history.offsets[1])
+    known = histories.own(history, 100 * length, 3)
+    assert known.truth.groups.size == 100
+    # The last 20 series have no verdict.
+    assert set(known.identities) == set(characterise.identities(history)[:100])
+    few = histories.own(history, 7 * length + 3, 3)
+    assert few.commits.size == few.truth.values.size == 7 * length
+    with pytest.raises(NotEnoughDataError, match="no series fits into 5 points"):
+        histories.own(history, 5, 3)
+
+
+def test_what_candidates_are_judged_on_is_kept_apart(history: History) -> None:
+    subseries.main()
+    characterise.main()
+    rows = tables.labelled(tables.read_for("online"), "bauer8")
+    draw = candidates.drawn(rows, 1)
+    split = candidates.held_out(rows, 1)
+    known = histories.own(history, 10**6, 0)
+    apart = known.apart(draw)
+    at = (
+        history.offsets[rows.series]
+        + history.candidates.column("index").to_numpy()[rows.candidates]
+    )
+    assert apart[at[split.test]].all()
+    assert not apart[at[split.train]].any()
+    held = np.unique(known.identities[apart])
+    assert not known.truth.without(apart).judged[np.isin(known.identities, held) & apart].any()
+
+
+def test_simulated_histories_are_those_of_the_stage(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (project / "params.yaml").read_text()
+    (project / "params.yaml").write_text(
+        text.replace("tiny:", "tiny:\n  simulate: {seed: 5, long_series: 3, short_series: 4}")
+        + "simulate: {}\n"
+        + "load: {kind: mongodump, location: data/raw/simulated/dump, max_skipped_share: 0.0}\n"
+    )
+    monkeypatch.setattr(report, "FOLDER", Path("data/reports"))
+    simulate.main()
+    load.main()
+    loaded = History.read("data/interim")
+    made = Simulated(5, 3, 4).histories()
+    np.testing.assert_array_equal(made.truth.values, loaded.values)
+    assert made.commits.tolist() == loaded.commits.to_pylist()
+    owners = np.repeat(characterise.identities(loaded), np.diff(loaded.offsets))
+    np.testing.assert_array_equal(made.identities, owners)
+    assert np.unique(made.truth.groups).size == 2  # one project of each kind
+
+
+@pytest.fixture
+def taught(project: Path) -> Path:
+    """A project whose online pair learns from whole histories."""
+    params = project / "params.yaml"
+    text = params.read_text().replace(SETS, PAIR).replace("windows: [bauer8]", "windows: [confirm]")
+    params.write_text(text.replace("trees: 8", "trees: 12"))
+    subseries.main()
+    characterise.main()
+    return params
+
+
+def test_the_pair_carries_all_that_a_detector_needs(taught: Path) -> None:
+    from barograph.detection import OnlineDetector
+
+    train.main()
+    online, confirm = (TriageModel.load(train.FOLDER / f"{use}.baro") for use in candidates.PAIR)
+    twin = TriageModel.load(train.TWINS / "online.baro")
+    assert twin.flat.arrays().keys() == online.flat.arrays().keys()
+    assert online.metrics["auc"] > 0.9
+    assert online.card["histories"] == "own"
+    judge, alone = judge_of(online, SecondLookWanted(train.FOLDER / "confirm.baro"))
+    assert (online.card["pair"], confirm.card["pair"], alone) == (*[judge.version] * 2, "")
+    assert "tails" not in card(online)
+    assert isinstance(online.flat, FlatBoosted)
+    known = tables.columns(tables.read_for("online"), "online")
+    explained = contributions((train.LIBRARY / "online.ubj").read_bytes(), online.flat, known)
+    assert explained[1].shape == known.shape
+    detector = OnlineDetector(online, confirm)
+    values = History.read("data/interim").values_of(0)
+    alarms = [k for k, value in enumerate(values) if detector.update(value).is_change]
+    assert min(alarms) in range(15, 21)
+    assert taught.is_file()
+
+
+def test_simulated_histories_help_where_verdicts_are_scarce(taught: Path) -> None:
+    rows = {use: tables.labelled(tables.read_for(use), use) for use in candidates.PAIR}
+    alone = dict(pair.train_pair(rows, parameters(candidates.TrainParams, "train"), "tiny"))
+    scarce = "enough: 900\n  simulated: {seed: 3, long_series: 6, short_series: 0}\n  calibration:"
+    taught.write_text(taught.read_text().replace("calibration:", scarce))
+    mixed = dict(pair.train_pair(rows, parameters(candidates.TrainParams, "train"), "tiny"))
+    matrix = rows["online"].matrix
+    said = [one["online"].model.predict_proba(matrix)[:, 1] for one in (alone, mixed)]
+    assert not np.array_equal(said[0], said[1])
+    taught.write_text(taught.read_text().replace("long_series: 6", "series: 6"))
+    with pytest.raises(ConfigError, match=r"train\.simulated: .*series"):
+        dict(pair.train_pair(rows, parameters(candidates.TrainParams, "train"), "tiny"))
+
+
+def test_only_own_or_simulated_histories_are_known(taught: Path) -> None:
+    taught.write_text(taught.read_text().replace("calibration:", "histories: hers\n  calibration:"))
+    with pytest.raises(ConfigError, match="histories is 'hers'; allowed are 'own'"):
+        parameters(candidates.TrainParams, "train")

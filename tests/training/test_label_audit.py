@@ -1,0 +1,84 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from barograph.errors import DataError, NotEnoughDataError
+from barograph.models.catalogue import classifier
+from barograph.series import Floats, Ints
+from barograph.training.label_audit import audit, held_out, suspects
+
+ROWS, PLANTED = 1000, 50
+
+
+def planted(seed: int) -> tuple[Floats, Ints, Ints, Ints]:
+    """Points near a border that people draw, some of their verdicts turned round."""
+    generator = np.random.default_rng(seed)
+    matrix = generator.standard_normal((ROWS, 4))
+    truth = (matrix[:, 0] + matrix[:, 1] > 0).astype(np.int64)
+    wrong = generator.choice(ROWS, PLANTED, replace=False)
+    truth[wrong] = 1 - truth[wrong]
+    return matrix, truth, generator.integers(0, 200, ROWS), wrong
+
+
+def forest() -> Any:
+    return classifier("random_forest", seed=0, trees=60)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_planted_wrong_verdicts_are_found_and_stand_in_front(seed: int) -> None:
+    matrix, truth, groups, wrong = planted(seed)
+    found = audit(forest, matrix, truth, groups)
+    hits = np.isin(found.rows, wrong)
+    assert hits.sum() >= 0.6 * PLANTED  # those at the border cannot be told from right ones
+    assert hits[:25].mean() >= 0.9
+    assert hits.mean() >= 0.5
+    assert np.all(np.diff(found.margin) <= 0)
+
+
+def test_without_wrong_verdicts_little_is_suspect() -> None:
+    matrix, truth, groups, wrong = planted(2)
+    truth[wrong] = 1 - truth[wrong]
+    assert audit(forest, matrix, truth, groups).rows.size < 0.02 * ROWS
+
+
+def test_by_hand() -> None:
+    truth = np.array([0, 0, 0, 1, 1, 1])
+    probability = np.array([0.1, 0.2, 0.9, 0.8, 0.9, 0.05])
+    # The thresholds: noise (0.9 + 0.8 + 0.1) / 3 = 0.6, real (0.8 + 0.9 + 0.05) / 3 = 0.583.
+    found = suspects(truth, probability)
+    assert found.rows.tolist() == [5, 2]
+    assert found.verdicts.tolist() == [1, 0]
+    assert found.margin.tolist() == pytest.approx([0.9, 0.8])
+    assert found.table()[0] == {
+        "row": 5,
+        "verdict": 1,
+        "probability": 0.05,
+        "margin": pytest.approx(0.9),
+    }
+
+
+def test_a_group_never_judges_itself() -> None:
+    """Copies with verdicts of chance: a model that has seen a copy would repeat its verdict."""
+    generator = np.random.default_rng(4)
+    groups = np.repeat(np.arange(100), 4)
+    matrix = np.repeat(generator.standard_normal((100, 3)), 4, axis=0)
+    truth = np.repeat(generator.integers(0, 2, 100), 4)
+    probability = held_out(forest, matrix, truth, groups)
+    assert np.mean((probability > 0.5) == truth) < 0.65
+
+
+def test_what_cannot_be_audited_is_named() -> None:
+    matrix, truth, groups, _ = planted(0)
+    with pytest.raises(NotEnoughDataError, match="3 groups cannot be divided into 5 folds"):
+        audit(forest, matrix, truth, groups % 3)
+    with pytest.raises(NotEnoughDataError, match="1000 verdicts of one class only"):
+        audit(forest, matrix, truth * 0, groups)
+    with pytest.raises(NotEnoughDataError, match="1000 verdicts of one class only"):
+        suspects(truth * 0, np.full(ROWS, 0.5))
+    with pytest.raises(NotEnoughDataError, match="one class only is left"):
+        audit(forest, matrix, (groups == 0).astype(np.int64), groups)
+    with pytest.raises(DataError, match="no pairs"):
+        suspects(truth, np.full(ROWS - 1, 0.5))
+    with pytest.raises(DataError, match="no pairs"):
+        suspects(truth, np.full(ROWS, 2.0))

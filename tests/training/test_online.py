@@ -1,0 +1,241 @@
+"""Marks become changes, quiet points and models; what is measured is what the detector does."""
+
+import numpy as np
+import pytest
+
+from barograph.detection.online import Budget, replay
+from barograph.detection.online.budget import SETTINGS
+from barograph.errors import NotEnoughDataError
+from barograph.evaluation.marked import Marked
+from barograph.features import feature_matrix
+from barograph.training.online import Prior, Truth, learn, majority_changes
+from barograph.training.online.algorithm_1 import Algorithm1
+from barograph.training.online.curve import at_rate, every_alarm, gated, measured
+from barograph.training.online.extra_positives import ENOUGH, WEIGHT, Scarce
+from barograph.training.online.learn import combined, judged_by
+from barograph.training.online.rows import NAMES, lesson, rows_of
+from tests.training.online_histories import LENGTH, forest, histories, learned
+
+
+@pytest.mark.parametrize(
+    ("marks", "changes"),
+    [
+        ([[50], [52], [54]], [52]),
+        ([[50], [56], []], []),  # six apart: two clusters of one person each
+        ([[50], [55], []], [52]),
+        ([[50, 52], [], []], []),  # one person twice is no majority
+        ([[50], [50], [], []], []),  # half is not more than half
+        ([[10, 90], [12, 91], [11]], [11, 90]),
+        ([[], [], []], []),
+    ],
+)
+def test_changes_are_medians_of_clusters_that_most_people_share(
+    marks: list[list[int]], changes: list[int]
+) -> None:
+    assert majority_changes(marks) == changes
+
+
+def flat(marks: tuple[tuple[int, ...], ...], length: int = 40) -> Truth:
+    return Truth.of(Marked(np.zeros(length), np.array([0, length]), (marks,), np.array([0])))
+
+
+def test_points_near_anybodys_mark_are_not_quiet_and_the_first_five_are_not_judged() -> None:
+    truth = flat(((20,), (20,), (30,)))
+    assert truth.changes.tolist() == [20]
+    assert np.flatnonzero(~truth.quiet).tolist() == [*range(5), *range(15, 36)]
+
+
+def test_what_less_than_a_majority_saw_is_disputed() -> None:
+    truth = flat(((20,), (20,), (30,)))
+    assert truth.disputed.tolist() == [30]
+    assert truth.shares.tolist() == [1 / 3]
+    assert truth.share[[19, 20, 30]].tolist() == [0.0, 1.0, 1 / 3]
+    half = flat(((20,), ()))
+    assert half.changes.size == 0
+    assert half.share[20] == 0.5
+    rest = truth.without(np.arange(40) == 30)
+    assert rest.disputed.size == rest.shares.size == 0
+    assert rest.changes.tolist() == [20]
+
+
+def test_recall_counts_alarms_from_the_change_on_and_false_ones_far_from_any_mark() -> None:
+    truth = flat(((20,), (20,), (30,)))
+    raised = np.zeros(40, dtype=np.bool_)
+    raised[[3, 10, 15, 22, 32]] = True
+    point = measured(truth, raised, 0.5)
+    assert point.false_per_thousand == pytest.approx(1000 / 35)  # the alarm at 10
+    assert point.recall == (0.0, 1.0, 1.0)
+    raised[22] = False
+    assert measured(truth, raised, 0.5).recall == (0.0, 0.0, 0.0)
+
+
+def test_alarms_do_not_reach_into_the_next_series() -> None:
+    marks: tuple[tuple[tuple[int, ...], ...], ...] = (((38,),), ((),))
+    truth = Truth.of(Marked(np.zeros(80), np.array([0, 40, 80]), marks, np.array([0, 1])))
+    raised = np.zeros(80, dtype=np.bool_)
+    raised[45] = True
+    assert measured(truth, raised, 0.5).recall == (0.0, 0.0, 0.0)
+
+
+def test_a_rate_is_never_exceeded() -> None:
+    rng = np.random.default_rng(0)
+    truth = flat(((1000,),), 2000)
+    score = rng.normal(size=2000)
+    for rate in (1.0, 3.0, 10.0):
+        point = at_rate(truth, every_alarm(score), rate, -9.0, 9.0)
+        assert rate - 0.6 < point.false_per_thousand <= rate
+
+
+def test_lessons_hold_changes_and_quiet_rows_only_and_weights_restore_the_sample() -> None:
+    truth = Truth.of(histories())
+    part = rows_of(truth, 2)
+    assert part.y.sum() == truth.changes.size
+    assert part.X[:, NAMES.index("window")].tolist() == [2.0] * part.splits.size
+    quiet = ~truth.marked[part.splits] & ~truth.marked[part.newest]
+    half = np.arange(truth.values.size) < truth.values.size // 2
+    X, y, weights = lesson([part], half, "confirm", np.random.default_rng(0))
+    assert y.sum() == (truth.changes < truth.values.size // 2).sum()
+    assert weights.sum() == pytest.approx(y.sum() + (quiet & half[part.splits]).sum())
+    assert len(X) == len(y)
+
+
+def disputed() -> Truth:
+    """A step in the middle of noise that one of four people saw, and one that all saw."""
+    values = np.random.default_rng(3).normal(size=120)
+    values[60:] += 9.0
+    values[100:] += 9.0
+    marks = (((60, 100), (100,), (100,), (100,)), ((),))
+    both = np.concatenate([values, values[::-1]])
+    return Truth.of(Marked(both, np.array([0, 120, 240]), marks, np.array([0, 1])))
+
+
+def test_points_after_a_change_are_described_as_if_each_were_the_first() -> None:
+    truth = disputed()
+    scarce = Scarce.of(truth)
+    assert scarce.changes.tolist() == [60] * 5 + [100] * 4
+    assert scarce.points.tolist() == [60, 61, 62, 63, 64, 101, 102, 103, 104]
+    for row, change, point in zip(scarce.X, scarce.changes, scarce.points, strict=True):
+        alone = np.append(truth.values[:change], truth.values[point])
+        wanted = feature_matrix(alone, [0], [change], [change + 1], "online", threads=1)[0]
+        assert row.tolist() == wanted.astype(np.float32).tolist()
+
+
+def test_disputed_rows_stand_for_both_classes_and_later_points_weigh_less() -> None:
+    truth = disputed()
+    scarce = Scarce.of(truth)
+    _, y, weights = scarce.lesson(np.arange(truth.values.size) < 100)
+    assert weights[y == 1].tolist() == [0.25] + [0.25 * WEIGHT] * 4
+    assert weights[y == 0].tolist() == [0.75] + [0.75 * WEIGHT] * 4
+    allowed = np.ones(truth.values.size, dtype=np.bool_)
+    allowed[[60, 103]] = False
+    X, y, weights = scarce.lesson(allowed)
+    assert X.tolist() == scarce.X[[5, 6, 8]].tolist()
+    assert y.tolist() == [1, 1, 1]
+    assert weights.tolist() == [WEIGHT] * 3
+
+
+def test_points_after_a_change_end_with_its_series_and_with_the_next_change() -> None:
+    offsets, groups = np.array([0, 40, 80]), np.array([0, 1])
+    true = np.array([3, 20, 22, 38, 50])
+    truth = Truth.of_verdicts(np.arange(80.0), offsets, groups, true=true, undecided=np.array([52]))
+    scarce = Scarce.of(truth)
+    assert scarce.points.tolist() == [21, 23, 24, 25, 26, 39, 51, 52, 53, 54]
+    assert scarce.share.tolist() == [1.0] * 10
+
+
+@pytest.mark.parametrize(("changes", "rows"), [(ENOUGH - 1, 4 * (ENOUGH - 1)), (ENOUGH, 0)])
+def test_where_there_are_enough_changes_there_are_no_further_rows(changes: int, rows: int) -> None:
+    offsets = np.arange(0, 10 * changes + 1, 10)
+    one_each, nowhere = offsets[:-1] + 5, np.array([], dtype=np.int64)
+    truth = Truth.of_verdicts(
+        np.zeros(offsets[-1]), offsets, np.zeros_like(one_each), true=one_each, undecided=nowhere
+    )
+    scarce = Scarce.of(truth)
+    assert scarce.points.size == rows
+    assert len(scarce.lesson(np.ones(offsets[-1], dtype=np.bool_))[0]) == rows
+
+
+def test_what_is_learned_finds_steps_it_has_not_seen() -> None:
+    truth, models = learned()
+    for setting, least in (("early", 0.6), ("sure", 0.8)):
+        score = combined(models.surprises, SETTINGS[setting])
+        recall = at_rate(truth, gated(truth, score), 10.0, 0.0, 40.0).recall
+        assert recall[1] > least
+    assert models.online.feature_set == "online"
+    assert set(models.confirm.card["tails"]) == {"1", "2", "3", "5", "7", "10"}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_detector_raises_the_very_alarms_that_are_measured(setting: str) -> None:
+    _, models = learned()
+    fresh = Truth.of(histories(1))
+    surprises = {
+        w: judged_by(models.online if w == 0 else models.confirm, fresh, w) for w in (0, 2, 5)
+    }
+    budget = Budget.released(models.online, models.confirm, setting, 10)
+    wanted = gated(fresh, combined(surprises, budget.weights))(budget.threshold)
+    for k in range(fresh.groups.size):
+        part = slice(k * LENGTH, (k + 1) * LENGTH)
+        seen = replay(models.online, fresh.values[part], models.confirm, budget=budget)
+        assert seen.alarms.tolist() == np.flatnonzero(wanted[part]).tolist()
+    assert wanted.any()
+
+
+def test_verdicts_make_changes_and_points_left_out_are_neither_learned_from_nor_judged() -> None:
+    offsets, groups = np.array([0, 40, 80]), np.array([0, 1])
+    true, undecided = np.array([20]), np.array([38, 60])
+    truth = Truth.of_verdicts(np.zeros(80), offsets, groups, true=true, undecided=undecided)
+    assert truth.changes.tolist() == [20]
+    assert np.flatnonzero(truth.marked).tolist() == [*range(15, 26), *range(33, 40), *range(55, 66)]
+    rest = truth.without(np.arange(80) < 30)
+    assert rest.changes.size == 0
+    assert np.flatnonzero(rest.quiet).tolist() == [30, 31, 32, *range(45, 55), *range(66, 80)]
+
+
+def test_a_twin_does_not_learn_from_what_is_kept_apart() -> None:
+    _, whole = learned()
+    histories_ = histories()
+    apart = np.arange(histories_.values.size) >= histories_.values.size // 2
+    first = histories_.part(np.arange(len(histories_) // 2))
+    both = learn(Truth.of(histories_), apart=apart, make=forest)
+    alone = learn(Truth.of(first), make=forest)
+    X = rows_of(Truth.of(histories(1)), 0).X[:, : len(alone.online.columns)].astype(np.float64)
+    said = [one.flat.predict_proba(X) for one in (both.twins["online"], alone.online, both.online)]
+    np.testing.assert_array_equal(said[0], said[1])
+    np.testing.assert_array_equal(said[2], whole.online.flat.predict_proba(X))
+    assert both.confirm.card == both.twins["confirm"].card
+    assert both.confirm.card["changes"] == alone.confirm.card["changes"]
+
+
+def test_a_prior_teaches_what_own_histories_do_not_show() -> None:
+    one = histories()
+    nobody = Truth.of(Marked(one.values, one.offsets, (((), ()),) * len(one), one.groups))
+    with pytest.raises(NotEnoughDataError, match="0 changes"):
+        learn(nobody, make=forest)
+    fresh = Truth.of(histories(1))
+    part = rows_of(fresh, 0)
+    few = Truth.of_verdicts(
+        one.values, one.offsets, one.groups, true=fresh.changes[:0], undecided=fresh.changes[:0]
+    )
+    prior = Prior(fresh, 0.5)
+    X, y, weights = prior.lessons(0)["online"]
+    assert (y == 1).sum() == fresh.changes.size
+    assert weights[y == 1].tolist() == [0.5] * fresh.changes.size
+    assert len(X) == len(y) > part.y.sum()
+    assert few.changes.size == 0
+
+
+def test_algorithm_1_raises_fewer_alarms_at_a_higher_threshold() -> None:
+    alarms = Algorithm1.learn(Truth.of(histories())).on(Truth.of(histories(1)))
+    assert alarms(0.1).sum() > alarms(0.75).sum()
+    assert alarms(0.95).sum() == 0
+
+
+def test_one_group_or_no_change_is_not_enough() -> None:
+    one = histories()
+    alone = Marked(one.values, one.offsets, one.marks, np.zeros_like(one.groups))
+    with pytest.raises(NotEnoughDataError, match="1 group"):
+        learn(Truth.of(alone), make=forest)
+    nobody = Marked(one.values, one.offsets, (((), ()),) * len(one), one.groups)
+    with pytest.raises(NotEnoughDataError, match="0 changes"):
+        learn(Truth.of(nobody), make=forest)
