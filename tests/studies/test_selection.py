@@ -182,7 +182,7 @@ def test_killed_study_ends_with_the_same_result(
 ) -> None:
     expected, calls, _ = whole_study
     code = (
-        "import time; from pathlib import Path; from tests.evaluation import test_selection as t\n"
+        "import time; from pathlib import Path; from tests.studies import test_selection as t\n"
         "class Slow(t.Counting):\n"
         "    def __call__(self, f, calls, label):\n"
         "        for value in super().__call__(f, calls, label): time.sleep(0.05); yield value\n"
