@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from side_by_side import arguments, paired, show
 
-from barograph.features import FEATURE_SETS, GrowingPre, feature_matrix
+from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.series import Floats, Ints
 
 PAIRS = 2000
@@ -118,22 +118,6 @@ def growth(x: Floats) -> dict[str, list[float]]:
     return result
 
 
-def online(x: Floats, length: int, *, hurst: bool) -> float:
-    """Time one online decision at a history of `length`: describe the newest value, take it in."""
-    best = np.inf
-    for _ in range(20):
-        pre = GrowingPre(hurst=hurst)
-        for value in x[:length]:
-            pre.append(value)
-        pre.describe(x[:1])
-        start = time.perf_counter()
-        for value in x[length : length + 10]:
-            pre.describe([value])
-            pre.append(value)
-        best = min(best, (time.perf_counter() - start) / 10)
-    return best * 1e6
-
-
 def others(x: Floats) -> dict[str, float]:
     """Time the other sets at (100, 1)."""
     names = [name for name in FEATURE_SETS if name not in ("bauer8", "bauer9")]
@@ -154,14 +138,6 @@ def main() -> None:
         "first call, s": round(first, 2),
         "time at twice the length, from 500 to 8000": growth(x),
         "other sets at 100, 1, us": others(x),
-        "online decision at 100, us": {
-            "bauer8": round(online(x, 100, hurst=False), 1),
-            "bauer9": round(online(x, 100, hurst=True), 1),
-        },
-        "online decision at 1000, us": {
-            "bauer8": round(online(x, 1000, hurst=False), 1),
-            "bauer9": round(online(x, 1000, hurst=True), 1),
-        },
     }
     show("Characteristics of one candidate, per pair on one core", rows(values), output, **extra)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.features.eighteen import NAMES
+from barograph.features.bauer9 import NAMES
 from barograph.series import Floats
 from tests.shared import SHARED
 

@@ -1,12 +1,10 @@
 """What describes a change point: the stretches before and after it, as numbers."""
 
+from barograph.features.bauer9 import characteristics
 from barograph.features.contrast import CONTEXT_NAMES, contrast_context, contrasts
-from barograph.features.eighteen import characteristics
-from barograph.features.growing import GrowingPre
 from barograph.features.leznik import PUBLISHED_RANGES, deltas, distance
-from barograph.features.matrix import feature_matrix
+from barograph.features.matrix import FEATURE_SETS, FEATURES_VERSION, feature_matrix
 from barograph.features.regime import GrowingHistory
-from barograph.features.sets import FEATURE_SETS, FEATURES_VERSION
 from barograph.features.subseries import (
     ADAPTIVE,
     LABEL_FREE,
@@ -25,7 +23,6 @@ __all__ = [
     "PUBLISHED_RANGES",
     "Candidates",
     "GrowingHistory",
-    "GrowingPre",
     "Policy",
     "SubSeries",
     "characteristics",

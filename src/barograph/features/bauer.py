@@ -6,11 +6,10 @@ from barograph.compiled import kernel
 from barograph.features import level
 from barograph.features.crossing import crossing_points
 from barograph.features.entropy import Space, space_for, spectral_entropy
-from barograph.features.families import Family
+from barograph.features.families import Derived, Family
+from barograph.features.lumpiness import cut, lumpiness_and_stability, max_level_shift
 from barograph.features.serial import LAGS, lag_products, serial_correlation
-from barograph.features.shift import max_level_shift
 from barograph.features.sums import LARGEST, Sums, mean, sums_of
-from barograph.features.tiles import cut, lumpiness_and_stability
 from barograph.series import Floats, Ints
 
 EIGHT = (
@@ -28,6 +27,8 @@ NAMES = tuple(f"{side}_{name}" for side in ("pre", "after") for name in EIGHT)
 # Beyond this, sums of a few values overflow: such sides are computed in a smaller unit.
 _LARGE = 1e300
 _UNIT = 2.0**40
+# Relative changes are clipped to this magnitude.
+LIMIT = 1000.0
 
 
 def rows(
@@ -133,4 +134,25 @@ def side_into(x: Floats, sums: Sums, space: Space, out: Floats) -> None:
     out[7] = serial_correlation(x, width, sums, products)
 
 
+def differences(sides: Floats) -> Floats:
+    """Return After minus Pre of every characteristic."""
+    pre, after = np.split(sides, 2, axis=1)
+    difference: Floats = after - pre
+    return difference
+
+
+def relative_changes(sides: Floats) -> Floats:
+    """Return (After - Pre) / |Pre|, held between -1000 and 1000; 0 where both are alike.
+
+    A characteristic that Pre has none of can only have grown without measure: the limit stands.
+    """
+    pre, after = np.split(sides, 2, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = (after - pre) / np.abs(pre)
+    change: Floats = np.where(after == pre, 0.0, np.clip(ratio, -LIMIT, LIMIT))
+    return change
+
+
 FAMILY = Family(NAMES, rows)
+DIFFERENCES = Derived(tuple(f"difference_{name}" for name in EIGHT), NAMES, differences)
+CHANGES = Derived(tuple(f"change_{name}" for name in EIGHT), NAMES, relative_changes)

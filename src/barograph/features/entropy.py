@@ -12,15 +12,14 @@ import numpy as np
 
 from barograph.compiled import kernel
 from barograph.features.burg import best_order, burg, burg_strict, coefficients
-from barograph.features.exact import mean_exactly
 from barograph.features.singular import is_singular
 from barograph.features.spectrum import entropy_of, power, power_directly, turn
+from barograph.features.sums import compensated_mean
 from barograph.series import Floats
 
 # Below this share of unpredictable variance the order of operations shows in the result.
 DELICATE = 1e-4
-SPACE_ROWS = 8
-SPARE = 13  # columns beyond the longest side: for sides of one value, repeated, and lags
+_SPARE = 13  # columns beyond the longest side: for sides of one value, repeated, and lags
 _SMALLEST_NORMAL = 2.3e-308
 
 
@@ -40,12 +39,7 @@ class Space(NamedTuple):
 @kernel
 def space_for(size: int) -> Space:
     """Allocate the work space for sides of up to `size` values."""
-    return space_in(np.empty((SPACE_ROWS, size + SPARE)))
-
-
-@kernel
-def space_in(t: Floats) -> Space:
-    """Lay the work space out in the rows of a table with a few columns more than values."""
+    t = np.empty((8, size + _SPARE))
     return Space(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7])
 
 
@@ -69,7 +63,7 @@ def spectral_entropy(x: Floats, centre: float, space: Space) -> float:
         return 1.0
     delicate = not errors[order] >= DELICATE * errors[0]
     if delicate:
-        centre = mean_exactly(x)
+        centre = compensated_mean(x)
         for t in range(n):
             centred[t] = x[t] - centre
         burg_strict(centred, order, space.u, space.v, space.k, errors)

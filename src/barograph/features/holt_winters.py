@@ -8,8 +8,7 @@ rule of the minimiser leaves digits undecided, so its steps are part of the defi
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.features.line_search import End, next_trial
-from barograph.features.unit_square import (
+from barograph.features.lbfgsb2 import (
     MEMORY,
     cauchy_point,
     longest_step,
@@ -18,6 +17,7 @@ from barograph.features.unit_square import (
     remembered_hessian,
     subspace_step,
 )
+from barograph.features.line_search import End, next_trial
 from barograph.series import Floats
 
 START_ALPHA = 0.2

@@ -7,10 +7,33 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.cores import usable_cores
-from barograph.features import checks
-from barograph.features.families import Family
-from barograph.features.sets import DERIVED, FAMILIES, FEATURE_SETS
+from barograph.features import bauer, bauer9, checks, contrast, holt, hurst, leznik, regime
+from barograph.features.families import Derived, Family
 from barograph.series import Floats, Ints
+
+# Raised whenever a feature's numbers change: tables and models of different versions do not mix.
+FEATURES_VERSION = "1"
+
+FAMILIES: tuple[Family, ...] = (
+    bauer.FAMILY,
+    hurst.FAMILY,
+    holt.FAMILY,
+    contrast.FAMILY,
+    regime.FAMILY,
+)
+DERIVED: tuple[Derived, ...] = (bauer.DIFFERENCES, bauer.CHANGES, leznik.DELTAS)
+
+FEATURE_SETS: dict[str, tuple[str, ...]] = {
+    "bauer8": bauer.NAMES,
+    "bauer9": bauer9.NAMES,
+    "leznik": leznik.DELTAS.names,
+    "contrast": contrast.NAMES,
+    "full": (*bauer9.NAMES, *leznik.DELTAS.names, *contrast.NAMES),
+    "difference8": bauer.DIFFERENCES.names,
+    "change8": bauer.CHANGES.names,
+    "online": regime.ONLINE_NAMES,
+    "confirm": regime.NAMES,
+}
 
 # Fewer candidates than this are not worth another thread.
 WORTH_A_THREAD = 64

@@ -33,19 +33,6 @@ def lag_products(x: Floats, products: Floats, work: Floats) -> None:
 
 
 @kernel
-def add_lags(x: Floats, t: int, products: Floats) -> None:
-    """Add what the value at t brings to every lag's sum."""
-    first = x[0]
-    d = x[t] - first
-    if t >= LAGS:
-        for k in range(LAGS + 1):
-            products[k] += d * (x[t - k] - first)
-    else:
-        for k in range(t + 1):
-            products[k] += d * (x[t - k] - first)
-
-
-@kernel
 def serial_correlation(x: Floats, lags: int, sums: Sums, products: Floats) -> float:
     """Return the mean of the squared autocorrelations from the sums of lagged products.
 

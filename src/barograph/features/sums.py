@@ -17,6 +17,7 @@ from barograph.series import Floats
 TINY = 1e-140
 HUGE = 1e150
 LARGEST = float(np.finfo(np.float64).max)
+_SPLITTER = 134217729.0  # 2^27 + 1
 
 
 class Sums(NamedTuple):
@@ -75,3 +76,34 @@ def variance(sums: Sums) -> float:
     if not np.isfinite(spread):
         return np.inf
     return max(spread, 0.0) / (sums.size - 1)
+
+
+@kernel
+def compensated_mean(x: Floats) -> float:
+    """Return the mean of a side, correctly rounded but for ties of the sum's own last bits."""
+    high, low = 0.0, 0.0
+    for value in x:
+        total = high + value
+        rest = total - high
+        low += (high - (total - rest)) + (value - rest)
+        high = total
+    quotient = (high + low) / x.size
+    product, error = _product(quotient, float(x.size))
+    return quotient + (((high - product) - error) + low) / x.size
+
+
+@kernel
+def _product(a: float, b: float) -> tuple[float, float]:
+    """Return a * b and its rounding error."""
+    product = a * b
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(b)
+    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return product, error
+
+
+@kernel
+def _halves(a: float) -> tuple[float, float]:
+    big = _SPLITTER * a
+    high = big - (big - a)
+    return high, a - high

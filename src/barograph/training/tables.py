@@ -13,7 +13,7 @@ import pandas as pd
 
 from barograph.errors import ConfigError, DataError, NotEnoughDataError
 from barograph.features import FEATURE_SETS, FEATURES_VERSION
-from barograph.features.changes import CHANGES, DIFFERENCES
+from barograph.features.bauer import CHANGES, DIFFERENCES
 from barograph.features.families import Derived
 from barograph.features.subseries import WIDEST, Policy
 from barograph.models.triage import TriageModel

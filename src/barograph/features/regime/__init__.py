@@ -1,7 +1,6 @@
 """The newest points of a series against its current regime, its habits and its former levels."""
 
-from barograph.features.regime.family import FAMILY
-from barograph.features.regime.growing import GrowingHistory
+from barograph.features.regime.family import FAMILY, GrowingHistory
 from barograph.features.regime.step import CONFIRM_NAMES, NAMES, ONLINE_NAMES
 
 __all__ = ["CONFIRM_NAMES", "FAMILY", "NAMES", "ONLINE_NAMES", "GrowingHistory"]

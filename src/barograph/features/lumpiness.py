@@ -73,3 +73,22 @@ def spread(values: Floats, unit: float) -> float:
         square += ((value - values[0]) / unit - centre) ** 2
     result = square / (values.size - 1)
     return LARGEST if np.isnan(result) else min(result, LARGEST)
+
+
+@kernel
+def max_level_shift(x: Floats, width: int, means: Floats) -> float:
+    """Return the largest step; `means` is work space as long as the side."""
+    count = x.size - width + 1
+    if count <= width:
+        return 0.0
+    for i in range(count):
+        means[i] = x[i] - x[0]
+    for j in range(1, width):
+        for i in range(count):
+            means[i] += x[i + j] - x[0]
+    for i in range(count):
+        means[i] /= width
+    largest = 0.0
+    for i in range(count - width):
+        largest = max(largest, abs(means[i + width] - means[i]))
+    return largest
