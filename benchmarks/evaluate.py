@@ -19,8 +19,8 @@ from side_by_side import arguments, show
 from barograph.evaluation.experiment import repetition
 from barograph.evaluation.protocols import random_splits
 from barograph.features import FEATURE_SETS
+from barograph.parallel import VARIABLE, worker_count
 from barograph.pipeline.repeated import Repetition, repeated
-from barograph.pipeline.work import VARIABLE, workers
 from barograph.training.tables import Labelled
 
 MODELS = ("random_forest", "svm", "xgboost")
@@ -57,7 +57,7 @@ def measured(name: str, rows: Labelled, splits: int) -> dict[str, Any]:
         "model": name,
         "splits": splits,
         "cpu seconds a split": cpu,
-        "minutes on free cores": cpu * SPLITS / workers() / 60,
+        "minutes on free cores": cpu * SPLITS / worker_count() / 60,
         "seconds": seconds,
         "minutes for all": seconds * SPLITS / splits / 60,
         "auc": float(np.mean([one["auc"] for one in found])),
@@ -66,7 +66,7 @@ def measured(name: str, rows: Labelled, splits: int) -> dict[str, Any]:
 
 def first_of(rows: Labelled) -> list[Any]:
     """Return one tiny split a worker."""
-    return list(random_splits(200, 2 * workers(), seed=int(rows.truth.size)))
+    return list(random_splits(200, 2 * worker_count(), seed=int(rows.truth.size)))
 
 
 def main() -> None:

@@ -382,7 +382,7 @@ def test_a_mistake_is_told_in_one_line(
     arguments: tuple[str, ...],
     says: str,
 ) -> None:
-    monkeypatch.setattr("barograph.evaluation.spread.CONNECT", 1)
+    monkeypatch.setattr("barograph.parallel.CONNECT", 1)
     write("results.csv")
     code, _, error = run(capsys, *arguments)
     assert code == 1

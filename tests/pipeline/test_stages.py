@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from barograph import parallel
 from barograph.errors import BarographError, ConfigError, DataError, NotEnoughDataError
 from barograph.features import FEATURES_VERSION
 from barograph.models.triage import USES, TriageModel
@@ -23,7 +24,6 @@ from barograph.pipeline import (
     subseries,
     train,
     windows,
-    work,
 )
 from barograph.training import candidates, tables
 
@@ -220,4 +220,4 @@ def test_wrong_tables_and_workers_are_told_in_one_line(monkeypatch: pytest.Monke
         subseries.main()
     monkeypatch.setenv("BAROGRAPH_WORKERS", "several")
     with pytest.raises(BarographError, match="BAROGRAPH_WORKERS is 'several'"):
-        work.workers()
+        parallel.worker_count()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 
 from barograph.cli.histories import loaded_tables, output_option, source_options
 from barograph.cli.stores import model_of, model_option
-from barograph.cores import usable_cores
+from barograph.parallel import worker_count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +34,7 @@ def spread_options(function: F) -> F:
     workers = click.option(
         "--workers",
         type=click.IntRange(min=1),
-        default=usable_cores,
+        default=worker_count,
         show_default="one for each core",
         help="Processes of this machine.",
     )
@@ -80,16 +79,18 @@ def judged(
     import pyarrow as pa
 
     from barograph.evaluation.partitions import parts_of
-    from barograph.evaluation.spread import spread
+    from barograph.parallel import map_parallel
 
     calls = [(part, *arguments) for part in parts_of(folder, SERIES)]
-    found: list[pa.Table] = []
-    answers = spread(function, calls, workers=workers, scheduler=scheduler)
-    with click.progressbar(length=len(calls), label="judging", file=sys.stderr) as bar:
-        for answer in answers:
-            found.append(answer)
-            bar.update(1)
-    return pa.concat_tables(found)
+    tables = map_parallel(
+        function,
+        calls,
+        workers=workers,
+        scheduler=scheduler,
+        label="scoring",
+        scheduler_name="--scheduler",
+    )
+    return pa.concat_tables(tables)
 
 
 def write_tables(table: pa.Table, folder: Path, name: str) -> None:

@@ -1,12 +1,10 @@
 """Many series at once, over a few threads."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.cores import usable_cores
 from barograph.detection.base import (
     Detector,
     Observations,
@@ -16,6 +14,7 @@ from barograph.detection.base import (
     series_of_numbers,
 )
 from barograph.errors import DataError
+from barograph.parallel import map_threads
 from barograph.series import ChangePoint, Floats, Ints
 
 # Points per piece of work: enough that a thread rarely waits for the interpreter.
@@ -47,12 +46,11 @@ def detect_many(
     """
     given = series_of_numbers(values)
     edges = _edges(offsets, given.size)
-    threads = usable_cores() if workers is None else workers
-    require(threads >= 1, "workers", workers, "at least 1")
-    pieces = list(_pieces(edges))
-    with ThreadPoolExecutor(threads) as pool:
-        parts = pool.map(lambda piece: _detect(detector, given, edges, *piece), pieces)
-        return [points for part in parts for points in part]
+    require(workers is None or workers >= 1, "workers", workers, "at least 1")
+    parts = map_threads(
+        lambda piece: _detect(detector, given, edges, *piece), _pieces(edges), threads=workers
+    )
+    return [points for part in parts for points in part]
 
 
 def _detect(

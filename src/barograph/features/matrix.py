@@ -1,14 +1,13 @@
 """Any feature set for many candidates in one call, on several cores."""
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.cores import usable_cores
 from barograph.features import bauer, bauer9, checks, contrast, holt, hurst, leznik, regime
 from barograph.features.families import Derived, Family
+from barograph.parallel import map_threads, row_ranges
 from barograph.series import Floats, Ints
 
 # Raised whenever a feature's numbers change: tables and models of different versions do not mix.
@@ -75,7 +74,7 @@ def feature_matrix(
     rows = _context(context, table.shape[1])
     known: dict[str, Floats] = {}
     for family in _families(columns):
-        result = _compute(family, numbers, table, rows, threads or usable_cores())
+        result = _compute(family, numbers, table, rows, threads)
         known.update(zip(family.names, result.T, strict=True))
     for derived in DERIVED:
         if not set(derived.names).isdisjoint(columns):
@@ -115,7 +114,9 @@ def _context(context: npt.ArrayLike | None, count: int) -> Floats:
     return rows
 
 
-def _compute(family: Family, values: Floats, table: Ints, context: Floats, threads: int) -> Floats:
+def _compute(
+    family: Family, values: Floats, table: Ints, context: Floats, threads: int | None
+) -> Floats:
     """Run one family over all candidates, in chunks on several threads where that pays.
 
     Compiled code lets go of the interpreter, so plain threads run it on all cores: no process is
@@ -128,12 +129,6 @@ def _compute(family: Family, values: Floats, table: Ints, context: Floats, threa
         starts, splits, ends = table[:, chunk]
         family.rows(values, starts, splits, ends, context[chunk], out[chunk])
 
-    if threads == 1 or count < 2 * WORTH_A_THREAD:
-        run(slice(0, count))
-        return out
-    size = max(WORTH_A_THREAD, -(-count // (threads * CHUNKS)))
-    chunks = [slice(first, first + size) for first in range(0, count, size)]
-    with ThreadPoolExecutor(min(threads, len(chunks))) as pool:
-        for _ in pool.map(run, chunks):
-            pass
+    ranges = row_ranges(count, threads, smallest=WORTH_A_THREAD, parts=CHUNKS)
+    map_threads(run, ranges, threads=threads)
     return out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -23,6 +22,7 @@ from barograph.models.conformal import Conformal
 from barograph.models.kinds import Flat, flattened, kind_named
 from barograph.models.threshold import NEVER, choose
 from barograph.models.versions import versions
+from barograph.parallel import map_threads, row_ranges
 from barograph.series import Floats
 
 USES = ("adaptive", "label_free", "online", "confirm")
@@ -236,10 +236,11 @@ class TriageModel:
     def _raw(self, rows: Floats, threads: int) -> Floats:
         if threads <= 1 or rows.shape[0] <= 1:
             return self.flat.predict_proba(rows)
-        # The kernels let go of the interpreter's lock.
-        with ThreadPoolExecutor(threads) as pool:
-            parts = pool.map(self.flat.predict_proba, np.array_split(rows, threads))
-            return np.concatenate(list(parts))
+        ranges = row_ranges(rows.shape[0], threads, smallest=1, parts=1)
+        parts = map_threads(
+            lambda part: self.flat.predict_proba(rows[part]), ranges, threads=threads
+        )
+        return np.concatenate(parts)
 
     def _rows(self, matrix: npt.ArrayLike) -> Floats:
         rows = np.asarray(matrix, dtype=np.float64)

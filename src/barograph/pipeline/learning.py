@@ -12,10 +12,10 @@ from barograph.evaluation.figures import learning_figure
 from barograph.evaluation.metrics import interval
 from barograph.evaluation.protocols import Split, grouped_splits
 from barograph.models.catalogue import classifier
+from barograph.parallel import map_parallel
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
-from barograph.pipeline.work import each
 from barograph.training import tables
 from barograph.training.mixing import faded, fit_with_prior, read_prior
 
@@ -68,7 +68,8 @@ def learning(params: LearningParams) -> pd.DataFrame:
     if not parts:
         raise NotEnoughDataError(f"{rows.truth.size} verdicts: no grouped split holds both classes")
     calls = [(rows, prior, split, number, params) for number, split in enumerate(parts)]
-    frame = pd.DataFrame([line for lines in each(one, calls, "learning") for line in lines])
+    results = map_parallel(one, calls, label="learning")
+    frame = pd.DataFrame([line for lines in results for line in lines])
     table = []
     for (verdicts, way), scores in frame.groupby(["verdicts", "way"], sort=True)["auc"]:
         found = interval(scores.tolist())

@@ -17,7 +17,7 @@ from typing import Any
 from barograph.evaluation.experiment import repetition
 from barograph.evaluation.protocols import Split
 from barograph.files import whole
-from barograph.pipeline.work import each
+from barograph.parallel import map_parallel
 from barograph.series import Floats, Ints
 from barograph.training.tables import Labelled
 
@@ -68,7 +68,8 @@ def repeated(wanted: Sequence[Repetition], label: str) -> list[dict[str, float]]
     }
     known = len(wanted) - len(waiting)
     told = f"{label} ({known} remembered)" if known else label
-    found = dict(zip(waiting, each(_judged, list(waiting.values()), told), strict=True))
+    results = map_parallel(_judged, list(waiting.values()), label=told)
+    found = dict(zip(waiting, results, strict=True))
     return [found[path] if path in found else remembered(path) or {} for path in paths]
 
 

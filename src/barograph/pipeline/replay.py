@@ -13,6 +13,7 @@ from functools import partial
 import pyarrow as pa
 
 from barograph.evaluation.partitions import parts_of
+from barograph.parallel import map_parallel
 from barograph.pipeline import chunks, report
 from barograph.pipeline.found import held_against_verdicts, write
 from barograph.pipeline.load import FOLDER as INTERIM
@@ -20,7 +21,6 @@ from barograph.pipeline.params import parameters
 from barograph.pipeline.replaying import Task, replayed
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
-from barograph.pipeline.work import each
 
 CHUNK = 2000  # series a call: small enough to spread, large enough for a forest to be quick
 CACHE = chunks.FOLDER / "replay"
@@ -45,7 +45,7 @@ def main(options: Sequence[str] = ()) -> None:
     online = str(MODELS / "online.baro")
     task = Task(online, confirm, shortest=params.shortest, cache=str(CACHE)).signed()
     calls = [(part, task) for part in parts_of(INTERIM, CHUNK)]
-    points = pa.concat_tables(each(replayed, calls, "replay"))
+    points = pa.concat_tables(map_parallel(replayed, calls, label="replay"))
     name = "replay_confirm" if again else "replay"
     write(report.FOLDER / name, points)
     report.write_json(report.FOLDER / f"{name}.json", held_against_verdicts(INTERIM, points))

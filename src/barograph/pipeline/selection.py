@@ -17,13 +17,13 @@ from barograph.evaluation.experiment import judged
 from barograph.evaluation.protocols import Split, grouped_splits, random_splits
 from barograph.files import whole
 from barograph.history import History
+from barograph.parallel import map_parallel, progress, worker_count
 from barograph.pipeline import report
 from barograph.pipeline.characterise import keys_of
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 from barograph.pipeline.subseries import OUT as BOUNDS
-from barograph.pipeline.work import each, progress, workers
 from barograph.series import FINAL, Floats, Ints, Verdict
 from barograph.studies.genetic import Life
 from barograph.studies.pool import FURTHER, POOL, further_matrix, pool_matrix
@@ -63,7 +63,12 @@ def select(params: SelectionParams) -> Study:
     if not parts:
         raise ConfigError(f"no split of {truth.size} decided candidates holds both verdicts")
     return study(
-        Pool(POOL, matrix, truth), parts, life=life, forest=forest, folder=CACHE, spread=each
+        Pool(POOL, matrix, truth),
+        parts,
+        life=life,
+        forest=forest,
+        folder=CACHE,
+        spread=map_parallel,
     )
 
 
@@ -98,7 +103,12 @@ def remembered(values: Floats, starts: Ints, splits: Ints, ends: Ints) -> Floats
         stored: Floats = np.load(path, allow_pickle=False)
         return stored
     matrix = further_matrix(
-        values, starts, splits, ends, processes=workers(), tell=lambda d, n: progress("pool", d, n)
+        values,
+        starts,
+        splits,
+        ends,
+        processes=worker_count(),
+        tell=lambda d, n: progress("pool", d, n),
     )
     with whole(path) as draft, draft.open("wb") as file:
         np.save(file, matrix)

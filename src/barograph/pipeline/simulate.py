@@ -16,10 +16,10 @@ from bson.raw_bson import RawBSONDocument
 
 from barograph.detection import Hunter
 from barograph.errors import ConfigError
+from barograph.parallel import map_parallel
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
-from barograph.pipeline.work import each
 from barograph.sources.mongodump import dump_writer
 from barograph.sources.simulator import LONG, SHORT, Habits, Profile, World, judge, survey
 from barograph.sources.simulator.documents import candidate_document, series_document
@@ -88,7 +88,8 @@ def simulate(params: SimulateParams, out: Path) -> dict[str, int]:
     """Write `out/dump` and the tables of truth beside it; return what there is of each kind."""
     counts: Counter[str] = Counter()
     with dump_writer(out / "dump") as dump, truth_writer(out) as truth:
-        for chunk in each(make, [(params, part) for part in parts(params)], "simulate"):
+        calls = [(params, part) for part in parts(params)]
+        for chunk in map_parallel(make, calls, label="simulate"):
             for document in chunk.series:
                 dump.add_series(RawBSONDocument(document))
             for document in chunk.change_points:

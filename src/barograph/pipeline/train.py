@@ -22,11 +22,11 @@ from barograph.models.catalogue import classifier
 from barograph.models.kinds import flattened
 from barograph.models.shapley import library_bytes
 from barograph.models.triage import TABLES, USES, TriageModel
+from barograph.parallel import map_parallel
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.settings import TABLE, Settings, chosen_for
 from barograph.pipeline.stage import run
-from barograph.pipeline.work import each
 from barograph.series import Ints
 from barograph.training import tables
 from barograph.training.candidates import PAIR, Trained, TrainParams, card, held_out
@@ -96,7 +96,7 @@ def every(params: TrainParams) -> Iterator[tuple[str, Trained]]:
         prior = read_prior(use, params.feature_sets[use]) if scarce else None
         settings = chosen_for(use, params.classifier)
         calls.append((use, rows[use], prior, params, profile_name(), settings))
-    yield from zip(single, each(train, calls, "train"), strict=True)
+    yield from zip(single, map_parallel(train, calls, label="train"), strict=True)
     if params.whole:
         yield from train_pair(rows, params, profile_name())
 

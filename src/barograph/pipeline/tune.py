@@ -12,10 +12,10 @@ import pandas as pd
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.models.triage import USES
 from barograph.models.tuning import SPACES, Search, search
+from barograph.parallel import map_parallel
 from barograph.pipeline import report, settings
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
-from barograph.pipeline.work import each
 from barograph.series import Floats, Ints
 from barograph.training import tables
 from barograph.training.candidates import TrainParams, held_out
@@ -77,7 +77,8 @@ def tune(params: TuneParams, learned: TrainParams) -> dict[tuple[str, str], Sear
         for use, names in params.searches.items()
         for name in names
     }
-    return dict(zip(calls, each(searched, list(calls.values()), "tune"), strict=True))
+    results = map_parallel(searched, list(calls.values()), label="tune")
+    return dict(zip(calls, results, strict=True))
 
 
 def _part(use: str, learned: TrainParams) -> tuple[Floats, Ints, Ints]:

@@ -1,13 +1,12 @@
 """The probability of points, each as if it were the newest of its series."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from barograph.cores import usable_cores
 from barograph.detection.online.scorer import Scorer
 from barograph.features import feature_matrix
+from barograph.parallel import map_threads, row_ranges
 from barograph.series import Floats, Ints
 
 # Fewer points than this are not worth another thread; more parts than threads, so that one with
@@ -41,16 +40,8 @@ def in_parts(judge: Callable[[slice], Floats], count: int, threads: int | None) 
         count: of all rows.
         threads: at once; one on each usable core if None.
     """
-    threads = threads or usable_cores()
-    if count < 2 * WORTH_A_THREAD or (threads == 1 and count <= AT_ONCE):
-        return judge(slice(0, count)) if count else np.empty(0)
-    size = min(AT_ONCE, max(WORTH_A_THREAD, -(-count // (threads * PARTS))))
-    parts = [slice(first, first + size) for first in range(0, count, size)]
-    if threads == 1:
-        return np.concatenate([judge(part) for part in parts])
-    # The kernels let go of the interpreter's lock.
-    with ThreadPoolExecutor(min(threads, len(parts))) as pool:
-        return np.concatenate(list(pool.map(judge, parts)))
+    parts = row_ranges(count, threads, smallest=WORTH_A_THREAD, largest=AT_ONCE, parts=PARTS)
+    return np.concatenate([np.empty(0), *map_threads(judge, parts, threads=threads)])
 
 
 def _judged(model: Scorer, values: Floats, starts: Ints, splits: Ints) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.model_selection import GroupKFold
 
 from barograph.detection.online.budget import SETTINGS
 from barograph.errors import NotEnoughDataError
+from barograph.parallel import map_threads
 from barograph.series import Floats, Ints
 from barograph.training.online.extra_positives import Scarce
 from barograph.training.online.rows import WIDTH, WINDOWS, Rows, Singles, lesson, rows_of
@@ -123,6 +123,6 @@ class Fitter:
 
         series = np.arange(truth.groups.size)
         # Each fold writes where no other does; trees let go of the interpreter while they grow.
-        with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(judge, [train for train, _ in folds.split(series, groups=truth.groups)]))
+        parts = [train for train, _ in folds.split(series, groups=truth.groups)]
+        map_threads(judge, parts, threads=THREADS)
         return result

@@ -1,9 +1,5 @@
-"""The same answer whatever the workers are, and whether they live."""
+"""Replay and classification of a data set in parts."""
 
-import os
-import signal
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +8,9 @@ import pyarrow as pa
 import pytest
 
 from barograph.detection.online import OnlineDetector
-from barograph.errors import SourceError
-from barograph.evaluation import spread as spreading
 from barograph.evaluation.partitions import Part, classified, parts_of
-from barograph.evaluation.spread import spread
 from barograph.history import SCHEMAS, History
+from barograph.parallel import map_parallel
 from barograph.pipeline.replaying import Task, replayed
 from tests.service.models import small_model
 
@@ -59,14 +53,14 @@ def calls(folder: Path, size: int) -> list[tuple[Any, ...]]:
 
 
 def whole(folder: Path, size: int, **how: Any) -> pa.Table:
-    return pa.concat_tables(spread(replayed, calls(folder, size), **how))
+    return pa.concat_tables(map_parallel(replayed, calls(folder, size), **how))
 
 
 def test_parts_hold_every_series_once(folder: Path) -> None:
     assert parts_of(folder, 5) == [Part(str(folder), a, b) for a, b in ((0, 5), (5, 10), (10, 12))]
 
 
-def test_replay_is_one_update_a_point(folder: Path) -> None:
+def test_replay_equals_one_update_per_point(folder: Path) -> None:
     table = whole(folder, SERIES)
     history = History.read(folder)
     probability = table.column("probability").to_numpy()
@@ -85,7 +79,7 @@ def test_replay_does_not_depend_on_parts_or_workers(folder: Path, size: int, wor
     assert whole(folder, size, workers=workers).equals(whole(folder, SERIES))
 
 
-def test_classified_tells_of_what_waits_or_of_all(folder: Path) -> None:
+def test_classified_returns_waiting_candidates_or_all(folder: Path) -> None:
     path = str(folder / "label_free.baro")
     parts = [classified(part, path, "label_free", triaged=True) for part in parts_of(folder, 5)]
     [once] = [classified(part, path, "label_free", triaged=True) for part in parts_of(folder, 99)]
@@ -93,69 +87,3 @@ def test_classified_tells_of_what_waits_or_of_all(folder: Path) -> None:
     waiting = classified(Part(str(folder), 0, SERIES), path, "label_free", triaged=False)
     assert waiting.column("verdict").unique().to_pylist() == ["not_triaged"]
     assert waiting.num_rows == SERIES
-
-
-def slowly(part: Part, task: Task) -> pa.Table:
-    """Replay a part so slowly that somebody can be killed meanwhile."""
-    time.sleep(0.5)
-    return replayed(part, task)
-
-
-def local_cluster(workers: int) -> Any:
-    from distributed import LocalCluster
-
-    return LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=None,
-        silence_logs=50,
-    )
-
-
-@pytest.fixture
-def cluster() -> Iterator[Any]:
-    with local_cluster(2) as started:
-        yield started
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_a_killed_worker_of_a_cluster_does_not_show(folder: Path, cluster: Any) -> None:
-    victim = cluster.workers[0].pid
-    answers = []
-    for answer in spread(slowly, calls(folder, 1), scheduler=cluster.scheduler_address):
-        answers.append(answer)
-        if len(answers) == 2:
-            os.kill(victim, signal.SIGKILL)
-    assert len(answers) == SERIES
-    assert pa.concat_tables(answers).equals(whole(folder, SERIES))
-
-
-@pytest.mark.parametrize("address", ["", "nonsense", "ftp://x:1", "tcp://127.0.0.1:1"])
-def test_an_address_without_a_scheduler_is_told(
-    folder: Path, address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spreading, "CONNECT", 1)
-    with pytest.raises(SourceError, match=f"--scheduler {address}: cannot be reached"):
-        whole(folder, 5, scheduler=address)
-
-
-def absent(part: Part, _task: Task) -> pa.Table:
-    """Read a file that this worker does not see."""
-    return pa.ipc.open_file(f"{part.folder}/absent").read_all()
-
-
-def test_a_file_that_a_worker_does_not_see_is_told(folder: Path, cluster: Any) -> None:
-    with pytest.raises(SourceError, match=r"the work failed: FileNotFoundError: .*absent"):
-        list(spread(absent, calls(folder, SERIES), scheduler=cluster.scheduler_address))
-
-
-def test_a_scheduler_that_gets_no_worker_is_told(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spreading, "WORKERS", 1)
-    with (
-        local_cluster(0) as cluster,
-        pytest.raises(SourceError, match="Only 0/1 workers arrived"),
-    ):
-        whole(folder, SERIES, scheduler=cluster.scheduler_address)

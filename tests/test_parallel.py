@@ -1,0 +1,134 @@
+"""Calls in processes, on a Dask scheduler, and in threads."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barograph import parallel
+from barograph.errors import ConfigError, SourceError
+from barograph.parallel import VARIABLE, map_parallel, map_threads, row_ranges, usable_cores
+
+
+def test_usable_cores_respects_the_affinity_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 3}, raising=False)
+    assert usable_cores() == 2
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert usable_cores() == 1
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "many"])
+def test_worker_count_refuses_a_wrong_variable(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(VARIABLE, text)
+    with pytest.raises(ConfigError, match=f"{VARIABLE} is '{text}'"):
+        parallel.worker_count()
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_map_parallel_keeps_the_order_of_the_calls(
+    workers: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = [(number,) for number in range(5)]
+    results = list(map_parallel(square, calls, workers=workers, label="squares"))
+    assert results == [0, 1, 4, 9, 16]
+    assert capsys.readouterr().err.splitlines()[-1] == "squares: 5/5"
+
+
+def test_map_parallel_runs_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "2")
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        assert set(map_parallel(os.getcwd, [()] * 4)) == {str(tmp_path / name)}
+
+
+@pytest.mark.parametrize("count", [0, 1, 9, 20, 101])
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("largest", [None, 7])
+def test_row_ranges_cover_every_row_once(count: int, threads: int, largest: int | None) -> None:
+    ranges = row_ranges(count, threads, smallest=5, largest=largest)
+    rows = [row for part in ranges for row in range(count)[part]]
+    assert rows == list(range(count))
+
+
+def test_map_threads_keeps_the_order_of_the_parts() -> None:
+    ranges = row_ranges(100, 3, smallest=5)
+    assert len(ranges) > 3
+    for threads in (1, 3):
+        assert map_threads(lambda part: part, ranges, threads=threads) == ranges
+
+
+def slow_square(number: int) -> int:
+    """Compute slowly enough that a worker can be killed meanwhile."""
+    time.sleep(0.5)
+    return number * number
+
+
+def local_cluster(workers: int) -> Any:
+    from distributed import LocalCluster
+
+    return LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        silence_logs=50,
+    )
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    with local_cluster(2) as started:
+        yield started
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_killed_dask_worker_does_not_change_the_results(cluster: Any) -> None:
+    victim = cluster.workers[0].pid
+    calls = [(number,) for number in range(12)]
+    results = []
+    for result in map_parallel(slow_square, calls, scheduler=cluster.scheduler_address):
+        results.append(result)
+        if len(results) == 2:
+            os.kill(victim, signal.SIGKILL)
+    assert results == [number * number for number in range(12)]
+
+
+@pytest.mark.parametrize("address", ["", "nonsense", "ftp://x:1", "tcp://127.0.0.1:1"])
+def test_an_unreachable_scheduler_is_a_source_error(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "CONNECT", 1)
+    with pytest.raises(SourceError, match=f"--scheduler {address}: cannot be reached"):
+        list(map_parallel(square, [(1,)], scheduler=address, scheduler_name="--scheduler"))
+
+
+def read_absent(folder: str) -> bytes:
+    """Read a file that no worker sees."""
+    return Path(folder, "absent").read_bytes()
+
+
+def test_a_file_missing_on_a_worker_is_a_source_error(tmp_path: Path, cluster: Any) -> None:
+    calls = [(str(tmp_path),)]
+    with pytest.raises(SourceError, match=r"the work failed: FileNotFoundError: .*absent"):
+        list(map_parallel(read_absent, calls, scheduler=cluster.scheduler_address))
+
+
+def test_a_scheduler_without_workers_is_a_source_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "ARRIVE", 1)
+    with (
+        local_cluster(0) as cluster,
+        pytest.raises(SourceError, match="Only 0/1 workers arrived"),
+    ):
+        list(map_parallel(square, [(1,)], scheduler=cluster.scheduler_address))
