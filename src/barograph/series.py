@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from barograph.errors import DataError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -63,6 +66,38 @@ class SeriesId:
         parts = (self.project, self.variant, self.task, self.test, self.measurement)
         path = "/".join(part for part in parts if part)
         return path + "".join(f" {name}={value}" for name, value in self.args)
+
+
+def normalize_args(args: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
+    """Return the arguments of a series as pairs of text, sorted by name.
+
+    The values 8, 8.0 and "8" are equal; values that are neither text nor a number are compared
+    by their JSON.
+
+    Raises:
+        DataError: An argument is not valid text, or is nested too deeply.
+    """
+    if not args:
+        return ()
+    try:
+        pairs = [(str(name), canonical_text(value)) for name, value in args.items()]
+        "".join(text for pair in pairs for text in pair).encode()
+    except UnicodeEncodeError as error:
+        raise DataError("not valid text") from error
+    except RecursionError as error:
+        raise DataError("nested too deeply") from error
+    return tuple(sorted(pairs))
+
+
+def canonical_text(value: object) -> str:
+    """Return a value as text, the same for every type that a whole number was stored in."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, (bool, list, Mapping)) or value is None:
+        return json.dumps(value, sort_keys=True, default=str)
+    return str(value)
 
 
 class Point(NamedTuple):

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from barograph.errors import DataError
-from barograph.series import Direction, SeriesId
+from barograph.series import Direction, SeriesId, normalize_args
 from barograph.service.errors import Refused
-from barograph.sources.fields import FieldError, args_of
 from barograph.store import Measurement
 
 LABELS = ("project", "variant", "task", "test", "measurement")
@@ -136,9 +135,9 @@ def _series(row: Mapping[str, Any], known: dict[object, SeriesId]) -> SeriesId:
 def _arguments(args: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
     """Return the arguments as text, as every other source gives them."""
     try:
-        pairs = args_of(args)
-    except FieldError as error:
-        raise DataError(f"args: {error.reason}") from error
+        pairs = normalize_args(args)
+    except DataError as error:
+        raise DataError(f"args: {error}") from error
     for name, text in pairs:
         _short(f"args.{name:.40}", name)
         _short(f"args.{name:.40}", text)

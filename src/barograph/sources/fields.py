@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from barograph.series import SeriesId, Verdict
+from barograph.errors import DataError
+from barograph.series import SeriesId, Verdict, canonical_text, normalize_args
 
 IDENTITY = ("project", "variant", "task", "test", "measurement")
 UNKNOWN_TIME = int(np.iinfo(np.int64).min)
@@ -52,7 +53,7 @@ def _identity_part(value: object, field: str) -> str:
         return ""
     if not isinstance(value, (str, int, float)):
         raise FieldError(field, value, "identity is not text")
-    return _sound(value, field) if isinstance(value, str) else plain(value)
+    return _sound(value, field) if isinstance(value, str) else canonical_text(value)
 
 
 def _sound(text: str, field: str) -> str:
@@ -65,34 +66,13 @@ def _sound(text: str, field: str) -> str:
 
 
 def args_of(value: object, field: str = "args") -> tuple[tuple[str, str], ...]:
-    """Read the arguments, sorted by name: 16, 16.0 and "16" are one value."""
-    if value is None:
-        return ()
-    if not isinstance(value, Mapping):
+    """Read the arguments, sorted by name: 16, 16.0 and "16" are equal."""
+    if value is not None and not isinstance(value, Mapping):
         raise FieldError(field, value, "args is not a document")
-    pairs = [
-        (_sound(str(name), field), _sound(_plain_arg(one, field), field))
-        for name, one in value.items()
-    ]
-    return tuple(sorted(pairs))
-
-
-def _plain_arg(value: object, field: str) -> str:
     try:
-        return plain(value)
-    except RecursionError as error:
-        raise FieldError(field, "a document", "args is nested too deep") from error
-
-
-def plain(value: object) -> str:
-    """A value as text, whatever number type it was stored in."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    if isinstance(value, (bool, list, Mapping)) or value is None:
-        return json.dumps(value, sort_keys=True, default=str)
-    return str(value)
+        return normalize_args(value)
+    except DataError as error:
+        raise FieldError(field, value, f"args is {error}") from error
 
 
 def args_json(args: tuple[tuple[str, str], ...]) -> str:

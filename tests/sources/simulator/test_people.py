@@ -9,8 +9,8 @@ from barograph.series import Floats
 from barograph.sources.simulator.events import Event
 from barograph.sources.simulator.people import (
     Crowd,
-    contrast,
     mark_chances,
+    step_and_noise,
     survey,
 )
 
@@ -75,7 +75,7 @@ def test_readier_people_mark_more() -> None:
 
 def test_noise_is_measured_around_both_medians() -> None:
     values = np.array([0.0, 1.0, -1.0, 0.0, 10.0, 11.0, 9.0, 10.0])
-    size, noise = contrast(values, 0, 4, 8)
+    size, noise = step_and_noise(values, 0, 4, 8)
     assert size == 10.0
     assert noise == pytest.approx(1.4826 * 0.5)
 

@@ -1,6 +1,12 @@
 """Simulated histories with their truth: what a new user trains on before having verdicts."""
 
-from barograph.sources.simulator.people import Crowd, survey
+from barograph.sources.simulator.people import (
+    Crowd,
+    mark_chances,
+    mark_probability,
+    step_and_noise,
+    survey,
+)
 from barograph.sources.simulator.profiles import LONG, PROFILES, SHORT, Profile
 from barograph.sources.simulator.projects import Project, commit_hash, project
 from barograph.sources.simulator.triage import Habits, Judged, judge
@@ -19,6 +25,9 @@ __all__ = [
     "World",
     "commit_hash",
     "judge",
+    "mark_chances",
+    "mark_probability",
     "project",
+    "step_and_noise",
     "survey",
 ]

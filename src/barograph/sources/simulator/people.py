@@ -1,7 +1,7 @@
-"""What several people see in one plot: where each of them would mark a change.
+"""The rule by which simulated people mark changes in the plot of a series.
 
-A person marks a shift that is large beside the noise around it and beside the whole plot, and
-that lasts; people differ in how readily they do, and now and then mark something by mistake.
+A person marks a shift that is large compared to the noise around it and to the range of the whole
+plot, and that lasts. People differ in leniency, and sometimes mark a place without a change.
 """
 
 from collections.abc import Sequence
@@ -12,19 +12,26 @@ import numpy as np
 from barograph.series import Floats, Ints
 from barograph.sources.simulator.events import Event
 
-NEARBY = 40  # points on either side that a person compares
-RIVAL = 0.6  # a neighbouring shift of this share of the shift's size ends the comparison
-HABIT_SPREAD = 0.8
-STRAY_SHARE = 0.05
+NEIGHBOURHOOD = 40  # points on either side that a person compares
+RIVAL = 0.6  # a neighbouring shift of at least this share of the shift's size ends the comparison
+LENIENCY_SPREAD = 0.8  # the standard deviation of people's leniency, in log sizes
+STRAY_SHARE = 0.05  # the chance that a person marks a place without a change
+VISIBLE_SHARE = 0.08  # of the range of a plot: one person in two sees a shift of this size
+VISIBLE_POINTS = 5  # one person in two trusts a shift that lasts this long
 MARGIN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """The marks of several people on one series, and how likely each event was to be marked."""
+    """The marks of several people on one series.
+
+    Args:
+        marks: The marked indices of each person.
+        chances: The probability of each event to be marked, the mean over the people.
+    """
 
     marks: tuple[Ints, ...]
-    chances: Floats  # of the events, the mean over the people
+    chances: Floats
 
     def votes(self, index: int, margin: int = MARGIN) -> int:
         """Count the people who marked a change within `margin` points of `index`."""
@@ -32,12 +39,12 @@ class Crowd:
 
 
 def survey(values: Floats, events: Sequence[Event], people: int, rng: np.random.Generator) -> Crowd:
-    """Let `people` look at the plot of a series in which `events` happened."""
-    habits = rng.normal(0.0, HABIT_SPREAD, people)
-    chances = mark_chances(values, events, habits)
+    """Draw the marks of several people on a series in which `events` happened."""
+    leniency = rng.normal(0.0, LENIENCY_SPREAD, people)
+    chances = mark_chances(values, events, leniency)
     marked = rng.random(chances.shape) < chances
     places = np.array([event.index for event in events], dtype=np.int64)
-    # Half of the marks are in place, a quarter off by one and a quarter off by two.
+    # Half of the marks are exact, a quarter are off by one and a quarter by two.
     off = rng.choice((0, 0, 1, 2), chances.shape) * rng.choice((-1, 1), chances.shape)
     strays = rng.random(people) < STRAY_SHARE
     stray_places = rng.integers(1, max(2, values.size), people)
@@ -50,44 +57,48 @@ def survey(values: Floats, events: Sequence[Event], people: int, rng: np.random.
     return Crowd(tuple(marks), chances.mean(axis=0))
 
 
-def mark_chances(values: Floats, events: Sequence[Event], habits: Floats) -> Floats:
-    """Return how likely each person (rows) is to mark each event (columns)."""
-    chances = np.zeros((habits.size, len(events)))
+def mark_chances(values: Floats, events: Sequence[Event], leniency: Floats) -> Floats:
+    """Return the probability that each person (rows) marks each event (columns)."""
+    chances = np.zeros((leniency.size, len(events)))
     low, high = np.quantile(values, (0.005, 0.995))
     for k, event in enumerate(events):
-        before, after = surroundings(events, k, values.size)
-        size, noise = contrast(values, before, event.index, after)
-        lasts = next_rival(events, k, values.size) - event.index
-        if size == 0.0:
-            continue
-        over_noise = 4.0 * (_log_ratio(size, noise) + habits)
-        over_range = 4.0 * (_log_ratio(size, 0.08 * (high - low)) + habits)
-        chances[:, k] = (
-            logistic(over_noise) * logistic(over_range) * logistic(2.5 * np.log(lasts / 5.0))
-        )
+        before, after, following = surroundings(events, k, values.size)
+        size, noise = step_and_noise(values, before, event.index, after)
+        duration = following - event.index
+        chances[:, k] = mark_probability(size, noise, high - low, duration, leniency)
     return chances
 
 
-def surroundings(events: Sequence[Event], k: int, length: int) -> tuple[int, int]:
-    """Return where the stretches on both sides of event `k` begin and end."""
-    index = events[k].index
-    before = max([0, index - NEARBY, *(e.index for e in _rivals(events, k) if e.index < index)])
-    return before, min(length, index + NEARBY, next_rival(events, k, length))
+def mark_probability(
+    size: float, noise: float, value_range: float, duration: float, leniency: Floats | float
+) -> Floats:
+    """Return the probability that people mark a change.
+
+    Args:
+        size: The absolute difference between the levels before and after, in the values' unit.
+        noise: The noise around both levels.
+        value_range: The range of the whole series, from its 0.5 % to its 99.5 % quantile.
+        duration: The number of points until the next change of similar size, or the end.
+        leniency: How readily each person marks; 0 is the average, the standard deviation among
+            people is `LENIENCY_SPREAD`.
+
+    Returns:
+        One probability for each leniency.
+    """
+    if size == 0.0:
+        return np.zeros(np.shape(leniency))
+    over_noise = 4.0 * (_log_ratio(size, noise) + leniency)
+    over_range = 4.0 * (_log_ratio(size, VISIBLE_SHARE * value_range) + leniency)
+    lasting = 2.5 * np.log(duration / VISIBLE_POINTS)
+    return _logistic(over_noise) * _logistic(over_range) * _logistic(lasting)
 
 
-def next_rival(events: Sequence[Event], k: int, length: int) -> int:
-    """Return the place of the next shift that is not small beside event `k`, or the end."""
-    index = events[k].index
-    return min([length, *(e.index for e in _rivals(events, k) if e.index > index)])
+def step_and_noise(values: Floats, start: int, split: int, stop: int) -> tuple[float, float]:
+    """Return the step between the medians of two adjacent stretches, and the noise around them.
 
-
-def _rivals(events: Sequence[Event], k: int) -> list[Event]:
-    least = RIVAL * abs(events[k].shift)
-    return [event for event in events if abs(event.shift) >= least]
-
-
-def contrast(values: Floats, start: int, split: int, stop: int) -> tuple[float, float]:
-    """Return the step between two stretches by their medians, and the noise around these."""
+    The noise is 1.4826 times the median absolute deviation of the residuals, and at least half of
+    their standard deviation.
+    """
     before, after = values[start:split], values[split:stop]
     left, right = np.median(before), np.median(after)
     residuals = np.concatenate((before - left, after - right))
@@ -95,10 +106,22 @@ def contrast(values: Floats, start: int, split: int, stop: int) -> tuple[float, 
     return float(abs(right - left)), float(max(spread, 0.5 * residuals.std()))
 
 
+def surroundings(events: Sequence[Event], k: int, length: int) -> tuple[int, int, int]:
+    """Return where the stretch before event `k` starts, where that after it ends, and its rival.
+
+    A rival is the next event that is not much smaller than event `k`, or the end of the series.
+    """
+    index = events[k].index
+    smallest = RIVAL * abs(events[k].shift)
+    rivals = [event.index for event in events if abs(event.shift) >= smallest]
+    before = max([0, index - NEIGHBOURHOOD, *(rival for rival in rivals if rival < index)])
+    following = min([length, *(rival for rival in rivals if rival > index)])
+    return before, min(index + NEIGHBOURHOOD, following), following
+
+
 def _log_ratio(size: float, scale: float) -> float:
     return float(np.log(size / scale)) if scale > 0.0 else 50.0
 
 
-def logistic(x: Floats | float) -> Floats:
-    """Return 1 / (1 + exp(-x))."""
+def _logistic(x: Floats | float) -> Floats:
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -50.0, 50.0))), dtype=np.float64)
