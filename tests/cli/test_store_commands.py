@@ -15,7 +15,7 @@ import pytest
 from barograph.cli import COMMANDS, group, main
 from barograph.cli.stores import open_store
 from barograph.history import SCHEMAS, History
-from barograph.models import TriageModel
+from barograph.models import OnlineModels, TriageModel
 from barograph.pipeline import replaying
 from barograph.series import SeriesId
 from barograph.sources import load, open_source
@@ -163,7 +163,7 @@ def test_what_was_exported_is_a_source_of_every_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     run(capsys, "import", write("results.csv"))
-    with open_store("share/barograph/barograph.db", small_model()) as store:
+    with open_store("share/barograph/barograph.db", OnlineModels(small_model())) as store:
         name = SeriesId("db", "", "", "query", "")
         store.ingest([Measurement(name, 101.0, 3, "c3", run) for run in ("2", "3")], "ci")
     run(capsys, "recompute")
@@ -247,8 +247,7 @@ def test_replay_judges_every_point(capsys: pytest.CaptureFixture[str]) -> None:
 def learned_pair() -> None:
     _, models = learned()
     Path("models").mkdir()
-    models.online.save(Path("models/online.baro"))
-    models.confirm.save(Path("models/confirm.baro"))
+    OnlineModels(models.online, models.confirm).save("models/online.baro")
 
 
 def marked_tables() -> None:
@@ -279,7 +278,7 @@ def test_replay_looks_again_and_is_held_against_the_verdicts(
     marked_tables()
     options = ("--model", "models/online.baro", "--workers", "1", "--to", "out")
     _, alone = run_json(capsys, "replay", "tables", *options)
-    again = ("--confirm", "models/confirm.baro", "--setting", "sure", "--alarms", "10")
+    again = ("--second-look", "--setting", "sure", "--alarms", "10")
     code, told = run_json(capsys, "replay", "tables", *options, *again)
     assert code == 0
     assert told["alarms_per_series"] == told["alarms"] / 6
@@ -312,7 +311,7 @@ def test_score_looks_again_at_the_results_before_the_newest(
 ) -> None:
     learned_pair()
     steady = [100 + (k * 7919 % 13) / 13 for k in range(40)]
-    pair = ("--model", "models/online.baro", "--confirm", "models/confirm.baro")
+    pair = ("--model", "models/online.baro")
     seen = []
     for after in range(4):
         values = [*steady, *[130.0] * after]
@@ -338,15 +337,14 @@ def test_a_pair_that_cannot_look_together_is_said_or_refused(
 ) -> None:
     learned_pair()
     write("results.csv")
-    small_model().save(Path("models/other.baro"))
-    pair = ("--model", "models/other.baro", "--confirm")
-    code, _, error = run(capsys, "score", "results.csv", *pair, "models/confirm.baro")
+    _, models = learned()
+    OnlineModels(small_model(), models.confirm).save("models/other.baro")
+    options = ("score", "results.csv", "--model", "models/other.baro")
+    code, _, error = run(capsys, *options, "--second-look")
     assert (code, "tail rates" in error) == (1, True)
-    code, _, error = run(capsys, "score", "results.csv", *pair, "none")
+    code, _, error = run(capsys, *options, "--no-second-look")
     assert (code, error.count("second look")) == (2, 0)
-    Path("data/release").mkdir(parents=True, exist_ok=True)
-    Path("models/confirm.baro").rename("data/release/confirm.baro")
-    code, _, error = run(capsys, "score", "results.csv", *pair, "default")
+    code, _, error = run(capsys, *options)
     assert (code, error.count("there is no second look")) == (2, 1)
 
 
@@ -394,11 +392,11 @@ TAKE_MODELS = [
     (command, option)
     for command, options in (
         (("classify", "results.csv"), ("--model",)),
-        (("import", "results.csv"), ("--model", "--confirm")),
+        (("import", "results.csv"), ("--model",)),
         (("recompute",), ("--model",)),
-        (("replay", "results.csv"), ("--model", "--confirm")),
-        (("score", "results.csv"), ("--model", "--confirm")),
-        (("serve",), ("--model", "--label-free", "--confirm")),
+        (("replay", "results.csv"), ("--model",)),
+        (("score", "results.csv"), ("--model",)),
+        (("serve",), ("--model", "--label-free")),
     )
     for option in options
 ]
@@ -433,7 +431,7 @@ def test_every_option_that_names_a_model_is_tried() -> None:
         for name in COMMANDS
         for parameter in (group.get_command(click.Context(group), name) or group).params
         for option in parameter.opts
-        if option in ("--model", "--confirm", "--label-free")
+        if option in ("--model", "--label-free")
     }
     assert named == {(command[0], option) for command, option in TAKE_MODELS}
 
@@ -444,10 +442,10 @@ def test_without_the_option_the_shipped_model_decides_until_one_is_released(
     write("results.csv")
     for path in Path("data/release").iterdir():
         path.unlink()
-    for second in ("none", "default"):
-        store = ("--store", f"{second}.db", "--confirm", second)
+    for second_look in ("--no-second-look", "--second-look"):
+        store = ("--store", f"s{second_look}.db", second_look)
         assert run(capsys, "import", "results.csv", *store)[0] == 0
-    assert run(capsys, "recompute", "--store", "default.db")[0] == 0
+    assert run(capsys, "recompute", "--store", "s--second-look.db")[0] == 0
 
 
 def test_an_export_is_of_one_moment(

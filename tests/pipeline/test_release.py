@@ -13,9 +13,10 @@ import pytest
 import yaml
 
 from barograph.errors import ConfigError, DataError
-from barograph.models.triage import TriageModel
-from barograph.pipeline import characterise, release, rollback, subseries, train
+from barograph.models import OnlineModels, TriageModel
+from barograph.pipeline import characterise, release, subseries, train
 from barograph.training import candidates, tables
+from barograph.training import release as releasing
 from barograph.training.registry import Index
 from tests.service.models import small_model
 
@@ -26,7 +27,8 @@ SERVED = Path(f"data/release/{USE}.baro")
 @pytest.fixture
 def trained(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with models; only one use is released, to save time."""
-    monkeypatch.setattr(release, "USES", (USE,))
+    monkeypatch.setattr(release, "FILES", {USE: (USE,)})
+    monkeypatch.setattr(train, "FILES", {USE: (USE,)})
     monkeypatch.setattr(train, "USES", (USE,))
     monkeypatch.setattr(candidates.TrainParams, "__post_init__", lambda _: None)
     subseries.main()
@@ -77,18 +79,18 @@ def test_an_equal_model_is_promoted_and_rolled_back_and_stays_back() -> None:
     retrain(trees=12)
     release.main()
     assert report()["promoted"]
-    assert report()["p_worse"] > 0.05
+    assert report()["uses"][USE]["p_worse"] > 0.05
     second = SERVED.read_bytes()
     assert second != first
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["rollback", USE])
-        rollback.main()
+        patch.setattr(sys, "argv", ["release", "rollback", USE])
+        releasing.main()
     assert SERVED.read_bytes() == first
     release.main()
     assert SERVED.read_bytes() == first
     assert report()["why"] == "it was rolled back before"
     with pytest.raises(ConfigError, match="there is none to go back to"):
-        rollback.rollback(USE)
+        releasing.rollback(USE)
 
 
 @pytest.mark.usefixtures("trained")
@@ -102,7 +104,7 @@ def test_a_worse_model_is_not_promoted() -> None:
     )
     release.main()
     assert report()["why"] == "worse than the champion"
-    assert report()["difference"] < 0
+    assert report()["uses"][USE]["difference"] < 0
     assert SERVED.read_bytes() == champion
 
 
@@ -132,101 +134,67 @@ PAIR = ("online", "confirm")
 
 @pytest.fixture
 def pairs(project: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
-    """A project whose models are made by hand, and how probably each of them is not worse."""
-    likely = dict.fromkeys(PAIR, 0.9)
-    monkeypatch.setattr(release, "USES", PAIR)
-    monkeypatch.setattr(rollback, "USES", PAIR)
-    monkeypatch.setattr(release, "_compared", lambda use, *_: {"p_worse": likely[use]})
-    return likely
+    """A project whose models are made by hand, and the p value of each comparison."""
+    p_values = dict.fromkeys(PAIR, 0.9)
+    monkeypatch.setattr(release, "FILES", {"online": PAIR})
+    monkeypatch.setattr(releasing, "compare", lambda twin, *_: {"p_worse": p_values[twin.use]})
+    return p_values
 
 
-def made(seed: int, pair: str | None = None) -> None:
-    """Put both models of a pair where the stage `train` puts them."""
-    facts = {} if pair is None else {"pair": pair}
-    for use in PAIR:
-        model = replace(small_model(seed, use), metrics={"auc": 0.9}, card=facts)
-        for folder in (train.FOLDER, train.TWINS):
-            folder.mkdir(parents=True, exist_ok=True)
-            model.save(folder / f"{use}.baro")
+def train_pair(seed: int) -> None:
+    """Put both models of the pair where the stage `train` puts them."""
+    models = [replace(small_model(seed, use), metrics={"auc": 0.9}) for use in PAIR]
+    for folder in (train.FOLDER, train.TWINS):
+        OnlineModels(*models).save(folder / "online.baro")
 
 
-def served() -> list[bytes]:
-    return [Path(f"data/release/{use}.baro").read_bytes() for use in PAIR]
+def served() -> bytes:
+    return Path("data/release/online.baro").read_bytes()
 
 
-def reports() -> dict[str, Any]:
-    text = Path("data/reports/release.json").read_text()
-    return {use: (one["promoted"], one["why"]) for use, one in json.loads(text).items()}
-
-
-@pytest.mark.parametrize(("bad", "good"), [PAIR, PAIR[::-1]])
-def test_a_pair_is_promoted_as_a_pair_or_not_at_all(
-    pairs: dict[str, float], bad: str, good: str
+@pytest.mark.parametrize("worse", PAIR)
+def test_pair_is_promoted_only_if_neither_model_is_worse(
+    pairs: dict[str, float], worse: str
 ) -> None:
-    made(0, "a+b")
+    train_pair(0)
     release.main()
     first = served()
-    made(1, "c+d")
-    pairs[bad] = 0.01
+    train_pair(1)
+    pairs[worse] = 0.01
     release.main()
     assert served() == first
-    assert reports() == {
-        bad: (False, "worse than the champion"),
-        good: (False, f"{bad}, its pair, is not: worse than the champion"),
-    }
-    assert {len(Index.read(use).champions) for use in PAIR} == {1}
-    pairs[bad] = 0.9
+    decision = json.loads(Path("data/reports/release.json").read_text())["online"]
+    assert (decision["promoted"], decision["why"]) == (False, f"{worse}: worse than the champion")
+    assert [decision["uses"][use]["promoted"] for use in PAIR] == [use != worse for use in PAIR]
+    assert len(Index.read("online").champions) == 1
+    pairs[worse] = 0.9
     release.main()
-    assert served() != first
-    assert {len(Index.read(use).champions) for use in PAIR} == {2}
-    # Stays as it is where the same is released again.
     second = served()
-    pairs[bad] = 0.01
+    assert second != first
+    assert len(Index.read("online").champions) == 2
+    # The champion stays when the same file is released again.
+    pairs[worse] = 0.01
     release.main()
     assert served() == second
 
 
-def test_two_that_are_no_pair_are_promoted_each_for_itself(pairs: dict[str, float]) -> None:
-    made(0)
-    release.main()
-    first = served()
-    made(1)
-    pairs["confirm"] = 0.01
-    release.main()
-    assert [new != old for new, old in zip(served(), first, strict=True)] == [True, False]
-    [index] = rollback.rollback("online")
-    assert (index.use, served()) == ("online", first)
-
-
 @pytest.mark.usefixtures("pairs")
-@pytest.mark.parametrize("use", PAIR)
-def test_a_pair_goes_back_as_a_pair_and_stays_back(use: str) -> None:
-    made(0, "a+b")
+def test_rollback_restores_the_former_pair_for_good() -> None:
+    train_pair(0)
     release.main()
     first = served()
-    made(1, "c+d")
+    card = Path("data/release/online.md").read_text()
+    assert "# Model card: online" in card
+    assert "# Model card: confirm" in card
+    train_pair(1)
     release.main()
-    assert [index.use for index in rollback.rollback(use)] == list(PAIR)
+    assert served() != first
+    assert releasing.rollback("online").name == "online"
     assert served() == first
     release.main()
     assert served() == first
     with pytest.raises(ConfigError, match="there is none to go back to"):
-        rollback.rollback(use)
-
-
-@pytest.mark.usefixtures("pairs")
-def test_where_one_of_a_pair_cannot_go_back_none_does() -> None:
-    made(0)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(release, "USES", ("online",))
-        release.main()
-    made(1, "c+d")
-    release.main()
-    second = served()
-    with pytest.raises(ConfigError, match="use 'confirm': 1 model"):
-        rollback.rollback("online")
-    assert served() == second
-    assert len(Index.read("online").champions) == 2
+        releasing.rollback("online")
 
 
 @pytest.mark.usefixtures("trained")
@@ -269,7 +237,7 @@ def test_mlflow_knows_candidate_and_champion(monkeypatch: pytest.MonkeyPatch) ->
         return int(client.get_model_version_by_alias(f"barograph-{USE}", name).version)
 
     assert (alias("candidate"), alias("champion")) == (2, 2)
-    rollback.rollback(USE)
+    releasing.rollback(USE)
     assert (alias("candidate"), alias("champion")) == (2, 1)
     experiment = client.get_experiment_by_name("barograph").experiment_id
     runs = client.search_runs([experiment], "attributes.run_name = 'train label_free'")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from barograph.errors import ArtifactError
 from barograph.evaluation.replayed import delays
+from barograph.models import OnlineModels
 from barograph.pipeline import chunks, replay, replaying
 from tests.training.online_histories import learned
 
@@ -23,8 +25,7 @@ def models(project: Path) -> Path:
     _, found = learned()
     folder = project / "data" / "models"
     folder.mkdir(parents=True)
-    found.online.save(folder / "online.baro")
-    found.confirm.save(folder / "confirm.baro")
+    OnlineModels(found.online, found.confirm).save(folder / "online.baro")
     return folder
 
 
@@ -53,7 +54,7 @@ def test_it_tells_how_often_how_early_and_how_right() -> None:
 
 @pytest.mark.usefixtures("models")
 def test_the_second_look_writes_beside_and_finds_steps() -> None:
-    replay.main(["--confirm"])
+    replay.main(["--second-look"])
     assert not (REPORTS / "replay.json").exists()
     found = pd.read_parquet(REPORTS / "replay_confirm/found.parquet")
     steps = found[(found["series"] % 2 == 0) & (found["index"] == 15)]
@@ -63,9 +64,9 @@ def test_the_second_look_writes_beside_and_finds_steps() -> None:
 
 
 def test_without_a_confirming_model_the_second_look_is_refused(models: Path) -> None:
-    (models / "confirm.baro").unlink()
-    with pytest.raises(ArtifactError, match=r"confirm\.baro"):
-        replay.main(["--confirm"])
+    learned()[1].online.save(models / "online.baro")
+    with pytest.raises(ArtifactError, match="no confirming model"):
+        replay.main(["--second-look"])
 
 
 def test_what_was_done_is_not_done_again(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,8 +93,8 @@ def test_what_was_done_is_not_done_again(models: Path, monkeypatch: pytest.Monke
     _, other = learned()
     replay.main()
     assert len(done) == 2
-    strict = other.online.__class__(**{**vars(other.online), "threshold": 0.9})
-    strict.save(models / "online.baro")
+    strict = replace(other.online, threshold=0.9)
+    OnlineModels(strict, other.confirm).save(models / "online.baro")
     replay.main()
     assert len(done) == 5
 

@@ -102,7 +102,7 @@ def test_models_learn_the_step_and_are_released_with_a_card() -> None:
     release.main()
     model = TriageModel.load("data/release/label_free.baro")
     assert model.card["rows"] == 100
-    assert TriageModel.load("data/release/confirm.baro").card["rows"] == 1000
+    assert TriageModel.load("data/release/online.baro", "confirm").card["rows"] == 1000
     assert dict(model.metrics) == metrics("train")["label_free"]
     text = Path("data/release/label_free.md").read_text()
     assert all(part in text for part in ("grouped split", "data_hash", "## Limits", "auc: "))

@@ -50,7 +50,7 @@ def test_every_try_is_recorded_and_the_chosen_one_is_learned_with() -> None:
     train.main()
     model = TriageModel.load("data/models/label_free.baro")
     assert model.card["settings"] == {"model__min_samples_leaf": 3}
-    assert TriageModel.load("data/models/online.baro").card["settings"] == {}
+    assert TriageModel.load("data/models/online.baro", "online").card["settings"] == {}
     rows = tables.labelled(tables.read("label_free"), "bauer8")
     chosen = classifier(
         "random_forest", seed=1, trees=8, settings={"model__min_samples_leaf": 3}

@@ -10,11 +10,10 @@ from fastapi.testclient import TestClient
 from barograph.detection import OnlineDetector
 from barograph.detection.online import Budget, SecondLookWanted
 from barograph.errors import DataError
-from barograph.models import TriageModel
+from barograph.models import OnlineModels
 from barograph.series import Floats
 from barograph.service import Watch
-from barograph.service.models import PATIENCE
-from barograph.training.online import Learned, learn
+from barograph.training.online import learn
 from tests.service.conftest import Start, app_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result
@@ -30,16 +29,15 @@ def store_url(url: str) -> str:
 
 
 @pytest.fixture
-def again(tmp_path: Path) -> SecondLookWanted:
-    path = tmp_path / "confirm.baro"
-    learned()[1].confirm.save(path)
-    return SecondLookWanted(path, "early", 10.0)
+def again() -> SecondLookWanted:
+    return SecondLookWanted("early", 10.0)
 
 
 @pytest.fixture
 def artifact(tmp_path: Path) -> Path:
     path = tmp_path / "online.baro"
-    learned()[1].online.save(path)
+    _, models = learned()
+    OnlineModels(models.online, models.confirm).save(path)
     return path
 
 
@@ -95,85 +93,53 @@ def test_a_pair_that_cannot_look_together_looks_once_and_says_so(
     client = start()
     told = client.get("/api/v1/model").json()
     assert not told["second_look"]
-    assert "tail rates" in told["alone"]
+    assert "no confirming model" in told["alone"]
     assert client.post(POINTS, json=result(1)).json()["decisions"][0]["steps"] == []
 
 
-def test_a_pair_that_is_asked_for_must_fit(artifact: Path, again: SecondLookWanted) -> None:
+def test_start_fails_if_a_needed_second_look_is_not_possible(artifact: Path) -> None:
+    needed = SecondLookWanted("early", 10.0, needed=True)
     small_model().save(artifact)
-    needed = SecondLookWanted(again.path, "early", 10.0, needed=True)
+    with pytest.raises(DataError, match="no confirming model"):
+        Watch(artifact, needed).start()
+    OnlineModels(small_model(), learned()[1].confirm).save(artifact)
     with pytest.raises(DataError, match="tail rates"):
         Watch(artifact, needed).start()
 
 
-def released(models: Learned, *uses: str) -> dict[str, TriageModel]:
-    """Models of a pair as they are released: each card names both."""
-    name = f"{models.online.version}+{models.confirm.version}"
-    found = {"online": models.online, "confirm": models.confirm}
-    return {use: replace(found[use], card={**found[use].card, "pair": name}) for use in uses}
-
-
-def test_half_a_pair_waits_for_the_other_but_not_for_ever(tmp_path: Path) -> None:
-    truth, old = learned()
+def test_watch_replaces_both_models_together(artifact: Path) -> None:
+    truth, _ = learned()
     new = learn(truth, make=forest, seed=1)
-    now = [0.0]
-
-    def release(models: Learned, *uses: str) -> None:
-        for use, model in released(models, *uses).items():
-            model.save(tmp_path / f"{use}.baro")
-
-    def version() -> str:
-        assert watch.current is not None
-        return watch.current.judge.version
-
-    release(old, "online", "confirm")
-    wanted = SecondLookWanted(tmp_path / "confirm.baro", "early", 10.0)
-    watch = Watch(tmp_path / "online.baro", wanted, clock=lambda: now[0])
-    watch.start()
-    first = version()
-    release(new, "online")
-    assert not watch.look()
-    assert (version(), "waits" in watch.fault) == (first, True)
-    release(new, "confirm")
+    watch = Watch(artifact, SecondLookWanted("early", 10.0))
+    first = watch.start().judge.version
+    OnlineModels(new.online, new.confirm).save(artifact)
     assert watch.look()
-    second = version()
+    assert watch.current is not None
+    second = watch.current.judge.version
     assert not {*second.split("+")} & {*first.split("+")}
-    release(old, "online")
     assert not watch.look()
-    now[0] += PATIENCE - 1.0
-    assert not watch.look()
-    assert version() == second
-    now[0] += 1.0
-    assert watch.look()
-    assert version().split("+") == [first.split("+")[0], second.split("+")[1]]
-    assert not watch.look()
-    release(new, "online")
-    assert watch.look()
-    release(old, "confirm")
     assert watch.look(again=True)
     assert watch.fault == ""
 
 
-def test_a_new_confirming_model_is_taken_up_and_a_damaged_one_refused(
-    client: TestClient, again: SecondLookWanted
+def test_watch_loads_a_new_file_and_refuses_a_damaged_one(
+    client: TestClient, artifact: Path
 ) -> None:
     before = client.get("/api/v1/model").json()
     watch = app_of(client).state.parts.watch
     assert not watch.look()
-    assert again.path is not None
-    good = again.path.read_bytes()
-    again.path.write_bytes(b"garbage")
+    artifact.write_bytes(b"garbage")
     assert not watch.look()
     told = client.get("/api/v1/model").json()
-    assert "confirm.baro" in told["refused"]
+    assert "online.baro" in told["refused"]
     assert {**told, "refused": None} == before
-    again.path.unlink()
+    artifact.unlink()
     assert not watch.look()
-    other = replace(learned()[1].confirm, threshold=0.25)
-    other.save(again.path)
-    assert again.path.read_bytes() != good
+    _, models = learned()
+    OnlineModels(models.online, replace(models.confirm, threshold=0.25)).save(artifact)
     assert watch.look()
-    assert client.get("/api/v1/model").json()["refused"] is None
-    learned()[1].online.save(again.path)
+    told = client.get("/api/v1/model").json()
+    assert (told["refused"], told["second_look"]) == (None, True)
+    models.confirm.save(artifact)
     assert not watch.look()
-    assert "made for the use 'online'" in client.get("/api/v1/model").json()["refused"]
+    assert "made for the use 'confirm'" in client.get("/api/v1/model").json()["refused"]

@@ -9,14 +9,15 @@ from barograph.detection.online import SecondLookWanted, judge_of
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.history import History
 from barograph.models.flat_boosted import FlatBoosted
+from barograph.models.online import OnlineModels
 from barograph.models.shapley import contributions
 from barograph.models.triage import TriageModel
 from barograph.pipeline import characterise, load, report, simulate, subseries, train
 from barograph.pipeline.params import parameters
-from barograph.pipeline.release import card
 from barograph.series import Verdict
 from barograph.training import candidates, histories, pair, tables
 from barograph.training.histories import Simulated
+from barograph.training.release import card
 
 SETS = "online: bauer8, confirm: bauer8"
 PAIR = "online: online, confirm: confirm"
@@ -108,13 +109,15 @@ def test_the_pair_carries_all_that_a_detector_needs(taught: Path) -> None:
     from barograph.detection import OnlineDetector
 
     train.main()
-    online, confirm = (TriageModel.load(train.FOLDER / f"{use}.baro") for use in candidates.PAIR)
-    twin = TriageModel.load(train.TWINS / "online.baro")
+    models = OnlineModels.load(train.FOLDER / "online.baro")
+    online, confirm = models.newest, models.confirm
+    twin = TriageModel.load(train.TWINS / "online.baro", "online")
     assert twin.flat.arrays().keys() == online.flat.arrays().keys()
     assert online.metrics["auc"] > 0.9
     assert online.card["histories"] == "own"
-    judge, alone = judge_of(online, SecondLookWanted(train.FOLDER / "confirm.baro"))
-    assert (online.card["pair"], confirm.card["pair"], alone) == (*[judge.version] * 2, "")
+    judge, reason = judge_of(models, SecondLookWanted())
+    assert confirm is not None
+    assert (judge.version, reason) == (f"{online.version}+{confirm.version}", "")
     assert "tails" not in card(online)
     assert isinstance(online.flat, FlatBoosted)
     known = tables.columns(tables.read_for("online"), "online")

@@ -11,7 +11,13 @@ import click
 
 from barograph.cli.histories import loaded_tables, output_option, source_options
 from barograph.cli.looks import second_look_options
-from barograph.cli.stores import model_of, model_option, open_store, store_option, tell_rejected
+from barograph.cli.stores import (
+    model_option,
+    online_models,
+    open_store,
+    store_option,
+    tell_rejected,
+)
 
 if TYPE_CHECKING:
     from barograph.detection.online import SecondLookWanted
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
 @source_options
 @store_option
 @model_option("online")
-@second_look_options("default")
+@second_look_options(on=True)
 @output_option
 @click.option(
     "--whole",
@@ -50,10 +56,10 @@ def command(
         told_rows = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         click.echo(json.dumps(counts) if output == "json" else told_rows or "nothing")
         return
-    judge = model_of("online", model)
+    models = online_models(model)
     own = kind == "tabular" and gave(location)  # read in place, for a source knows no runs
     tables = nullcontext(location) if own else loaded_tables(kind, location)
-    with tables as folder, open_store(url, judge, again) as store:
+    with tables as folder, open_store(url, models, again) as store:
         done = fill(store, folder, "import")
     tell_rejected(done)
     told = {"points": done.points, "reasons": done.reasons}

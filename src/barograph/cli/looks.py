@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
-from barograph.cli.stores import RELEASED, check_there
-
-if TYPE_CHECKING:
-    from barograph.detection.online.confirming import SecondLookWanted
-
 F = TypeVar("F", bound=Callable[..., Any])
 SETTINGS = ("early", "even", "steady", "sure")
-NONE, DEFAULT = "none", "default"
-PATH = RELEASED / "confirm.baro"
 
 
-def second_look_options(default: str) -> Callable[[F], F]:
-    """Add --confirm, --setting and --alarms; the command gets them as `again`."""
+def second_look_options(*, on: bool) -> Callable[[F], F]:
+    """Add --second-look, --setting and --alarms; the command gets them as `again`.
+
+    Args:
+        on: Whether there is a second look by default, where the two models can do it.
+    """
 
     def add(function: F) -> F:
         @functools.wraps(function)
-        def command(*arguments: Any, confirm: str, setting: str, alarms: float, **more: Any) -> Any:
-            again = wanted(confirm, setting, alarms)
+        def command(
+            *arguments: Any, second_look: bool | None, setting: str, alarms: float, **more: Any
+        ) -> Any:
+            from barograph.detection.online.confirming import SecondLookWanted
+
+            again = None
+            if second_look or (second_look is None and on):
+                again = SecondLookWanted(setting, alarms, needed=second_look is not None)
             return function(*arguments, again=again, **more)
 
         options: Any = command
@@ -47,12 +49,10 @@ def second_look_options(default: str) -> Callable[[F], F]:
                 help="Whether alarms come rather early, or rather sure.",
             ),
             click.option(
-                "--confirm",
-                default=default,
-                show_default=True,
-                metavar="MODEL",
-                help="Looks again as points follow: a file; 'default' for the one released to "
-                "data/release or shipped, where the two models can; 'none'.",
+                "--second-look/--no-second-look",
+                default=None,
+                show_default="on if the models support it" if on else "off",
+                help="Judge recent points again as new results arrive.",
             ),
         ):
             options = option(options)
@@ -60,17 +60,3 @@ def second_look_options(default: str) -> Callable[[F], F]:
         return result
 
     return add
-
-
-def wanted(confirm: str, setting: str, alarms: float) -> SecondLookWanted | None:
-    """Return how the second look is wanted, if it is at all."""
-    from barograph.detection.online.confirming import SecondLookWanted
-
-    if confirm == NONE:
-        return None
-    if confirm == DEFAULT:
-        return SecondLookWanted(PATH, setting, alarms)
-    check_there(
-        "--confirm", Path(confirm), f"{DEFAULT!r} ({PATH}, else the shipped one), or {NONE!r}"
-    )
-    return SecondLookWanted(Path(confirm), setting, alarms, needed=True)

@@ -25,7 +25,7 @@ PARTS = ".parts"  # what is done already, while a replay runs
 
 @click.command(epilog="Example: barograph replay data/interim --to replayed --output json")
 @judging_options(USE)
-@second_look_options("none")
+@second_look_options(on=False)
 def command(
     location: str,
     kind: str,
@@ -47,9 +47,9 @@ def command(
     kept = "" if to is None else str((to / PARTS).resolve())
     task = Task(artifact_path(USE, model), shortest=1, cache=kept)
     if again is not None:
-        confirm = again.file()
-        path = "" if confirm is None else artifact_path("confirm", confirm)
-        task = replace(task, confirm=path, setting=again.setting, per_thousand=again.per_thousand)
+        task = replace(
+            task, second_look=True, setting=again.setting, per_thousand=again.per_thousand
+        )
     task = task.signed()
     with tables_at(kind, location) as folder:
         points = judged(replayed, folder, task, workers=workers, scheduler=scheduler)

@@ -18,7 +18,13 @@ from barograph.cli.histories import (
     source_options,
 )
 from barograph.cli.looks import second_look_options
-from barograph.cli.stores import model_of, model_option, open_store, store_option, tell_rejected
+from barograph.cli.stores import (
+    model_option,
+    online_models,
+    open_store,
+    store_option,
+    tell_rejected,
+)
 
 if TYPE_CHECKING:
     from barograph.detection.online import SecondLookWanted
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
 @source_options
 @store_option
 @model_option("online")
-@second_look_options("default")
+@second_look_options(on=True)
 @least_option
 @click.option(
     "--shortest",
@@ -61,11 +67,11 @@ def command(
     from barograph.history import History
     from barograph.store.exchange import fill
 
-    judge = model_of("online", model)
-    with loaded_tables(kind, location) as folder, open_store(url, judge, again) as store:
+    models = online_models(model)
+    with loaded_tables(kind, location) as folder, open_store(url, models, again) as store:
         filled = fill(store, folder, "score")
         tell_rejected(filled)
-        found = newest(store, History.read(folder), judge.feature_set)
+        found = newest(store, History.read(folder), models.newest.feature_set)
     short = sum(one["pre"] < shortest for one in found)
     regressions = [
         one

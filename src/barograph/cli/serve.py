@@ -26,7 +26,7 @@ LEVELS = ("debug", "info", "warning", "error")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @store_option
 @model_option("online")
-@second_look_options("default")
+@second_look_options(on=True)
 @model_option("label_free", "--label-free", "Scores the candidates")
 @detector_option("Looks again at the series whose points changed.")
 @click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True)

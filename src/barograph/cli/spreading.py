@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from barograph.cli.histories import loaded_tables, output_option, source_options
-from barograph.cli.stores import model_of, model_option
+from barograph.cli.stores import model_option
 from barograph.parallel import worker_count
 
 if TYPE_CHECKING:
@@ -64,8 +64,13 @@ def tables_at(kind: str, location: str) -> Iterator[str]:
 
 def artifact_path(use: str, path: Path) -> str:
     """Check a model here, where errors are told; return what the workers load."""
-    model_of(use, path)
-    return str(path.resolve()) if path.exists() else ""
+    from barograph.models import TriageModel
+
+    if not path.exists():
+        TriageModel.default(use)
+        return ""
+    TriageModel.load(path, use)
+    return str(path.resolve())
 
 
 def judged(

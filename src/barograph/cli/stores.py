@@ -14,7 +14,7 @@ from barograph.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from barograph.detection.online import SecondLookWanted
-    from barograph.models import TriageModel
+    from barograph.models import OnlineModels
     from barograph.store import Store
     from barograph.store.exchange import Filled
 
@@ -71,25 +71,22 @@ def check_there(option: str, path: Path, otherwise: str) -> None:
         raise ConfigError(f"{option} {path}: no such file; name that of a model, or {otherwise}")
 
 
-def model_of(use: str, path: Path) -> TriageModel:
-    """Load the model of a path, or the shipped one where nothing is released there yet."""
-    from barograph.models import TriageModel
+def online_models(path: Path) -> OnlineModels:
+    """Load the online models of a path, or the shipped ones where nothing is released there yet."""
+    from barograph.models import OnlineModels
 
-    model = TriageModel.load(path) if path.exists() else TriageModel.default(use)
-    if model.use != use:
-        raise ConfigError(f"--model {path}: made for the use {model.use!r}; needed is {use!r}")
-    return model
+    return OnlineModels.load(path) if path.exists() else OnlineModels.default()
 
 
 def open_store(
-    url: str, model: TriageModel | None = None, again: SecondLookWanted | None = None
+    url: str, models: OnlineModels | None = None, again: SecondLookWanted | None = None
 ) -> Store:
     """Open the store; without a model nothing new can be taken in."""
     from barograph.detection.online import judge_of
     from barograph.store import Store
     from barograph.store.nobody import Nobody
 
-    judge, alone = (Nobody(), "") if model is None else judge_of(model, again)
+    judge, alone = (Nobody(), "") if models is None else judge_of(models, again)
     if alone:
         click.echo(alone, err=True)
     make_folder(url)

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from barograph.detection.scoring import score_candidates
-from barograph.errors import ArtifactError
 from barograph.features.subseries import Candidates
 from barograph.models import TriageModel
 from barograph.series import FINAL, Ints
@@ -67,10 +66,7 @@ def classified(part: Part, model: str, use: str, *, triaged: bool) -> pa.Table:
 @lru_cache(maxsize=4)
 def loaded(path: str, use: str) -> TriageModel:
     """Load a model once in each process; no path: the one that is shipped."""
-    model = TriageModel.load(path) if path else TriageModel.default(use)
-    if model.use != use:
-        raise ArtifactError(f"{path}: made for the use {model.use!r}; needed is {use!r}")
-    return model
+    return TriageModel.load(path, use) if path else TriageModel.default(use)
 
 
 def rows_of(part: Part, name: str) -> pa.Table:

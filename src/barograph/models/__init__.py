@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from barograph.models.conformal import UNSURE
+from barograph.models.online import OnlineModels
 from barograph.models.triage import TriageModel
 
 if TYPE_CHECKING:
     from barograph.models.voting import VotingTriage
 
-__all__ = ["UNSURE", "TriageModel", "VotingTriage"]
+__all__ = ["UNSURE", "OnlineModels", "TriageModel", "VotingTriage"]
 
 
 def __getattr__(name: str) -> Any:

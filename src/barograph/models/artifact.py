@@ -33,6 +33,8 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, RuntimeError)
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+Content = tuple[Mapping[str, Any], Arrays]  # the header and the arrays of one model
+MEMBERS = "members"
 
 
 def write(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> None:
@@ -67,6 +69,35 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]
     if seal(header, arrays) != stated:
         raise ArtifactError(f"{path}: header and arrays do not match the SHA-256 stated there")
     return header, arrays
+
+
+def pack(members: Mapping[str, Content]) -> Content:
+    """Combine several models into one header and one set of arrays, sealed together by `write`."""
+    header = {MEMBERS: {name: dict(own) for name, (own, _) in members.items()}}
+    arrays = {
+        f"{name}/{key}": array for name, (_, own) in members.items() for key, array in own.items()
+    }
+    return header, arrays
+
+
+def unpack(header: Mapping[str, Any], arrays: Arrays) -> list[Content]:
+    """Return the models of a file: those that `pack` combined, or the single one."""
+    if MEMBERS not in header:
+        return [(header, arrays)]
+    members = header[MEMBERS]
+    if not isinstance(members, dict) or not all(isinstance(own, dict) for own in members.values()):
+        raise ArtifactError(f"the header's {MEMBERS!r} is {members!r}; expected a header per name")
+    return [
+        (
+            own,
+            {
+                key.removeprefix(f"{name}/"): array
+                for key, array in arrays.items()
+                if key.startswith(f"{name}/")
+            },
+        )
+        for name, own in members.items()
+    ]
 
 
 def seal(header: Mapping[str, Any], arrays: Arrays) -> str:

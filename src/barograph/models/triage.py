@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -26,6 +26,12 @@ from barograph.parallel import map_threads, row_ranges
 from barograph.series import Floats
 
 USES = ("adaptive", "label_free", "online", "confirm")
+# The files that models are released as, and the uses in each.
+FILES: Mapping[str, tuple[str, ...]] = {
+    "adaptive": ("adaptive",),
+    "label_free": ("label_free",),
+    "online": ("online", "confirm"),
+}
 DEFAULTS = "defaults"  # the folder of this package that holds the shipped models
 CALIBRATION = "calibration"  # what the last part of the reasons is called
 TABLES = ("tails", "alarm_thresholds")  # of a card: numbers that a detector decides by
@@ -91,26 +97,40 @@ class TriageModel:
         """Load the model that is shipped for a use, trained on simulated histories."""
         if use not in USES:
             raise ArtifactError(f"no default model is made for the use {use!r}; uses: {USES}")
-        shipped = resources.files("barograph.models").joinpath(DEFAULTS, f"{use}.baro")
+        shipped = resources.files("barograph.models").joinpath(DEFAULTS, file_of(use))
         if not shipped.is_file():
             raise ArtifactError(
                 f"this installation ships no default model for the use {use!r}: {shipped} is "
                 "missing; train one with the pipeline and load it by its path"
             )
         with resources.as_file(shipped) as path:
-            return cls.load(path)
+            return cls.load(path, use)
 
     @classmethod
-    def load(cls, path: str | Path) -> TriageModel:
-        """Load a safe artifact; refuse any other file."""
-        header, arrays = artifact.read(path)
-        try:
-            return cls._of(header, arrays)
-        except ArtifactError as error:
-            raise ArtifactError(f"{path}: {error}") from error
+    def load(cls, path: str | Path, use: str | None = None) -> TriageModel:
+        """Load a safe artifact; refuse any other file.
+
+        Args:
+            path: The file.
+            use: What the model must be made for. Needed where a file holds models for several uses.
+
+        Raises:
+            ArtifactError: It is not a model file, or holds no such model.
+        """
+        models = load_models(path)
+        if use is None and len(models) == 1:
+            return next(iter(models.values()))
+        if use is None:
+            raise ArtifactError(f"{path}: holds models for the uses {', '.join(models)}; name one")
+        if use not in models:
+            raise ArtifactError(
+                f"{path}: made for the use {', '.join(map(repr, models))}; needed is {use!r}"
+            )
+        return models[use]
 
     @classmethod
-    def _of(cls, header: Mapping[str, Any], arrays: Arrays) -> TriageModel:
+    def from_content(cls, header: Mapping[str, Any], arrays: Arrays) -> TriageModel:
+        """Make a model of what `content` returned; refuse one that this program cannot serve."""
         use, feature_set, columns, threshold = _expected(header)
         made = header.get("calibration")
         return cls(
@@ -129,13 +149,17 @@ class TriageModel:
 
     def save(self, path: str | Path) -> None:
         """Write the safe artifact, whole or not at all."""
+        artifact.write(path, *self.content())
+
+    def content(self) -> artifact.Content:
+        """Return the header and the arrays of the artifact."""
         made = {
             "versions": dict(self.versions),
             "data_hash": self.data_hash,
             "metrics": dict(self.metrics),
             "card": dict(self.card),
         }
-        artifact.write(path, self._told() | made, self._arrays())
+        return self._told() | made, self._arrays()
 
     @cached_property
     def version(self) -> str:
@@ -254,6 +278,29 @@ class TriageModel:
                 f"row {row}, column {self.columns[column]}: {rows[row, column]} is not finite"
             )
         return rows
+
+
+def file_of(use: str) -> str:
+    """Return the name of the file that holds the model of a use."""
+    return next(f"{name}.baro" for name, uses in FILES.items() if use in uses)
+
+
+def load_models(path: str | Path) -> dict[str, TriageModel]:
+    """Load all models of a file, by use; refuse a file of any other kind."""
+    header, arrays = artifact.read(path)
+    try:
+        models = [TriageModel.from_content(*content) for content in artifact.unpack(header, arrays)]
+    except ArtifactError as error:
+        raise ArtifactError(f"{path}: {error}") from error
+    return {model.use: model for model in models}
+
+
+def save_models(path: str | Path, models: Sequence[TriageModel]) -> None:
+    """Write the models of different uses into one file, whole or not at all."""
+    if len(models) == 1:
+        models[0].save(path)
+        return
+    artifact.write(path, *artifact.pack({model.use: model.content() for model in models}))
 
 
 def _expected(header: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...], float]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from barograph.models.artifact import file_digest
 from barograph.models.conformal import UNSURE
-from barograph.models.triage import TriageModel
+from barograph.models.triage import TriageModel, file_of
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
@@ -67,8 +67,8 @@ def reasons(model: TriageModel, rows: Floats, count: int) -> list[str]:
 def main() -> None:
     """Run the stage."""
     params = parameters(ClassifyParams, "classify")
-    path = MODELS / f"{params.use}.baro"
-    model = TriageModel.load(path)
+    path = MODELS / file_of(params.use)
+    model = TriageModel.load(path, params.use)
     answer = classify(model, file_digest(path), tables.read_for(params.use), params)
     report.write_csv(FOLDER / "classified.csv", answer)
     report.write_parquet(FOLDER / "classified.parquet", answer)

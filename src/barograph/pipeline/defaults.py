@@ -16,7 +16,7 @@ import yaml
 
 from barograph.errors import ArtifactError, ConfigError
 from barograph.files import whole
-from barograph.models.triage import DEFAULTS, USES, TriageModel
+from barograph.models.triage import DEFAULTS, FILES, USES, TriageModel, file_of
 from barograph.pipeline import characterise, load, report, simulate, subseries, train
 from barograph.pipeline.params import PARAMS
 from barograph.pipeline.stage import run
@@ -49,13 +49,13 @@ def place(folder: Path, profile: str = PROFILE) -> Iterator[None]:
 
 def difference(use: str, built: Path, shipped: Path) -> str:
     """Say in one line how a new model differs from the shipped one."""
-    new = TriageModel.load(built)
+    new = TriageModel.load(built, use)
     if not shipped.is_file():
         return f"{use}: new, AUC {new.metrics['auc']:.4f}"
     if shipped.read_bytes() == built.read_bytes():
         return f"{use}: the same, byte by byte"
     try:
-        old = TriageModel.load(shipped)
+        old = TriageModel.load(shipped, use)
     except ArtifactError as error:
         return f"{use}: differs, AUC {new.metrics['auc']:.4f}; the shipped one is no use: {error}"
     versions = sorted(n for n, v in new.versions.items() if old.versions.get(n) != v)
@@ -68,13 +68,13 @@ def difference(use: str, built: Path, shipped: Path) -> str:
 
 def replace_shipped(models: Path, shipped: Path) -> list[str]:
     """Put the new models into the package, all or none, and say what changed."""
-    size = sum((models / f"{use}.baro").stat().st_size for use in USES)
+    size = sum((models / f"{name}.baro").stat().st_size for name in FILES)
     if size > LARGEST:
         raise ConfigError(f"the default models have {size} bytes; allowed are {LARGEST}")
-    said = [difference(use, models / f"{use}.baro", shipped / f"{use}.baro") for use in USES]
-    for use in USES:
-        with whole(shipped / f"{use}.baro") as draft:
-            shutil.copyfile(models / f"{use}.baro", draft)
+    said = [difference(use, models / file_of(use), shipped / file_of(use)) for use in USES]
+    for name in FILES:
+        with whole(shipped / f"{name}.baro") as draft:
+            shutil.copyfile(models / f"{name}.baro", draft)
     return [*said, f"{size} bytes together, {LARGEST} are allowed"]
 
 

@@ -13,7 +13,7 @@ from barograph.errors import ConfigError
 from barograph.models.artifact import file_digest
 from barograph.models.flat_boosted import FlatBoosted
 from barograph.models.shapley import contributions
-from barograph.models.triage import USES, TriageModel
+from barograph.models.triage import USES, TriageModel, file_of
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
@@ -80,14 +80,14 @@ def spread_out(count: int, most: int) -> np.ndarray:
 
 def importance(use: str, params: ExplainParams) -> pd.DataFrame:
     """Return what moves the model of one use."""
-    model = TriageModel.load(MODELS / f"{use}.baro")
+    model = TriageModel.load(MODELS / file_of(use), use)
     rows = tables.judged_by(model, tables.read_for(use))
     return explained(use, model, rows[spread_out(len(rows), params.rows)]).importance(use)
 
 
 def surest(use: str, count: int) -> tuple[pd.DataFrame, Parts]:
     """Return the untriaged candidates that are most probably real, and their parts."""
-    model = TriageModel.load(MODELS / f"{use}.baro")
+    model = TriageModel.load(MODELS / file_of(use), use)
     waiting = tables.untriaged(tables.read_for(use))
     rows = tables.judged_by(model, waiting)
     probability = model.predict_proba(rows)[:, 1]
@@ -138,7 +138,7 @@ def main() -> None:
     drawn = means[means["use"] == params.use].head(params.features)
     labels = [str(number) for number in keys["candidate"]]
     importance_figure(drawn, found.names, found.parts, labels, FOLDER / "importance.png")
-    version = file_digest(MODELS / f"{params.use}.baro")
+    version = file_digest(MODELS / file_of(params.use))
     report.write_text(FOLDER / "explain.md", page(means, keys, found, version, params))
     first = means.groupby("use").head(params.features)
     metrics = {

@@ -1,6 +1,6 @@
 """Stage `replay`: the online detector over every commit (Bauer et al. 2022, 4.2).
 
-Algorithm 1 alone; with `--confirm` the second look follows. Series are replayed in chunks, and
+Algorithm 1 alone; with `--second-look` the second look follows. Series are replayed in chunks, and
 each chunk's result is kept: a run that was broken off goes on where it was.
 """
 
@@ -37,13 +37,12 @@ def main(options: Sequence[str] = ()) -> None:
     """Run the stage."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--confirm", action="store_true", help="look again as points arrive: needs confirm.baro"
+        "--second-look", action="store_true", help="judge recent points again as others follow"
     )
-    again = parser.parse_args(options).confirm
+    again = parser.parse_args(options).second_look
     params = parameters(ReplayParams, "replay")
-    confirm = str(MODELS / "confirm.baro") if again else None
     online = str(MODELS / "online.baro")
-    task = Task(online, confirm, shortest=params.shortest, cache=str(CACHE)).signed()
+    task = Task(online, again, shortest=params.shortest, cache=str(CACHE)).signed()
     calls = [(part, task) for part in parts_of(INTERIM, CHUNK)]
     points = pa.concat_tables(map_parallel(replayed, calls, label="replay"))
     name = "replay_confirm" if again else "replay"

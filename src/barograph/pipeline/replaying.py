@@ -16,9 +16,10 @@ import pyarrow as pa
 from barograph import __version__
 from barograph.detection.online import Budget, replay_many
 from barograph.detection.online.recent import HISTORY
+from barograph.errors import ArtifactError
 from barograph.evaluation.partitions import Part, offsets_of, rows_of
 from barograph.features import FEATURES_VERSION
-from barograph.models.triage import TriageModel
+from barograph.models import OnlineModels, TriageModel
 from barograph.pipeline import chunks
 from barograph.series import Floats
 
@@ -30,8 +31,8 @@ class Task:
     """The models and settings of one replay, the same for all of its parts.
 
     Args:
-        model: path of the online model; nothing for the shipped one.
-        confirm: path of the confirming model, nothing for the shipped one; None: no second look.
+        model: path of the online models; nothing for the shipped ones.
+        second_look: whether points are judged again as others follow.
         setting: how the windows share the alarms.
         per_thousand: how many false alarms a thousand points may raise.
         shortest: series of fewer points are left out.
@@ -40,7 +41,7 @@ class Task:
     """
 
     model: str
-    confirm: str | None = None
+    second_look: bool = False
     setting: str = "steady"
     per_thousand: float = 3.0
     shortest: int = 2
@@ -49,7 +50,8 @@ class Task:
 
     def signed(self) -> "Task":
         """Load the models here, where errors are told, and sign with what they are."""
-        models = [m for m in _loaded(self) if m is not None]
+        _models.cache_clear()  # the file may have changed
+        models = [m for m in (_models(self).newest, self.confirm()) if m is not None]
         names = [m.version for m in models]
         settings = (self.shortest, self.setting, self.per_thousand, HISTORY)
         self.budget()
@@ -58,25 +60,29 @@ class Task:
 
     def budget(self) -> Budget | None:
         """How the windows share the alarms, as released with the models."""
-        model, confirm = _models(self) if self.signature else _loaded(self)
+        confirm = self.confirm()
         if confirm is None:
             return None
-        return Budget.released(model, confirm, self.setting, self.per_thousand)
+        return Budget.released(_models(self).newest, confirm, self.setting, self.per_thousand)
 
+    def confirm(self) -> TriageModel | None:
+        """Return the model of the second look, or None if there is to be none.
 
-def _loaded(task: Task) -> tuple[TriageModel, TriageModel | None]:
-    model = _one(task.model, "online")
-    return model, None if task.confirm is None else _one(task.confirm, "confirm")
+        Raises:
+            ArtifactError: The file holds no such model.
+        """
+        if not self.second_look:
+            return None
+        models = _models(self)
+        if models.confirm is None:
+            raise ArtifactError(f"{self.model}: holds no confirming model")
+        return models.confirm
 
 
 @lru_cache(maxsize=2)
-def _models(task: Task) -> tuple[TriageModel, TriageModel | None]:
+def _models(task: Task) -> OnlineModels:
     """Load the models once in each process; the signature tells when they are others."""
-    return _loaded(task)
-
-
-def _one(path: str, use: str) -> TriageModel:
-    return TriageModel.load(path) if path else TriageModel.default(use)
+    return OnlineModels.load(task.model) if task.model else OnlineModels.default()
 
 
 def replayed(part: Part, task: Task) -> pa.Table:
@@ -103,7 +109,7 @@ def replayed(part: Part, task: Task) -> pa.Table:
 
 
 def _judged(task: Task, series: Sequence[Floats]) -> Arrays:
-    model, confirm = _models(task)
+    model, confirm = _models(task).newest, task.confirm()
     offsets = np.cumsum([0, *(values.size for values in series)])
     total = int(offsets[-1])
     result: Arrays = {

@@ -21,7 +21,7 @@ from barograph.evaluation.metrics import scores
 from barograph.models.catalogue import classifier
 from barograph.models.kinds import flattened
 from barograph.models.shapley import library_bytes
-from barograph.models.triage import TABLES, USES, TriageModel
+from barograph.models.triage import FILES, TABLES, USES, TriageModel, file_of, save_models
 from barograph.parallel import map_parallel
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
@@ -115,20 +115,20 @@ def record(use: str, trained: Trained) -> None:
         recorded.keep(picture)
         if TABLE.is_file():  # what was tried before the settings were chosen
             recorded.keep(TABLE)
-        recorded.keep(FOLDER / f"{use}.baro")
+        recorded.keep(FOLDER / file_of(use))
 
 
 def main() -> None:
     """Run the stage."""
-    params = parameters(TrainParams, "train")
-    metrics: dict[str, dict[str, float]] = {}
-    for use, trained in every(params):
-        trained.model.save(FOLDER / f"{use}.baro")
-        trained.twin.save(TWINS / f"{use}.baro")
+    results = dict(every(parameters(TrainParams, "train")))
+    for name, uses in FILES.items():
+        save_models(FOLDER / f"{name}.baro", [results[use].model for use in uses])
+        save_models(TWINS / f"{name}.baro", [results[use].twin for use in uses])
+    for use, trained in results.items():
         if trained.library is not None:
             report.write_bytes(LIBRARY / f"{use}.ubj", trained.library)
         record(use, trained)
-        metrics[use] = dict(trained.model.metrics)
+    metrics = {use: dict(trained.model.metrics) for use, trained in results.items()}
     report.write_json(report.FOLDER / "train.json", metrics)
 
 

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import logging
-import math
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from barograph.detection.online import ConfirmingJudge, Judge, SecondLookWanted, judge_of
+from barograph.detection.online import Judge, SecondLookWanted, judge_of
 from barograph.detection.online.judge import Stretch
-from barograph.detection.online.scorer import card_of
 from barograph.errors import ArtifactError, BarographError
-from barograph.models import TriageModel
+from barograph.models import OnlineModels, TriageModel
 
 LOG = logging.getLogger("barograph.service")
-USE = "online"
 Mark = tuple[int, int, int]
 # Long enough for every branch that a decision can take.
 PROOF = (2, 3, 12, 80)
-PATIENCE = 60.0  # seconds that one model of a pair waits for the other
 
 
 @dataclass(frozen=True)
@@ -35,29 +30,18 @@ class Loaded:
     source: str
     alone: str = ""  # why there is no second look, where one was wanted
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether no model looks together with another than it was made to look with."""
-        if not isinstance(self.judge, ConfirmingJudge):
-            return True
-        return self.model.card.get("pair") == card_of(self.judge.confirm).get("pair")
-
 
 def load_model(path: Path | None, again: SecondLookWanted | None = None) -> Loaded:
-    """Load the online model of a path, or the one that is shipped, and let it prove itself.
-
-    With `again` the confirming model comes with it, if the two can look together.
+    """Load the online models of a file, or those that are shipped, and let them prove themselves.
 
     Raises:
         ArtifactError: it is no model, not one for this use, or it fails.
     """
-    model = TriageModel.load(path) if path is not None else TriageModel.default(USE)
-    if model.use != USE:
-        raise ArtifactError(f"{path}: made for the use {model.use!r}; the service needs {USE!r}")
-    judge, alone = judge_of(model, again)
+    models = OnlineModels.load(path) if path is not None else OnlineModels.default()
+    judge, alone = judge_of(models, again)
     source = str(path) if path is not None else "the shipped default"
     prove(judge, source)
-    return Loaded(model, judge, source, alone)
+    return Loaded(models.newest, judge, source, alone)
 
 
 def prove(judge: Judge, source: str) -> None:
@@ -75,24 +59,17 @@ def prove(judge: Judge, source: str) -> None:
 
 
 class Watch:
-    """Looks at the model's file now and then, and hands over a new model that proved itself.
+    """Checks the model's file now and then, and hands over a new model that proved itself.
 
     Args:
-        path: where a model of one's own is released; while nothing is there the shipped one
-            decides. None: the shipped one, always.
-        again: how a second look is wanted; its model's file is looked at, too.
-        clock: tells the time in seconds.
+        path: where models of one's own are released; while nothing is there the shipped ones
+            decide. None: the shipped ones, always.
+        again: how a second look is wanted.
     """
 
-    def __init__(
-        self,
-        path: Path | None,
-        again: SecondLookWanted | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._path, self._again, self._clock = path, again, clock
-        self._until = math.inf  # then half a pair has waited long enough
-        self._seen: tuple[Mark | None, Mark | None] = (None, None)
+    def __init__(self, path: Path | None, again: SecondLookWanted | None = None) -> None:
+        self._path, self._again = path, again
+        self._seen: Mark | None = None
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._take: Callable[[Loaded], None] | None = None
@@ -107,7 +84,7 @@ class Watch:
             ArtifactError: there is none that is good.
         """
         with self._lock:
-            self._seen = self._marks()
+            self._seen = mark_of(self._path)
             return self._use(self._load())
 
     def tell(self, take: Callable[[Loaded], None], refused: Callable[[], None]) -> None:
@@ -120,23 +97,16 @@ class Watch:
     def look(self, *, again: bool = False) -> bool:
         """Take a new model if there is one; return whether there was.
 
-        A pair is released as two files: half of one waits for the other, and the last good pair
-        decides meanwhile; with `again` nothing waits.
+        Args:
+            again: Load the file even if it did not change.
         """
         with self._lock:
-            marks, before = self._marks(), self._seen
-            gone = any(old and not new for old, new in zip(before, marks, strict=True))
-            again |= self._clock() >= self._until
-            if gone or not any(marks) or (marks == before and not again):
+            mark = mark_of(self._path)
+            if mark is None or (mark == self._seen and not again):
                 return False
-            self._seen, self._until = marks, math.inf
+            self._seen = mark
             try:
-                loaded = self._load()
-                if not (again or loaded.is_whole):
-                    self._until = self._clock() + PATIENCE
-                    self.fault = "one model of a pair is new: it waits a minute for the other"
-                    return False
-                self._use(loaded)
+                self._use(self._load())
             except BarographError as error:
                 self.fault = str(error)
                 LOG.warning("a new model is refused, the last good one stays: %s", error)
@@ -154,11 +124,8 @@ class Watch:
         """Look no more."""
         self._stop.set()
 
-    def _marks(self) -> tuple[Mark | None, Mark | None]:
-        return mark_of(self._path), mark_of(self._again.path if self._again else None)
-
     def _load(self) -> Loaded:
-        return load_model(self._path if self._seen[0] else None, self._again)
+        return load_model(self._path if self._seen else None, self._again)
 
     def _use(self, loaded: Loaded) -> Loaded:
         before = self.current.alone if self.current is not None else ""

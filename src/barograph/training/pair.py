@@ -39,10 +39,7 @@ def train_pair(
         seed=params.seed,
     )
     data = hashlib.sha256(known.truth.values.tobytes() + known.truth.changes.tobytes())
-    both = learned.online, learned.confirm
-    # What decisions of the two are signed with.
-    name = "+".join(one.version for one in both)
-    for model in both:
+    for model in (learned.online, learned.confirm):
         table, twin = rows[model.use], learned.twins[model.use]
         split = lasting_split(table.identities, table.commits, draw)
         probability = twin.predict_proba(table.matrix[split.test])[:, 1]
@@ -52,7 +49,6 @@ def train_pair(
             "data_hash": data.hexdigest(),
             "card": card(table, split, params, profile)
             | {"classifier": "xgboost", "calibration": "sigmoid", "histories": params.histories}
-            | {"pair": name}
             | {"goal": "3 false alarms in a thousand points", **model.card},
         }
         library = learned.libraries[model.use]

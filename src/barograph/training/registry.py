@@ -27,24 +27,24 @@ MODEL, TWIN, CARD = "model.baro", "judged.baro", "card.md"
 
 @dataclass(frozen=True)
 class Index:
-    """What is known of the models of one use: their digests, and why each was promoted."""
+    """The released models of one name: their digests, and why each was promoted."""
 
-    use: str
+    name: str
     champions: tuple[str, ...] = ()  # the last one is in service
     withdrawn: tuple[str, ...] = ()
     decisions: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, use: str) -> Index:
-        """Read the index of a use; without one nothing was ever released."""
-        path = FOLDER / f"{use}.json"
+    def read(cls, name: str) -> Index:
+        """Read the index of a name; empty if nothing was released yet."""
+        path = FOLDER / f"{name}.json"
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             return cls(
-                use, tuple(found["champions"]), tuple(found["withdrawn"]), found["decisions"]
+                name, tuple(found["champions"]), tuple(found["withdrawn"]), found["decisions"]
             )
         except FileNotFoundError:
-            return cls(use)
+            return cls(name)
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(f"{path}: not an index of released models: {error!r}") from error
 
@@ -55,18 +55,12 @@ class Index:
 
     def folder(self, digest: str) -> Path:
         """Return where the files of a model lie."""
-        return FOLDER / self.use / digest
+        return FOLDER / self.name / digest
 
     def write(self) -> None:
         """Write the index."""
         content = {name: getattr(self, name) for name in ("champions", "withdrawn", "decisions")}
-        report.write_json(FOLDER / f"{self.use}.json", content)
-
-    @property
-    def pair(self) -> str | None:
-        """What the champion and the one that it decides with are called together, if anything."""
-        pair: str | None = self.decisions.get(self.champion or "", {}).get("pair")
-        return pair
+        report.write_json(FOLDER / f"{self.name}.json", content)
 
     def promoted(self, digest: str, decision: Mapping[str, Any]) -> Index:
         """Return the index with another champion."""
@@ -81,7 +75,7 @@ class Index:
         """
         if len(self.champions) < 2:
             raise ConfigError(
-                f"use {self.use!r}: {len(self.champions)} model(s) were ever in service; "
+                f"{self.name!r}: {len(self.champions)} model(s) were ever in service; "
                 "there is none to go back to"
             )
         *before, last = self.champions
@@ -94,8 +88,8 @@ class Index:
 
     def serve(self, digest: str) -> None:
         """Copy a model and its card to where a service loads them from."""
-        _copy(self.folder(digest) / CARD, SERVED / f"{self.use}.md")
-        _copy(self.folder(digest) / MODEL, SERVED / f"{self.use}.baro")
+        _copy(self.folder(digest) / CARD, SERVED / f"{self.name}.md")
+        _copy(self.folder(digest) / MODEL, SERVED / f"{self.name}.baro")
 
     def keep(self, model: Path, twin: Path, card: str) -> str:
         """Keep a model with its twin and its card, and return its digest."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -14,11 +13,9 @@ from barograph.detection.online.judge import Flags, Judge, Judged, OnlineJudge, 
 from barograph.detection.online.recent import kept_from
 from barograph.detection.online.scorer import Scorer
 from barograph.detection.online.sight import RegimeSight
-from barograph.errors import ArtifactError, ConfigError, DataError
-from barograph.models import TriageModel
+from barograph.errors import ConfigError, DataError
+from barograph.models import OnlineModels, TriageModel
 from barograph.series import Floats, Ints
-
-USE = "confirm"
 
 
 @dataclass(frozen=True)
@@ -101,61 +98,38 @@ class SecondLookWanted:
     """How alarms of all windows share one budget.
 
     Args:
-        path: where a `confirm` model of one's own is released; the shipped one until then.
         setting: `early`, `even`, `steady` or `sure`.
         per_thousand: how many false alarms a thousand points may raise, from 1 to 10.
         needed: whether it is an error where the two models cannot do it.
     """
 
-    path: Path | None = None
     setting: str = "steady"
     per_thousand: float = 3.0
     needed: bool = False
 
-    def file(self) -> Path | None:
-        """The file to load; None for the shipped model."""
-        own = self.path is not None and (self.needed or self.path.exists())
-        return self.path if own else None
 
-    def model(self) -> TriageModel:
-        """Load the confirming model.
-
-        Raises:
-            ArtifactError: it is no model, or not one for this use.
-        """
-        own = self.file()
-        model = TriageModel.default(USE) if own is None else TriageModel.load(own)
-        if model.use != USE:
-            raise ArtifactError(f"{self.path}: made for the use {model.use!r}; needed is {USE!r}")
-        return model
-
-
-def judge_of(model: TriageModel, wanted: SecondLookWanted | None) -> tuple[Judge, str]:
+def judge_of(models: OnlineModels, wanted: SecondLookWanted | None) -> tuple[Judge, str]:
     """Return what decides, with a second look where it is wanted and the models can do it.
 
     Returns:
         The judge, and why it looks only once; nothing where that is as wanted.
 
     Raises:
-        ArtifactError: there is a file, but no such model in it.
         DataError: the second look is needed, and the models cannot do it.
         ConfigError: the same.
     """
-    first = OnlineJudge.of(model)
+    first = OnlineJudge.of(models.newest)
     if wanted is None:
         return first, ""
     try:
-        confirm = wanted.model()
-    except ArtifactError as error:
-        if wanted.file() is not None:
-            raise
-        return first, f"there is no second look: {error}"
-    try:
-        return ConfirmingJudge.of(first, confirm, wanted.setting, wanted.per_thousand), ""
+        if models.confirm is None:
+            raise DataError("the model file holds no confirming model")
+        judge = ConfirmingJudge.of(first, models.confirm, wanted.setting, wanted.per_thousand)
     except (ConfigError, DataError) as error:
         if wanted.needed:
             raise
         return first, f"there is no second look: {error}"
+    return judge, ""
 
 
 def landed_of(stretches: Sequence[Stretch], low: Ints, history: int) -> Landed:
