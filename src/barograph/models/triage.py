@@ -292,7 +292,7 @@ def load_models(path: str | Path) -> dict[str, TriageModel]:
         models = [TriageModel.from_content(*content) for content in artifact.unpack(header, arrays)]
     except ArtifactError as error:
         raise ArtifactError(f"{path}: {error}") from error
-    return {model.use: model for model in models}
+    return {model.use: model for model in sorted(models, key=lambda one: USES.index(one.use))}
 
 
 def save_models(path: str | Path, models: Sequence[TriageModel]) -> None:
