@@ -7,8 +7,7 @@ in its series. data/README.md describes every column.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from barograph.errors import DataError
-from barograph.series import Floats, Ints, SeriesId
+from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, Series, SeriesId
 
 SERIES_SCHEMA = pa.schema(
     [
@@ -63,7 +62,7 @@ class History:
     orders: Ints
     values: Floats
     commits: pa.ChunkedArray
-    times: Ints  # milliseconds since 1970, the smallest integer where unknown
+    times: Ints  # milliseconds since 1970, UNKNOWN_TIME where unknown
     candidates: pa.Table
 
     @classmethod
@@ -79,7 +78,7 @@ class History:
                 f"{folder}/points.parquet: column series must be sorted and below the "
                 f"{series.num_rows} rows of series.parquet"
             )
-        times = points.column("time").cast(pa.int64()).fill_null(np.iinfo(np.int64).min)
+        times = points.column("time").cast(pa.int64()).fill_null(UNKNOWN_TIME)
         return cls(
             series=series,
             offsets=offsets.astype(np.int64),
@@ -91,28 +90,36 @@ class History:
         )
 
     def __len__(self) -> int:
-        """How many series there are."""
+        """Return the number of series."""
         return self.offsets.size - 1
 
+    def __getitem__(self, number: int) -> Series:
+        """Return a series by its number; the arrays are views."""
+        if not 0 <= number < len(self):
+            raise IndexError(f"no series {number}; there are {len(self)}")
+        row = self.series.slice(number, 1).to_pylist()[0]
+        start, stop = int(self.offsets[number]), int(self.offsets[number + 1])
+        commits = self.commits.slice(start, stop - start).to_pylist()
+        return Series(
+            SeriesId.from_row(row),
+            self.orders[start:stop],
+            self.values[start:stop],
+            [commit or "" for commit in commits],
+            self.times[start:stop],
+            Direction(row["direction"] or 0),
+        )
+
+    def __iter__(self) -> Iterator[Series]:
+        """Yield every series, in the order of the table."""
+        return (self[number] for number in range(len(self)))
+
     def values_of(self, number: int) -> Floats:
-        """The values of one series, a view."""
+        """Return the values of a series, a view: quicker than the whole series."""
         return self.values[self.offsets[number] : self.offsets[number + 1]]
 
     def id_of(self, number: int) -> SeriesId:
-        """The identity of one series."""
-        return identity(self.series.slice(number, 1).to_pylist()[0])
-
-
-def identity(row: Mapping[str, str]) -> SeriesId:
-    """The identity that a row of the table `series` tells."""
-    return SeriesId(
-        row["project"],
-        row["variant"],
-        row["task"],
-        row["test"],
-        row["measurement"],
-        tuple(json.loads(row["args"]).items()),
-    )
+        """Return the identity of a series."""
+        return SeriesId.from_row(self.series.slice(number, 1).to_pylist()[0])
 
 
 def read_table(folder: str | Path, name: str) -> pa.Table:

@@ -1,13 +1,14 @@
-"""The domain: series, points, regions, change points, candidates and verdicts."""
+"""The domain: series, regions, change points and verdicts, and the check of arrays."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,12 @@ from barograph.errors import DataError
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+LABELS = ("project", "variant", "task", "test", "measurement")  # of a series, beside its args
+UNKNOWN_TIME = int(np.iinfo(np.int64).min)  # times are milliseconds since 1970
+
 
 class Verdict(StrEnum):
-    """What people say of a candidate."""
+    """What people say about a candidate."""
 
     TRUE_POSITIVE = "true_positive"
     FALSE_POSITIVE = "false_positive"
@@ -28,7 +32,7 @@ class Verdict(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether a person has decided: only these train a model."""
+        """Whether a person has decided: only these verdicts train a model."""
         return self in (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE)
 
 
@@ -45,7 +49,7 @@ class Direction(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SeriesId:
-    """The identity of one benchmark measurement over commits."""
+    """The identity of a series: five labels, and arguments sorted by name."""
 
     project: str
     variant: str
@@ -54,15 +58,36 @@ class SeriesId:
     measurement: str
     args: tuple[tuple[str, str], ...] = ()
 
+    def __post_init__(self) -> None:
+        """Sort the arguments, so that equal series have equal digests."""
+        if len(self.args) > 1:
+            object.__setattr__(self, "args", tuple(sorted(self.args)))
+
+    @classmethod
+    def from_row(cls, row: Mapping[Any, Any]) -> SeriesId:
+        """Return the identity in a table row with the five labels and `args` as JSON."""
+        args = tuple(json.loads(row["args"]).items()) if row["args"] != "{}" else ()
+        return cls(**{label: row[label] for label in LABELS}, args=args)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The five labels by name."""
+        return {label: getattr(self, label) for label in LABELS}
+
+    @property
+    def args_json(self) -> str:
+        """The arguments as a JSON object, as tables hold them."""
+        return json.dumps(dict(self.args), ensure_ascii=False) if self.args else "{}"
+
     @property
     def digest(self) -> bytes:
-        """Sixteen bytes that stand for this identity, the same on every machine."""
+        """A hash of 16 bytes, the same on every machine."""
         fields = [self.project, self.variant, self.task, self.test, self.measurement, self.args]
         text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     def __str__(self) -> str:
-        """`project/variant/task/test/measurement`, as far as there are any, then the arguments."""
+        """Return the non-empty labels as a path, followed by the arguments."""
         parts = (self.project, self.variant, self.task, self.test, self.measurement)
         path = "/".join(part for part in parts if part)
         return path + "".join(f" {name}={value}" for name, value in self.args)
@@ -100,17 +125,60 @@ def canonical_text(value: object) -> str:
     return str(value)
 
 
-class Point(NamedTuple):
-    """One result: its place in the history, the commit it measured, and the value."""
+@dataclass(frozen=True, eq=False)
+class Series:
+    """The results of one measurement over commits, one entry per point.
 
-    order: int
-    commit: str
-    value: float
+    Detectors and other functions that take an array of values take a series, too.
+
+    Attributes:
+        id: The identity.
+        orders: The place of each point's commit in the project's history, ascending.
+        values: The measured values.
+        commits: The commit of each point, "" where unknown; empty if all are unknown.
+        times: Milliseconds since 1970, `UNKNOWN_TIME` where unknown; None if all are unknown.
+        direction: Which way is better.
+    """
+
+    id: SeriesId
+    orders: Ints
+    values: Floats
+    commits: Sequence[str] = ()
+    times: Ints | None = None
+    direction: Direction = Direction.UNKNOWN
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only views, and check that they are equally long."""
+        for name, dtype in (("orders", np.int64), ("values", np.float64), ("times", np.int64)):
+            array = getattr(self, name)
+            if array is not None:
+                array = np.asarray(array, dtype=dtype).view()
+                array.flags.writeable = False
+                object.__setattr__(self, name, array)
+        sizes = [self.orders.size, self.values.size]
+        sizes += [len(self.commits)] if len(self.commits) else []
+        sizes += [] if self.times is None else [self.times.size]
+        if len(set(sizes)) != 1:
+            raise DataError(f"series {self.id}: the arrays must be equally long, not {sizes}")
+
+    def __len__(self) -> int:
+        """Return the number of points."""
+        return self.values.size
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the values, so that a series can stand for its array."""
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def index_of(self, order: int) -> int:
+        """Return the index of the first point at `order` or later."""
+        return int(np.searchsorted(self.orders, order))
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """What the points between two change points look like."""
+    """Statistics of the points between two change points."""
 
     count: int
     min: float
@@ -121,7 +189,7 @@ class Region:
 
     @classmethod
     def of(cls, values: Floats) -> Region:
-        """Describe a non-empty stretch of values; the variance is unbiased, 0 for one point."""
+        """Describe at least one value; the variance is unbiased, 0 for a single value."""
         return cls(
             count=values.size,
             min=float(values.min()),
@@ -134,7 +202,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """The first point of a new regime, as a detector saw it.
+    """The first point of a new level, as a detector reports it.
 
     `order` counts the discoveries of a method that finds one point after the other, from 0.
     """
@@ -145,3 +213,84 @@ class ChangePoint:
     before: Region
     after: Region
     order: int | None = None
+
+
+def as_floats(values: npt.ArrayLike, name: str = "values") -> Floats:
+    """Return a C-contiguous, writable, one-dimensional float64 array, a view where possible.
+
+    Args:
+        values: Numbers; None becomes NaN.
+        name: What error messages call the values.
+
+    Raises:
+        DataError: The values are not one-dimensional, or one of them is not a number.
+    """
+    try:
+        raw = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{name} must be one-dimensional: {error}") from error
+    if raw.ndim != 1:
+        raise DataError(f"{name} must be one-dimensional, but has the shape {raw.shape}")
+    if raw.dtype.kind not in "iufb" and raw.size:
+        raw = _convert(raw, name)
+    if raw.dtype == np.float64 and raw.flags.carray:
+        return raw
+    # Numba compiles again for a read-only array, which costs more than this copy.
+    return np.require(raw, np.float64, ["C", "A", "W"])
+
+
+def _convert(raw: npt.NDArray[Any], name: str) -> Floats:
+    """Convert objects one at a time, to name the first that is not a number; text is not."""
+    converted = np.empty(raw.size)
+    for index, value in enumerate(raw.tolist()):
+        try:
+            if isinstance(value, (str, bytes, complex)) or raw.dtype.kind in "Mm":
+                raise TypeError
+            converted[index] = np.nan if value is None else float(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise DataError(f"{name}[{index}] is {value!r:.40}; it must be a number") from error
+    return converted
+
+
+def require_finite(array: Floats, name: str = "values", columns: Sequence[str] = ()) -> None:
+    """Raise a `DataError` that names the first NaN or infinity in an array.
+
+    Args:
+        array: An array of any shape.
+        name: What the message calls the array.
+        columns: Names of the columns of a matrix.
+    """
+    finite = np.isfinite(array)
+    if finite.all():
+        return
+    index = np.unravel_index(int(np.argmin(finite)), array.shape)
+    place = [columns[int(k)] if axis and columns else str(k) for axis, k in enumerate(index)]
+    raise DataError(f"{name}[{', '.join(place)}] is {array[index]}; every value must be finite")
+
+
+def as_float(value: object, index: int | None = None) -> float:
+    """Return a value as a finite float.
+
+    Args:
+        value: A number; neither a truth value nor a text is a measurement.
+        index: Its index in its series, if any, for the error message.
+
+    Raises:
+        DataError: The value is not a finite number.
+    """
+    if isinstance(value, float) and math.isfinite(value):  # the common case
+        return float(value)
+    try:
+        if isinstance(value, bool | np.bool_ | str | bytes):
+            raise TypeError
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        shown = f"{value!r:.40}"
+    except OverflowError:
+        shown = "an integer too large for a float"
+    else:
+        if math.isfinite(number):
+            return number
+        shown = str(number)
+    place = "value" if index is None else f"values[{index}]"
+    raise DataError(f"{place} is {shown}; it must be a finite number")

@@ -13,14 +13,13 @@ from barograph.errors import ConfigError, DataError
 from barograph.features.subseries import (
     ADAPTIVE,
     LABEL_FREE,
-    UNKNOWN,
     Bound,
     Candidates,
     Policy,
     subseries,
 )
 from barograph.history import CANDIDATES_SCHEMA
-from barograph.series import Ints, Verdict
+from barograph.series import UNKNOWN_TIME, Ints, Verdict
 
 Row = tuple[int, int, str, int, int]
 VERDICTS = [verdict.value for verdict in Verdict]
@@ -41,7 +40,7 @@ def bounds(row: Row, other: Row, bound: Bound) -> bool:
     """Whether `other` bounds `row`, by the words of the design."""
     if bound is Bound.ADAPTIVE:
         return other[2] == "true_positive"
-    known = UNKNOWN not in (row[3], other[4]) and other[4] < row[3]
+    known = UNKNOWN_TIME not in (row[3], other[4]) and other[4] < row[3]
     return not (known and other[2] == "false_positive")
 
 
@@ -63,7 +62,7 @@ def plain(policy: Policy, offsets: Ints, rows: list[Row]) -> list[tuple[int, int
     return result
 
 
-dates = st.sampled_from([UNKNOWN, 0, 1, 2, 3, 4])
+dates = st.sampled_from([UNKNOWN_TIME, 0, 1, 2, 3, 4])
 sizes = st.lists(st.integers(0, 12), min_size=1, max_size=4)
 
 
@@ -94,8 +93,8 @@ OFFSETS = np.array([0, 10, 30])
 ROWS: list[Row] = [
     (1, 5, "true_positive", 50, 60),
     (1, 9, "false_positive", 50, 70),
-    (1, 12, "not_triaged", 71, UNKNOWN),
-    (1, 12, "not_triaged", 70, UNKNOWN),
+    (1, 12, "not_triaged", 71, UNKNOWN_TIME),
+    (1, 12, "not_triaged", 70, UNKNOWN_TIME),
     (0, 3, "false_positive", 1, 2),
 ]
 
@@ -115,7 +114,7 @@ def test_label_free_reads_only_verdicts_of_an_earlier_date() -> None:
 
 def test_later_verdicts_change_nothing_without_labels() -> None:
     later = [(s, i, "false_positive", c, 10_000) for s, i, _, c, _ in ROWS]
-    none = [(s, i, "not_triaged", c, UNKNOWN) for s, i, _, c, _ in ROWS]
+    none = [(s, i, "not_triaged", c, UNKNOWN_TIME) for s, i, _, c, _ in ROWS]
     for policy in (LABEL_FREE, LABEL_FREE.window(2)):
         seen = subseries(policy, OFFSETS, columns(later))
         unseen = subseries(policy, OFFSETS, columns(none))
@@ -172,4 +171,4 @@ def test_the_columns_of_the_candidates_table() -> None:
     assert candidates.index.tolist() == [4]
     assert candidates.verdict.tolist() == ["true_positive"]
     assert candidates.calculated_on.tolist() == [86_400_000]
-    assert candidates.triaged_on.tolist() == [UNKNOWN]
+    assert candidates.triaged_on.tolist() == [UNKNOWN_TIME]

@@ -99,8 +99,8 @@ def test_the_threshold_decides_inclusively(model: TriageModel) -> None:
     [
         ([[1.0]], r"expected rows of 2 features \('one', 'two'\), got \(1, 1\)"),
         ([1.0, 2.0], r"got \(2,\)"),
-        ([[0.0, 1.0], [0.0, np.nan]], "row 1, column two: nan is not finite"),
-        ([[np.inf, 1.0]], "row 0, column one: inf is not finite"),
+        ([[0.0, 1.0], [0.0, np.nan]], r"matrix\[1, two\] is nan; every value must be finite"),
+        ([[np.inf, 1.0]], r"matrix\[0, one\] is inf; every value must be finite"),
     ],
 )
 def test_wrong_rows_are_named(model: TriageModel, rows: object, says: str) -> None:

@@ -40,7 +40,8 @@ def command(
     LOCATION may be a folder of the three tables, too. A scheduler's workers must see it.
     """
     from barograph.evaluation.partitions import classified
-    from barograph.history import identity, read_table
+    from barograph.history import read_table
+    from barograph.series import SeriesId
 
     with tables_at(kind, location) as folder:
         names = read_table(folder, "series").to_pylist()
@@ -54,7 +55,7 @@ def command(
         raise NotEnoughDataError(f"{location}: holds no candidate that waits for a verdict")
     rows = table.slice(0, first).to_pylist()
     for row in rows:
-        row["name"] = str(identity(names[row["series"]]))
+        row["name"] = str(SeriesId.from_row(names[row["series"]]))
     real = sum(table.column("real").to_pylist())
     if output == "json":
         click.echo(json.dumps({"candidates": table.num_rows, "real": real, "first": rows}))

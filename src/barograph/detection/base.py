@@ -1,6 +1,5 @@
 """The one contract of all detectors, and the check of what they are given."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from barograph.detection.regions import regions
 from barograph.errors import ConfigError, DataError
-from barograph.series import ChangePoint, Floats, Ints
+from barograph.series import ChangePoint, Floats, Ints, as_floats
 
 Missing = Literal["error", "drop", "fill"]
 
@@ -136,7 +135,7 @@ def observe(
         DataError: the values are not a list of numbers, one of them is not finite
             and `missing` is "error", or times or release do not match them.
     """
-    given = series_of_numbers(values)
+    given = as_floats(values)
     finite = np.isfinite(given)
     kept = last = np.arange(given.size)
     if not finite.all():
@@ -155,8 +154,8 @@ def _kept(given: Floats, finite: npt.NDArray[np.bool], missing: Missing) -> tupl
     if missing == "error":
         index = int(np.argmin(finite))
         raise DataError(
-            f"the value at index {index} is {given[index]}: every value must be finite, "
-            'or the detector made with missing="drop" or missing="fill"'
+            f"values[{index}] is {given[index]}; every value must be finite, "
+            'or make the detector with missing="drop" or missing="fill"'
         )
     kept = np.flatnonzero(np.logical_or.accumulate(finite) if missing == "fill" else finite)
     last = np.maximum.accumulate(np.where(finite, np.arange(given.size), 0))
@@ -175,52 +174,6 @@ def require(condition: bool, name: str, value: object, rule: str) -> None:
         raise ConfigError(f"{name} is {value!r}: it must be {rule}")
 
 
-def series_of_numbers(values: npt.ArrayLike) -> Floats:
-    """Return the values as one contiguous list of numbers, finite or not."""
-    given = _floats("the values", values)
-    if given.ndim != 1:
-        raise DataError(f"the values have {given.ndim} dimensions: a series has one")
-    return np.ascontiguousarray(given)
-
-
-def one_number(value: object, index: int | None = None) -> float:
-    """Return one value as a float; neither a truth value nor a text is a measurement.
-
-    Args:
-        value: what was given.
-        index: its place in its series, where it has one.
-
-    Raises:
-        DataError: it is no finite number.
-    """
-    if isinstance(value, float) and math.isfinite(value):  # nearly every one is
-        return float(value)
-    try:
-        if isinstance(value, bool | np.bool_ | str | bytes):
-            raise TypeError
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        told = f"{value!r:.40}"
-    except OverflowError:
-        told = "a whole number beyond all floats"
-    else:
-        if math.isfinite(number):
-            return number
-        told = str(number)
-    place = "" if index is None else f" at index {index}"
-    raise DataError(f"the value{place} is {told}: it must be a finite number")
-
-
-def _floats(name: str, numbers: npt.ArrayLike) -> Floats:
-    try:
-        given = np.asarray(numbers)
-        if given.dtype.kind != "c":
-            return given.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} are not numbers: {error}") from None
-    raise DataError(f"{name} are complex: every one must be a real number")
-
-
 def _seconds(times: npt.ArrayLike, size: int) -> Floats:
     given = np.asarray(times)
     if given.dtype.kind == "O":
@@ -229,7 +182,7 @@ def _seconds(times: npt.ArrayLike, size: int) -> Floats:
         given = given.astype("datetime64[us]").astype(np.int64) / 1e6
     if given.shape != (size,):
         raise DataError(f"times has the shape {given.shape}: there are {size} values")
-    return _floats("the times", given)
+    return as_floats(given, "times")
 
 
 def _without_zone(moment: Any) -> Any:
@@ -239,9 +192,9 @@ def _without_zone(moment: Any) -> Any:
 
 
 def _releases(release: npt.ArrayLike, size: int) -> Floats:
-    given = _floats("the releases", release)
-    if given.shape not in ((), (size,)):
+    given = as_floats(np.atleast_1d(np.asarray(release)), "release")
+    if given.size != size and np.ndim(release):
         raise DataError(
-            f"release has the shape {given.shape}: it is one number, or one for each of {size}"
+            f"release has {given.size} entries; give one number, or one for each of {size}"
         )
     return np.broadcast_to(given, (size,))

@@ -11,11 +11,10 @@ from barograph.detection.base import (
     describe,
     observe,
     require,
-    series_of_numbers,
 )
 from barograph.errors import DataError
 from barograph.parallel import map_threads
-from barograph.series import ChangePoint, Floats, Ints
+from barograph.series import ChangePoint, Floats, Ints, as_floats
 
 # Points per piece of work: enough that a thread rarely waits for the interpreter.
 PIECE = 100_000
@@ -44,7 +43,7 @@ def detect_many(
             detector refuses that (the message names the series and the index), or the offsets
             do not fit the values.
     """
-    given = series_of_numbers(values)
+    given = as_floats(values)
     edges = _edges(offsets, given.size)
     require(workers is None or workers >= 1, "workers", workers, "at least 1")
     parts = map_threads(

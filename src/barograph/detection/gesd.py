@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr
 
-from barograph.detection.base import Detector, Found, Observations, observe, one_number, require
+from barograph.detection.base import Detector, Found, Observations, observe, require
 from barograph.detection.scaling import power_of_two
 from barograph.errors import NotEnoughDataError
-from barograph.series import Floats, Ints
+from barograph.series import Floats, Ints, as_float
 
 FEWEST = 5
 SMALLEST = 1e-200  # keeps a quotient finite where nothing but the outlier varies
@@ -90,7 +90,7 @@ class Gesd(Detector):
             raise NotEnoughDataError(
                 f"the region has {known.size} points: a judgement needs {FEWEST - 1}"
             )
-        newest = one_number(value)
+        newest = as_float(value)
         tested = rosner(np.append(known, newest), self._most(known.size + 1))
         at = np.flatnonzero(tested.indices == known.size)
         return Judgement(

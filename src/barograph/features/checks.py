@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from barograph.series import Floats, Ints
+from barograph.series import Floats, Ints, as_floats, require_finite
 
 
 def side(values: npt.ArrayLike, name: str) -> Floats:
@@ -13,47 +13,11 @@ def side(values: npt.ArrayLike, name: str) -> Floats:
         ValueError: The side is empty, not one-dimensional, or holds something that is not a
             finite number; the message names the side, the index and the value.
     """
-    array = numbers(values, name)
+    array = as_floats(values, name)
     if array.size == 0:
         raise ValueError(f"{name} is empty; it must hold at least one value")
-    _finite(array, name)
+    require_finite(array, name)
     return array
-
-
-def numbers(values: npt.ArrayLike, name: str) -> Floats:
-    """Return a C-contiguous, writable, one-dimensional float64 array, a view where possible."""
-    try:
-        raw = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} must be one-dimensional: {error}") from error
-    if raw.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, but has the shape {raw.shape}")
-    if raw.dtype.kind not in "iufb" and raw.size:
-        raw = _floats(raw, name)
-    if raw.dtype == np.float64 and raw.flags.carray:
-        return raw
-    # A read-only array is another type to the compiler, and would be compiled for again.
-    return np.require(raw, np.float64, ["C", "A", "W"])
-
-
-def _floats(raw: npt.NDArray[np.generic], name: str) -> Floats:
-    """Convert objects one by one, so that the first bad one can be named; text is no number."""
-    converted = np.empty(raw.size)
-    for index, value in enumerate(raw.tolist()):
-        if isinstance(value, (str, bytes, complex)):
-            raise ValueError(f"{name}[{index}] is {value!r}; it must be a number")
-        try:
-            converted[index] = np.nan if value is None else float(value)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name}[{index}] is {value!r}; it must be a number") from error
-    return converted
-
-
-def _finite(array: Floats, name: str) -> None:
-    good = np.isfinite(array)
-    if not good.all():
-        index = int(np.argmin(good))
-        raise ValueError(f"{name}[{index}] is {array[index]}; every value must be finite")
 
 
 def bounds(starts: npt.ArrayLike, splits: npt.ArrayLike, ends: npt.ArrayLike, size: int) -> Ints:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from barograph.features import bauer, bauer9, checks, contrast, holt, hurst, leznik, regime
 from barograph.features.families import Derived, Family
 from barograph.parallel import map_threads, row_ranges
-from barograph.series import Floats, Ints
+from barograph.series import Floats, Ints, as_floats, require_finite
 
 # Raised whenever a feature's numbers change: tables and models of different versions do not mix.
 FEATURES_VERSION = "1"
@@ -68,7 +68,7 @@ def feature_matrix(
             there is no such feature set; the message names what, the value, and what is allowed.
     """
     columns = columns_of(feature_set)
-    numbers = checks.numbers(values, "values")
+    numbers = as_floats(values)
     table = checks.bounds(starts, splits, ends, numbers.size)
     checks.covered(numbers, table)
     rows = _context(context, table.shape[1])
@@ -108,9 +108,7 @@ def _context(context: npt.ArrayLike | None, count: int) -> Floats:
         raise ValueError(
             f"context has the shape {rows.shape}; one row for each of {count} candidates is needed"
         )
-    if not np.isfinite(rows).all():
-        k, column = (int(i) for i in np.argwhere(~np.isfinite(rows))[0])
-        raise ValueError(f"context[{k}, {column}] is {rows[k, column]}; it must be finite")
+    require_finite(rows, "context")
     return rows
 
 

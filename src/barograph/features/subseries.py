@@ -27,9 +27,8 @@ import pyarrow.compute as pc
 
 from barograph.compiled import kernel
 from barograph.errors import ConfigError, DataError
-from barograph.series import Ints, Verdict
+from barograph.series import UNKNOWN_TIME, Ints, Verdict
 
-UNKNOWN = np.iinfo(np.int64).min  # a date that is missing
 WIDEST = 10
 
 
@@ -78,7 +77,7 @@ LABEL_FREE = Policy(Bound.LABEL_FREE)
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidates as columns; dates in milliseconds since 1970, UNKNOWN where missing."""
+    """Candidates as columns; dates in milliseconds since 1970, UNKNOWN_TIME where missing."""
 
     series: Ints
     index: Ints  # 0-based place in the series
@@ -90,7 +89,7 @@ class Candidates:
     def of(cls, table: pa.Table) -> Candidates:
         """Take the columns of the table `candidates`."""
         dates = [
-            pc.fill_null(table.column(name).cast(pa.int64()), int(UNKNOWN)).to_numpy()
+            pc.fill_null(table.column(name).cast(pa.int64()), UNKNOWN_TIME).to_numpy()
             for name in ("calculated_on", "triaged_on")
         ]
         return cls(
@@ -157,7 +156,7 @@ def _keys(bound: Bound, candidates: Candidates) -> tuple[Ints, Ints]:
         confirmed = candidates.verdict == Verdict.TRUE_POSITIVE.value
         return confirmed.astype(np.int64), np.ones(confirmed.size, dtype=np.int64)
     false = candidates.verdict == Verdict.FALSE_POSITIVE.value
-    dated = false & (candidates.triaged_on != UNKNOWN)
+    dated = false & (candidates.triaged_on != UNKNOWN_TIME)
     never = np.int64(np.iinfo(np.int64).max)
     return np.where(dated, candidates.triaged_on, never), candidates.calculated_on
 

@@ -23,7 +23,7 @@ from barograph.models.kinds import Flat, flattened, kind_named
 from barograph.models.threshold import NEVER, choose
 from barograph.models.versions import versions
 from barograph.parallel import map_threads, row_ranges
-from barograph.series import Floats
+from barograph.series import Floats, require_finite
 
 USES = ("adaptive", "label_free", "online", "confirm")
 # The files that models are released as, and the uses in each.
@@ -272,11 +272,7 @@ class TriageModel:
             raise ValueError(
                 f"expected rows of {len(self.columns)} features {self.columns}, got {rows.shape}"
             )
-        if not np.isfinite(rows).all():
-            row, column = np.argwhere(~np.isfinite(rows))[0]
-            raise ValueError(
-                f"row {row}, column {self.columns[column]}: {rows[row, column]} is not finite"
-            )
+        require_finite(rows, "matrix", self.columns)
         return rows
 
 

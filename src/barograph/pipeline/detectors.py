@@ -11,7 +11,7 @@ from barograph.history import History
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
-from barograph.series import Floats, Verdict
+from barograph.series import UNKNOWN_TIME, Floats, Verdict
 from barograph.studies.detector_benchmark.calm_segments import Carrier
 from barograph.studies.detector_benchmark.detectors import contenders
 from barograph.studies.detector_benchmark.figure import ground_figure
@@ -20,7 +20,6 @@ from barograph.studies.detector_benchmark.tables import ALL, Size, injection_tab
 from barograph.studies.detector_benchmark.verdicts import Triaged, by_verdict
 
 FOLDER = report.FOLDER / "detectors"
-UNKNOWN_TIME = np.iinfo(np.int64).min
 # What a clock says differs from run to run: no file of a stage may hold it.
 TIMED = ("seconds", "seconds, low", "seconds, high")
 

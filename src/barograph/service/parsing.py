@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from barograph.errors import DataError
-from barograph.series import Direction, SeriesId, normalize_args
+from barograph.series import LABELS, Direction, SeriesId, normalize_args
 from barograph.service.errors import Refused
 from barograph.store import Measurement
 
-LABELS = ("project", "variant", "task", "test", "measurement")
 FIELDS = frozenset((*LABELS, "args", "value", "order", "commit", "run", "time", "direction"))
 DIRECTIONS = {
     "lower_is_better": Direction.LOWER_IS_BETTER,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -11,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from barograph.errors import DataError
-from barograph.series import SeriesId, Verdict, canonical_text, normalize_args
+from barograph.series import LABELS, UNKNOWN_TIME, SeriesId, Verdict, canonical_text, normalize_args
 
-IDENTITY = ("project", "variant", "task", "test", "measurement")
-UNKNOWN_TIME = int(np.iinfo(np.int64).min)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 # The years 1 to 9999, which every reader of the tables can show.
@@ -40,7 +37,7 @@ class FieldError(Exception):
 
 def identity_of(fields: Mapping[str, Any], prefix: str = "") -> SeriesId:
     """Read the identity of a series; a missing part is the empty text, but one must be there."""
-    parts = [_identity_part(fields.get(name), prefix + name) for name in IDENTITY]
+    parts = [_identity_part(fields.get(name), prefix + name) for name in LABELS]
     if not any(parts):
         raise FieldError(f"{prefix}project", None, "no identity")
     project, variant, task, test, measurement = parts
@@ -73,11 +70,6 @@ def args_of(value: object, field: str = "args") -> tuple[tuple[str, str], ...]:
         return normalize_args(value)
     except DataError as error:
         raise FieldError(field, value, f"args is {error}") from error
-
-
-def args_json(args: tuple[tuple[str, str], ...]) -> str:
-    """The arguments as the series table holds them."""
-    return json.dumps(dict(args), ensure_ascii=False, sort_keys=True) if args else "{}"
 
 
 def direction_of(value: object) -> int:

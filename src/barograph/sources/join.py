@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from barograph.series import Ints
+from barograph.series import UNKNOWN_TIME, Ints
 from barograph.sources.candidates import is_final
 from barograph.sources.contract import Place, Skip
-from barograph.sources.fields import UNKNOWN_TIME
 from barograph.sources.report import LoadReport
 from barograph.sources.tables import times_array
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from barograph.series import UNKNOWN_TIME
 from barograph.sources.contract import Document, SeriesColumns, Skip
 from barograph.sources.fields import (
     EPOCH,
     MILLISECOND,
-    UNKNOWN_TIME,
     FieldError,
     direction_of,
     identity_of,

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from barograph.history import SCHEMAS
-from barograph.series import Ints
+from barograph.series import UNKNOWN_TIME, Ints
 from barograph.sources.contract import SeriesColumns
-from barograph.sources.fields import UNKNOWN_TIME, args_json
 
 GROUP = 1 << 18  # points; about 20 MB in memory
 SERIES_WEIGHT = 8  # an identity in memory takes about as much as so many points
@@ -86,7 +85,7 @@ class SeriesWriter:
         names = zip(
             *((i.project, i.variant, i.task, i.test, i.measurement) for i in ids), strict=True
         )
-        texts = [*(list(column) for column in names), [args_json(i.args) for i in ids]]
+        texts = [*(list(column) for column in names), [i.args_json for i in ids]]
         self._series.write(
             [*(pa.array(text, pa.string()) for text in texts), pa.array(directions, pa.int8())]
         )

@@ -4,7 +4,6 @@ The tables are those of `barograph.history`, which every source is loaded into a
 trains from; a column `run` of the points, which others do not read, tells runs of a commit apart.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import sqlalchemy as sa
 
 from barograph.files import whole
 from barograph.history import CANDIDATES_SCHEMA, POINTS_SCHEMA, SERIES_SCHEMA, History
-from barograph.series import Direction, Verdict
+from barograph.series import UNKNOWN_TIME, Direction, Verdict
 from barograph.store import audit
 from barograph.store.clock import now
 from barograph.store.measurement import Measurement
@@ -33,7 +32,6 @@ from barograph.triage.candidates import courses
 
 BATCH = 20_000  # points in one transaction
 CHUNK = 500  # series in one question
-UNKNOWN = np.iinfo(np.int64).min
 RUNS_SCHEMA = POINTS_SCHEMA.append(pa.field("run", pa.string()))
 CANDIDATE = ("series", "order", "commit", "detector", "verdict", "present")
 DATES = ("calculated_on", "triaged_on")
@@ -97,7 +95,7 @@ def _batches(history: History, runs: list[str]) -> Iterator[tuple[list[int], lis
                 int(history.orders[row]),
                 commit or "",
                 runs[row],
-                None if when == UNKNOWN else when,
+                None if when == UNKNOWN_TIME else when,
                 direction,
             )
             owners.append(number)
@@ -184,9 +182,7 @@ def gave(folder: str | Path) -> bool:
 
 def _series_row(row: sa.Row[Any]) -> dict[str, object]:
     name = series_id(row)
-    labels = {one: getattr(name, one) for one in SERIES_SCHEMA.names[:5]}
-    args = json.dumps(dict(sorted(name.args)), ensure_ascii=False, separators=(",", ":"))
-    return {**labels, "args": args, "direction": row.direction}
+    return {**name.labels, "args": name.args_json, "direction": row.direction}
 
 
 def _points(connection: sa.Connection, numbers: list[int]) -> Iterator[pa.Table]:

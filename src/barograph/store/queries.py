@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from barograph.errors import DataError
-from barograph.series import Direction, Region, SeriesId, Verdict
+from barograph.series import LABELS, Direction, Region, SeriesId, Verdict
 from barograph.store.registry import series_id
 from barograph.store.schema import candidates, models, moves, revisions, series
 from barograph.store.shelf import ALL, BOTH
@@ -92,7 +92,7 @@ def find_series(
         limit: how many.
         labels: project, variant, task, test or measurement, and what it must be.
     """
-    unknown = set(labels) - {"project", "variant", "task", "test", "measurement"}
+    unknown = set(labels) - set(LABELS)
     if unknown:
         raise DataError(f"a series has no label {min(unknown)!r}")
     query = sa.select(series).where(series.c.id > after)

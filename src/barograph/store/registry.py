@@ -1,6 +1,5 @@
 """Numbers of series and places of commits, looked up once and remembered."""
 
-import json
 from collections.abc import Iterable
 
 import sqlalchemy as sa
@@ -112,26 +111,10 @@ class Registry:
         self._commits[project, commit] = order
 
 
-def _row(one: SeriesId) -> dict[str, object]:
-    return {
-        "digest": one.digest,
-        "project": one.project,
-        "variant": one.variant,
-        "task": one.task,
-        "test": one.test,
-        "measurement": one.measurement,
-        "args": json.dumps(one.args, ensure_ascii=False, separators=(",", ":")),
-    }
+def _row(series: SeriesId) -> dict[str, object]:
+    return {"digest": series.digest, **series.labels, "args": series.args_json}
 
 
 def series_id(row: sa.Row[tuple[object, ...]]) -> SeriesId:
-    """Read the identity back from a row of the table."""
-    fields = row._mapping  # noqa: SLF001 - SQLAlchemy's public name for it
-    return SeriesId(
-        fields["project"],
-        fields["variant"],
-        fields["task"],
-        fields["test"],
-        fields["measurement"],
-        tuple((name, value) for name, value in json.loads(fields["args"])),
-    )
+    """Return the identity in a row of the table."""
+    return SeriesId.from_row(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it

@@ -65,7 +65,7 @@ series = sa.Table(
     sa.Column("task", sa.Text, nullable=False),
     sa.Column("test", sa.Text, nullable=False),
     sa.Column("measurement", sa.Text, nullable=False),
-    sa.Column("args", sa.Text, nullable=False),  # a JSON list of pairs
+    sa.Column("args", sa.Text, nullable=False),  # a JSON object, sorted by name
     sa.Column("direction", sa.SmallInteger, nullable=False),
     sa.Index(None, "project", "test"),
 )

@@ -5,14 +5,13 @@ from functools import partial
 
 import numpy as np
 
-from barograph.detection.base import one_number
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import Decision, Kind, Step, reasons
 from barograph.detection.online.recent import HISTORY, Recent
 from barograph.detection.online.scorer import Scorer
 from barograph.detection.online.second_look import LOOKS, REPEAT, Look, SecondLook
 from barograph.errors import ConfigError
-from barograph.series import Floats
+from barograph.series import Floats, as_float
 
 SHORTEST_HISTORY = 64
 
@@ -79,7 +78,7 @@ class OnlineDetector:
         Raises:
             DataError: the value is no finite number; the detector is as before.
         """
-        self._recent.append(one_number(value, self._recent.count))
+        self._recent.append(as_float(value, self._recent.count))
         if self._second is None:
             return self._first_look(len(self) - 1)
         return self._look_again(self._second, len(self) - 1)

@@ -21,7 +21,7 @@ from barograph.features.contrast.robust import (
     spread,
     usual_move,
 )
-from barograph.series import Floats, Ints
+from barograph.series import Floats, Ints, as_floats
 
 WIDTHS = (6, 12, 25, 50, 100)
 RANKED = (25, 50, 100)
@@ -77,7 +77,7 @@ def contrast_context(
     Raises:
         ValueError: The bounds do not fit, or a series holds a value that is not finite.
     """
-    numbers = checks.numbers(values, "values")
+    numbers = as_floats(values)
     table = checks.bounds(starts, splits, ends, numbers.size)
     series = checks.bounds(firsts, splits, lasts, numbers.size)
     if (series[0] > table[0]).any() or (series[2] < table[2]).any():

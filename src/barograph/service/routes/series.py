@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import sqlalchemy as sa
 from fastapi import Path, Query, Request
 
+from barograph.series import LABELS
 from barograph.service.access import Reading, router
 from barograph.service.answers import Json
 from barograph.service.asking import asked, following, known
@@ -21,7 +22,6 @@ from barograph.store.steps import became, steps_of
 Steps = dict[tuple[int, str], tuple[Noted, str]]
 LARGEST = 2**62
 RUNS = 1_000_000  # of one commit: more than a series may have points
-LABELS = ("project", "variant", "task", "test", "measurement")
 POINT = ("order", "run", "commit", "time", "value", "probability", "is_change", "pre", "model")
 DECISION = ("order", "run", "probability", "is_change", "pre", "model", "threshold")
 Number = Annotated[
@@ -177,6 +177,6 @@ def _page(
 
 def described(one: queries.Series) -> dict[str, Any]:
     """A series as answers tell of it."""
-    labels = {name: getattr(one.name, name) for name in LABELS}
+    labels = one.name.labels
     args, direction = dict(one.name.args), int(one.direction)
     return {"id": one.id, "name": str(one.name), **labels, "args": args, "direction": direction}

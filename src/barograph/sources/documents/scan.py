@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.compiled import kernel
-from barograph.series import Floats, Ints
+from barograph.series import LABELS, Floats, Ints
 from barograph.sources.documents.frames import Frames
-from barograph.sources.fields import IDENTITY, TIME_RANGE
+from barograph.sources.fields import TIME_RANGE
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -39,7 +39,7 @@ def _table(names: tuple[str, ...]) -> Bytes:
     return rows
 
 
-PARTS = (*IDENTITY, "args")  # what a document's spans are of
+PARTS = (*LABELS, "args")  # what a document's spans are of
 SERIES_NAMES = _table((*PARTS, "data", "direction"))
 ARGS, DATA = 5, 6
 POINT_NAMES = _table(("order", "value", "commit", "commit_date"))

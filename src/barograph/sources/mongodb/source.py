@@ -16,17 +16,17 @@ from pymongo import MongoClient
 from pymongo.errors import AutoReconnect, CursorNotFound, PyMongoError
 
 from barograph.errors import ConfigError, SourceError
+from barograph.series import LABELS
 from barograph.sources.contract import Document, SeriesColumns, Skip, Source
 from barograph.sources.documents.columns import OPTIONS, columns, decoded
 from barograph.sources.documents.frames import Batch, Frames
-from barograph.sources.fields import IDENTITY
 from barograph.sources.mongodb.address import Address
 
 # Only what the tables are made of; a point's version, build and result ids stay on the server.
 POINT = ("order", "value", "commit", "commit_date", "evg_create_date")
-SERIES_FIELDS = (*IDENTITY, "args", "direction", *(f"data.{field}" for field in POINT))
+SERIES_FIELDS = (*LABELS, "args", "direction", *(f"data.{field}" for field in POINT))
 CANDIDATE_FIELDS = (
-    *IDENTITY,
+    *LABELS,
     "args",
     "time_series_info",
     "order",

@@ -14,10 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from barograph.series import Direction
+from barograph.series import UNKNOWN_TIME, Direction
 from barograph.sources.fields import (
     TIME_RANGE,
-    UNKNOWN_TIME,
     FieldError,
     order_of,
     text_of,

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from barograph.history import SERIES_SCHEMA
 from barograph.sources.contract import Place, Skip
-from barograph.sources.fields import FieldError, args_json, direction_of
+from barograph.sources.fields import FieldError, direction_of
 from barograph.sources.spilling import spilling
 from barograph.sources.tabular.convert import Converter, directions, integers, numbers, texts, times
 from barograph.sources.tabular.identities import ARGUMENT, distinct, identity, is_identity
@@ -103,7 +103,6 @@ class Splitter:
         if said is not None and direction != known:
             raise FieldError("direction", said, "not the direction of its series' first row")
         if number == len(self._known) - 1 and number == self._written:
-            parts = (found.project, found.variant, found.task, found.test, found.measurement)
-            fresh.append((*parts, args_json(found.args), direction, first))
+            fresh.append((*found.labels.values(), found.args_json, direction, first))
             self._written += 1
         return number

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from barograph.series import Ints, SeriesId
+from barograph.series import UNKNOWN_TIME, Ints, SeriesId
 from barograph.sources.contract import Document, Place, SeriesColumns, Skip
-from barograph.sources.fields import UNKNOWN_TIME, FieldError, direction_of
+from barograph.sources.fields import FieldError, direction_of
 from barograph.sources.tabular.identities import fields_of, identity
 from barograph.sources.tabular.runs import Step
 

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from barograph.series import Ints, SeriesId
-from barograph.sources.fields import IDENTITY, FieldError, identity_of
+from barograph.series import LABELS, Ints, SeriesId
+from barograph.sources.fields import FieldError, identity_of
 
 ARGUMENT = "args."
 
 
 def is_identity(name: str) -> bool:
     """Whether a column of this name is a part of an identity."""
-    return name in IDENTITY or name.split(".", maxsplit=1)[0] == "args"
+    return name in LABELS or name.split(".", maxsplit=1)[0] == "args"
 
 
 class Kinds(NamedTuple):
@@ -50,7 +50,7 @@ def identity(row: Mapping[str, Any]) -> SeriesId:
     for name, value in row.items():
         if name.startswith(ARGUMENT) and value is not None:
             args[name.removeprefix(ARGUMENT)] = value
-    return identity_of({**{name: row.get(name) for name in IDENTITY}, "args": args})
+    return identity_of({**{name: row.get(name) for name in LABELS}, "args": args})
 
 
 def _object(text: str | None) -> dict[str, Any]:
@@ -67,5 +67,5 @@ def _object(text: str | None) -> dict[str, Any]:
 
 def fields_of(found: SeriesId) -> dict[str, Any]:
     """An identity as a document has it."""
-    names = {name: getattr(found, name) for name in IDENTITY}
+    names = {name: getattr(found, name) for name in LABELS}
     return {**names, "args": dict(found.args)}

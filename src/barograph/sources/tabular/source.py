@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from barograph.errors import ConfigError, DataError
+from barograph.series import LABELS
 from barograph.sources.contract import Document, Place, SeriesColumns, Skip, Source
 from barograph.sources.fields import FieldError
 from barograph.sources.tabular.convert import directions, integers, numbers, texts, times
@@ -18,7 +19,7 @@ from barograph.sources.tabular.reading import FORMATS, Layout, Rows, read, requi
 from barograph.sources.tabular.runs import Runs, Step, steps, to_batch
 
 SERIES = Layout(
-    dict.fromkeys(("project", "variant", "task", "test", "measurement"), texts),
+    dict.fromkeys(LABELS, texts),
     {"args": texts, "direction": directions},
 )
 POINTS = Layout(

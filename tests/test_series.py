@@ -1,0 +1,115 @@
+"""Series, their identities, and the check of arrays."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from barograph.detection import Hunter
+from barograph.errors import DataError
+from barograph.history import SCHEMAS, History
+from barograph.series import (
+    UNKNOWN_TIME,
+    Direction,
+    Series,
+    SeriesId,
+    as_float,
+    as_floats,
+    require_finite,
+)
+
+NAME = SeriesId("db", "linux", "insert", "load", "ops", (("threads", "8"), ("size", "1")))
+
+
+def test_series_id_sorts_its_arguments() -> None:
+    assert NAME.args == (("size", "1"), ("threads", "8"))
+    assert str(NAME) == "db/linux/insert/load/ops size=1 threads=8"
+
+
+def test_series_id_survives_a_table_row() -> None:
+    row = {**NAME.labels, "args": NAME.args_json, "direction": 1}
+    assert json.loads(NAME.args_json) == {"size": "1", "threads": "8"}
+    assert SeriesId.from_row(row) == NAME
+    assert SeriesId.from_row({**row, "args": "{}"}).args == ()
+
+
+def test_series_is_read_only_and_leaves_its_arrays_writable() -> None:
+    values = np.arange(3.0)
+    series = Series(NAME, np.arange(3), values)
+    assert not series.values.flags.writeable
+    assert values.flags.writeable
+    assert len(series) == 3
+    assert series.index_of(2) == 2
+    with pytest.raises(DataError, match=r"must be equally long, not \[3, 2\]"):
+        Series(NAME, np.arange(3), np.arange(2.0))
+    with pytest.raises(DataError, match=r"must be equally long, not \[3, 3, 1\]"):
+        Series(NAME, np.arange(3), values, ["a"])
+
+
+def test_detectors_accept_a_series() -> None:
+    values = np.repeat([1.0, 9.0], 30) + np.tile([0.0, 0.1], 30)
+    series = Series(NAME, np.arange(60), values)
+    assert Hunter().detect(series) == Hunter().detect(values) != []
+
+
+def test_history_gives_series(tmp_path: Path) -> None:
+    rows: dict[str, list[dict[str, object]]] = {
+        "series": [
+            {"test": name, "args": "{}", "direction": way} for name, way in (("a", 1), ("b", 0))
+        ],
+        "points": [
+            {"series": 0, "order": 1, "commit": "x", "time": 5, "value": 1.5},
+            {"series": 1, "order": 1, "commit": None, "time": None, "value": 2.5},
+        ],
+        "candidates": [],
+    }
+    for name, schema in SCHEMAS.items():
+        pq.write_table(pa.Table.from_pylist(rows[name], schema), tmp_path / f"{name}.parquet")
+    history = History.read(tmp_path)
+    first, second = history
+    assert (first.id.test, first.direction) == ("a", Direction.HIGHER_IS_BETTER)
+    assert (first.commits, second.commits) == (["x"], [""])
+    assert first.times is not None
+    assert second.times is not None
+    assert (first.times.tolist(), second.times.tolist()) == ([5], [UNKNOWN_TIME])
+    assert np.shares_memory(first.values, history.values)
+    with pytest.raises(IndexError, match="no series 2; there are 2"):
+        history[2]
+
+
+def test_as_floats_copies_read_only_arrays_and_no_others() -> None:
+    values = np.arange(6.0)
+    assert as_floats(values) is values
+    values.flags.writeable = False
+    result = as_floats(values[::2])
+    assert result.flags.c_contiguous
+    assert result.flags.writeable
+    assert result.tolist() == [0.0, 2.0, 4.0]
+
+
+def test_as_floats_refuses_what_is_not_a_number() -> None:
+    with pytest.raises(DataError, match=r"x\[1\] is 'two'; it must be a number"):
+        as_floats(np.array([1.0, "two"], dtype=object), "x")
+    with pytest.raises(DataError, match="it must be a number"):
+        as_floats(np.array(["2020-01-01"], dtype="datetime64[ns]"))
+    with pytest.raises(DataError, match=r"values\[0\] is 1000.*; it must be a number"):
+        as_floats([10**400])
+
+
+def test_require_finite_names_the_place() -> None:
+    require_finite(np.array([[1.0]]))
+    with pytest.raises(DataError, match=r"values\[1\] is nan; every value must be finite"):
+        require_finite(np.array([1.0, np.nan]))
+    with pytest.raises(DataError, match=r"matrix\[0, mean\] is inf"):
+        require_finite(np.array([[1.0, np.inf]]), "matrix", ["sd", "mean"])
+
+
+@pytest.mark.parametrize("value", [True, "1", b"1", None, float("nan"), 10**400])
+def test_as_float_refuses_what_is_not_a_finite_number(value: object) -> None:
+    with pytest.raises(DataError, match=r"values\[3\] is .*; it must be a finite number"):
+        as_float(value, 3)
+    with pytest.raises(DataError, match="value is "):
+        as_float(value)
