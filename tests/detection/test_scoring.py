@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from barograph.detection import scoring
-from barograph.detection.scoring import Candidates, score_candidates
+from barograph.detection.scoring import score_candidates
+from barograph.features import Candidates
 from barograph.series import Floats, Ints
 
 UNKNOWN = int(np.iinfo(np.int64).min)

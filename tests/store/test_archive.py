@@ -13,20 +13,20 @@ from barograph.store import archive as archive_module
 from barograph.store.archive import FOLDER, LIST, TABLES, archive, restore
 from barograph.store.schema import VERSION
 from barograph.store.tokens import Scope
-from barograph.triage import refreshing, verdicts
-from barograph.triage.candidates import Look
+from barograph.triage import verdicts
+from barograph.triage.refresh import CandidateRefresher
 from tests.store.digest import digest
 from tests.store.judges import Rule
 from tests.store.samples import history, series
-from tests.triage.test_refreshing import Scripted
+from tests.triage.test_refresh import Scripted
 
 
 @pytest.fixture
 def told(store: Store) -> Store:
     """A store with revisions, decisions, moved candidates and verdicts that were taken back."""
     store.ingest(history("ab", 30, runs=2), "ci")
-    refreshing.refresh(store, Look(Scripted((30,)), "hunter 1.0"))
-    refreshing.recompute(store, Look(Scripted((33,)), "hunter 1.0"))
+    CandidateRefresher(Scripted((30,)), "hunter 1.0").refresh(store)
+    CandidateRefresher(Scripted((33,)), "hunter 1.0").recompute(store)
     store.ingest([Measurement(series("a"), 7.5, 3, "c3", time=1_700_000_000_000)], "ci")
     for verdict, note in ((Verdict.TRUE_POSITIVE, "sure"), (Verdict.FALSE_POSITIVE, "but no")):
         store.write(

@@ -4,12 +4,12 @@ from pathlib import Path
 from barograph.history import History
 from barograph.series import Direction, Verdict
 from barograph.store import Measurement, Store, exchange, queries
-from barograph.triage import refreshing, verdicts
-from barograph.triage.candidates import Look
+from barograph.triage import verdicts
+from barograph.triage.refresh import CandidateRefresher
 from tests.store.digest import digest
 from tests.store.judges import Rule
 from tests.store.samples import history, series
-from tests.triage.test_refreshing import Scripted
+from tests.triage.test_refresh import Scripted
 
 
 def given_back(store: Store, folder: Path) -> dict[str, int]:
@@ -24,7 +24,7 @@ def test_what_is_given_back_fills_another_store_with_the_same(
     sent = [one._replace(time=1_600_000_000_000 + (one.order or 0)) for one in sent]
     sent.append(Measurement(series("z"), 1.0, 5, direction=Direction.LOWER_IS_BETTER))
     store.ingest(sent[:-1], "ci")
-    refreshing.refresh(store, Look(Scripted((30,)), "hunter 1.0"))
+    CandidateRefresher(Scripted((30,)), "hunter 1.0").refresh(store)
     store.ingest(sent[-1:], "ci")
     store.write(
         lambda connection: verdicts.give(connection, 1, Verdict.TRUE_POSITIVE, "ann", "", 77_000)
@@ -58,9 +58,9 @@ def test_what_is_given_back_fills_another_store_with_the_same(
 
 def test_a_candidate_that_moved_is_not_taken_in_anew(store: Store, tmp_path: Path) -> None:
     store.ingest(history("a", 30), "ci")
-    refreshing.refresh(store, Look(Scripted((13,)), "hunter 1.0"))
+    CandidateRefresher(Scripted((13,)), "hunter 1.0").refresh(store)
     given_back(store, tmp_path)
-    refreshing.recompute(store, Look(Scripted((15,)), "hunter 1.0"))
+    CandidateRefresher(Scripted((15,)), "hunter 1.0").recompute(store)
     filled = exchange.fill(store, tmp_path, "ann")
     assert (filled.candidates, filled.already) == (0, 1)
     with store.read() as connection:

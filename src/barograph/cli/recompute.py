@@ -23,12 +23,12 @@ def command(detector: str, model: Path, url: str, output: str) -> None:
 
     One that moved by a few commits stays the same candidate; one with a verdict stays where it is.
     """
-    from barograph.triage.refreshing import recompute
-    from barograph.triage.scoring import label_free_model, make_look
+    from barograph.triage.refresh import CandidateRefresher, label_free_model
 
     scorer = label_free_model(model if model.exists() else None)
     with open_existing(url) as store:
-        done = recompute(store, make_look(by_name(detector), DETECTORS[detector], scorer))
+        refresher = CandidateRefresher(by_name(detector), DETECTORS[detector], scorer)
+        done = refresher.recompute(store)
     if output == "json":
         click.echo(json.dumps(asdict(done) | {"projects": sorted(done.projects)}))
         return

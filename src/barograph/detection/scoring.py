@@ -14,8 +14,6 @@ from barograph.features import (
 )
 from barograph.series import Floats, Ints
 
-__all__ = ["Candidates", "score_candidates"]
-
 
 def score_candidates(
     model: Scorer, values: Floats, offsets: Ints, candidates: Candidates

@@ -19,11 +19,11 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
+from barograph.detection.base import Detector
 from barograph.service.garbage import settle
 from barograph.service.looking import Looking
 from barograph.store import Store
 from barograph.store.nobody import Nobody
-from barograph.triage.candidates import Finder
 
 LOG = logging.getLogger("barograph.service")
 NICE = 10  # the requests come first
@@ -36,7 +36,7 @@ class Task:
     """What the process works with; see `Looking`."""
 
     url: str
-    detector: Finder
+    detector: Detector
     name: str
     path: Path | None
     pause: float = 1.0
@@ -119,7 +119,7 @@ def work(task: Task, line: Connection, level: int) -> None:
             pause=task.pause,
             cluster_pause=task.cluster_pause,
         )
-        looking.look()  # loads the model, which stays
+        looking.refresher()  # loads the model, which stays
         settle()
         looking.run(stop)
 

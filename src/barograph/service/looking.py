@@ -6,14 +6,13 @@ import logging
 import threading
 from pathlib import Path
 
+from barograph.detection.base import Detector
 from barograph.errors import BarographError, StoreError
 from barograph.models import TriageModel
 from barograph.service.models import mark_of
 from barograph.store import Store
-from barograph.triage.candidates import Finder, Look
 from barograph.triage.clusters import recluster
-from barograph.triage.refreshing import refresh
-from barograph.triage.scoring import label_free_model, make_look
+from barograph.triage.refresh import CandidateRefresher, label_free_model
 
 LOG = logging.getLogger("barograph.service")
 SOME = 50  # series of one round: its transaction is so short that no request notices it
@@ -34,7 +33,7 @@ class Looking:
     def __init__(
         self,
         store: Store,
-        detector: Finder,
+        detector: Detector,
         name: str,
         path: Path | None,
         *,
@@ -51,16 +50,16 @@ class Looking:
         self._seen: object = self
         self._model: TriageModel | None = None
 
-    def look(self) -> Look:
-        """Return the detector with the model of this moment."""
-        return make_look(self._detector, self._name, self._newest_model())
+    def refresher(self) -> CandidateRefresher:
+        """Return the detector with the current model."""
+        return CandidateRefresher(self._detector, self._name, self._newest_model())
 
     def once(self, *, clusters: bool, stop: threading.Event | None = None) -> None:
         """Bring what waits up to date; begin nothing new after a stop."""
         stop = stop or threading.Event()
         done = SOME
         while done == SOME and not stop.is_set():
-            seen = refresh(self._store, self.look(), SOME)
+            seen = self.refresher().refresh(self._store, SOME)
             self._projects |= seen.projects
             done = seen.series
         if clusters:

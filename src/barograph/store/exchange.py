@@ -22,13 +22,13 @@ from barograph.series import UNKNOWN_TIME, Direction, Verdict
 from barograph.store import audit
 from barograph.store.clock import now
 from barograph.store.measurement import Measurement
+from barograph.store.queries import read_series
 from barograph.store.registry import series_id
 from barograph.store.results import Status
 from barograph.store.rows import Insertion, Row
 from barograph.store.schema import candidates, moves, series, verdicts
 from barograph.store.shelf import ALL
 from barograph.store.store import Store
-from barograph.triage.candidates import courses
 
 BATCH = 20_000  # points in one transaction
 CHUNK = 500  # series in one question
@@ -217,12 +217,12 @@ def _candidate_rows(connection: sa.Connection, numbers: list[int]) -> list[dict[
         rows.setdefault(row.series, []).append(row)
     owners = list(rows)
     for first in range(0, len(owners), CHUNK):
-        for course in courses(connection, owners[first : first + CHUNK]):
-            number = int(np.searchsorted(numbers, course.series))
+        for key, points in read_series(connection, owners[first : first + CHUNK]).items():
+            number = int(np.searchsorted(numbers, key))
             found += [
                 {
                     "series": number,
-                    "index": course.place(row.order),
+                    "index": points.index_of(row.order),
                     "order": row.order,
                     "commit": row.commit or None,
                     "verdict": row.verdict,
@@ -230,6 +230,6 @@ def _candidate_rows(connection: sa.Connection, numbers: list[int]) -> list[dict[
                     "triaged_on": row.triaged_on,
                     "algorithm": row.detector,
                 }
-                for row in rows[course.series]
+                for row in rows[key]
             ]
     return found

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import sqlalchemy as sa
 
 from barograph.errors import DataError
-from barograph.series import LABELS, Direction, Region, SeriesId, Verdict
+from barograph.series import LABELS, Direction, Region, Series, SeriesId, Verdict
 from barograph.store.registry import series_id
 from barograph.store.schema import candidates, models, moves, revisions, series
 from barograph.store.shelf import ALL, BOTH
-from barograph.triage.groups import Placed
 
 MEASURED = (
     *("order", "run", "commit", "time", "value"),
@@ -22,7 +22,7 @@ MEASURED = (
 )
 
 
-class Series(NamedTuple):
+class StoredSeries(NamedTuple):
     """A series as the store has it."""
 
     id: int
@@ -83,7 +83,7 @@ def find_series(
     after: int = 0,
     limit: int = 100,
     **labels: str,
-) -> list[Series]:
+) -> list[StoredSeries]:
     """Return series by their labels, in the order of their numbers.
 
     Args:
@@ -99,15 +99,38 @@ def find_series(
     for name, text in labels.items():
         query = query.where(series.c[name] == text)
     rows = connection.execute(query.order_by(series.c.id).limit(limit))
-    return [Series(row.id, series_id(row), Direction(row.direction)) for row in rows]
+    return [StoredSeries(row.id, series_id(row), Direction(row.direction)) for row in rows]
 
 
-def one_series(connection: sa.Connection, number: int) -> Series:
+def read_series(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Series]:
+    """Return whole series with all their points, by their numbers in the store."""
+    p, s = ALL.c, series.c
+    rows = connection.execute(
+        sa.select(p.series, p.order, p.commit, p.value, p.run)
+        .where(p.series.in_(numbers))
+        .order_by(p.series, p.order, p.run)
+    ).all()
+    owners = np.array([row[0] for row in rows], dtype=np.int64)
+    result = {}
+    for row in connection.execute(sa.select(series).where(s.id.in_(numbers)).order_by(s.id)):
+        low, high = np.searchsorted(owners, [row.id, row.id + 1])
+        points = rows[low:high]
+        result[row.id] = Series(
+            series_id(row),
+            np.array([point[1] for point in points], dtype=np.int64),
+            np.array([point[3] for point in points], dtype=np.float64),
+            [point[2] for point in points],
+            direction=Direction(row.direction),
+        )
+    return result
+
+
+def one_series(connection: sa.Connection, number: int) -> StoredSeries:
     """Return a series by its number."""
     row = connection.execute(sa.select(series).where(series.c.id == number)).first()
     if row is None:
         raise DataError(f"there is no series {number}")
-    return Series(row.id, series_id(row), Direction(row.direction))
+    return StoredSeries(row.id, series_id(row), Direction(row.direction))
 
 
 def number_of(connection: sa.Connection, name: SeriesId) -> int | None:
@@ -245,23 +268,6 @@ def moves_of(connection: sa.Connection, candidate: int) -> list[tuple[int, int, 
     m = moves.c
     query = sa.select(m.from_order, m.to_order, m.moved).where(m.candidate == candidate)
     return [(first, then, at) for first, then, at in connection.execute(query.order_by(m.id))]
-
-
-def placed(
-    connection: sa.Connection, *, project: str | None = None, verdict: Verdict | None = None
-) -> list[Placed]:
-    """Return present candidates as `groups.by_commit` takes them."""
-    c = candidates.c
-    query = (
-        sa.select(c.id, series.c.project, c.order, c.commit, c.hazard, c.probability)
-        .join(series, series.c.id == c.series)
-        .where(c.present)
-    )
-    if project is not None:
-        query = query.where(series.c.project == project)
-    if verdict is not None:
-        query = query.where(c.verdict == verdict.value)
-    return [Placed(*row) for row in connection.execute(query)]
 
 
 def _candidates() -> sa.Select[Any]:

@@ -79,7 +79,7 @@ async def get_members(
 ) -> Json:
     """Return the series that take the step, the most alike first."""
 
-    def question(connection: sa.Connection) -> tuple[list[queries.Series], int]:
+    def question(connection: sa.Connection) -> tuple[list[queries.StoredSeries], int]:
         members = _existing(connection, number).cluster.members
         page = members[after : after + limit]
         return [queries.one_series(connection, int(str(one))) for one in page], len(members)

@@ -124,7 +124,7 @@ async def get_decisions(
     return Json({"decisions": rows, "next": begins})
 
 
-def existing(connection: sa.Connection, number: int) -> queries.Series:
+def existing(connection: sa.Connection, number: int) -> queries.StoredSeries:
     """Return a series, or refuse the request."""
     with known():
         return queries.one_series(connection, number)
@@ -175,7 +175,7 @@ def _page(
     return runs, last + 1
 
 
-def described(one: queries.Series) -> dict[str, Any]:
+def described(one: queries.StoredSeries) -> dict[str, Any]:
     """A series as answers tell of it."""
     labels = one.name.labels
     args, direction = dict(one.name.args), int(one.direction)

@@ -1,23 +1,23 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barograph.triage.matching import match
+from barograph.triage.identity import match
 
 places = st.lists(st.integers(0, 60), max_size=8, unique=True)
 
 
-def test_the_nearest_is_the_same_one() -> None:
+def test_match_pairs_the_nearest() -> None:
     assert match([10, 20], [12, 19, 40]) == {0: 0, 1: 1}
     assert match([10, 13], [12]) == {0: 1}
 
 
-def test_what_moved_too_far_is_another_one() -> None:
+def test_match_ignores_points_out_of_reach() -> None:
     assert match([10], [16]) == {}
     assert match([10], [16], reach=6) == {0: 0}
 
 
 @given(places, places, st.integers(0, 10))
-def test_pairs_are_within_reach_taken_once_and_none_is_left_out(
+def test_match_pairs_each_point_once_and_leaves_no_pair_out(
     old: list[int], new: list[int], reach: int
 ) -> None:
     found = match(old, new, reach)
@@ -29,5 +29,5 @@ def test_pairs_are_within_reach_taken_once_and_none_is_left_out(
 
 
 @given(places)
-def test_what_did_not_move_is_itself(there: list[int]) -> None:
+def test_match_is_the_identity_without_moves(there: list[int]) -> None:
     assert match(there, there) == {k: k for k in range(len(there))}

@@ -2,41 +2,45 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import sqlalchemy as sa
 
 from barograph.detection import Hunter
-from barograph.detection.base import Found, describe, observe
-from barograph.detection.scoring import Candidates
+from barograph.detection.base import Detector, Found, Observations
 from barograph.errors import DataError
-from barograph.series import ChangePoint, Floats, Ints, Verdict
+from barograph.features import Candidates
+from barograph.series import Floats, Ints, Verdict
 from barograph.store import Measurement, Store, audit, queries, stale
-from barograph.triage import candidates, refreshing, verdicts
-from barograph.triage.candidates import Look, Plan, Refreshed, Stored
+from barograph.triage import refresh, verdicts
+from barograph.triage.grouping import placed_candidates
+from barograph.triage.identity import SeriesPlan, StoredCandidate
+from barograph.triage.refresh import CandidateRefresher, RefreshResult
 from tests.store.samples import history, point, series
 
 
-@dataclass
-class Scripted:
-    """Finds change points where it is told to."""
+@dataclass(frozen=True)
+class Scripted(Detector):
+    """Reports change points at given places, and records the lengths of the series it gets."""
 
     places: Sequence[int] = ()
     lengths: list[int] = field(default_factory=list)
 
-    def detect(self, values: npt.ArrayLike) -> list[ChangePoint]:
-        seen = observe(values)
-        self.lengths.append(seen.values.size)
-        return describe(seen, [Found(place, 1.0, 0.01) for place in self.places])
+    @property
+    def shortest(self) -> int:
+        return 0
+
+    def find(self, series: Observations) -> list[Found]:
+        self.lengths.append(series.values.size)
+        return [Found(place, 1.0, 0.01) for place in self.places]
 
 
 def flat(store: Store, length: int = 60, name: str = "a") -> None:
     store.ingest([point(order, 1.0 + order % 2, name) for order in range(length)], "ci")
 
 
-def look(store: Store, *places: int) -> Refreshed:
+def search(store: Store, *places: int) -> RefreshResult:
     store.ingest([point(1000 + hash(places) % 1000, 1.0)], "ci")
-    return refreshing.refresh(store, Look(Scripted(places), "scripted"))
+    return CandidateRefresher(Scripted(places), "scripted").refresh(store)
 
 
 def found(store: Store, *, present: bool | None = True) -> list[tuple[int, int]]:
@@ -49,9 +53,9 @@ def judge(store: Store, candidate: int, verdict: Verdict, who: str = "ann") -> N
     store.write(lambda connection: verdicts.give(connection, candidate, verdict, who, "why"))
 
 
-def test_hunter_finds_the_step_and_says_what_lies_around_it(store: Store) -> None:
+def test_refresh_stores_the_change_point_of_hunter_with_its_regions(store: Store) -> None:
     store.ingest([one._replace(direction=1) for one in history("a", 60)], "ci")  # type: ignore[arg-type]
-    done = refreshing.refresh(store, Look(Hunter(), "hunter"))
+    done = CandidateRefresher(Hunter(), "hunter").refresh(store)
     assert (done.series, done.added) == (1, 1)
     with store.read() as connection:
         [one] = queries.find_candidates(connection)
@@ -62,83 +66,83 @@ def test_hunter_finds_the_step_and_says_what_lies_around_it(store: Store) -> Non
     assert one.verdict is Verdict.NOT_TRIAGED
 
 
-def test_only_touched_series_are_looked_at_and_each_once(store: Store) -> None:
+def test_refresh_searches_each_touched_series_once(store: Store) -> None:
     flat(store, 20, "a")
     flat(store, 30, "b")
     detector = Scripted()
-    assert refreshing.refresh(store, Look(detector, "d")).series == 2
+    assert CandidateRefresher(detector, "d").refresh(store).series == 2
     store.ingest([point(20, 1.0, "a"), point(0, 1.0, "b")], "ci")
-    assert refreshing.refresh(store, Look(detector, "d")).series == 1
+    assert CandidateRefresher(detector, "d").refresh(store).series == 1
     assert sorted(detector.lengths) == [20, 21, 30]
-    assert refreshing.recompute(store, Look(detector, "d")).series == 2
+    assert CandidateRefresher(detector, "d").recompute(store).series == 2
     with store.read() as connection:
         assert stale.waiting(connection) == 0
 
 
-def test_a_candidate_that_moves_by_a_few_commits_stays_the_same(store: Store) -> None:
+def test_candidate_that_moves_a_few_commits_keeps_its_id(store: Store) -> None:
     flat(store)
-    look(store, 20, 40)
+    search(store, 20, 40)
     [(one, _), (other, _)] = found(store)
-    done = look(store, 22, 40)
+    done = search(store, 22, 40)
     assert (done.added, done.moved, done.withdrawn) == (0, 1, 0)
     assert found(store) == [(one, 22), (other, 40)]
     with store.read() as connection:
         assert [move[:2] for move in queries.moves_of(connection, one)] == [(20, 22)]
 
 
-def test_what_is_found_no_more_is_kept_aside_and_comes_back_as_itself(store: Store) -> None:
+def test_withdrawn_candidate_comes_back_with_its_id(store: Store) -> None:
     flat(store)
-    look(store, 20)
+    search(store, 20)
     [(one, _)] = found(store)
-    assert look(store).withdrawn == 1
+    assert search(store).withdrawn == 1
     assert found(store) == []
-    assert look(store, 21).added == 0
+    assert search(store, 21).added == 0
     assert found(store) == [(one, 21)]
 
 
-def test_a_judged_candidate_neither_moves_nor_goes_nor_comes_twice(store: Store) -> None:
+def test_candidate_with_a_verdict_is_not_moved_withdrawn_or_doubled(store: Store) -> None:
     flat(store)
-    look(store, 20)
+    search(store, 20)
     [(one, _)] = found(store)
     judge(store, one, Verdict.FALSE_POSITIVE)
-    assert look(store, 22).added == 0
-    look(store, 40)
+    assert search(store, 22).added == 0
+    search(store, 40)
     assert [order for _, order in found(store)] == [20, 40]
 
 
-def test_a_verdict_given_while_the_detector_looks_is_not_overwritten(store: Store) -> None:
+def test_refresh_keeps_a_verdict_given_meanwhile(store: Store) -> None:
     flat(store)
-    look(store, 20)
+    search(store, 20)
     [(one, _)] = found(store)
 
     class Slow(Scripted):
-        def detect(self, values: npt.ArrayLike) -> list[ChangePoint]:
+        def find(self, series: Observations) -> list[Found]:
             judge(store, one, Verdict.TRUE_POSITIVE)
-            return super().detect(values)
+            return super().find(series)
 
     store.ingest([point(60, 1.0)], "ci")
-    refreshing.refresh(store, Look(Slow((23,)), "slow"))
+    CandidateRefresher(Slow((23,)), "slow").refresh(store)
     assert found(store) == [(one, 20)]
 
 
-def test_points_that_land_while_the_detector_looks_are_looked_at_next(store: Store) -> None:
+def test_refresh_searches_again_after_points_arrived_meanwhile(store: Store) -> None:
     flat(store)
 
     class Slow(Scripted):
-        def detect(self, values: npt.ArrayLike) -> list[ChangePoint]:
+        def find(self, series: Observations) -> list[Found]:
             if not self.lengths:
                 store.ingest([point(60, 1.0)], "ci")
-            return super().detect(values)
+            return super().find(series)
 
     slow = Slow((20,))
-    assert refreshing.refresh(store, Look(slow, "slow")).series == 0
-    assert refreshing.refresh(store, Look(slow, "slow")).series == 1
+    assert CandidateRefresher(slow, "slow").refresh(store).series == 0
+    assert CandidateRefresher(slow, "slow").refresh(store).series == 1
     assert slow.lengths == [60, 61]
 
 
-def test_verdicts_are_all_kept_and_the_latest_holds(store: Store) -> None:
+def test_verdicts_keep_their_history_and_the_latest_applies(store: Store) -> None:
     flat(store)
-    look(store, 20)
+    search(store, 20)
     [(one, _)] = found(store)
     judge(store, one, Verdict.UNDER_INVESTIGATION, "ann")
     judge(store, one, Verdict.TRUE_POSITIVE, "bob")
@@ -150,7 +154,7 @@ def test_verdicts_are_all_kept_and_the_latest_holds(store: Store) -> None:
         ]
         assert queries.one_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
         assert [act.who for act in audit.trail(connection, 2)] == ["bob", "ann"]
-        [waiting] = queries.placed(connection, verdict=Verdict.TRUE_POSITIVE)
+        [waiting] = placed_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
         assert waiting.id == one
     with pytest.raises(DataError, match="no candidate 999"):
         judge(store, 999, Verdict.TRUE_POSITIVE)
@@ -162,12 +166,13 @@ def test_verdicts_are_all_kept_and_the_latest_holds(store: Store) -> None:
 class Model:
     feature_set: str = "any"
     threshold: float = 0.5
+    version: str = "v7"
 
     def predict_proba(self, matrix: Floats) -> Floats:
         raise NotImplementedError
 
 
-def test_the_model_scores_fresh_candidates_and_knows_the_verdicts(
+def test_refresh_scores_found_candidates_with_the_verdicts_around(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Candidates] = []
@@ -176,14 +181,14 @@ def test_the_model_scores_fresh_candidates_and_knows_the_verdicts(
         asked.append(around)
         return np.arange(around.index.size) / 10
 
-    monkeypatch.setattr(candidates, "score_candidates", scored)
+    monkeypatch.setattr(refresh, "score_candidates", scored)
     flat(store)
-    look(store, 20)
+    search(store, 20)
     [(one, _)] = found(store)
     judge(store, one, Verdict.FALSE_POSITIVE)
     store.ingest([point(60, 1.0)], "ci")
-    scripted = Look(Scripted((20, 40, 50)), "scripted", Model(), "v7")
-    assert refreshing.refresh(store, scripted).added == 2
+    refresher = CandidateRefresher(Scripted((20, 40, 50)), "scripted", Model())
+    assert refresher.refresh(store).added == 2
     [around] = asked
     assert sorted(zip(around.index.tolist(), around.verdict.tolist(), strict=True)) == [
         (20, "false_positive"),
@@ -202,21 +207,22 @@ def test_the_model_scores_fresh_candidates_and_knows_the_verdicts(
 def test_two_runs_of_a_commit_are_one_candidate(store: Store) -> None:
     sent = [Measurement(series(), 1.0, order, run=str(r)) for order in range(20) for r in (0, 1)]
     store.ingest(sent, "ci")
-    refreshing.refresh(store, Look(Scripted((20, 21)), "scripted"))
+    CandidateRefresher(Scripted((20, 21)), "scripted").refresh(store)
     with store.read() as connection:
         orders = connection.scalars(sa.text('SELECT "order" FROM candidates')).all()
     assert orders == [10]
 
 
-def test_more_candidates_vanish_at_once_than_a_statement_has_room_for(store: Store) -> None:
+def test_withdraw_of_many_candidates_fits_the_statements(store: Store) -> None:
     flat(store)
-    look(store, 20)
-    gone = [Stored(number, number, Verdict.NOT_TRIAGED, 0, 0) for number in range(1, 300_000)]
+    search(store, 20)
+    gone = [
+        StoredCandidate(number, number, Verdict.NOT_TRIAGED, 0, 0) for number in range(1, 300_000)
+    ]
 
-    def work(connection: sa.Connection) -> Refreshed:
-        [course] = candidates.courses(connection, [1])
-        plans = [Plan(course, [], [], gone)]
-        return candidates.write(connection, plans, [], Look(Scripted(), "scripted"), None, 0)
+    def work(connection: sa.Connection) -> RefreshResult:
+        plans = [SeriesPlan(1, queries.read_series(connection, [1])[1], [], [], gone)]
+        return CandidateRefresher(Scripted(), "scripted").write(connection, store, plans, 0)
 
     assert store.write(work).withdrawn == 1
     assert found(store) == []
