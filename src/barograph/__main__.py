@@ -1,4 +1,4 @@
-"""`python -m barograph` is `barograph`."""
+"""Entry point of `python -m barograph`, the same as the command `barograph`."""
 
 from barograph.cli import main
 

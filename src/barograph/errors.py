@@ -1,39 +1,39 @@
-"""Everything that can go wrong, in one tree.
+"""The errors that Barograph raises on purpose.
 
 BarographError
-├── DataError            the input is not what it claims to be (a file, a document, a value)
-│   └── NotEnoughDataError    the input is sound, but too short or too poor to answer from
+├── DataError            a file, a document or a value is not valid
+│   └── NotEnoughDataError    the input is valid, but there is too little of it
 ├── ConfigError          a parameter or an option has a value that is not allowed
-├── SourceError          a place that data comes from cannot be reached or breaks off
-├── StoreError           the store cannot be opened, read or written: full, broken, or locked
-└── ArtifactError        a model file is damaged, altered, or made for something else
+├── SourceError          a data source cannot be reached, or the connection breaks
+├── StoreError           the store cannot be opened, read or written: full, damaged, or locked
+└── ArtifactError        a model file is damaged, altered, or made for another use
 
-Bad arguments to a numeric function are plain ValueErrors: DataError is one.
+DataError and ConfigError are ValueErrors, so callers of numeric functions can catch those.
 """
 
 
 class BarographError(Exception):
-    """Anything this package raises on purpose, told to the user in one line."""
+    """Base class of all errors; the command line prints the message in one line."""
 
 
 class DataError(BarographError, ValueError):
-    """The input is not what it claims to be; names the file, the document and the field."""
+    """The input is not valid; the message names the file, the document and the field."""
 
 
 class NotEnoughDataError(DataError):
-    """The input is sound, but there is too little of it."""
+    """The input is valid, but there is too little of it."""
 
 
 class ConfigError(BarographError, ValueError):
-    """A parameter has a value that is not allowed; names it, and what is allowed."""
+    """A parameter has a value that is not allowed; the message names it and what is allowed."""
 
 
 class SourceError(BarographError):
-    """A place that data comes from cannot be reached, or breaks off."""
+    """A data source cannot be reached, or the connection breaks."""
 
 
 class StoreError(BarographError):
-    """The store cannot be opened, read or written; what was not acknowledged is not kept."""
+    """The store cannot be opened, read or written; data that was not acknowledged is not kept."""
 
 
 class ArtifactError(BarographError):

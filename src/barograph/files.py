@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Write files completely or not at all."""
 
 import os
 import tempfile
@@ -9,10 +9,10 @@ from pathlib import Path
 
 @contextmanager
 def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a name to write to; it becomes `path` at the end, or vanishes after an error.
+    """Yield a temporary path to write to, which replaces `path` unless an error is raised.
 
-    The new content is on the disk before it takes the name, so a reader, or a machine that
-    starts again after a power cut, sees the old file or the new one and never a part.
+    The content is flushed to disk before the rename, so readers see the old file or the new
+    one, never a part of it, even after a power failure.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name what was written in an error of the system that names nothing, as a full disk's."""
+    """Add the path to an OSError that lacks one, such as ENOSPC."""
     try:
         yield
     except OSError as error:

@@ -1,8 +1,8 @@
-"""A data set: many series with their points and candidates, as columns.
+"""A data set: the points and candidates of many series, in three Parquet files of one folder.
 
-Three Parquet files in one folder. `series` in the points and the candidates is the row number in
-the series table; points are sorted by series and order; `index` is the 0-based place of a point
-in its series. data/README.md describes every column.
+The column `series` of the points and the candidates is a row number of the series table. Points
+are sorted by series and order. `index` is the 0-based index of a point in its series.
+data/README.md describes every column.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SERIES_SCHEMA = pa.schema(
         ("task", pa.string()),
         ("test", pa.string()),
         ("measurement", pa.string()),
-        ("args", pa.string()),  # a JSON object with sorted keys, "{}" where there are none
+        ("args", pa.string()),  # a JSON object with sorted keys, "{}" if empty
         ("direction", pa.int8()),
     ]
 )
@@ -67,7 +67,7 @@ class History:
 
     @classmethod
     def read(cls, folder: str | Path) -> History:
-        """Read the three tables, and check that they fit together."""
+        """Read the three tables of a folder, and check that they fit together."""
         series = read_table(folder, "series")
         points = read_table(folder, "points")
         candidates = read_table(folder, "candidates")

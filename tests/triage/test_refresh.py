@@ -158,7 +158,7 @@ def test_verdicts_keep_their_history_and_the_latest_applies(store: Store) -> Non
         assert waiting.id == one
     with pytest.raises(DataError, match="no candidate 999"):
         judge(store, 999, Verdict.TRUE_POSITIVE)
-    with pytest.raises(DataError, match="needs the name"):
+    with pytest.raises(DataError, match="needs the name of the person"):
         judge(store, one, Verdict.TRUE_POSITIVE, "")
 
 

@@ -1,1 +1,1 @@
-"""What people do with candidates: verdicts, tickets, groups and clusters."""
+"""Candidates and what people do with them: verdicts, tickets, groups and clusters."""

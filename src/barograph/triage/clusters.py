@@ -1,4 +1,4 @@
-"""Steps that many series of a project have in common, kept from run to run (Skia)."""
+"""Clusters: steps that many series of a project have in common (Skia), kept between runs."""
 
 import json
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from barograph.store.schema import clusters, commits, series
 from barograph.store.shelf import ALL, BOTH
 from barograph.store.store import Store
 
-SPAN = 250  # commits of one look
-CHUNK = 500  # series in one question
+SPAN = 250  # commits to search
+CHUNK = 500  # series in one query
 
 
 class Cluster(NamedTuple):
-    """A cluster as the store has it; `members` are numbers of series, `order` is where it steps."""
+    """A cluster in the store; its members are numbers of series, and it steps at `order`."""
 
     id: int
     project: str
@@ -33,34 +33,41 @@ class Cluster(NamedTuple):
 def recluster(
     store: Store, project: str, *, span: int = SPAN, k: int = 50, threshold: float = 150.0
 ) -> list[Cluster]:
-    """Look for common steps over the last commits, and fold them into the stored clusters.
+    """Search the last commits for common steps, and merge them into the stored clusters.
+
+    Args:
+        store: The store.
+        project: The project whose series are searched.
+        span: The number of commits.
+        k: The number of clusters to start with.
+        threshold: The smallest absolute regression of a cluster.
 
     Returns:
-        The clusters that this look found, the most interesting first.
+        The clusters of this search, the largest regression first.
     """
     with store.read() as connection:
         numbers, orders, traces = _traces(connection, project, span)
         known = stored(connection, project)
-    found = cluster_steps(
-        traces, numbers, known=[one.cluster for one in known], k=k, threshold=threshold
-    )
+    shapes = [known_cluster.cluster for known_cluster in known]
+    found = cluster_steps(traces, numbers, known=shapes, k=k, threshold=threshold)
     at = now()
 
     def work(connection: sa.Connection) -> None:
         old = sa.and_(clusters.c.project == project, clusters.c.current)
         connection.execute(sa.update(clusters).where(old).values(current=False))
-        left = list(known)
-        for one in found:
-            if one.current:
-                _write(connection, project, int(orders[one.index]), one, _known(one, left), at)
+        unmatched = list(known)
+        for cluster in found:
+            if cluster.current:
+                key = _pop_known(cluster, unmatched)
+                _write(connection, project, int(orders[cluster.index]), cluster, key, at)
 
     store.write(work)
     with store.read() as connection:
-        return [one for one in stored(connection, project) if one.cluster.current]
+        return [cluster for cluster in stored(connection, project) if cluster.cluster.current]
 
 
 def stored(connection: sa.Connection, project: str) -> list[Cluster]:
-    """Return the clusters of a project: those of the latest look first, by their size."""
+    """Return the clusters of a project, those of the latest search first, by regression."""
     c = clusters.c
     query = sa.select(clusters).where(c.project == project)
     rows = connection.execute(
@@ -77,14 +84,14 @@ def find(
     after: int = 0,
     limit: int = 100,
 ) -> list[Cluster]:
-    """Return clusters, in the order of their numbers.
+    """Return clusters by ascending number.
 
     Args:
-        connection: from `Store.read`.
-        project: only those of this project.
-        current: only those that the latest look found; None for all.
-        after: the number of the last cluster of the page before.
-        limit: how many.
+        connection: A connection from `Store.read`.
+        project: Only clusters of this project.
+        current: Only clusters that the latest search found; None for all.
+        after: The number of the last cluster of the previous page.
+        limit: Maximum number of clusters.
     """
     c = clusters.c
     query = sa.select(clusters).where(c.id > after)
@@ -104,9 +111,9 @@ def one_cluster(connection: sa.Connection, number: int) -> Cluster:
 
 
 def judge(connection: sa.Connection, cluster: int, status: Status, who: str) -> None:
-    """Record what somebody says of a cluster; it keeps it when it appears again."""
-    mine = sa.update(clusters).where(clusters.c.id == cluster)
-    if not connection.execute(mine.values(status=status.value)).rowcount:
+    """Record a person's status for a cluster, which it keeps in later searches."""
+    update = sa.update(clusters).where(clusters.c.id == cluster)
+    if not connection.execute(update.values(status=status.value)).rowcount:
         raise DataError(f"there is no cluster {cluster}")
     audit.note(connection, now(), who, "cluster", f"cluster {cluster}", status=status.value)
 
@@ -115,7 +122,7 @@ def _cluster(row: sa.Row[tuple[object, ...]]) -> Cluster:
     shape = StepCluster(
         members=tuple(json.loads(row.members)),
         centroid=np.array(json.loads(row.centroid)),
-        index=0,  # a place in the traces of that time
+        index=0,  # only meant for the traces of its search
         step=row.step,
         fit=row.fit,
         regression=row.regression,
@@ -125,13 +132,13 @@ def _cluster(row: sa.Row[tuple[object, ...]]) -> Cluster:
     return Cluster(row.id, row.project, row.order, shape)
 
 
-def _known(found: StepCluster, left: list[Cluster]) -> int | None:
-    """Return the stored cluster that a found one is: it holds its best members."""
+def _pop_known(found: StepCluster, unmatched: list[Cluster]) -> int | None:
+    """Remove and return the stored cluster whose best members are all in the found one."""
     members = frozenset(found.members)
-    for one in left:
-        if members.issuperset(one.cluster.members[:BEST]):
-            left.remove(one)
-            return one.id
+    for cluster in unmatched:
+        if members.issuperset(cluster.cluster.members[:BEST]):
+            unmatched.remove(cluster)
+            return cluster.id
     return None
 
 
@@ -156,31 +163,31 @@ def _write(
     }
     if known is None:
         connection.execute(sa.insert(clusters), {**row, "status": found.status.value})
-    else:  # its status is that of the store: somebody may have set it since
+    else:  # keep the status: a person may have set it meanwhile
         connection.execute(sa.update(clusters).where(clusters.c.id == known).values(**row))
 
 
 def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[int], Ints, Floats]:
-    """Return the series of a project, the last orders, and the values as a table, NaN in gaps."""
-    mine = sa.select(series.c.id).where(series.c.project == project).order_by(series.c.id)
-    numbers = list(connection.scalars(mine))
+    """Return the series of a project, the last orders, and a table of values, NaN if missing."""
+    query = sa.select(series.c.id).where(series.c.project == project).order_by(series.c.id)
+    numbers = list(connection.scalars(query))
     orders = _orders(connection, project, numbers, span)
     sums = np.zeros((len(numbers), orders.size))
     counts = np.zeros((len(numbers), orders.size), dtype=np.int32)
     p = ALL.c
     for first in range(0, len(numbers) if orders.size else 0, CHUNK):
-        some = numbers[first : first + CHUNK]
+        part = numbers[first : first + CHUNK]
         rows = connection.execute(
             sa.select(p.series, p.order, p.value).where(
-                p.series.in_(some), p.order >= int(orders[0])
+                p.series.in_(part), p.order >= int(orders[0])
             )
         ).all()
-        places = np.searchsorted(orders, np.array([row[1] for row in rows], dtype=np.int64))
-        for (number, order, value), place in zip(rows, places.tolist(), strict=True):
-            if place < orders.size and orders[place] == order:
-                row = first + int(np.searchsorted(some, number))
-                sums[row, place] += value
-                counts[row, place] += 1
+        columns = np.searchsorted(orders, np.array([row[1] for row in rows], dtype=np.int64))
+        for (number, order, value), column in zip(rows, columns.tolist(), strict=True):
+            if column < orders.size and orders[column] == order:
+                row = first + int(np.searchsorted(part, number))
+                sums[row, column] += value
+                counts[row, column] += 1
     measured = counts.any(axis=0)
     with np.errstate(invalid="ignore"):
         means: Floats = sums[:, measured] / counts[:, measured]
@@ -188,7 +195,7 @@ def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[in
 
 
 def _orders(connection: sa.Connection, project: str, numbers: Sequence[int], span: int) -> Ints:
-    """The last orders of a project: those of its commits, or all numbers where none is named."""
+    """Return the last orders of a project: those of its named commits, or the last integers."""
     c = commits.c
     named = connection.scalars(
         sa.select(c.order)

@@ -1,4 +1,4 @@
-"""Tickets, and the candidates that they are about."""
+"""Tickets about candidates."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ STATUSES = ("open", "closed")
 
 
 class Ticket(NamedTuple):
-    """A ticket, wherever it is kept."""
+    """A ticket in an issue tracker."""
 
     id: int
     key: str
@@ -31,11 +31,26 @@ class Ticket(NamedTuple):
 def file(
     connection: sa.Connection, key: str, url: str, title: str, about: Iterable[int], who: str
 ) -> int:
-    """Note a ticket about some candidates; one that is known gets them added."""
+    """Record a ticket about some candidates, or add them to a ticket with the same key.
+
+    Args:
+        connection: The connection of a write transaction.
+        key: The key of the ticket in its tracker.
+        url: Where the ticket can be read.
+        title: The title of the ticket.
+        about: The numbers of the candidates.
+        who: Who files the ticket.
+
+    Returns:
+        The number of the ticket in the store.
+
+    Raises:
+        DataError: A candidate does not exist, or a text cannot be stored.
+    """
     wanted = sorted(set(about))
     c = candidates.c
     known = set(connection.scalars(sa.select(c.id).where(c.id.in_(wanted))))
-    if missing := [one for one in wanted if one not in known]:
+    if missing := [candidate for candidate in wanted if candidate not in known]:
         raise DataError(f"there is no candidate {missing[0]}")
     for name, text in (("key", key), ("url", url), ("title", title)):
         if CONTROL.search(text) or len(text) > 2000:
@@ -46,22 +61,22 @@ def file(
         row = {"key": key, "url": url, "title": title, "status": STATUSES[0], "opened": at}
         connection.execute(sa.insert(tickets), row)
         number = connection.scalar(sa.select(tickets.c.id).where(tickets.c.key == key))
-    assert number is not None  # noqa: S101 - the database gave it
-    LINK.into(connection, [(number, one) for one in wanted])
+    assert number is not None  # noqa: S101 - it was just inserted
+    LINK.into(connection, [(number, candidate) for candidate in wanted])
     audit.note(connection, at, who, "ticket", key, candidates=wanted)
     return number
 
 
 def close(connection: sa.Connection, key: str, who: str) -> None:
-    """Note that a ticket is closed."""
-    mine = sa.update(tickets).where(tickets.c.key == key).values(status=STATUSES[1])
-    if not connection.execute(mine).rowcount:
+    """Close the ticket with a key."""
+    update = sa.update(tickets).where(tickets.c.key == key).values(status=STATUSES[1])
+    if not connection.execute(update).rowcount:
         raise DataError(f"there is no ticket {key!r}")
     audit.note(connection, now(), who, "ticket closed", key)
 
 
 def close_number(connection: sa.Connection, number: int, who: str) -> None:
-    """Note that a ticket is closed, by its number here."""
+    """Close a ticket by its number in the store."""
     close(connection, one(connection, number).key, who)
 
 
@@ -73,26 +88,26 @@ def find(
     after: int = 0,
     limit: int = 100,
 ) -> list[Ticket]:
-    """Return tickets, in the order of their numbers.
+    """Return tickets by ascending number.
 
     Args:
-        connection: from `Store.read`.
-        candidate: only those that are about this one.
-        status: `open` or `closed`; by default both.
-        after: the number of the last ticket of the page before.
-        limit: how many.
+        connection: A connection from `Store.read`.
+        candidate: Only tickets about this candidate.
+        status: `open` or `closed`; both by default.
+        after: The number of the last ticket of the previous page.
+        limit: Maximum number of tickets.
     """
     query = sa.select(tickets).where(tickets.c.id > after)
     if candidate is not None:
-        mine = sa.select(ticketed.c.ticket).where(ticketed.c.candidate == candidate)
-        query = query.where(tickets.c.id.in_(mine))
+        about = sa.select(ticketed.c.ticket).where(ticketed.c.candidate == candidate)
+        query = query.where(tickets.c.id.in_(about))
     if status is not None:
         query = query.where(tickets.c.status == status)
     return _linked(connection, query.order_by(tickets.c.id).limit(limit))
 
 
 def one(connection: sa.Connection, number: int) -> Ticket:
-    """Return a ticket by its number here."""
+    """Return a ticket by its number in the store."""
     found = _linked(connection, sa.select(tickets).where(tickets.c.id == number))
     if not found:
         raise DataError(f"there is no ticket {number}")

@@ -1,4 +1,4 @@
-"""What people say of candidates: every verdict is kept, the latest one holds."""
+"""The verdicts of people on candidates: all are kept, and the latest applies."""
 
 from typing import NamedTuple
 
@@ -14,8 +14,8 @@ from barograph.store.schema import candidates, verdicts
 NOTE = 10_000  # characters
 
 
-class Given(NamedTuple):
-    """One verdict of the history of a candidate."""
+class VerdictEntry(NamedTuple):
+    """One entry in the verdict history of a candidate."""
 
     verdict: Verdict
     who: str
@@ -31,13 +31,21 @@ def give(
     note: str = "",
     at: int | None = None,
 ) -> None:
-    """Record what somebody says of a candidate; from now on it holds.
+    """Record a verdict on a candidate.
+
+    Args:
+        connection: The connection of a write transaction.
+        candidate: The number of the candidate.
+        verdict: The verdict.
+        who: The name of the person.
+        note: A comment.
+        at: Milliseconds since 1970; now by default.
 
     Raises:
-        DataError: there is no such candidate, nobody said it, or the note cannot be kept.
+        DataError: The candidate does not exist, or the name or the note cannot be stored.
     """
     if not who or CONTROL.search(who):
-        raise DataError(f"a verdict needs the name of who gives it, got {who!r:.60}")
+        raise DataError(f"a verdict needs the name of the person, got {who!r:.60}")
     if len(note) > NOTE or CONTROL.search(note.translate({10: None, 13: None, 9: None})):
         raise DataError(f"note: at most {NOTE} characters, and no control characters")
     c = candidates.c
@@ -61,11 +69,11 @@ def give(
     audit.note(connection, at, who, "verdict", f"candidate {candidate}", verdict=verdict.value)
 
 
-def given(connection: sa.Connection, candidate: int) -> list[Given]:
-    """Return every verdict of a candidate, the one that holds last."""
+def given(connection: sa.Connection, candidate: int) -> list[VerdictEntry]:
+    """Return the verdict history of a candidate, the latest last."""
     v = verdicts.c
     query = sa.select(v.verdict, v.who, v.given, v.note).where(v.candidate == candidate)
     return [
-        Given(Verdict(verdict), who, at, note)
+        VerdictEntry(Verdict(verdict), who, at, note)
         for verdict, who, at, note in connection.execute(query.order_by(v.id))
     ]
