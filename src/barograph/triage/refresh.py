@@ -191,10 +191,7 @@ def label_free_model(path: Path | None) -> TriageModel | None:
         except ArtifactError as error:
             LOG.warning("candidates get no probability: %s", error)
             return None
-    model = TriageModel.load(path)
-    if model.use != USE:
-        raise ArtifactError(f"{path}: made for the use {model.use!r}; needed is {USE!r}")
-    return model
+    return TriageModel.load(path, USE)
 
 
 def with_probabilities(model: Scorer, plans: Sequence[SeriesPlan], at: int) -> list[SeriesPlan]:
