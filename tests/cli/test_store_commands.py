@@ -129,7 +129,7 @@ def test_score_takes_one_result_after_the_other(capsys: pytest.CaptureFixture[st
     Path("new.csv").write_text("project,test,order,commit,value\ndb,query,30,c30,150\n")
     code, told = run_json(capsys, "score", "new.csv")
     assert code == 2
-    assert [one["pre"] for one in told["series"]] == [30]
+    assert [one["baseline_size"] for one in told["series"]] == [30]
     assert run(capsys, "score", "new.csv", "--least", "90")[0] == 0
 
 

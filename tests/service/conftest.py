@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from barograph.detection.online import SecondLookWanted
+from barograph.detection.online import SecondLookConfig
 from barograph.service import Settings, Watch, create_app
 from barograph.store import Limits, Store, tokens
 from barograph.store.tokens import Scope
@@ -32,13 +32,13 @@ def store_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def again() -> SecondLookWanted | None:
+def again() -> SecondLookConfig | None:
     """How a second look is wanted: not at all."""
     return None
 
 
 @pytest.fixture
-def start(store_url: str, artifact: Path, again: SecondLookWanted | None) -> Iterator[Start]:
+def start(store_url: str, artifact: Path, again: SecondLookConfig | None) -> Iterator[Start]:
     """Starts a service; every one of a test has the same store."""
     with ExitStack() as stack:
 

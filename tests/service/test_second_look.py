@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.detection import OnlineDetector
-from barograph.detection.online import Budget, SecondLookWanted
+from barograph.detection.online import Budget, SecondLookConfig
 from barograph.errors import DataError
 from barograph.models import OnlineModels
 from barograph.series import Floats
@@ -29,8 +29,8 @@ def store_url(url: str) -> str:
 
 
 @pytest.fixture
-def again() -> SecondLookWanted:
-    return SecondLookWanted("early", 10.0)
+def again() -> SecondLookConfig:
+    return SecondLookConfig("early", 10.0)
 
 
 @pytest.fixture
@@ -79,10 +79,12 @@ def test_answers_and_decisions_are_those_of_the_detector(client: TestClient) -> 
     found = client.get(path).json()["decisions"]
     kept = [step for one in found for step in one["steps"]]
     assert kept == [{**one, "model": answer["model"]} for one in steps]
-    now = {one["order"]: one["became"] for one in found if one["became"]}
+    now = {one["order"]: one["current_state"] for one in found if one["current_state"]}
     assert {order for order, kind in now.items() if kind in ("called", "confirmed")} == standing
     changes = client.get(path, params={"changes": True}).json()["decisions"]
-    assert changes == [one for one in found if one["is_change"] or one["steps"] or one["became"]]
+    assert changes == [
+        one for one in found if one["is_change"] or one["steps"] or one["current_state"]
+    ]
     assert client.get("/api/v1/model").json()["second_look"]
 
 
@@ -93,12 +95,12 @@ def test_a_pair_that_cannot_look_together_looks_once_and_says_so(
     client = start()
     told = client.get("/api/v1/model").json()
     assert not told["second_look"]
-    assert "no confirming model" in told["alone"]
+    assert "no confirming model" in told["second_look_disabled_reason"]
     assert client.post(POINTS, json=result(1)).json()["decisions"][0]["steps"] == []
 
 
 def test_start_fails_if_a_needed_second_look_is_not_possible(artifact: Path) -> None:
-    needed = SecondLookWanted("early", 10.0, needed=True)
+    needed = SecondLookConfig("early", 10.0, needed=True)
     small_model().save(artifact)
     with pytest.raises(DataError, match="no confirming model"):
         Watch(artifact, needed).start()
@@ -110,7 +112,7 @@ def test_start_fails_if_a_needed_second_look_is_not_possible(artifact: Path) -> 
 def test_watch_replaces_both_models_together(artifact: Path) -> None:
     truth, _ = learned()
     new = learn(truth, make=forest, seed=1)
-    watch = Watch(artifact, SecondLookWanted("early", 10.0))
+    watch = Watch(artifact, SecondLookConfig("early", 10.0))
     first = watch.start().judge.version
     OnlineModels(new.online, new.confirm).save(artifact)
     assert watch.look()

@@ -35,7 +35,7 @@ def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
         ("revisions", _placed(revisions, "value", "time")),
         (
             "decisions",
-            _placed(ALL, "probability", "is_change", "pre")
+            _placed(ALL, "probability", "is_change", "baseline_size")
             .add_columns(models.c.version, models.c.threshold)
             .join(models, models.c.id == ALL.c.model),
         ),

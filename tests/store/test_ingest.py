@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from barograph.detection.online.judge import Stretch
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
-from barograph.store import Limits, Measurement, Outcome, Status, Store, registry
+from barograph.store import Limits, Measurement, PointResult, Status, Store, registry
 from barograph.store.schema import revisions
 from tests.store.digest import digest
 from tests.store.judges import Rule
@@ -111,7 +111,7 @@ def test_decisions_are_those_of_the_whole_series_in_order(store: Store) -> None:
         judged = Rule().judge([Stretch(values, 0, 0)])
         with store.read() as connection:
             found = connection.execute(
-                sa.select(points.c.probability, points.c.is_change, points.c.pre)
+                sa.select(points.c.probability, points.c.is_change, points.c.baseline_size)
                 .where(points.c.series == number)
                 .order_by(points.c.order)
             ).all()
@@ -161,7 +161,7 @@ def test_late_points_are_placed_right_and_later_decisions_redone(store: Store) -
     assert before == [(0, False), (2, True), (3, False)]
     answer = store.ingest([point(1, 9.0)], "ci")
     assert answer.outcomes[0].is_change
-    assert table(store, points, "order", "is_change", "pre") == [
+    assert table(store, points, "order", "is_change", "baseline_size") == [
         (0, False, 0),
         (1, True, 1),
         (2, False, 1),
@@ -224,7 +224,7 @@ def test_a_place_that_another_commit_has_is_rejected(store: Store) -> None:
     store.ingest([point(0)], "ci")
     answer = store.ingest([point(0)._replace(commit="other")], "ci")
     [outcome] = answer.outcomes
-    assert outcome == Outcome(Status.REJECTED, "commit: order 0 of this series is 'c0'")
+    assert outcome == PointResult(Status.REJECTED, "commit: order 0 of this series is 'c0'")
 
 
 def test_the_direction_is_learnt_once(store: Store) -> None:

@@ -6,11 +6,9 @@ import pytest
 import sqlalchemy as sa
 
 from barograph.store import Measurement, Store, queries, shelf
-from barograph.store.database import migrate
 from barograph.store.schema import newest
 from barograph.store.schema import points as settled
-from tests.store.digest import digest
-from tests.store.samples import history, point, points, series
+from tests.store.samples import history, point, points
 
 COUNT = sa.func.count()
 
@@ -111,18 +109,3 @@ def test_pages_of_points_run_over_both(store: Store) -> None:
     assert by_page == list(range(40))
     assert last == list(range(28, 40))
     assert between == list(range(25, 35))
-
-
-def test_no_point_is_lost_on_the_way_to_an_older_version_and_back(store: Store) -> None:
-    store.ingest(history("ab", 20), "ci")
-    grow(store, 100, 105)
-    assert lie(store, 5, 40)
-    with store.read() as connection:
-        before = digest(connection)
-    migrate(store._engine, to="one_row")
-    migrate(store._engine)
-    with store.read() as connection:
-        assert digest(connection) == before
-    assert lie(store, 0, 45)
-    named = Measurement(series("a"), 1.0, 106)
-    assert store.ingest([named], "ci").counts["written"] == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.detection.online import SecondLookWanted, judge_of
+from barograph.detection.online import SecondLookConfig, make_judge
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.history import History
 from barograph.models.flat_boosted import FlatBoosted
@@ -115,7 +115,7 @@ def test_the_pair_carries_all_that_a_detector_needs(taught: Path) -> None:
     assert twin.flat.arrays().keys() == online.flat.arrays().keys()
     assert online.metrics["auc"] > 0.9
     assert online.card["histories"] == "own"
-    judge, reason = judge_of(models, SecondLookWanted())
+    judge, reason = make_judge(models, SecondLookConfig())
     assert confirm is not None
     assert (judge.version, reason) == (f"{online.version}+{confirm.version}", "")
     assert "tails" not in card(online)

@@ -20,7 +20,7 @@ from barograph.cli.stores import (
 )
 
 if TYPE_CHECKING:
-    from barograph.detection.online import SecondLookWanted
+    from barograph.detection.online import SecondLookConfig
 
 
 @click.command(name="import", epilog="Example: barograph import dump --kind mongodump")
@@ -39,7 +39,7 @@ def command(
     kind: str,
     url: str,
     model: Path,
-    again: SecondLookWanted | None,
+    again: SecondLookConfig | None,
     output: str,
     whole: bool,
 ) -> None:

@@ -24,11 +24,11 @@ def second_look_options(*, on: bool) -> Callable[[F], F]:
         def command(
             *arguments: Any, second_look: bool | None, setting: str, alarms: float, **more: Any
         ) -> Any:
-            from barograph.detection.online.confirming import SecondLookWanted
+            from barograph.detection.online.confirming import SecondLookConfig
 
             again = None
             if second_look or (second_look is None and on):
-                again = SecondLookWanted(setting, alarms, needed=second_look is not None)
+                again = SecondLookConfig(setting, alarms, needed=second_look is not None)
             return function(*arguments, again=again, **more)
 
         options: Any = command

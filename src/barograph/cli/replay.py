@@ -17,7 +17,7 @@ from barograph.errors import NotEnoughDataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from barograph.detection.online.confirming import SecondLookWanted
+    from barograph.detection.online.confirming import SecondLookConfig
 
 USE = "online"
 PARTS = ".parts"  # what is done already, while a replay runs
@@ -30,7 +30,7 @@ def command(
     location: str,
     kind: str,
     model: Path,
-    again: SecondLookWanted | None,
+    again: SecondLookConfig | None,
     workers: int,
     scheduler: str | None,
     to: Path | None,

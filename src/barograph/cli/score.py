@@ -27,7 +27,7 @@ from barograph.cli.stores import (
 )
 
 if TYPE_CHECKING:
-    from barograph.detection.online import SecondLookWanted
+    from barograph.detection.online import SecondLookConfig
     from barograph.history import History
     from barograph.store import Store
     from barograph.store.exchange import Filled
@@ -54,7 +54,7 @@ def command(
     kind: str,
     url: str,
     model: Path,
-    again: SecondLookWanted | None,
+    again: SecondLookConfig | None,
     least: float,
     shortest: int,
     output: str,
@@ -72,12 +72,12 @@ def command(
         filled = fill(store, folder, "score")
         tell_rejected(filled)
         found = newest(store, History.read(folder), models.newest.feature_set)
-    short = sum(one["pre"] < shortest for one in found)
+    short = sum(one["baseline_size"] < shortest for one in found)
     regressions = [
         one
         for one in found
         if one["is_change"]
-        and one["pre"] >= shortest
+        and one["baseline_size"] >= shortest
         and worse(one["percent"], one["direction"], least)
     ]
     _tell(filled, found, regressions, short, output)
@@ -128,7 +128,7 @@ def newest(store: Store, history: History, feature_set: str) -> list[dict[str, A
                     if begins == here
                     else _commit(connection, row, begins),
                     "steps": [] if steps is None else [steps[0]._asdict()],
-                    "pre": one.pre,
+                    "baseline_size": one.baseline_size,
                     "percent": _percent(connection, row, one, begins, feature_set)
                     if one.is_change
                     else 0.0,
@@ -154,7 +154,9 @@ def _percent(
     from barograph.features import GrowingHistory
     from barograph.store import queries
 
-    points = queries.points_of(connection, row, last=one.order, limit=one.pre + 1, newest=True)
+    points = queries.points_of(
+        connection, row, last=one.order, limit=one.baseline_size + 1, newest=True
+    )
     upto = [point for point in points if (point.order, point.run) <= (one.order, one.run)]
     before = [point.value for point in upto if (point.order, point.run) < begins]
     after = [point.value for point in upto if (point.order, point.run) >= begins]

@@ -15,7 +15,7 @@ from barograph.cli.stores import make_folder, model_option, store_option
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
-    from barograph.detection.online import SecondLookWanted
+    from barograph.detection.online import SecondLookConfig
 
 LOG_PAGES = 65_536  # 128 MB, should the process behind the requests ever fail to write them back
 LEVELS = ("debug", "info", "warning", "error")
@@ -35,7 +35,7 @@ def command(
     port: int,
     url: str,
     model: Path,
-    again: SecondLookWanted | None,
+    again: SecondLookConfig | None,
     label_free: Path,
     detector: str,
     log_level: str,

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from barograph.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from barograph.detection.online import SecondLookWanted
+    from barograph.detection.online import SecondLookConfig
     from barograph.models import OnlineModels
     from barograph.store import Store
     from barograph.store.exchange import Filled
@@ -79,16 +79,16 @@ def online_models(path: Path) -> OnlineModels:
 
 
 def open_store(
-    url: str, models: OnlineModels | None = None, again: SecondLookWanted | None = None
+    url: str, models: OnlineModels | None = None, again: SecondLookConfig | None = None
 ) -> Store:
     """Open the store; without a model nothing new can be taken in."""
-    from barograph.detection.online import judge_of
+    from barograph.detection.online import make_judge
     from barograph.store import Store
     from barograph.store.nobody import Nobody
 
-    judge, alone = (Nobody(), "") if models is None else judge_of(models, again)
-    if alone:
-        click.echo(alone, err=True)
+    judge, reason = (Nobody(), "") if models is None else make_judge(models, again)
+    if reason:
+        click.echo(reason, err=True)
     make_folder(url)
     return Store(url, judge)
 

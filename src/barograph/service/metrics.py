@@ -5,7 +5,7 @@ import math
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from barograph.store import Answer
+from barograph.store import IngestResult
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 MEDIA_TYPE = CONTENT_TYPE_LATEST
@@ -61,7 +61,7 @@ class Metrics:
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def ingested(self, answer: Answer) -> None:
+    def ingested(self, answer: IngestResult) -> None:
         """Count what became of a request's measurements."""
         for status, count in answer.counts.items():
             self._points.labels(status).inc(count)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from barograph.detection.online import Judge, SecondLookWanted, judge_of
+from barograph.detection.online import Judge, SecondLookConfig, make_judge
 from barograph.detection.online.judge import Stretch
 from barograph.errors import ArtifactError, BarographError
 from barograph.models import OnlineModels, TriageModel
@@ -28,20 +28,20 @@ class Loaded:
     model: TriageModel
     judge: Judge
     source: str
-    alone: str = ""  # why there is no second look, where one was wanted
+    second_look_disabled_reason: str = ""
 
 
-def load_model(path: Path | None, again: SecondLookWanted | None = None) -> Loaded:
+def load_model(path: Path | None, again: SecondLookConfig | None = None) -> Loaded:
     """Load the online models of a file, or those that are shipped, and let them prove themselves.
 
     Raises:
         ArtifactError: it is no model, not one for this use, or it fails.
     """
     models = OnlineModels.load(path) if path is not None else OnlineModels.default()
-    judge, alone = judge_of(models, again)
+    judge, reason = make_judge(models, again)
     source = str(path) if path is not None else "the shipped default"
     prove(judge, source)
-    return Loaded(models.newest, judge, source, alone)
+    return Loaded(models.newest, judge, source, reason)
 
 
 def prove(judge: Judge, source: str) -> None:
@@ -67,7 +67,7 @@ class Watch:
         again: how a second look is wanted.
     """
 
-    def __init__(self, path: Path | None, again: SecondLookWanted | None = None) -> None:
+    def __init__(self, path: Path | None, again: SecondLookConfig | None = None) -> None:
         self._path, self._again = path, again
         self._seen: Mark | None = None
         self._lock = threading.Lock()
@@ -128,9 +128,9 @@ class Watch:
         return load_model(self._path if self._seen else None, self._again)
 
     def _use(self, loaded: Loaded) -> Loaded:
-        before = self.current.alone if self.current is not None else ""
-        if loaded.alone and loaded.alone != before:
-            LOG.warning("%s", loaded.alone)
+        before = self.current.second_look_disabled_reason if self.current is not None else ""
+        if loaded.second_look_disabled_reason and loaded.second_look_disabled_reason != before:
+            LOG.warning("%s", loaded.second_look_disabled_reason)
         self.current, self.fault = loaded, ""
         if self._take is not None:
             self._take(loaded)

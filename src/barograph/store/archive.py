@@ -8,7 +8,7 @@ written last, tells a table that was damaged or is of another moment: Parquet no
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +17,6 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.files import whole
-from barograph.store.database import bring, versions
 from barograph.store.rows import Insertion
 from barograph.store.schema import VERSION, blocks, metadata, newest, points, series, state, tokens
 from barograph.store.shelf import ALL
@@ -60,8 +59,8 @@ def restore(store: Store, folder: str | Path) -> dict[str, int]:
             was written, or its tables are of a version that is not known here.
     """
     source = Path(folder) / FOLDER
-    version, names = _checked(source)
-    return store.write(lambda connection: _fill(connection, source, version, names))
+    names = _checked(source)
+    return store.write(lambda connection: _fill(connection, source, names))
 
 
 def _schema(table: sa.Table) -> pa.Schema:
@@ -97,8 +96,8 @@ def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[sa.Row[tu
     yield from map(list, result.partitions())
 
 
-def _checked(folder: Path) -> tuple[str, set[str]]:
-    """Refuse what `archive` did not write just so; return version and names of the tables."""
+def _checked(folder: Path) -> set[str]:
+    """Verify the checksums of an archive; return the names of its tables."""
     try:
         told = json.loads((folder / LIST).read_text())
         version, sums = told["version"], dict(told["sha256"])
@@ -106,10 +105,10 @@ def _checked(folder: Path) -> tuple[str, set[str]]:
         raise DataError(f"{folder / LIST} is missing: `barograph export` writes it") from None
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(f"{folder / LIST} is damaged: {error}") from error
-    if version not in (known := sorted(versions())):
+    if version != VERSION:
         raise DataError(
-            f"{folder} was written for tables of version {version!r}; known here are "
-            f"{', '.join(known)}; take the folder in without --whole"
+            f"{folder} was written for tables of version {version!r}, but this is version "
+            f"{VERSION!r}; take the folder in without --whole"
         )
     for name, written in sums.items():
         path = folder / f"{name}.parquet"
@@ -117,38 +116,20 @@ def _checked(folder: Path) -> tuple[str, set[str]]:
             raise DataError(f"{path} is missing: `barograph export` writes it")
         if _sum(folder, name) != written:
             raise DataError(f"{path} is damaged, or of another export: its checksum differs")
-    return version, set(sums)
+    return set(sums)
 
 
-def _fill(connection: sa.Connection, source: Path, version: str, names: set[str]) -> dict[str, int]:
+def _fill(connection: sa.Connection, source: Path, names: set[str]) -> dict[str, int]:
     if connection.scalar(sa.select(sa.func.count()).select_from(series)):
         raise DataError("the store holds series; only an empty one can be restored")
-    if version == VERSION:
-        counts = _read_all(connection, TABLES, source, names)
-    else:  # the migrations know what became of each table since
-        bring(connection, version)
-        counts = _read_all(connection, _found(connection), source, names)
-        bring(connection, VERSION)
-    # Whoever writes next, here or in another process, forgets what it knew of an empty store.
+    if wrong := {table.name for table in TABLES} ^ names:
+        raise DataError(
+            f"{source / LIST} is damaged: missing or unknown tables: {', '.join(sorted(wrong))}"
+        )
+    counts = {table.name: _read(connection, table, source) for table in TABLES}
+    # The next writer, in this process or another, must not rely on what it remembers.
     connection.execute(sa.update(state).values(writer="restored"))
     return counts
-
-
-def _found(connection: sa.Connection) -> list[sa.Table]:
-    """Return the tables of another version, as the database has them."""
-    former = sa.MetaData()
-    former.reflect(connection)
-    others = {*ELSEWHERE, "alembic_version"}
-    return [table for table in former.sorted_tables if table.name not in others]
-
-
-def _read_all(
-    connection: sa.Connection, tables: Sequence[sa.Table], source: Path, names: set[str]
-) -> dict[str, int]:
-    if lacking := {table.name for table in tables} ^ names:
-        told = ", ".join(sorted(lacking))
-        raise DataError(f"{source / LIST} is damaged: it does not list just the tables; see {told}")
-    return {table.name: _read(connection, table, source) for table in tables}
 
 
 def _read(connection: sa.Connection, table: sa.Table, source: Path) -> int:

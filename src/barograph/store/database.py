@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -14,9 +14,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from barograph.errors import ConfigError, StoreError
 from barograph.store.schema import VERSION
-
-if TYPE_CHECKING:
-    from alembic.config import Config
 
 BUSY_MS = 15_000  # how long one process waits for another that is writing
 PAGE = 2048  # bytes: of each page that a commit writes nearly all is old, so small ones cost less
@@ -159,46 +156,31 @@ def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
         yield connection
 
 
-def migrate(engine: sa.Engine, to: str = VERSION) -> None:
-    """Bring the tables to the newest version, or back to another; an empty store gets them all."""
-    if _version(engine) != to:
-        with writing(engine) as connection:
-            bring(connection, to)
+def migrate(engine: sa.Engine) -> None:
+    """Create the tables of an empty database, or bring existing ones to the newest version.
 
-
-def bring(connection: sa.Connection, to: str) -> None:
-    """Bring the tables to the newest version, or back to another, in a writing transaction."""
+    Raises:
+        StoreError: The tables were made by a newer version.
+    """
+    if _version(engine) == VERSION:
+        return
     from alembic import command
-    from alembic.util import CommandError
-
-    if connection.dialect.name == "postgresql":  # others may find the same empty database
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
-    config = _migrations()
-    config.attributes["connection"] = connection
-    change = command.upgrade if to == VERSION else command.downgrade
-    try:
-        change(config, to)
-    except CommandError as error:
-        raise StoreError(
-            f"the store's tables cannot be brought to the version {to!r}: {error}; was it "
-            "used by a newer barograph?"
-        ) from error
-
-
-def versions() -> set[str]:
-    """Return every version that the tables ever had."""
-    from alembic.script import ScriptDirectory
-
-    scripts = ScriptDirectory.from_config(_migrations()).walk_revisions()
-    return {script.revision for script in scripts}
-
-
-def _migrations() -> "Config":
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    return config
+    with writing(engine) as connection:
+        if connection.dialect.name == "postgresql":  # others may find the same empty database
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
+        config.attributes["connection"] = connection
+        try:
+            command.upgrade(config, VERSION)
+        except CommandError as error:
+            raise StoreError(
+                f"the store's tables cannot be brought to the version {VERSION!r}: {error}; "
+                "was it used by a newer barograph?"
+            ) from error
 
 
 def _version(engine: sa.Engine) -> str | None:

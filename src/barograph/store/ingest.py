@@ -14,7 +14,7 @@ from barograph.store.landing import Landing
 from barograph.store.loading import load_recent, load_whole
 from barograph.store.measurement import Limits, Measurement, fault, series_fault
 from barograph.store.registry import Known, Registry
-from barograph.store.results import Outcome, Status
+from barograph.store.results import PointResult, Status
 from barograph.store.rows import Row
 from barograph.store.steps import StepRows, keys_behind, standing_before, standing_of
 from barograph.store.tail import Key, Memory, Recent
@@ -29,7 +29,7 @@ class _Group:
     measurements: Sequence[Measurement]
     judge: Judge
     changes: Changes
-    outcomes: list[Outcome]
+    outcomes: list[PointResult]
 
     def value(self, entry: Entry) -> float:
         """What was measured."""
@@ -71,13 +71,13 @@ class Ingest:
         judge: Judge,
         model: int,
         at: int,
-    ) -> tuple[list[Outcome], list[int]]:
+    ) -> tuple[list[PointResult], list[int]]:
         """Write what is new and judge it, and what comes after it once more.
 
         Returns:
             What became of each measurement, and the series whose history changed.
         """
-        changes, outcomes = Changes(at, model), [Outcome(Status.REJECTED) for _ in measurements]
+        changes, outcomes = Changes(at, model), [PointResult(Status.REJECTED) for _ in measurements]
         group = _Group(connection, measurements, judge, changes, outcomes)
         arrived = self._place(group)
         self._remember(connection, list(arrived), judge.history)
@@ -88,7 +88,7 @@ class Ingest:
         )
         appended: dict[int, list[Entry]] = {}
         redone: dict[int, Key] = {}
-        told: dict[tuple[int, Key], list[Outcome]] = defaultdict(list)
+        told: dict[tuple[int, Key], list[PointResult]] = defaultdict(list)
         for series, entries in arrived.items():
             if series not in doubtful:
                 taken = self._append(group, series, entries)
@@ -227,9 +227,9 @@ class Ingest:
             told.status, told.series, told.order = Status.WRITTEN, series, order
         return taken
 
-    def _too_long(self) -> Outcome:
+    def _too_long(self) -> PointResult:
         reason = f"series: has {self.limits.series_length} points, and no more are allowed"
-        return Outcome(Status.REJECTED, reason)
+        return PointResult(Status.REJECTED, reason)
 
     def _settle(
         self,
@@ -253,7 +253,7 @@ class Ingest:
                 count += 1
                 held[place] = Held(one.commit, one.time, float(one.value))
             elif there.decision is not None and outcome.status is not Status.REJECTED:
-                outcome.probability, outcome.is_change, outcome.pre = there.decision
+                outcome.probability, outcome.is_change, outcome.baseline_size = there.decision
                 outcome.steps = there.steps
             group.outcomes[entry.row] = outcome
             if changed and since is None:
@@ -286,7 +286,7 @@ class Ingest:
             for entry, decision in zip(entries, said, strict=False):
                 rows.append(group.row(series, entry, decision))
                 told = group.outcomes[entry.row]
-                told.probability, told.is_change, told.pre = decision
+                told.probability, told.is_change, told.baseline_size = decision
         landing.write()
 
     def _accept(
@@ -332,7 +332,10 @@ class Ingest:
         return Stretch(values, first, recent.start, recent.base, recent.standing)
 
     def _judge_redone(
-        self, group: _Group, redone: dict[int, Key], outcomes: dict[tuple[int, Key], list[Outcome]]
+        self,
+        group: _Group,
+        redone: dict[int, Key],
+        outcomes: dict[tuple[int, Key], list[PointResult]],
     ) -> None:
         """Judge a series again from the place on where its history changed."""
         for series, since in redone.items():
@@ -349,7 +352,7 @@ class Ingest:
             for key, decision in zip(whole.keys[whole.first :], judged.said, strict=True):
                 rows.append((series, *key, *group.changes.decision(decision)))
                 for told in outcomes.get((series, key), ()):
-                    told.probability, told.is_change, told.pre = decision
+                    told.probability, told.is_change, told.baseline_size = decision
                     told.steps = (noted[key],) if key in noted else ()
             OTHER_DECISION.into(group.connection, rows)
             [start] = judged.starts

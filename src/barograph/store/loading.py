@@ -51,7 +51,7 @@ class _Tail(NamedTuple):
     def grown(self, values: Floats | list[float], last: Any, history: int) -> "_Tail":
         """Put values behind it, the last of which is that of a row with its decision."""
         every, total = np.concatenate((self.values, values)), self.total + len(values)
-        start = every.size - 1 if last.is_change else max(0, every.size - 1 - last.pre)
+        start = every.size - 1 if last.is_change else max(0, every.size - 1 - last.baseline_size)
         return _Tail(every, (last.order, last.run), total, start).cut(history)
 
     def cut(self, history: int) -> "_Tail":
@@ -128,7 +128,7 @@ def _behind(some: Sequence[int], with_block: list[int]) -> sa.CompoundSelect[Any
 
 def _decided(table: sa.Table) -> tuple[sa.Column[Any], ...]:
     p = table.c
-    return p.series, p.order, p.run, p.value, p.is_change, p.pre
+    return p.series, p.order, p.run, p.value, p.is_change, p.baseline_size
 
 
 def _from_points(connection: sa.Connection, some: Sequence[int], history: int) -> dict[int, _Tail]:

@@ -18,7 +18,7 @@ from barograph.store.shelf import ALL, BOTH
 
 MEASURED = (
     *("order", "run", "commit", "time", "value"),
-    *("probability", "is_change", "pre", "reasons"),
+    *("probability", "is_change", "baseline_size", "reasons"),
 )
 
 
@@ -40,7 +40,7 @@ class Measured(NamedTuple):
     value: float
     probability: float
     is_change: bool
-    pre: int
+    baseline_size: int
     model: str
     threshold: float
     reasons: Any

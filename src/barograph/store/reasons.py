@@ -39,10 +39,10 @@ def explained(
     if not found or (found[-1].order, found[-1].run) != (order, run):
         raise DataError(f"there is no point at order {order}, run {run!r:.60}")
     one = found[-1]
-    if one.reasons is None and one.pre:
+    if one.reasons is None and one.baseline_size:
         if one.model != version:
             raise OtherModelError(f"the model {one.model} decided, and {version} does by now")
-        points = _upto(connection, series, order, run, one.pre + 1)
+        points = _upto(connection, series, order, run, one.baseline_size + 1)
         values = np.array([point.value for point in points])
         told = [reason._asdict() for reason in reasons(model, newest_row(model, values))]
         queries.explain(connection, series, order, run, told)

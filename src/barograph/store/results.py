@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Noted(NamedTuple):
+class StepRecord(NamedTuple):
     """One step of a second look; places are those of points in their series.
 
     Attributes:
@@ -36,7 +36,7 @@ class Status(StrEnum):
 
 
 @dataclass(slots=True)
-class Outcome:
+class PointResult:
     """What became of one measurement, and what the detector says of its point.
 
     Attributes:
@@ -46,7 +46,7 @@ class Outcome:
         order: its place in the history.
         probability: of a change at this point.
         is_change: whether it is called one.
-        pre: how many points it was held against.
+        baseline_size: how many points it was held against.
         steps: what a second look made certain as it landed.
     """
 
@@ -56,15 +56,15 @@ class Outcome:
     order: int | None = None
     probability: float | None = None
     is_change: bool | None = None
-    pre: int | None = None
-    steps: tuple[Noted, ...] = ()
+    baseline_size: int | None = None
+    steps: tuple[StepRecord, ...] = ()
 
 
 @dataclass(frozen=True)
-class Answer:
+class IngestResult:
     """What became of one request: acknowledged means committed."""
 
-    outcomes: list[Outcome]
+    outcomes: list[PointResult]
     model: str
 
     def count(self, status: Status) -> int:

@@ -13,7 +13,7 @@ Bytewise = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 # SQLite numbers a row by itself only where the key is called INTEGER.
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
-VERSION = "newest"  # the latest of the migrations
+VERSION = "initial"  # the latest migration
 
 metadata = sa.MetaData(
     naming_convention={
@@ -103,7 +103,7 @@ def _points(name: str) -> sa.Table:
         _time("received"),
         sa.Column("probability", sa.Double, nullable=False),
         sa.Column("is_change", sa.Boolean, nullable=False),
-        sa.Column("pre", sa.Integer, nullable=False),  # how many points Pre had
+        sa.Column("baseline_size", sa.Integer, nullable=False),  # how many points Pre had
         sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
         sa.Column("reasons", sa.Text, nullable=True),  # JSON, once somebody asked
         _time("decided"),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import sqlalchemy as sa
 
 from barograph.detection.online import Followed, Kind, Standing, Step
-from barograph.store.results import Noted
+from barograph.store.results import StepRecord
 from barograph.store.rows import Insertion, Row
 from barograph.store.schema import models, steps
 from barograph.store.shelf import ALL
@@ -28,7 +28,9 @@ class StepRows:
         self._connection, self._model, self._at = connection, model, at
         self._rows: list[Row] = []
 
-    def add(self, series: int, seen: Followed, key_at: Callable[[int], Key]) -> dict[Key, Noted]:
+    def add(
+        self, series: int, seen: Followed, key_at: Callable[[int], Key]
+    ) -> dict[Key, StepRecord]:
         """Take the steps of one series; return them by the point at which each happened.
 
         Args:
@@ -36,7 +38,7 @@ class StepRows:
             seen: places count all of its points.
             key_at: the order and run at such a place.
         """
-        noted: dict[Key, Noted] = {}
+        noted: dict[Key, StepRecord] = {}
         for step, standing in zip(seen.steps, seen.after, strict=True):
             one = _noted(step, key_at)
             key = key_at(step.at)
@@ -51,9 +53,9 @@ class StepRows:
         self._rows = []
 
 
-def _noted(step: Step, key_at: Callable[[int], Key]) -> Noted:
+def _noted(step: Step, key_at: Callable[[int], Key]) -> StepRecord:
     before = (None, None) if step.moved_from is None else key_at(step.moved_from)
-    return Noted(step.kind.value, *key_at(step.index), step.probability, *before)
+    return StepRecord(step.kind.value, *key_at(step.index), step.probability, *before)
 
 
 def keys_behind(connection: sa.Connection, series: int, count: int) -> Callable[[int], Key]:
@@ -101,7 +103,7 @@ def standing_before(connection: sa.Connection, series: int, since: Key) -> Stand
 
 def steps_of(
     connection: sa.Connection, series: int, first: int, last: int
-) -> dict[Key, tuple[Noted, str]]:
+) -> dict[Key, tuple[StepRecord, str]]:
     """Return the steps that happened from one order to another, with the model of each."""
     s = steps.c
     rows = connection.execute(
@@ -112,10 +114,10 @@ def steps_of(
         .join(models, models.c.id == s.model)
         .where(s.series == series, s.order >= first, s.order <= last)
     )
-    return {(order, run): (Noted(*rest), model) for order, run, *rest, model in rows}
+    return {(order, run): (StepRecord(*rest), model) for order, run, *rest, model in rows}
 
 
-def became(connection: sa.Connection, series: int, first: int, last: int) -> dict[Key, str]:
+def current_states(connection: sa.Connection, series: int, first: int, last: int) -> dict[Key, str]:
     """Say what became of the changes that begin, or began, from one order to another.
 
     `moved` is one that stands elsewhere by now; where it stands it is `called` or `confirmed`.

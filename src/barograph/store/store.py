@@ -30,7 +30,7 @@ from barograph.store.database import (
 )
 from barograph.store.ingest import Ingest
 from barograph.store.measurement import Limits, Measurement
-from barograph.store.results import Answer, Outcome, Status
+from barograph.store.results import IngestResult, PointResult, Status
 from barograph.store.schema import models, state
 from barograph.store.stale import touch
 from barograph.store.writer import Request, Writer
@@ -73,7 +73,7 @@ class Store:
         self._name = uuid.uuid4().hex
         self._ingest = Ingest(self.limits, room)
         self._models: dict[tuple[str, float], int] = {}
-        self._writer: Writer[Measurement, Answer] = Writer(self._commit)
+        self._writer: Writer[Measurement, IngestResult] = Writer(self._commit)
 
     def __enter__(self) -> Self:
         """The store itself."""
@@ -95,7 +95,7 @@ class Store:
             self.write_back()
         self._engine.dispose()
 
-    def submit(self, measurements: Iterable[Measurement], who: str) -> Future[Answer]:
+    def submit(self, measurements: Iterable[Measurement], who: str) -> Future[IngestResult]:
         """Accept measurements; the answer is there once they are committed.
 
         Raises:
@@ -109,7 +109,7 @@ class Store:
             )
         return self._writer.submit(batch, who)
 
-    def ingest(self, measurements: Iterable[Measurement], who: str) -> Answer:
+    def ingest(self, measurements: Iterable[Measurement], who: str) -> IngestResult:
         """Take measurements in, and return what became of each of them, and the decisions.
 
         Raises:
@@ -158,7 +158,7 @@ class Store:
 
         return self._writer.run(alone)  # type: ignore[arg-type, return-value]
 
-    def _commit(self, group: Sequence[Request[Measurement, Answer]]) -> list[Answer]:
+    def _commit(self, group: Sequence[Request[Measurement, IngestResult]]) -> list[IngestResult]:
         """Write a group of requests in one transaction."""
         judge, at = self.judge, now()
         everything = [one for request in group for one in request.items]
@@ -206,12 +206,12 @@ def _lock(connection: sa.Connection) -> str | None:
 
 
 def _answers(
-    group: Sequence[Request[Measurement, Answer]], outcomes: list[Outcome], model: str
-) -> list[Answer]:
+    group: Sequence[Request[Measurement, IngestResult]], outcomes: list[PointResult], model: str
+) -> list[IngestResult]:
     answers, first = [], 0
     for request in group:
         last = first + len(request.items)
-        answers.append(Answer(outcomes[first:last], model))
+        answers.append(IngestResult(outcomes[first:last], model))
         first = last
     return answers
 
@@ -219,8 +219,8 @@ def _answers(
 def _note(
     connection: sa.Connection,
     at: int,
-    group: Sequence[Request[Measurement, Answer]],
-    answers: list[Answer],
+    group: Sequence[Request[Measurement, IngestResult]],
+    answers: list[IngestResult],
 ) -> None:
     """Tell the trail who wrote how much; one entry for all that one sender had waiting."""
     wrote: dict[str, dict[str, int]] = defaultdict(lambda: {"written": 0, "revised": 0})

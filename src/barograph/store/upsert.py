@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from barograph.store.lookups import questions
 from barograph.store.measurement import Measurement
-from barograph.store.results import Noted, Outcome, Status
+from barograph.store.results import PointResult, Status, StepRecord
 from barograph.store.rows import Alteration, Insertion, Row
 from barograph.store.schema import newest, points, revisions, steps
 from barograph.store.shelf import ALL, shelve
@@ -42,7 +42,7 @@ class Held:
     value: float
     decision: Said | None = None
     others: dict[float, int | None] = field(default_factory=dict)
-    steps: tuple[Noted, ...] = ()
+    steps: tuple[StepRecord, ...] = ()
 
     def knows(self, value: float) -> bool:
         """Whether the value is the one that holds, or one of its revisions."""
@@ -79,7 +79,7 @@ def existing(connection: sa.Connection, places: Iterable[tuple[int, int]]) -> Ex
         ):
             found[number, order, run].others[value] = time
         for number, order, run, *step in connection.execute(_steps_at(numbers, orders)):
-            found[number, order, run].steps = (Noted(*step),)
+            found[number, order, run].steps = (StepRecord(*step),)
     return found
 
 
@@ -95,13 +95,13 @@ def _points_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:
     p = ALL.c
     return sa.select(
         *(p.series, p.order, p.run, p.commit, p.time, p.value),
-        *(p.probability, p.is_change, p.pre),
+        *(p.probability, p.is_change, p.baseline_size),
     ).where(p.series.in_(numbers), p.order.in_(orders))
 
 
 PLACE = ("series", "order", "run")
 MEASURED = ("commit", "time", "value", "received")
-SAID = ("probability", "is_change", "pre", "model", "reasons", "decided")
+SAID = ("probability", "is_change", "baseline_size", "model", "reasons", "decided")
 NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *SAID))
 NEWEST_POINT = Insertion(newest, (*PLACE, *MEASURED, *SAID))
 OTHER_VALUE = Alteration(points, PLACE, MEASURED)
@@ -195,14 +195,14 @@ def settle(
     one: Measurement,
     held: Held | None,
     changes: Changes,
-) -> tuple[Outcome, bool]:
+) -> tuple[PointResult, bool]:
     """Decide what becomes of a measurement; return whether the history changes by it."""
     if held is None:
         changes.add(series, entry, one)
-        return Outcome(Status.WRITTEN, series=series, order=entry.order), True
+        return PointResult(Status.WRITTEN, series=series, order=entry.order), True
     if one.commit and held.commit and one.commit != held.commit:
         reason = f"commit: order {entry.order} of this series is {held.commit!r}"
-        return Outcome(Status.REJECTED, reason), False
+        return PointResult(Status.REJECTED, reason), False
     status, wins = changes.again(series, entry, held, one)
     reason = f"the value {held.value!r} holds" if status is Status.REVISED else ""
-    return Outcome(status, reason, series, entry.order), wins
+    return PointResult(status, reason, series, entry.order), wins

@@ -1,7 +1,7 @@
 """The online detector: a verdict on the newest commit, and a second look as others follow."""
 
 from barograph.detection.online.budget import Budget
-from barograph.detection.online.confirming import ConfirmingJudge, SecondLookWanted, judge_of
+from barograph.detection.online.confirming import ConfirmingJudge, SecondLookConfig, make_judge
 from barograph.detection.online.decision import Decision, Kind, Reason, Step
 from barograph.detection.online.detector import OnlineDetector
 from barograph.detection.online.following import Followed, Landed, check_pair, look_again
@@ -27,13 +27,13 @@ __all__ = [
     "Reason",
     "Replayed",
     "Scorer",
-    "SecondLookWanted",
+    "SecondLookConfig",
     "Standing",
     "Step",
     "TailRates",
     "check_pair",
-    "judge_of",
     "look_again",
+    "make_judge",
     "newest_points",
     "replay",
     "replay_many",

@@ -94,7 +94,7 @@ class ConfirmingJudge:
 
 
 @dataclass(frozen=True)
-class SecondLookWanted:
+class SecondLookConfig:
     """How alarms of all windows share one budget.
 
     Args:
@@ -108,7 +108,7 @@ class SecondLookWanted:
     needed: bool = False
 
 
-def judge_of(models: OnlineModels, wanted: SecondLookWanted | None) -> tuple[Judge, str]:
+def make_judge(models: OnlineModels, wanted: SecondLookConfig | None) -> tuple[Judge, str]:
     """Return what decides, with a second look where it is wanted and the models can do it.
 
     Returns:

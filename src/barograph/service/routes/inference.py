@@ -131,7 +131,7 @@ def _described(parts: Parts) -> Json:
             "threshold": loaded.model.threshold,
             "card": dict(loaded.model.card),
             "second_look": isinstance(loaded.judge, ConfirmingJudge),
-            "alone": loaded.alone or None,
+            "second_look_disabled_reason": loaded.second_look_disabled_reason or None,
             "refused": parts.watch.fault or None,
         }
     )

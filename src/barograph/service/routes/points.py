@@ -16,7 +16,7 @@ from barograph.service.parsing import measurement, read_json, read_lines, rows_o
 from barograph.service.parts import parts_of
 from barograph.service.schemas.points import RESULT, Ingested, Result, Results
 from barograph.service.schemas.shared import ERRORS
-from barograph.store import Answer, Measurement, Outcome, Status
+from barograph.store import IngestResult, Measurement, PointResult, Status
 
 LINES = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 INLINE = 65_536  # bytes: a larger body is read by another thread, so that others need not wait
@@ -71,7 +71,7 @@ async def post_points(request: Request) -> Json:
     most = parts.store.limits.batch
     told = _read(body, media, most) if small else await run_in_threadpool(_read, body, media, most)
     found, outcomes = told
-    answer = Answer([], "")
+    answer = IngestResult([], "")
     if found:
         who = caller_of(request).name
         answer = await asyncio.wrap_future(parts.store.submit(found, who))
@@ -80,25 +80,25 @@ async def post_points(request: Request) -> Json:
     return _tell(outcomes, answer) if small else await run_in_threadpool(_tell, outcomes, answer)
 
 
-def _read(body: bytes, media: str, most: int) -> tuple[list[Measurement], list[Outcome | None]]:
+def _read(body: bytes, media: str, most: int) -> tuple[list[Measurement], list[PointResult | None]]:
     """Return the measurements, and a place for each row: filled already where it is none."""
     told: Any = read_lines(body, most) if media in LINES else read_json(body, most)
     found: list[Measurement] = []
-    outcomes: list[Outcome | None] = []
+    outcomes: list[PointResult | None] = []
     known: dict[object, Any] = {}
     for row in rows_of(told, most):
         try:
             found.append(measurement(row, known))
             outcomes.append(None)
         except DataError as error:
-            outcomes.append(Outcome(Status.REJECTED, str(error)))
+            outcomes.append(PointResult(Status.REJECTED, str(error)))
     return found, outcomes
 
 
-def _tell(places: list[Outcome | None], answer: Answer) -> Json:
+def _tell(places: list[PointResult | None], answer: IngestResult) -> Json:
     judged = iter(answer.outcomes)
     outcomes = [one if one is not None else next(judged) for one in places]
-    whole = Answer(outcomes, answer.model)
+    whole = IngestResult(outcomes, answer.model)
     counts, reasons = whole.counts, whole.reasons
     if counts["rejected"] == len(outcomes):
         rows = [{"row": k, "message": one.reason} for k, one in enumerate(outcomes[:TOLD])]
@@ -113,14 +113,14 @@ def _tell(places: list[Outcome | None], answer: Answer) -> Json:
     )
 
 
-def _decision(one: Outcome) -> dict[str, object]:
+def _decision(one: PointResult) -> dict[str, object]:
     return {
         "status": one.status.value,
         "series": one.series or None,
         "order": one.order,
         "probability": one.probability,
         "is_change": one.is_change,
-        "pre": one.pre,
+        "baseline_size": one.baseline_size,
         "reason": one.reason or None,
         "steps": [step._asdict() for step in one.steps],
     }

@@ -16,14 +16,24 @@ from barograph.service.schemas.series import Series as SeriesAnswer
 from barograph.service.schemas.shared import ERRORS
 from barograph.store import queries
 from barograph.store.measurement import CONTROL
-from barograph.store.results import Noted
-from barograph.store.steps import became, steps_of
+from barograph.store.results import StepRecord
+from barograph.store.steps import current_states, steps_of
 
-Steps = dict[tuple[int, str], tuple[Noted, str]]
+Steps = dict[tuple[int, str], tuple[StepRecord, str]]
 LARGEST = 2**62
 RUNS = 1_000_000  # of one commit: more than a series may have points
-POINT = ("order", "run", "commit", "time", "value", "probability", "is_change", "pre", "model")
-DECISION = ("order", "run", "probability", "is_change", "pre", "model", "threshold")
+POINT = (
+    "order",
+    "run",
+    "commit",
+    "time",
+    "value",
+    "probability",
+    "is_change",
+    "baseline_size",
+    "model",
+)
+DECISION = ("order", "run", "probability", "is_change", "baseline_size", "model", "threshold")
 Number = Annotated[
     int, Path(ge=1, le=LARGEST, description="The number of the series.", examples=[7])
 ]
@@ -119,7 +129,9 @@ async def get_decisions(
     """
     every, begins = await asked(request, lambda c: _decided(c, number, first, limit))
     rows = [
-        row for row in every if not changes or row["is_change"] or row["steps"] or row["became"]
+        row
+        for row in every
+        if not changes or row["is_change"] or row["steps"] or row["current_state"]
     ]
     return Json({"decisions": rows, "next": begins})
 
@@ -144,17 +156,17 @@ def _decided(
     if not found:
         return [], begins
     span = found[0].order, found[-1].order
-    steps, now = steps_of(connection, number, *span), became(connection, number, *span)
+    steps, now = steps_of(connection, number, *span), current_states(connection, number, *span)
     rows = []
     for one in found:
         key = (one.order, one.run)
         taken = [{**step._asdict(), "model": model} for step, model in _at(steps, key)]
         said = {name: getattr(one, name) for name in DECISION}
-        rows.append({**said, "became": now.get(key), "steps": taken})
+        rows.append({**said, "current_state": now.get(key), "steps": taken})
     return rows, begins
 
 
-def _at(steps: Steps, key: tuple[int, str]) -> list[tuple[Noted, str]]:
+def _at(steps: Steps, key: tuple[int, str]) -> list[tuple[StepRecord, str]]:
     return [steps[key]] if key in steps else []
 
 

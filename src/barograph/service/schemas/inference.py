@@ -62,7 +62,7 @@ class ModelAnswer(BaseModel):
             "threshold": 0.5,
             "card": {},
             "second_look": True,
-            "alone": None,
+            "second_look_disabled_reason": None,
             "refused": None,
         }
     )
@@ -74,5 +74,7 @@ class ModelAnswer(BaseModel):
     threshold: float
     card: dict[str, Any]
     second_look: bool = Field(description="Whether points are looked at again as others follow.")
-    alone: str | None = Field(description="Why there is no second look, where one is wanted.")
+    second_look_disabled_reason: str | None = Field(
+        description="Why there is no second look although the service was asked for it."
+    )
     refused: str | None = Field(description="Why the newest file was not taken, if it was not.")

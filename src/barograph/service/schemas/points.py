@@ -34,7 +34,7 @@ DECISION = {
     "order": 1024,
     "probability": 0.93,
     "is_change": True,
-    "pre": 58,
+    "baseline_size": 58,
     "reason": None,
     "steps": [STEP],
 }
@@ -102,7 +102,7 @@ class Decided(BaseModel):
     is_change: bool | None = Field(
         description="Whether an alarm is raised; with a second look, `steps` tell for which point."
     )
-    pre: int | None = Field(description="How many points it was held against.")
+    baseline_size: int | None = Field(description="How many points it was held against.")
     reason: str | None = Field(description="Why it was rejected, or which revision holds.")
     steps: list[Step] = Field(
         description="What became certain as it landed: a change is called, confirmed, moved or "

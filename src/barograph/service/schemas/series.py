@@ -28,7 +28,7 @@ POINT = {
     "value": 18234.5,
     "probability": 0.93,
     "is_change": True,
-    "pre": 57,
+    "baseline_size": 57,
     "model": MODEL,
 }
 
@@ -66,7 +66,7 @@ class Point(BaseModel):
     value: float
     probability: float
     is_change: bool
-    pre: int
+    baseline_size: int
     model: str
 
 
@@ -91,12 +91,12 @@ class DecisionRow(BaseModel):
     run: str
     probability: float
     is_change: bool
-    pre: int = Field(description="How many points it was held against.")
+    baseline_size: int = Field(description="How many points it was held against.")
     model: str
     threshold: float = Field(
         description="From which probability on; with a second look, from which score in nats."
     )
-    became: Literal["called", "confirmed", "moved", "withdrawn"] | None = Field(
+    current_state: Literal["called", "confirmed", "moved", "withdrawn"] | None = Field(
         description="What a second look made, by now, of the change that begins here."
     )
     steps: list[StepTaken] = Field(description="What a second look made certain as it landed.")
@@ -113,10 +113,10 @@ class DecisionsPage(BaseModel):
                     "run": "",
                     "probability": 0.93,
                     "is_change": True,
-                    "pre": 57,
+                    "baseline_size": 57,
                     "model": MODEL,
                     "threshold": 6.1,
-                    "became": "confirmed",
+                    "current_state": "confirmed",
                     "steps": [{**STEP, "model": MODEL}],
                 }
             ],

@@ -1,1 +1,1 @@
-"""How the tables came to be, step by step (Alembic)."""
+"""Alembic migrations of the store's tables."""

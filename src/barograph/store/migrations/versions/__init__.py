@@ -1,1 +1,1 @@
-"""One file a step."""
+"""One module for each version of the schema."""
