@@ -21,7 +21,7 @@ from side_by_side import arguments, show
 from sklearn.metrics import roc_auc_score
 
 from barograph.errors import DataError
-from barograph.evaluation.annotators import f1, person_f1
+from barograph.evaluation.annotators import f1, person_agreement
 from barograph.evaluation.crowd import CROWD, LOOSE, STRICT, CrowdTriage, choose_rule
 from barograph.evaluation.marked import Marked, rows_of
 from barograph.models import TriageModel
@@ -85,7 +85,7 @@ def judge(triage: CrowdTriage, marked: Marked) -> Judged:
         triage.probability(crowded),
         [f1(found.get(k, []), marked.marks[k]) for k in panel],
         [f1([], marked.marks[k]) for k in panel],
-        [person_f1(marked.marks[k]) for k in panel],
+        [person_agreement(marked.marks[k]) for k in panel],
         [f1(strict[k], marked.marks[k]) for k in panel],
         triage.threshold,
     )

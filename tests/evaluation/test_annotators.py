@@ -3,7 +3,7 @@
 import pytest
 
 from barograph.errors import ConfigError
-from barograph.evaluation.annotators import covering, f1, person_f1
+from barograph.evaluation.annotators import covering, f1, majority_changes, person_agreement
 
 
 @pytest.mark.parametrize(
@@ -19,18 +19,18 @@ from barograph.evaluation.annotators import covering, f1, person_f1
         ([20], [[0, 20], [20]], 1.0),
     ],
 )
-def test_f1_by_hand(found: list[int], marks: list[list[int]], expected: float) -> None:
+def test_f1_matches_hand_calculation(found: list[int], marks: list[list[int]], expected: float) -> None:
     assert f1(found, marks) == pytest.approx(expected, rel=1e-12)
 
 
-def test_f1_keeps_to_its_margin() -> None:
+def test_f1_matches_only_within_its_margin() -> None:
     assert f1([22], [[20]], margin=1) == pytest.approx(0.5)
     assert f1([22], [[20]], margin=2) == 1.0
 
 
-def test_a_person_is_judged_by_the_others() -> None:
-    # The two who agree do perfectly; who marked nothing has precision 1 and recall 1/2.
-    assert person_f1([[20], [20], []]) == pytest.approx((1 + 1 + 2 / 3) / 3)
+def test_person_agreement_compares_each_person_with_the_others() -> None:
+    # The two who agree score 1; the one without marks has precision 1 and recall 1/2.
+    assert person_agreement([[20], [20], []]) == pytest.approx((1 + 1 + 2 / 3) / 3)
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,32 @@ def test_a_person_is_judged_by_the_others() -> None:
         ([2, 5, 8], [[5]], 0.6),  # the best parts are three of five points each
     ],
 )
-def test_covering_by_hand(found: list[int], marks: list[list[int]], expected: float) -> None:
+def test_covering_matches_hand_calculation(found: list[int], marks: list[list[int]], expected: float) -> None:
     assert covering(found, marks, 10) == pytest.approx(expected, rel=1e-12)
 
 
-def test_nobody_and_points_outside_are_refused() -> None:
-    with pytest.raises(ConfigError, match="nobody looked"):
+@pytest.mark.parametrize(
+    ("marks", "changes"),
+    [
+        ([[50], [52], [54]], [52]),
+        ([[50], [56], []], []),  # six apart: two clusters of one person each
+        ([[50], [55], []], [52]),
+        ([[50, 52], [], []], []),  # one person twice is no majority
+        ([[50], [50], [], []], []),  # half is not more than half
+        ([[10, 90], [12, 91], [11]], [11, 90]),
+        ([[], [], []], []),
+    ],
+)
+def test_majority_changes_are_the_medians_of_clusters_that_most_people_share(
+    marks: list[list[int]], changes: list[int]
+) -> None:
+    assert majority_changes(marks) == changes
+
+
+def test_missing_annotators_and_points_outside_the_series_are_refused() -> None:
+    with pytest.raises(ConfigError, match="has no annotator"):
         f1([3], [])
-    with pytest.raises(ConfigError, match="2 or more are needed, got 1"):
-        person_f1([[3]])
+    with pytest.raises(ConfigError, match="2 people or more, got 1"):
+        person_agreement([[3]])
     with pytest.raises(ConfigError, match=r"\[0, 10\] lie outside a series of 10"):
         covering([10], [[5]], 10)

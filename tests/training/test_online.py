@@ -8,31 +8,13 @@ from barograph.detection.online.budget import SETTINGS
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.marked import Marked
 from barograph.features import feature_matrix
-from barograph.training.online import Prior, Truth, learn, majority_changes
+from barograph.training.online import Prior, Truth, learn
 from barograph.training.online.algorithm_1 import Algorithm1
 from barograph.training.online.curve import at_rate, every_alarm, gated, measured
 from barograph.training.online.extra_positives import ENOUGH, WEIGHT, Scarce
 from barograph.training.online.learn import combined, judged_by
 from barograph.training.online.rows import NAMES, lesson, rows_of
 from tests.training.online_histories import LENGTH, forest, histories, learned
-
-
-@pytest.mark.parametrize(
-    ("marks", "changes"),
-    [
-        ([[50], [52], [54]], [52]),
-        ([[50], [56], []], []),  # six apart: two clusters of one person each
-        ([[50], [55], []], [52]),
-        ([[50, 52], [], []], []),  # one person twice is no majority
-        ([[50], [50], [], []], []),  # half is not more than half
-        ([[10, 90], [12, 91], [11]], [11, 90]),
-        ([[], [], []], []),
-    ],
-)
-def test_changes_are_medians_of_clusters_that_most_people_share(
-    marks: list[list[int]], changes: list[int]
-) -> None:
-    assert majority_changes(marks) == changes
 
 
 def flat(marks: tuple[tuple[int, ...], ...], length: int = 40) -> Truth:

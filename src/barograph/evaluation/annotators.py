@@ -1,10 +1,10 @@
-"""How well found change points agree with several people's marks (van den Burg & Williams 2020).
+"""Agreement of change points with the marks of several people (van den Burg & Williams 2020).
 
-The measures of the Turing Change Point Dataset: index 0 counts as a change point that everybody
-marks and every detector finds, so that "nothing changed" is an answer that can be right.
+These are the measures of the Turing Change Point Dataset. Index 0 counts as a change point that
+every person marks and every detector finds, so that an empty answer can be right.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -13,41 +13,74 @@ from barograph.errors import ConfigError
 from barograph.evaluation.matching import pairs
 
 MARGIN = 5
+MAJORITY = 0.5  # a majority is a larger share of the people than this
 Marks = Sequence[Iterable[int]]  # one entry per person; empty where a person marked nothing
+
+
+def mark_clusters(marks: Marks, margin: int = MARGIN) -> list[tuple[int, float]]:
+    """Return the median of each cluster of marks and the share of the people who are in it.
+
+    A cluster ends where the next mark is more than `margin` points after the last one.
+    """
+    everyone = sorted((int(mark), person) for person, own in enumerate(marks) for mark in own)
+    clusters: list[list[tuple[int, int]]] = []
+    for mark, person in everyone:
+        if clusters and mark - clusters[-1][-1][0] <= margin:
+            clusters[-1].append((mark, person))
+        else:
+            clusters.append([(mark, person)])
+    return [
+        (
+            int(np.median([mark for mark, _ in cluster])),
+            len({person for _, person in cluster}) / len(marks),
+        )
+        for cluster in clusters
+    ]
+
+
+def majority_changes(marks: Marks, margin: int = MARGIN) -> list[int]:
+    """Return the medians of the clusters of marks that more than half of the people share."""
+    return [median for median, share in mark_clusters(marks, margin) if share > MAJORITY]
 
 
 def f1(found: Iterable[int], marks: Marks, margin: int = MARGIN) -> float:
     """Return the harmonic mean of precision and recall against several people.
 
-    Precision is the share of the found that anybody marked, recall the mean over the people of
-    the share of their marks that was found; a point and a mark at most `margin` apart agree, each
-    counts once, and as many as possible are paired.
+    Precision is the share of the found points that any person marked. Recall is the share of a
+    person's marks that were found, averaged over the people. A point matches a mark at most
+    `margin` points away; each is used once, and as many as possible are paired.
     """
-    people = [_with_start(one) for one in _some(marks)]
+    people = [_with_start(own) for own in _required(marks)]
     points = _with_start(found)
     everyone = set[int]().union(*people)
     precision = len(pairs(points, everyone, margin)) / len(points)
-    recall = np.mean([len(pairs(points, one, margin)) / len(one) for one in people])
+    recall = np.mean([len(pairs(points, own, margin)) / len(own) for own in people])
     return float(2 * precision * recall / (precision + recall))
 
 
-def person_f1(marks: Marks, margin: int = MARGIN) -> float:
-    """Return how well each person does against the others, on average: f1 of what one marked."""
-    people = [list(one) for one in marks]
-    if len(people) < 2:
-        raise ConfigError(f"a person is judged by others: 2 or more are needed, got {len(people)}")
-    judged = [f1(people[k], people[:k] + people[k + 1 :], margin) for k in range(len(people))]
-    return float(np.mean(judged))
-
-
 def covering(found: Iterable[int], marks: Marks, length: int) -> float:
-    """Return the covering of the people's segments by the found ones, averaged over the people.
+    """Return how well the found segments cover the segments of each person, on average.
 
-    Each segment of a person counts with its length, and is covered as far as the best found
-    segment agrees with it (intersection over union).
+    Each segment of a person is weighted by its length and scores its best intersection over union
+    with a found segment.
     """
     edges = _edges(found, length)
-    return float(np.mean([_cover(_edges(one, length), edges, length) for one in _some(marks)]))
+    return float(np.mean([_cover(_edges(own, length), edges, length) for own in _required(marks)]))
+
+
+def person_agreement(
+    marks: Sequence[Sequence[int]], measure: Callable[[Sequence[int], Marks], float] = f1
+) -> float:
+    """Return how well each person agrees with all others, on average.
+
+    Args:
+        marks: The marks of each person, of two people or more.
+        measure: Scores the marks of one person against the marks of the others.
+    """
+    if len(marks) < 2:
+        raise ConfigError(f"agreement needs the marks of 2 people or more, got {len(marks)}")
+    scores = [measure(own, [*marks[:k], *marks[k + 1 :]]) for k, own in enumerate(marks)]
+    return float(np.mean(scores))
 
 
 def _cover(truth: list[int], found: list[int], length: int) -> float:
@@ -62,7 +95,7 @@ def _cover(truth: list[int], found: list[int], length: int) -> float:
 
 
 def _edges(points: Iterable[int], length: int) -> list[int]:
-    """Return where the segments begin, and the end of the series."""
+    """Return the first point of each segment and the end of the series."""
     begins = sorted(_with_start(points))
     if begins[0] < 0 or begins[-1] >= length:
         raise ConfigError(f"change points {begins} lie outside a series of {length} points")
@@ -73,7 +106,7 @@ def _with_start(points: Iterable[int]) -> set[int]:
     return {0, *(int(point) for point in points)}
 
 
-def _some(marks: Marks) -> Marks:
+def _required(marks: Marks) -> Marks:
     if not len(marks):
-        raise ConfigError("nobody looked at this series: at least one person is needed")
+        raise ConfigError("the series has no annotator: at least one person is needed")
     return marks

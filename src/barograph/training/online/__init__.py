@@ -2,6 +2,6 @@
 
 from barograph.training.online.fit import Prior
 from barograph.training.online.learn import Learned, learn
-from barograph.training.online.truth import Truth, majority_changes
+from barograph.training.online.truth import Truth
 
-__all__ = ["Learned", "Prior", "Truth", "learn", "majority_changes"]
+__all__ = ["Learned", "Prior", "Truth", "learn"]

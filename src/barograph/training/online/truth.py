@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.evaluation.annotators import MARGIN
+from barograph.evaluation.annotators import MAJORITY, MARGIN, mark_clusters
 from barograph.evaluation.marked import Marked
 from barograph.series import Floats, Ints
 
 Flags = npt.NDArray[np.bool_]
 FIRST = 5  # points of a series before the first that is judged
-HALF = 0.5
-
-
-def clusters(marks: Sequence[Iterable[int]], margin: int = MARGIN) -> list[tuple[int, float]]:
-    """Return the median of each cluster of marks, and which share of the people it has.
-
-    A cluster goes on while the next mark lies at most `margin` behind the last one.
-    """
-    everyone = sorted((int(mark), person) for person, one in enumerate(marks) for mark in one)
-    found: list[list[tuple[int, int]]] = []
-    for mark, person in everyone:
-        if found and mark - found[-1][-1][0] <= margin:
-            found[-1].append((mark, person))
-        else:
-            found.append([(mark, person)])
-    return [
-        (int(np.median([mark for mark, _ in one])), len({who for _, who in one}) / len(marks))
-        for one in found
-    ]
-
-
-def majority_changes(marks: Sequence[Iterable[int]], margin: int = MARGIN) -> list[int]:
-    """Return the medians of those clusters of marks that more than half of the people share."""
-    return [place for place, share in clusters(marks, margin) if share > HALF]
 
 
 @dataclass(frozen=True)
@@ -76,7 +51,7 @@ class Truth:
         for first, length, people in zip(firsts[:-1], lengths, histories.marks, strict=True):
             seen += [int(first) + mark for one in people for mark in one if mark < length]
             found += [
-                (int(first) + c, share) for c, share in clusters(people, margin) if c < length
+                (int(first) + c, share) for c, share in mark_clusters(people, margin) if c < length
             ]
         groups = np.asarray(histories.groups, dtype=np.int64)
         places, shares = _ints([place for place, _ in found]), np.array([s for _, s in found])
@@ -123,7 +98,7 @@ class Truth:
         np.add.at(edges, np.minimum(offsets[series[seen] + 1], seen + margin + 1), -1)
         marked = np.cumsum(edges[:-1]) > 0
         judged = np.arange(values.size) - offsets[series] >= FIRST
-        changes = shares > HALF
+        changes = shares > MAJORITY
         return cls(
             values,
             offsets,
