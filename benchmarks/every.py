@@ -18,7 +18,7 @@ BENCHMARKS = (
     "holt",
     "human_marks",
     "detectors",
-    "detection_ground",
+    "detector_comparison",
     "step_clusters",
     "models",
     "leznik",

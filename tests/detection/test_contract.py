@@ -8,11 +8,11 @@ import pytest
 from barograph.detection.base import Detector
 from barograph.errors import DataError
 from barograph.series import Floats, Region
-from barograph.studies.detector_benchmark.detectors import contenders
+from barograph.studies.detector_benchmark.cases import default_detectors
 
 # A single trace is no centroid: the default asks for steps without noise (docs/detection.md).
 ALL = {name: replace(one, threshold=5.0) if name == "StepFit" else one  # type: ignore[call-arg]
-       for name, one in contenders().items()}  # fmt: skip
+       for name, one in default_detectors().items()}  # fmt: skip
 each = pytest.mark.parametrize("detector", ALL.values(), ids=ALL)
 finders = pytest.mark.parametrize(
     "detector",

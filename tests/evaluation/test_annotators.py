@@ -19,7 +19,9 @@ from barograph.evaluation.annotators import covering, f1, majority_changes, pers
         ([20], [[0, 20], [20]], 1.0),
     ],
 )
-def test_f1_matches_hand_calculation(found: list[int], marks: list[list[int]], expected: float) -> None:
+def test_f1_matches_hand_calculation(
+    found: list[int], marks: list[list[int]], expected: float
+) -> None:
     assert f1(found, marks) == pytest.approx(expected, rel=1e-12)
 
 
@@ -43,7 +45,9 @@ def test_person_agreement_compares_each_person_with_the_others() -> None:
         ([2, 5, 8], [[5]], 0.6),  # the best parts are three of five points each
     ],
 )
-def test_covering_matches_hand_calculation(found: list[int], marks: list[list[int]], expected: float) -> None:
+def test_covering_matches_hand_calculation(
+    found: list[int], marks: list[list[int]], expected: float
+) -> None:
     assert covering(found, marks, 10) == pytest.approx(expected, rel=1e-12)
 
 

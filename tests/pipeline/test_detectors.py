@@ -11,11 +11,11 @@ import pytest
 from barograph.history import History
 from barograph.pipeline import detectors
 from barograph.series import Verdict
-from barograph.studies.detector_benchmark.detectors import ONE_PERSON
+from barograph.studies.detector_benchmark.cases import ONE_PERSON
 
 FOLDER = Path("data/reports/detectors")
 PARAMS = """
-detectors: {carriers: 4, length: 28, lengths: [28], reverts: [3], repeats: 1, runs: 2, triaged: 20}
+detectors: {segments: 4, length: 28, lengths: [28], reverts: [3], repeats: 1, runs: 2, triaged: 20}
 """
 TABLES = {
     "scores", "margins", "points", "sizes", "delays", "reverts", "repeats", "distribution",
@@ -24,14 +24,14 @@ TABLES = {
 
 
 @pytest.fixture
-def ground(project: Path) -> Path:
+def comparison_project(project: Path) -> Path:
     with (project / "params.yaml").open("a", encoding="utf-8") as file:
         file.write(PARAMS)
     return project
 
 
-@pytest.mark.usefixtures("ground")
-def test_the_stage_writes_every_table_and_the_picture() -> None:
+@pytest.mark.usefixtures("comparison_project")
+def test_stage_writes_every_table_and_the_figure() -> None:
     detectors.main()
     assert {path.stem for path in FOLDER.glob("*.csv")} == TABLES
     assert {path.stem for path in FOLDER.glob("*.md")} == TABLES
@@ -44,8 +44,8 @@ def test_the_stage_writes_every_table_and_the_picture() -> None:
     assert not [column for column in pd.read_csv(FOLDER / "repeats.csv") if "second" in str(column)]
 
 
-@pytest.mark.usefixtures("ground")
-def test_a_second_run_writes_the_same_bytes() -> None:
+@pytest.mark.usefixtures("comparison_project")
+def test_second_run_writes_the_same_bytes() -> None:
     detectors.main()
     once = {path.name: hashlib.sha256(path.read_bytes()).digest() for path in FOLDER.iterdir()}
     detectors.main()
@@ -53,8 +53,8 @@ def test_a_second_run_writes_the_same_bytes() -> None:
     assert once == again
 
 
-@pytest.mark.usefixtures("ground")
-def test_verdicts_come_from_series_that_hold_a_decided_candidate() -> None:
+@pytest.mark.usefixtures("comparison_project")
+def test_triaged_returns_only_series_with_a_decided_candidate() -> None:
     history = History.read("data/interim")
     data = detectors.triaged(history, most=1000, seed=0)
     assert all(any(v.is_final for v in one.verdicts.values()) for one in data)
@@ -64,8 +64,8 @@ def test_verdicts_come_from_series_that_hold_a_decided_candidate() -> None:
     assert len(detectors.triaged(history, most=7, seed=0)) == 7
 
 
-@pytest.mark.usefixtures("ground")
-def test_carriers_know_their_times_in_seconds() -> None:
+@pytest.mark.usefixtures("comparison_project")
+def test_histories_have_times_in_seconds() -> None:
     history = History.read("data/interim")
     (first, *_) = detectors.histories(history, seed=0)
     assert first.times is not None

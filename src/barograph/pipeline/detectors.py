@@ -12,12 +12,11 @@ from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.series import UNKNOWN_TIME, Floats, Verdict
-from barograph.studies.detector_benchmark.calm_segments import Carrier
-from barograph.studies.detector_benchmark.detectors import contenders
-from barograph.studies.detector_benchmark.figure import ground_figure
-from barograph.studies.detector_benchmark.markdown import readable
-from barograph.studies.detector_benchmark.tables import ALL, Size, injection_tables
-from barograph.studies.detector_benchmark.verdicts import Triaged, by_verdict
+from barograph.studies.detector_benchmark.cases import default_detectors
+from barograph.studies.detector_benchmark.injection import Segment
+from barograph.studies.detector_benchmark.report import comparison_figure, formatted
+from barograph.studies.detector_benchmark.tables import ALL, BenchmarkSize, injection_tables
+from barograph.studies.detector_benchmark.verdict_hits import TriagedSeries, by_verdict
 
 FOLDER = report.FOLDER / "detectors"
 # What a clock says differs from run to run: no file of a stage may hold it.
@@ -25,16 +24,17 @@ TIMED = ("seconds", "seconds, low", "seconds, high")
 
 
 @dataclass(frozen=True)
-class DetectorsParams(Size):
-    """How large the ground is, and how many triaged series the verdicts are taken from."""
+class DetectorsParams(BenchmarkSize):
+    """The size of the comparison, and the largest number of triaged series with verdicts."""
 
     triaged: int = 200
 
 
 def tables_of(history: History, params: DetectorsParams) -> dict[str, pd.DataFrame]:
-    """Return every table of the ground for one data set."""
-    size = Size(**{field.name: getattr(params, field.name) for field in fields(Size)})
-    detectors = contenders()
+    """Return every table of the comparison for one data set."""
+    names = [field.name for field in fields(BenchmarkSize)]
+    size = BenchmarkSize(**{name: getattr(params, name) for name in names})
+    detectors = default_detectors()
     tables = injection_tables(histories(history, params.seed), detectors, size)
     verdicts = by_verdict(
         triaged(history, params.triaged, params.seed), detectors, seed=params.seed
@@ -42,13 +42,13 @@ def tables_of(history: History, params: DetectorsParams) -> dict[str, pd.DataFra
     return {**tables, "verdicts": verdicts}
 
 
-def histories(history: History, seed: int) -> list[Carrier]:
-    """Return all series in an order of their own for each seed, as carriers."""
+def histories(history: History, seed: int) -> list[Segment]:
+    """Return all series in a random order."""
     order = np.random.default_rng(seed).permutation(len(history))
-    return [Carrier(str(k), history.values_of(k), _times(history, k)) for k in order.tolist()]
+    return [Segment(str(k), history.values_of(k), _times(history, k)) for k in order.tolist()]
 
 
-def triaged(history: History, most: int, seed: int) -> list[Triaged]:
+def triaged(history: History, most: int, seed: int) -> list[TriagedSeries]:
     """Return some of the series that hold a decided candidate, with all their verdicts."""
     verdicts: dict[int, dict[int, Verdict]] = {}
     columns = (
@@ -58,7 +58,7 @@ def triaged(history: History, most: int, seed: int) -> list[Triaged]:
         verdicts.setdefault(series, {})[index] = Verdict(verdict)
     decided = [k for k, given in verdicts.items() if any(v.is_final for v in given.values())]
     order = np.random.default_rng(seed).permutation(sorted(decided))[:most]
-    return [Triaged(str(k), history.values_of(k), verdicts[k]) for k in order.tolist()]
+    return [TriagedSeries(str(k), history.values_of(k), verdicts[k]) for k in order.tolist()]
 
 
 def _times(history: History, number: int) -> Floats | None:
@@ -73,9 +73,9 @@ def write(
     for name, table in tables.items():
         kept = table if timed else table.drop(columns=[c for c in TIMED if c in table])
         report.write_csv(folder / f"{name}.csv", kept)
-        report.write_table(folder / f"{name}.md", f"{name} ({subtitle})", readable(kept), NOTES)
+        report.write_table(folder / f"{name}.md", f"{name} ({subtitle})", formatted(kept), NOTES)
     if "points" in tables:
-        ground_figure(dict(tables), subtitle, folder / "detectors.png")
+        comparison_figure(dict(tables), subtitle, folder / "detectors.png")
 
 
 NOTES: tuple[str, ...] = (

@@ -10,6 +10,7 @@ from barograph.sources.simulator.events import Event
 from barograph.sources.simulator.people import (
     Crowd,
     mark_chances,
+    noise,
     step_and_noise,
     survey,
 )
@@ -111,3 +112,11 @@ def test_a_vote_reaches_five_points_and_no_further() -> None:
     assert crowd.votes(105) == 2
     assert crowd.votes(100) == 1
     assert crowd.votes(112) == 0
+
+
+def test_noise_is_robust_but_not_zero_where_most_values_are_equal() -> None:
+    calm = np.random.default_rng(0).standard_normal(2000)
+    assert noise(calm) == pytest.approx(1.0, abs=0.1)
+    mostly_equal = np.zeros(100)
+    mostly_equal[::10] = 1.0
+    assert noise(mostly_equal) == pytest.approx(0.5 * mostly_equal.std())

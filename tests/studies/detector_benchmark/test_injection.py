@@ -1,35 +1,41 @@
 import numpy as np
 import pytest
 
-from barograph.studies.detector_benchmark.calm_segments import Carrier
-from barograph.studies.detector_benchmark.cases import noise
+from barograph.sources.simulator.people import noise
 from barograph.studies.detector_benchmark.injection import (
+    CALM,
     KINDS,
     SCENARIOS,
     SHORTEST,
     STEPS,
+    Segment,
+    calm_segments,
+    calmest_segment,
     changed,
+    draw_points,
     injected,
-    places,
+    rank_deviation,
     reverted,
 )
-from barograph.studies.detector_benchmark.simulated_annotators import onlookers, visibility
 
-CARRIERS = [Carrier(str(k), np.random.default_rng(k).standard_normal(120)) for k in range(3)]
+SEGMENTS = [Segment(str(k), np.random.default_rng(k).standard_normal(120)) for k in range(3)]
+
+NOISE = np.random.default_rng(0).standard_normal(400)
+STEPPED = NOISE + np.repeat([0.0, 8.0, 8.0, 8.0], 100)
 
 
-def test_nine_scenarios_of_one_two_and_four_points() -> None:
+def test_injected_yields_nine_scenarios_per_segment() -> None:
     assert len(SCENARIOS) == 9
     assert [scenario.changes for scenario in SCENARIOS] == [1, 1, 1, 2, 2, 2, 4, 4, 4]
-    cases = list(injected(CARRIERS, seed=0))
+    cases = list(injected(SEGMENTS, seed=0))
     assert len(cases) == 27
     for case, scenario in zip(cases, SCENARIOS * 3, strict=True):
         assert (case.scenario, len(case.truth)) == (scenario.name, scenario.changes)
 
 
-def test_the_same_seed_injects_the_same() -> None:
-    once, again = list(injected(CARRIERS, seed=4)), list(injected(CARRIERS, seed=4))
-    other = list(injected(CARRIERS, seed=5))
+def test_injected_depends_on_the_seed_only() -> None:
+    once, again = list(injected(SEGMENTS, seed=4)), list(injected(SEGMENTS, seed=4))
+    other = list(injected(SEGMENTS, seed=5))
     for a, b, c in zip(once, again, other, strict=True):
         np.testing.assert_array_equal(a.values, b.values)
         assert (a.truth, a.people) == (b.truth, b.people)
@@ -37,15 +43,15 @@ def test_the_same_seed_injects_the_same() -> None:
 
 
 @pytest.mark.parametrize("changes", [1, 2, 4])
-def test_no_group_is_shorter_than_five_points(changes: int) -> None:
+def test_draw_points_leaves_groups_of_at_least_five_points(changes: int) -> None:
     for seed in range(50):
-        points = places(30, changes, np.random.default_rng(seed))
+        points = draw_points(30, changes, np.random.default_rng(seed))
         assert len(points) == changes
         assert min(np.diff([0, *points, 30])) >= SHORTEST
 
 
-def test_every_second_group_is_changed_and_no_other() -> None:
-    values = CARRIERS[0].values
+def test_changed_affects_every_second_group_only() -> None:
+    values = SEGMENTS[0].values
     for kind in KINDS:
         result = changed(values, (30, 60, 90), kind, np.random.default_rng(1))
         same = result == values
@@ -55,8 +61,8 @@ def test_every_second_group_is_changed_and_no_other() -> None:
         assert not same[90:].any()
 
 
-def test_a_change_of_mean_keeps_the_spread_and_one_of_variance_the_level() -> None:
-    values = CARRIERS[0].values
+def test_change_of_mean_keeps_the_variance_and_change_of_variance_the_level() -> None:
+    values = SEGMENTS[0].values
     step = changed(values, (60,), "mean", np.random.default_rng(2))[60:] - values[60:]
     assert np.ptp(step) < 1e-12
     assert STEPS[0] <= abs(step[0]) / noise(values) <= STEPS[1]
@@ -65,30 +71,54 @@ def test_a_change_of_mean_keeps_the_spread_and_one_of_variance_the_level() -> No
     assert abs(np.median(wide) - np.median(values[60:])) < wide.std()
 
 
-def test_reverted_changes_return_after_so_many_points() -> None:
-    cases = list(reverted(CARRIERS, (2, 10), seed=0))
+def test_reverted_changes_last_the_given_number_of_points() -> None:
+    cases = list(reverted(SEGMENTS, (2, 10), seed=0))
     assert [case.truth[1] - case.truth[0] for case in cases] == [2, 10] * 3
     assert cases[0].scenario == "reverted after 2"
 
 
-def test_onlookers_see_a_large_lasting_step_and_no_small_one() -> None:
-    values = np.random.default_rng(3).standard_normal(120)
-    large, small = values.copy(), values.copy()
-    large[60:] += 30.0
-    small[60:] += 0.05
-    seen = [o.marks for seed in range(20) for o in onlookers(large, (60,), (seed,))]
-    assert np.mean([any(abs(mark - 60) <= 2 for mark in marks) for marks in seen]) > 0.95
-    missed = [o.marks for seed in range(20) for o in onlookers(small, (60,), (seed,))]
-    assert np.mean([any(abs(mark - 60) <= 2 for mark in marks) for marks in missed]) < 0.1
+def test_rank_deviation_of_noise_follows_the_kolmogorov_distribution() -> None:
+    generator = np.random.default_rng(1)
+    calm = [rank_deviation(generator.standard_normal(200)) < 1.358 for _ in range(500)]
+    assert 0.92 < np.mean(calm) < 0.985
+    assert rank_deviation(STEPPED[:200]) > 5
+    assert rank_deviation(np.ones(50)) == 0.0
 
 
-def test_what_lasts_longer_is_seen_by_more() -> None:
-    values = np.random.default_rng(3).standard_normal(120)
-    lasting = [visibility(values, (60, 60 + n), 0)[2] for n in (2, 5, 20)]
-    assert lasting == pytest.approx(np.log([2 / 5, 1.0, 4.0]))
+def test_calmest_segment_contains_no_step() -> None:
+    found = calmest_segment(Segment("one", STEPPED), 100)
+    assert found is not None
+    start = int(np.argmin(np.abs(STEPPED - found.values[0])))
+    assert start == 0 or start >= 100
+    assert found.values.size == 100
+    assert rank_deviation(found.values) < CALM
 
 
-def test_onlookers_of_a_constant_series_see_nothing() -> None:
-    assert visibility(np.ones(50), (25,), 0)[:2] == (-np.inf, -np.inf)
-    marks = [o.marks for seed in range(20) for o in onlookers(np.ones(50), (25,), (seed,))]
-    assert np.mean([len(own) for own in marks]) < 0.2
+def test_calmest_segment_keeps_its_times() -> None:
+    found = calmest_segment(Segment("one", STEPPED, np.arange(400.0)), 100)
+    assert found is not None
+    assert found.times is not None
+    np.testing.assert_array_equal(STEPPED[found.times.astype(int)], found.values)
+
+
+def test_history_without_a_calm_part_has_no_segment() -> None:
+    drift = Segment("drift", np.arange(400.0) + NOISE)
+    constant = Segment("constant", np.ones(400))
+    short = Segment("short", NOISE[:50])
+    assert calmest_segment(drift, 100) is None
+    assert calmest_segment(constant, 100) is None
+    assert calmest_segment(short, 100) is None
+    assert calm_segments([drift, constant, short], 100, 9) == []
+
+
+def test_calmest_segment_contains_no_mark() -> None:
+    assert calmest_segment(Segment("one", NOISE), 400) is not None
+    assert calmest_segment(Segment("one", NOISE), 400, marked=[200]) is None
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_calm_segments_stops_at_the_limit(limit: int) -> None:
+    histories = [Segment(str(k), NOISE[k:]) for k in range(3)]
+    assert [segment.series for segment in calm_segments(histories, 100, limit)] == ["0", "1", "2"][
+        :limit
+    ]

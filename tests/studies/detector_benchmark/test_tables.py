@@ -1,4 +1,4 @@
-"""The tables of the ground, on a ground small enough to know the answers."""
+"""The tables of the comparison on cases that are small enough to check by hand."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,23 +12,21 @@ from barograph.detection import Nothing, Pelt
 from barograph.detection.base import Detector, Found, Observations
 from barograph.errors import NotEnoughDataError
 from barograph.series import Verdict
-from barograph.studies.detector_benchmark.answers import answers, measured
-from barograph.studies.detector_benchmark.calm_segments import Carrier
-from barograph.studies.detector_benchmark.cases import Case, Opinion
+from barograph.studies.detector_benchmark.annotator_agreement import annotator_agreement
+from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Opinion
 from barograph.studies.detector_benchmark.delay import delay, delays
-from barograph.studies.detector_benchmark.detectors import ONE_PERSON, contenders
-from barograph.studies.detector_benchmark.markdown import readable
-from barograph.studies.detector_benchmark.measures import scores
-from barograph.studies.detector_benchmark.people import by_people
-from barograph.studies.detector_benchmark.repeats import repeated
-from barograph.studies.detector_benchmark.sizes import by_size, steps
-from barograph.studies.detector_benchmark.tables import ALL, Size, injection_tables
-from barograph.studies.detector_benchmark.verdicts import Triaged, by_verdict
+from barograph.studies.detector_benchmark.injection import Segment
+from barograph.studies.detector_benchmark.measures import measured, run_detectors, scores
+from barograph.studies.detector_benchmark.repeats import repeated_runs
+from barograph.studies.detector_benchmark.report import formatted
+from barograph.studies.detector_benchmark.step_sizes import by_step_size, step_sizes
+from barograph.studies.detector_benchmark.tables import ALL, BenchmarkSize, injection_tables
+from barograph.studies.detector_benchmark.verdict_hits import TriagedSeries, by_verdict
 
 
 @dataclass(frozen=True)
 class At(Detector):
-    """Reports what it is told to, as far as the series reaches."""
+    """Reports the given points that lie inside the series."""
 
     points: tuple[int, ...] = ()
 
@@ -56,10 +54,10 @@ def value(table: pd.DataFrame, **where: object) -> float:
     return float(table["mean"].iloc[0])
 
 
-def test_scores_of_a_known_answer() -> None:
+def test_scores_match_hand_calculation() -> None:
     cases = [case((50,), "one"), case((20, 70), "two")]
-    asked = answers(cases, {"half": At(points=(21, 50)), "Nothing": Nothing()})
-    table = measured(asked, cases, scores(margin=5))
+    detections = run_detectors(cases, {"half": At(points=(21, 50)), "Nothing": Nothing()})
+    table = measured(detections, cases, scores(margin=5))
     half = {m: value(table, detector="half", measure=m) for m in scores()}
     assert half["F1"] == pytest.approx((2 / 3 + 1 / 2) / 2)
     assert half["Rand as printed"] == pytest.approx((1 / 2 + 1 / 3) / 2)
@@ -68,40 +66,40 @@ def test_scores_of_a_known_answer() -> None:
     assert half["false alarms per 1000"] == pytest.approx(1000 * 2 / 200)
     assert 0 < half["Rand"] < 1
     assert value(table, detector="Nothing", measure="F1") == 0.0
-    # One of the two people marks everything, the other nothing.
+    # One of the two people marks both changes, the other none.
     assert value(table, detector=ONE_PERSON, measure="F1") == pytest.approx(0.5)
 
 
-def test_agreement_with_people_is_that_of_the_dataset() -> None:
-    one = case((50,))
-    table = by_people([one], {"all": At(points=(50,)), "Nothing": Nothing()})
-    # One of two people marks 50, the other nothing; index 0 is everybody's.
+def test_annotator_agreement_matches_hand_calculation() -> None:
+    single = case((50,))
+    table = annotator_agreement([single], {"all": At(points=(50,)), "Nothing": Nothing()})
+    # One of two people marks 50, the other nothing; index 0 counts as marked by both.
     assert value(table, detector="all", measure="TCPD F1") == pytest.approx(1.0)
     assert value(table, detector="Nothing", measure="TCPD F1") == pytest.approx(0.75 / 0.875)
     assert value(table, detector=ONE_PERSON, measure="TCPD F1") == pytest.approx(2 / 3)
     assert value(table, detector="all", measure="covering") == pytest.approx(0.75)
 
 
-def test_the_delay_is_the_first_wait_that_reports() -> None:
-    one = case((50,))
-    assert delay(At(points=(50,)), one, 5, (0, 1, 2)) == 0.0
-    assert delay(At(points=(53,)), one, 5, (0, 1, 2, 3, 5)) == 3.0
-    assert delay(At(points=(56,)), one, 5, (0, 20)) == np.inf
+def test_delay_is_the_first_wait_at_which_the_change_is_reported() -> None:
+    single = case((50,))
+    assert delay(At(points=(50,)), single, 5, (0, 1, 2)) == 0.0
+    assert delay(At(points=(53,)), single, 5, (0, 1, 2, 3, 5)) == 3.0
+    assert delay(At(points=(56,)), single, 5, (0, 20)) == np.inf
     assert delay(Nothing(), case((99,)), 5, (0, 1)) == np.inf
-    table = delays([one], {"late": At(points=(53,))}, waits=(2, 3))
+    table = delays([single], {"late": At(points=(53,))}, waits=(2, 3))
     assert value(table, detector="late", wait=2) == 0.0
     assert value(table, detector="late", wait=3) == 1.0
     assert set(table["half found after"].dropna()) == {3.0}
     assert np.isnan(value(table, detector=ONE_PERSON, wait=3))
 
 
-def test_alarms_are_sorted_by_the_step_they_stand_on() -> None:
-    one = case((50,))
-    sizes = steps(one, (25, 50))
+def test_by_step_size_assigns_alarms_to_the_size_of_their_step() -> None:
+    single = case((50,))
+    sizes = step_sizes(single, (25, 50))
     assert sizes[0] < 1.0
     assert sizes[1] > 8.0
-    assert steps(one, ()).size == 0
-    table = by_size(answers([one], {"two": At(points=(25, 50))}), [one])
+    assert step_sizes(single, ()).size == 0
+    table = by_step_size(run_detectors([single], {"two": At(points=(25, 50))}), [single])
     large = table[table["cases"] == "8 and more"]
     assert value(large, detector="two", measure="alarms per 1000") == pytest.approx(10.0)
     assert value(large, detector="two", measure="true share") == 1.0
@@ -109,9 +107,11 @@ def test_alarms_are_sorted_by_the_step_they_stand_on() -> None:
     assert total["mean"].sum() == pytest.approx(20.0)
 
 
-def test_verdicts_that_are_hit() -> None:
+def test_by_verdict_counts_hits_of_each_verdict() -> None:
     true, false = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE
-    data = [Triaged("one", case((50,)).values, {50: true, 80: false, 20: Verdict.NOT_TRIAGED})]
+    data = [
+        TriagedSeries("one", case((50,)).values, {50: true, 80: false, 20: Verdict.NOT_TRIAGED})
+    ]
     three, person = by_verdict(data, {"three": At(points=(20, 51, 95))}).to_dict("records")
     assert [three[name] for name in (*Verdict, "not annotated")] == [1, 0, 1, 0, 1]
     assert [three[name] for name in ("accuracy", "sensitivity", "specificity")] == [1.0] * 3
@@ -123,23 +123,23 @@ def clock() -> Iterator[float]:
     return (float(tick) for tick in counting())
 
 
-def test_repeated_runs_show_who_changes_the_answer() -> None:
+def test_repeated_runs_differ_only_for_random_permutations() -> None:
     noisy = [Case("one", "s", np.random.default_rng(7).standard_normal(60), (30,))]
     ticks = clock()
-    table, distribution = repeated(noisy, 8, lambda: next(ticks))
+    table, distribution = repeated_runs(noisy, 8, lambda: next(ticks))
     rows = table.set_index("variant")
     same = rows["series with one answer"].drop(["permutation", ONE_PERSON])
     assert (same == 1.0).all()
     assert (rows["sd"].drop(["permutation", ONE_PERSON]) == 0.0).all()
     assert (rows["seconds"].drop(ONE_PERSON) == 1.0).all()
-    assert readable(distribution).iloc[-1].tolist() == [ONE_PERSON, "all", "-", "-"]
+    assert formatted(distribution).iloc[-1].tolist() == [ONE_PERSON, "all", "-", "-"]
     of_detectors = distribution[distribution["variant"] != ONE_PERSON]
     shares = of_detectors.groupby(["variant", "series"])["share of runs"].sum()
     np.testing.assert_allclose(shares.to_numpy(), 1.0)
 
 
-SMALL = Size(carriers=3, length=60, lengths=(30, 60), reverts=(3,), repeats=1, runs=2)
-HISTORIES = [Carrier(str(k), np.random.default_rng(k).standard_normal(90)) for k in range(4)]
+SMALL = BenchmarkSize(segments=3, length=60, lengths=(30, 60), reverts=(3,), repeats=1, runs=2)
+HISTORIES = [Segment(str(k), np.random.default_rng(k).standard_normal(90)) for k in range(4)]
 
 
 @pytest.fixture(scope="module")
@@ -147,14 +147,14 @@ def tables() -> dict[str, pd.DataFrame]:
     return injection_tables(HISTORIES, {"Pelt": Pelt(), "Nothing": Nothing()}, SMALL)
 
 
-def test_nothing_and_one_person_stand_in_every_table(tables: dict[str, pd.DataFrame]) -> None:
+def test_every_table_has_rows_for_nothing_and_one_person(tables: dict[str, pd.DataFrame]) -> None:
     for name, table in tables.items():
         column = "variant" if "variant" in table else "detector"
         assert "Nothing" in set(table[column]), name
         assert ONE_PERSON in set(table[column]), name
 
 
-def test_intervals_hold_their_values(tables: dict[str, pd.DataFrame]) -> None:
+def test_intervals_contain_their_values(tables: dict[str, pd.DataFrame]) -> None:
     for table in tables.values():
         if "mean" in table:
             known = table.dropna(subset=["mean"])
@@ -163,41 +163,33 @@ def test_intervals_hold_their_values(tables: dict[str, pd.DataFrame]) -> None:
             assert (known["mean"] <= known["high"] + 1e-12).all()
 
 
-def test_a_wider_margin_never_lowers_f1(tables: dict[str, pd.DataFrame]) -> None:
+def test_wider_margin_never_lowers_f1(tables: dict[str, pd.DataFrame]) -> None:
     margins = tables["margins"]
     for _, rows in margins.groupby("detector"):
         assert (np.diff(rows["mean"]) >= -1e-12).all()
 
 
-def test_the_ground_is_the_same_twice(tables: dict[str, pd.DataFrame]) -> None:
+def test_injection_tables_are_reproducible(tables: dict[str, pd.DataFrame]) -> None:
     again = injection_tables(HISTORIES, {"Pelt": Pelt(), "Nothing": Nothing()}, SMALL)
     for name, table in tables.items():
         kept = [column for column in table if not str(column).startswith("seconds")]
         pd.testing.assert_frame_equal(table[kept], again[name][kept])
 
 
-def test_tables_for_people(tables: dict[str, pd.DataFrame]) -> None:
-    scored = readable(tables["scores"])
+def test_formatted_tables_have_readable_cells_and_columns(tables: dict[str, pd.DataFrame]) -> None:
+    scored = formatted(tables["scores"])
     assert list(scored.columns)[:3] == ["cases", "detector", "F1"]
-    assert list(readable(tables["margins"]).columns)[:3] == ["detector", "0", "1"]
-    assert list(readable(tables["delays"]).columns)[:3] == ["detector", "half found after", "0"]
+    assert list(formatted(tables["margins"]).columns)[:3] == ["detector", "0", "1"]
+    assert list(formatted(tables["delays"]).columns)[:3] == ["detector", "half found after", "0"]
     nothing = scored[(scored["detector"] == "Nothing") & (scored["cases"] == ALL)]
     assert nothing["F1"].tolist() == ["0.000 [0.000, 0.000]"]
     assert nothing["precision"].tolist() == ["-"]
-    timed = readable(tables["repeats"])
+    timed = formatted(tables["repeats"])
     assert timed["seconds"].iloc[-1] == "-"
     assert "[" in timed["seconds"].iloc[0]
 
 
-def test_every_detector_competes() -> None:
-    names = {type(detector).__name__ for detector in contenders().values()}
-    assert names == {
-        "EDivisive", "Hunter", "Setds", "StepFit", "Threshold",
-        "Gesd", "Pelt", "Dynp", "Nothing",
-    }  # fmt: skip
-
-
-def test_no_ground_without_a_calm_stretch() -> None:
-    drift = [Carrier("drift", np.arange(90.0))]
-    with pytest.raises(NotEnoughDataError, match="none of 1 histories has a calm stretch of 60"):
+def test_injection_tables_require_a_calm_segment() -> None:
+    drift = [Segment("drift", np.arange(90.0))]
+    with pytest.raises(NotEnoughDataError, match="none of 1 histories has a calm segment of 60"):
         injection_tables(drift, {"Nothing": Nothing()}, SMALL)

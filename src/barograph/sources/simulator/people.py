@@ -63,9 +63,9 @@ def mark_chances(values: Floats, events: Sequence[Event], leniency: Floats) -> F
     low, high = np.quantile(values, (0.005, 0.995))
     for k, event in enumerate(events):
         before, after, following = surroundings(events, k, values.size)
-        size, noise = step_and_noise(values, before, event.index, after)
+        size, around = step_and_noise(values, before, event.index, after)
         duration = following - event.index
-        chances[:, k] = mark_probability(size, noise, high - low, duration, leniency)
+        chances[:, k] = mark_probability(size, around, high - low, duration, leniency)
     return chances
 
 
@@ -94,16 +94,20 @@ def mark_probability(
 
 
 def step_and_noise(values: Floats, start: int, split: int, stop: int) -> tuple[float, float]:
-    """Return the step between the medians of two adjacent stretches, and the noise around them.
-
-    The noise is 1.4826 times the median absolute deviation of the residuals, and at least half of
-    their standard deviation.
-    """
+    """Return the step between the medians of two adjacent stretches, and the noise around them."""
     before, after = values[start:split], values[split:stop]
     left, right = np.median(before), np.median(after)
-    residuals = np.concatenate((before - left, after - right))
-    spread = 1.4826 * np.median(np.abs(residuals - np.median(residuals)))
-    return float(abs(right - left)), float(max(spread, 0.5 * residuals.std()))
+    return float(abs(right - left)), noise(np.concatenate((before - left, after - right)))
+
+
+def noise(values: Floats) -> float:
+    """Return the noise of values without a change.
+
+    It is 1.4826 times the median absolute deviation, and at least half of the standard deviation:
+    the median absolute deviation is 0 where most values are equal.
+    """
+    robust = 1.4826 * float(np.median(np.abs(values - np.median(values))))
+    return max(robust, 0.5 * float(values.std()))
 
 
 def surroundings(events: Sequence[Event], k: int, length: int) -> tuple[int, int, int]:

@@ -1,1 +1,1 @@
-"""A fair ground for detectors: series with known changes, and the tables of how they fare."""
+"""The detector comparison: injected changes, people's marks, repeated runs and verdicts."""

@@ -1,35 +1,65 @@
-"""One series of the ground, and what is known of its changes."""
+"""What the comparison runs on: series with known changes, and the detectors."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
+from barograph.detection import (
+    Dynp,
+    EDivisive,
+    Gesd,
+    Hunter,
+    Nothing,
+    Pelt,
+    Setds,
+    StepFit,
+    Threshold,
+)
 from barograph.detection.base import Detector
+from barograph.evaluation.annotators import Marks, majority_changes
 from barograph.series import Floats
 
+ONE_PERSON = "one person"
 Points = tuple[int, ...]
 
 
+def default_detectors() -> Mapping[str, Detector]:
+    """Return every detector with its default parameters, by the name of its row."""
+    return {
+        "EDivisive": EDivisive(),
+        "Hunter": Hunter(),
+        "Hunter, parity": Hunter(parity=True),
+        "Setds": Setds(),
+        "StepFit": StepFit(),
+        "Threshold": Threshold(),
+        "Gesd": Gesd(),
+        "Pelt": Pelt(),
+        "Dynp": Dynp(),
+        "Nothing": Nothing(),
+    }
+
+
 class Opinion(NamedTuple):
-    """What one person marked, and what there was to mark by the others' word or the truth."""
+    """The marks of one person, and the change points that they are compared with.
+
+    `reference` is the known truth, or the majority of the other people.
+    """
 
     marks: Points
-    rest: Points
+    reference: Points
 
 
 @dataclass(frozen=True)
 class Case:
-    """A series to be judged on.
+    """A series with known changes.
 
     Attributes:
-        series: what it was made of; intervals resample these.
-        scenario: the row of the tables it counts in.
-        values: what a detector is shown.
-        truth: where it changes.
-        times: seconds, for those detectors that ask.
-        people: one opinion a person.
+        series: Name of the series it was made from; intervals resample these.
+        scenario: The row of the tables that it counts in.
+        values: What a detector sees.
+        truth: The change points.
+        times: Seconds of each point, for detectors that use them.
+        people: One opinion per person.
     """
 
     series: str
@@ -41,56 +71,19 @@ class Case:
 
     @property
     def size(self) -> int:
-        """How many points there are."""
+        """The number of points."""
         return self.values.size
 
     def found_by(self, detector: Detector, shown: int | None = None) -> Points:
-        """Return the indices that a detector finds, given all or the first points only."""
+        """Return the indices that a detector reports for all points, or for the first `shown`."""
         times = None if self.times is None else self.times[:shown]
         return tuple(point.index for point in detector.detect(self.values[:shown], times=times))
 
 
-def opinions(marks: Sequence[Collection[int]], margin: int) -> tuple[Opinion, ...]:
-    """Hold each person's marks against what the majority of the others marked."""
+def opinions(marks: Marks, margin: int) -> tuple[Opinion, ...]:
+    """Pair the marks of each person with the changes that the majority of the others marked."""
+    people = [sorted(own) for own in marks]
     return tuple(
-        Opinion(tuple(sorted(own)), majority([*marks[:k], *marks[k + 1 :]], margin))
-        for k, own in enumerate(marks)
+        Opinion(tuple(own), tuple(majority_changes([*people[:k], *people[k + 1 :]], margin)))
+        for k, own in enumerate(people)
     )
-
-
-def majority(marks: Sequence[Collection[int]], margin: int) -> Points:
-    """Return the points that more than half of the people marked within `margin`.
-
-    The mark with the most people near it comes first, among equals the one nearest to theirs;
-    each person's mark counts for one point only.
-    """
-    left = [set(own) for own in marks]
-    agreed: list[int] = []
-    while True:
-        best = min(
-            (_support(point, left, margin) for point in set().union(*left)),
-            default=(0, 0, 0),
-        )
-        supporters, _, point = best
-        if 2 * -supporters <= len(marks):
-            return tuple(sorted(agreed))
-        agreed.append(point)
-        for own in left:
-            own.difference_update(_nearest(point, own, margin))
-
-
-def _support(point: int, left: Sequence[set[int]], margin: int) -> tuple[int, int, int]:
-    near = [_nearest(point, own, margin) for own in left]
-    distance = sum(abs(point - mark) for marks in near for mark in marks)
-    return -sum(map(len, near)), distance, point
-
-
-def _nearest(point: int, own: set[int], margin: int) -> list[int]:
-    nearest = min(own, key=lambda mark: (abs(mark - point), mark), default=None)
-    return [nearest] if nearest is not None and abs(nearest - point) <= margin else []
-
-
-def noise(values: Floats) -> float:
-    """Return the spread of a stretch without changes: robust, but not 0 where most are equal."""
-    robust = 1.4826 * float(np.median(np.abs(values - np.median(values))))
-    return max(robust, 0.5 * float(values.std()))

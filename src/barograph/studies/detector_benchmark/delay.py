@@ -1,4 +1,4 @@
-"""How many results after a change a detector needs before it reports it."""
+"""The number of results after a change that a detector needs to report it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,10 +7,8 @@ import pandas as pd
 
 from barograph.detection.base import Detector
 from barograph.series import Floats
-from barograph.studies.detector_benchmark.cases import Case
-from barograph.studies.detector_benchmark.detectors import ONE_PERSON
-from barograph.studies.detector_benchmark.intervals import ratio_interval
-from barograph.studies.detector_benchmark.measures import MARGIN
+from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case
+from barograph.studies.detector_benchmark.measures import MARGIN, ratio_interval
 
 WAITS = (0, 1, 2, 3, 5, 8, 13, 20)
 
@@ -23,19 +21,19 @@ def delays(
     waits: Sequence[int] = WAITS,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return the share of changes reported within each number of further results.
+    """Return the share of changes that are reported within each number of further results.
 
-    The series is shown up to its first change and `wait` points more; a change counts from the
-    first wait at which it is reported within `margin`, even if a later look drops it again. The
-    people saw each series whole: their row has no numbers.
+    A detector sees the series up to its first change and `wait` more points. A change counts from
+    the first wait at which it is reported within `margin`, even if a later run drops it again.
+    People saw each whole series, so their row has no numbers.
     """
     series = np.unique([case.series for case in cases], return_inverse=True)[1]
     rows: list[tuple[object, ...]] = []
     for name, detector in detectors.items():
         waited = np.array([delay(detector, case, margin, waits) for case in cases])
         for wait in waits:
-            pairs = np.stack([waited <= wait, np.ones(waited.size)], axis=1).astype(np.float64)
-            rows.append((name, wait, *ratio_interval(pairs, series, seed), _median(waited)))
+            ratios = np.stack([waited <= wait, np.ones(waited.size)], axis=1).astype(np.float64)
+            rows.append((name, wait, *ratio_interval(ratios, series, seed), _median(waited)))
     rows += [(ONE_PERSON, wait, *[np.nan] * 4) for wait in waits]
     return pd.DataFrame(
         rows, columns=["detector", "wait", "mean", "low", "high", "half found after"]
@@ -43,7 +41,7 @@ def delays(
 
 
 def delay(detector: Detector, case: Case, margin: int, waits: Sequence[int]) -> float:
-    """Return the first wait at which the first change is reported, infinity where none is."""
+    """Return the first wait at which the first change is reported, infinity if it never is."""
     change = case.truth[0]
     for wait in waits:
         shown = change + wait + 1
@@ -55,5 +53,5 @@ def delay(detector: Detector, case: Case, margin: int, waits: Sequence[int]) -> 
 
 
 def _median(waited: Floats) -> float:
-    """The wait after which half of all changes were reported, infinity where never."""
+    """Return the wait after which half of all changes are reported."""
     return float(np.sort(waited)[(waited.size - 1) // 2])

@@ -1,17 +1,120 @@
-"""The measures of the tables, each a numerator and a denominator a case."""
+"""The measures of the tables, and their bootstrap intervals over series."""
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from barograph.detection.base import Detector
 from barograph.evaluation.matching import count, rand_index
-from barograph.studies.detector_benchmark.answers import Answer, Measure
-from barograph.studies.detector_benchmark.cases import Case
+from barograph.evaluation.metrics import Interval
+from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Points
 
 MARGIN = 5
 MARGINS = (0, 1, 2, 3, 5, 8, 10, 15, 20)
+RESAMPLES = 1000
+
+
+class Detection(NamedTuple):
+    """The change points that were found in a case, and the true ones."""
+
+    found: Points
+    truth: Points
+
+
+# By detector and case: one detection of a detector, one per person of the people.
+Detections = Mapping[str, Sequence[Sequence[Detection]]]
+Measure = Callable[[Detection, Case], tuple[float, float]]  # a numerator and a denominator
+
+
+def run_detectors(cases: Sequence[Case], detectors: Mapping[str, Detector]) -> Detections:
+    """Run every detector on every case, and add the marks of the people."""
+    detections: dict[str, list[list[Detection]]] = {
+        name: [[Detection(case.found_by(detector), case.truth)] for case in cases]
+        for name, detector in detectors.items()
+    }
+    detections[ONE_PERSON] = [[Detection(*opinion) for opinion in case.people] for case in cases]
+    return detections
+
+
+def measured(
+    detections: Detections,
+    cases: Sequence[Case],
+    measures: Mapping[str, Measure],
+    by: Sequence[str] | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return every measure of every detector with its interval, one row each.
+
+    Args:
+        detections: Results of `run_detectors` for the same cases.
+        cases: The cases.
+        measures: The measures by name.
+        by: One label per case, by which the table groups the cases; their scenarios by default.
+        seed: Seed of the bootstrap over series.
+    """
+    labels = [case.scenario for case in cases] if by is None else list(by)
+    series = np.unique([case.series for case in cases], return_inverse=True)[1]
+    rows = []
+    for label in dict.fromkeys(labels):
+        chosen = [k for k, own in enumerate(labels) if own == label]
+        for name, results in detections.items():
+            for measure, function in measures.items():
+                ratios = _ratios(results, cases, chosen, function)
+                value = ratio_interval(ratios, series[chosen], seed)
+                rows.append((label, name, measure, len(np.unique(series[chosen])), *value))
+    columns = ["cases", "detector", "measure", "series", *Interval._fields]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _ratios(
+    results: Sequence[Sequence[Detection]],
+    cases: Sequence[Case],
+    chosen: Sequence[int],
+    measure: Measure,
+) -> npt.NDArray[np.float64]:
+    """Return numerator and denominator of each case, averaged over its results; NaN if none."""
+    rows = [
+        np.mean([measure(detection, cases[k]) for detection in results[k]], axis=0)
+        if results[k]
+        else (np.nan, np.nan)
+        for k in chosen
+    ]
+    return np.array(rows, dtype=np.float64)
+
+
+def ratio_interval(
+    ratios: npt.NDArray[np.float64], series: npt.ArrayLike, seed: int, resamples: int = RESAMPLES
+) -> Interval:
+    """Return sum / sum with its 95 % percentile interval over resampled series.
+
+    Cases of one series are not independent, so they are drawn together. Cases with NaN do not
+    count. The result is NaN where no case is left or all denominators are 0.
+
+    Args:
+        ratios: Numerator and denominator of each case.
+        series: The series of each case.
+        seed: The same for every detector, so that all are compared on the same resamples.
+        resamples: The number of resamples.
+    """
+    known = ~np.isnan(ratios).any(axis=1)
+    groups = np.unique(np.asarray(series)[known], return_inverse=True)[1]
+    if not groups.size or ratios[known, 1].sum() == 0.0:
+        return Interval(np.nan, np.nan, np.nan)
+    size = int(groups.max()) + 1
+    sums = np.stack([np.bincount(groups, weights=ratios[known, side]) for side in (0, 1)])
+    draws = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), resamples)
+    top, bottom = draws @ sums[0], draws @ sums[1]
+    quotients = top[bottom > 0.0] / bottom[bottom > 0.0]
+    low, high = np.percentile(quotients, [2.5, 97.5])
+    return Interval(float(sums[0].sum() / sums[1].sum()), float(low), float(high))
 
 
 def scores(margin: int = MARGIN) -> dict[str, Measure]:
-    """Return what the first table prints, by its columns' names."""
+    """Return the measures of the table of scores, by the names of its columns."""
     return {
         "F1": partial(f1, margin=margin),
         "Rand as printed": partial(printed_rand, margin=margin),
@@ -22,33 +125,33 @@ def scores(margin: int = MARGIN) -> dict[str, Measure]:
     }
 
 
-def f1(answer: Answer, _: Case, margin: int) -> tuple[float, float]:
+def f1(detection: Detection, _: Case, margin: int) -> tuple[float, float]:
     """The mean of the F1 of the series, as in Table 3 of Fleming et al. 2023."""
-    return count(*answer, margin).f1, 1.0
+    return count(*detection, margin).f1, 1.0
 
 
-def printed_rand(answer: Answer, _: Case, margin: int) -> tuple[float, float]:
+def printed_rand(detection: Detection, _: Case, margin: int) -> tuple[float, float]:
     """The mean of what Fleming et al. print as Rand index, TP / (TP + FP + FN)."""
-    return count(*answer, margin).printed_rand, 1.0
+    return count(*detection, margin).printed_rand, 1.0
 
 
-def rand(answer: Answer, case: Case) -> tuple[float, float]:
+def rand(detection: Detection, case: Case) -> tuple[float, float]:
     """The mean of the true Rand index of the segmentations."""
-    return rand_index(*answer, case.size), 1.0
+    return rand_index(*detection, case.size), 1.0
 
 
-def precision(answer: Answer, _: Case, margin: int) -> tuple[float, float]:
+def precision(detection: Detection, _: Case, margin: int) -> tuple[float, float]:
     """The share of all alarms that are true."""
-    counts = count(*answer, margin)
+    counts = count(*detection, margin)
     return float(counts.tp), float(counts.tp + counts.fp)
 
 
-def recall(answer: Answer, _: Case, margin: int) -> tuple[float, float]:
+def recall(detection: Detection, _: Case, margin: int) -> tuple[float, float]:
     """The share of all changes that are found."""
-    counts = count(*answer, margin)
+    counts = count(*detection, margin)
     return float(counts.tp), float(counts.tp + counts.fn)
 
 
-def false_alarms(answer: Answer, case: Case, margin: int) -> tuple[float, float]:
-    """False alarms per thousand points."""
-    return float(count(*answer, margin).fp), case.size / 1000
+def false_alarms(detection: Detection, case: Case, margin: int) -> tuple[float, float]:
+    """The number of false alarms per thousand points."""
+    return float(count(*detection, margin).fp), case.size / 1000

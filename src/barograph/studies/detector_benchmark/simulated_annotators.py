@@ -1,71 +1,64 @@
-"""What people would mark, where no people were asked: an explicit rule, the simulator's own."""
+"""Simulated people who mark injected changes, by the rule of the simulator."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from barograph.series import Floats
-from barograph.studies.detector_benchmark.cases import Opinion, Points, noise
+from barograph.sources.simulator.people import (
+    LENIENCY_SPREAD,
+    NEIGHBOURHOOD,
+    STRAY_SHARE,
+    mark_probability,
+    step_and_noise,
+)
+from barograph.studies.detector_benchmark.cases import Opinion, Points
 
-WINDOW = 40
-STRICTNESS = 0.8  # how people differ, in log sizes
-STRAY = 0.05  # the chance that a person marks a place where nothing is
-PLACES = (0, 0, 1, -1, 2, -2)  # half of the marks lie on the spot
+OFFSETS = (0, 0, 1, -1, 2, -2)  # of a mark from its change: a third of the marks are in place
 
 
-def onlookers(
+def simulated_opinions(
     values: Floats, truth: Points, key: Sequence[int], people: int = 5
 ) -> tuple[Opinion, ...]:
-    """Return what each of several people marks in a series, each held against the truth.
+    """Return the marks of several people in a series, each compared with the truth.
 
-    `key` seeds the people: how lenient they are differs by person and series.
+    Args:
+        values: The series.
+        truth: Its change points.
+        key: Seeds the people: their leniency differs by person and by series.
+        people: The number of people.
     """
-    seen = [visibility(values, truth, k) for k in range(len(truth))]
+    generators = [np.random.default_rng([*key, person]) for person in range(people)]
+    leniency = np.array([LENIENCY_SPREAD * own.standard_normal() for own in generators])
+    chances = mark_chances(values, truth, leniency)
     return tuple(
-        Opinion(_marks(values.size, truth, seen, np.random.default_rng([*key, person])), truth)
-        for person in range(people)
+        Opinion(_marks(values.size, truth, own, generator), truth)
+        for own, generator in zip(chances, generators, strict=True)
     )
 
 
-def visibility(values: Floats, truth: Points, k: int) -> tuple[float, float, float]:
-    """Return the logs of a change's size over the noise, over the range, and of its duration.
+def mark_chances(values: Floats, truth: Points, leniency: Floats) -> Floats:
+    """Return the probability that each person (rows) marks each change (columns).
 
-    Medians of up to 40 points on both sides, cut at the neighbouring changes; the range is that
-    from the 0.5th to the 99.5th percentile, of which 8 % are seen by one person in two.
+    The simulator compares changes of known size, of which small ones are no rivals. Here every
+    neighbouring change ends the comparison, and a change lasts as long as its shorter side.
     """
     edges = [0, *truth, values.size]
-    before = values[max(edges[k], edges[k + 1] - WINDOW) : edges[k + 1]]
-    after = values[edges[k + 1] : min(edges[k + 2], edges[k + 1] + WINDOW)]
-    size = abs(float(np.median(after) - np.median(before)))
-    rest = np.concatenate([before - np.median(before), after - np.median(after)])
-    low, high = np.percentile(values, [0.5, 99.5])
-    lasting = min(b - a for a, b in pairwise(edges[k : k + 3]))
-    return _log(size, noise(rest)), _log(size, 0.08 * float(high - low)), _log(lasting, 5.0)
+    low, high = np.quantile(values, (0.005, 0.995))
+    chances = np.zeros((leniency.size, len(truth)))
+    for k, (before, point, after) in enumerate(zip(edges, truth, edges[2:], strict=False)):
+        start, stop = max(before, point - NEIGHBOURHOOD), min(after, point + NEIGHBOURHOOD)
+        size, noise = step_and_noise(values, start, point, stop)
+        duration = min(point - before, after - point)
+        chances[:, k] = mark_probability(size, noise, high - low, duration, leniency)
+    return chances
 
 
-def _log(part: float, whole: float) -> float:
-    if part == 0.0:
-        return -np.inf
-    return np.inf if whole == 0.0 else float(np.log(part / whole))
-
-
-def _marks(
-    length: int,
-    truth: Points,
-    seen: list[tuple[float, float, float]],
-    generator: np.random.Generator,
-) -> Points:
-    lenience = STRICTNESS * generator.standard_normal()
+def _marks(length: int, truth: Points, chances: Floats, generator: np.random.Generator) -> Points:
     marks = set()
-    for point, (over_noise, over_range, lasting) in zip(truth, seen, strict=True):
-        chance = _logistic(4 * (over_noise + lenience)) * _logistic(4 * (over_range + lenience))
-        if generator.random() < chance * _logistic(2.5 * lasting):
-            marks.add(point + int(generator.choice(PLACES)))
-    if generator.random() < STRAY:
+    for point, chance in zip(truth, chances, strict=True):
+        if generator.random() < chance:
+            marks.add(point + int(generator.choice(OFFSETS)))
+    if generator.random() < STRAY_SHARE:
         marks.add(int(generator.integers(1, length)))
     return tuple(sorted(mark for mark in marks if 0 < mark < length))
-
-
-def _logistic(x: float) -> float:
-    return float(1.0 / (1.0 + np.exp(-np.clip(x, -500.0, 500.0))))

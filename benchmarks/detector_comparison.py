@@ -1,7 +1,7 @@
 """Every detector on real histories: injected changes, people's marks, repeated runs.
 
 Reads the real data beside the checkout (../shared/data, or where BAROGRAPH_SHARED points), writes
-all tables with their intervals and the pictures into a folder, and prints F1 by detector.
+all tables with their intervals and the figures into a folder, and prints F1 by detector.
 """
 
 import os
@@ -13,21 +13,26 @@ import pandas as pd
 from side_by_side import arguments, show
 
 from barograph.detection.base import Detector
+from barograph.evaluation.annotators import majority_changes
 from barograph.pipeline.detectors import write
-from barograph.studies.detector_benchmark.calm_segments import Carrier, calmest
-from barograph.studies.detector_benchmark.cases import Case, majority, opinions
-from barograph.studies.detector_benchmark.detectors import contenders
+from barograph.studies.detector_benchmark.cases import Case, default_detectors, opinions
+from barograph.studies.detector_benchmark.injection import Segment, calmest_segment
 from barograph.studies.detector_benchmark.measures import MARGIN
-from barograph.studies.detector_benchmark.repeats import repeated
-from barograph.studies.detector_benchmark.tables import ALL, Size, injection_tables, marked_tables
+from barograph.studies.detector_benchmark.repeats import repeated_runs
+from barograph.studies.detector_benchmark.tables import (
+    ALL,
+    BenchmarkSize,
+    injection_tables,
+    marked_tables,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("BAROGRAPH_SHARED", ROOT.parent / "shared")) / "data"
-MOST = 40  # histories of one source: none shall outweigh the others
+PER_SOURCE = 40  # at most this many histories of one source, so that no source dominates
 
 
-def histories(seed: int) -> list[Carrier]:
-    """Return unlabelled real histories, and those stretches of SAP HANA's that nobody marked."""
+def histories(seed: int) -> list[Segment]:
+    """Return unlabelled real histories, and the parts of the SAP HANA ones without any mark."""
     folder = DATA / "histories"
     sources = [
         _split(pd.read_parquet(folder / "scipy_asv_i7_400.parquet"), ["benchmark"], "value"),
@@ -44,23 +49,23 @@ def histories(seed: int) -> list[Carrier]:
     return [chosen[k] for k in generator.permutation(len(chosen)).tolist()]
 
 
-def _some(source: Sequence[Carrier], generator: np.random.Generator) -> list[int]:
-    chosen: list[int] = generator.permutation(len(source))[:MOST].tolist()
+def _some(source: Sequence[Segment], generator: np.random.Generator) -> list[int]:
+    chosen: list[int] = generator.permutation(len(source))[:PER_SOURCE].tolist()
     return chosen
 
 
-def sysperf() -> list[Carrier]:
+def sysperf() -> list[Segment]:
     """Return MongoDB's system performance histories."""
     frame = pd.read_csv(DATA / "histories" / "mongodb_dsi_sysperf_history.csv")
     names = ["project", "variant", "task", "test", "thread_level"]
     return _split(frame, names, "ops_per_sec")
 
 
-def unmarked() -> Iterator[Carrier]:
-    """Yield the calmest long stretch of each SAP HANA history in which nobody saw a change."""
+def unmarked() -> Iterator[Segment]:
+    """Yield the calmest long segment of each SAP HANA history that no person marked."""
     for case in marked_cases():
         everyone = {mark for opinion in case.people for mark in opinion.marks}
-        calm = calmest(Carrier(case.series, case.values), LONGEST, everyone)
+        calm = calmest_segment(Segment(case.series, case.values), LONGEST, everyone)
         if calm is not None:
             yield calm
 
@@ -71,7 +76,7 @@ LONGEST = 240
 def marked_cases() -> list[Case]:
     """Return the SAP HANA histories with what up to five people marked in each.
 
-    Series of one group are related, so the bootstrap draws groups. A person is held against the
+    Series of one group are related, so the bootstrap draws groups. A person is compared with the
     majority of the others; series of one or two people have no such majority and are left out.
     """
     folder = DATA / "sap_hana"
@@ -83,31 +88,35 @@ def marked_cases() -> list[Case]:
     for name, rows in marks.groupby("series_id"):
         people = [set(own["index"]) - {-1} for _, own in rows.groupby("annotator")]
         if len(people) >= 3:
-            truth, judged = majority(people, MARGIN), opinions(people, MARGIN)
+            truth = tuple(majority_changes(people, MARGIN))
             group = f"group {groups[name]}"
-            cases.append(Case(group, "SAP HANA", series[str(name)], truth, people=judged))
+            cases.append(
+                Case(group, "SAP HANA", series[str(name)], truth, people=opinions(people, MARGIN))
+            )
     return cases
 
 
-def _split(frame: pd.DataFrame, names: Sequence[str], column: str) -> list[Carrier]:
+def _split(frame: pd.DataFrame, names: Sequence[str], column: str) -> list[Segment]:
     parts = frame.groupby(list(names), observed=True)[column]
     return [
-        Carrier("/".join(map(str, key)), part.dropna().to_numpy(dtype=np.float64))
+        Segment("/".join(map(str, key)), part.dropna().to_numpy(dtype=np.float64))
         for key, part in parts
     ]
 
 
-def _points(history: Carrier) -> int:
+def _points(history: Segment) -> int:
     return len(history[1])
 
 
-def run(folder: Path, size: Size, detectors: dict[str, Detector]) -> dict[str, pd.DataFrame]:
-    """Make and write all tables; return those of F1."""
+def run(
+    folder: Path, size: BenchmarkSize, detectors: dict[str, Detector]
+) -> dict[str, pd.DataFrame]:
+    """Write all tables, and return the tables of scores."""
     injected = injection_tables(histories(size.seed), detectors, size)
     longest = sorted(sysperf(), key=_points, reverse=True)[: size.repeats]
     plain = [Case(history.series, "real", history.values, ()) for history in longest]
-    injected["repeats"], injected["distribution"] = repeated(plain, size.runs)
-    write(folder / "injected", injected, "real carriers", timed=True)
+    injected["repeats"], injected["distribution"] = repeated_runs(plain, size.runs)
+    write(folder / "injected", injected, "real histories", timed=True)
     marked = marked_tables(marked_cases(), detectors, size.seed)
     write(folder / "marked", marked, "SAP HANA, people's marks", timed=True)
     marked_scores = pd.concat([marked["people"], marked["scores"]])
@@ -115,14 +124,14 @@ def run(folder: Path, size: Size, detectors: dict[str, Detector]) -> dict[str, p
 
 
 def main() -> None:
-    """Run the ground on real data."""
+    """Run the comparison on real data."""
     parser = arguments(__doc__ or "")
-    parser.add_argument("--folder", type=Path, default=Path("data/reports/detection_ground"))
-    parser.add_argument("--carriers", type=int, default=200)
+    parser.add_argument("--folder", type=Path, default=Path("data/reports/detector_comparison"))
+    parser.add_argument("--segments", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    size = Size(carriers=options.carriers, seed=options.seed)
-    scores = run(options.folder, size, dict(contenders()))
+    size = BenchmarkSize(segments=options.segments, seed=options.seed)
+    scores = run(options.folder, size, dict(default_detectors()))
     rows = []
     for data, table in scores.items():
         for record in table[table["cases"] == ALL].to_dict("records"):

@@ -3,28 +3,28 @@ import math
 import pytest
 
 from barograph.series import Verdict
-from barograph.studies.hits import Hits, hits
+from barograph.studies.detector_benchmark.verdict_hits import VerdictHits, count_hits
 
 TRUE, FALSE = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE
 OPEN, LOOKED_AT = Verdict.NOT_TRIAGED, Verdict.UNDER_INVESTIGATION
 
 
-def test_every_found_point_is_counted_under_one_verdict() -> None:
-    table = hits([([5, 20, 33], {5: TRUE, 20: FALSE, 40: TRUE}), ([7, 9], {9: OPEN})])
+def test_count_hits_counts_each_point_under_one_verdict() -> None:
+    table = count_hits([([5, 20, 33], {5: TRUE, 20: FALSE, 40: TRUE}), ([7, 9], {9: OPEN})])
     assert table.found == {TRUE: 1, FALSE: 1, OPEN: 1, LOOKED_AT: 0}
     assert table.candidates == {TRUE: 2, FALSE: 1, OPEN: 1, LOOKED_AT: 0}
     assert table.not_annotated == 2
 
 
-def test_a_margin_lets_a_near_point_hit_once() -> None:
-    table = hits([([5, 6], {7: TRUE})], margin=2)
+def test_count_hits_matches_each_candidate_once_within_the_margin() -> None:
+    table = count_hits([([5, 6], {7: TRUE})], margin=2)
     assert table.found[TRUE] == 1
     assert table.not_annotated == 1
 
 
-def test_the_rates_are_those_of_the_papers_counts() -> None:
+def test_rates_match_the_counts_of_the_paper() -> None:
     """Table 6's counts with the 6990 and 8341 verdicts of the data set."""
-    table = Hits(
+    table = VerdictHits(
         found={TRUE: 4691, FALSE: 2110, OPEN: 1490, LOOKED_AT: 0},
         candidates={TRUE: 6990, FALSE: 8341, OPEN: 0, LOOKED_AT: 0},
         not_annotated=9930,
@@ -34,8 +34,8 @@ def test_the_rates_are_those_of_the_papers_counts() -> None:
     assert table.specificity == pytest.approx(0.7470, abs=5e-5)
 
 
-def test_rates_without_any_verdict_are_not_numbers() -> None:
-    table = hits([([3], {})])
+def test_rates_without_verdicts_are_nan() -> None:
+    table = count_hits([([3], {})])
     assert math.isnan(table.accuracy)
     assert math.isnan(table.sensitivity)
     assert math.isnan(table.specificity)

@@ -1,5 +1,6 @@
-"""One picture of the ground: who is how good, by how near, from how many points."""
+"""How the tables of the comparison are presented: as cells with intervals, and as one figure."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from barograph.evaluation.figures import save
-from barograph.studies.detector_benchmark.detectors import ONE_PERSON
+from barograph.studies.detector_benchmark.cases import ONE_PERSON
 from barograph.studies.detector_benchmark.tables import ALL
 
 COLOURS = (
@@ -16,7 +17,7 @@ COLOURS = (
 )  # fmt: skip
 
 
-def ground_figure(tables: dict[str, pd.DataFrame], subtitle: str, path: Path) -> None:
+def comparison_figure(tables: dict[str, pd.DataFrame], subtitle: str, path: Path) -> None:
     """Draw F1 of every detector, by margin and by number of points, all with 95 % intervals."""
     figure = Figure(figsize=(15, 5), layout="constrained")
     left, middle, right = figure.subplots(1, 3, width_ratios=(1, 1.1, 1.1))
@@ -63,3 +64,42 @@ def _curves(axes: Any, table: pd.DataFrame, colours: dict[str, str]) -> None:
             x, rows["low"], rows["high"], color=colours[str(name)], alpha=0.12, linewidth=0
         )
     axes.grid(alpha=0.3)
+
+
+def formatted(table: pd.DataFrame) -> pd.DataFrame:
+    """Put each value and its interval into one cell, and comparable values side by side."""
+    if "mean" in table:
+        return _crossed(table)
+    cells = table.astype(object)
+    for name in [column for column in table if f"{column}, low" in table]:
+        bounds = [name, f"{name}, low", f"{name}, high"]
+        cells[name] = [_cell(*row) for row in table[bounds].itertuples(index=False)]
+        cells = cells.drop(columns=bounds[1:])
+    return cells.map(_plain)
+
+
+def _crossed(table: pd.DataFrame) -> pd.DataFrame:
+    """Turn the waits, the cases of a single measure, or the measures into columns."""
+    rows, columns = ["cases", "detector"], "measure"
+    if "wait" in table:
+        rows, columns = ["detector", "half found after"], "wait"
+    elif len(set(table["measure"])) == 1:
+        rows, columns = ["detector"], "cases"
+    wide: dict[tuple[str, ...], dict[str, str]] = {}
+    for record in table.to_dict("records"):
+        key = tuple(_plain(record[name]) for name in rows)
+        cell = _cell(record["mean"], record["low"], record["high"])
+        wide.setdefault(key, {})[str(record[columns])] = cell
+    return pd.DataFrame([dict(zip(rows, key, strict=True)) | row for key, row in wide.items()])
+
+
+def _cell(mean: float, low: float, high: float) -> str:
+    return "-" if math.isnan(mean) else f"{mean:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _plain(value: object) -> str:
+    if value is pd.NA or value != value:  # NaN
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+    return str(value)

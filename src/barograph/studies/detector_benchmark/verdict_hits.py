@@ -1,0 +1,130 @@
+"""Detectors against the verdicts of a data set (Leznik et al. 2022, Tables 6 and 7)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from barograph.detection.base import Detector
+from barograph.evaluation.matching import pairs
+from barograph.series import Floats, Verdict
+from barograph.studies.detector_benchmark.cases import ONE_PERSON
+from barograph.studies.detector_benchmark.measures import MARGIN, ratio_interval
+
+TRUE, FALSE = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE
+
+
+class TriagedSeries(NamedTuple):
+    """A series and the verdict on each of its candidates, by index."""
+
+    series: str
+    values: Floats
+    verdicts: Mapping[int, Verdict]
+
+
+class VerdictHits(NamedTuple):
+    """How many candidates of each verdict were found, of how many.
+
+    `not_annotated` counts the points that were found where there is no candidate.
+    """
+
+    found: dict[Verdict, int]
+    candidates: dict[Verdict, int]
+    not_annotated: int
+
+    @property
+    def sensitivity(self) -> float:
+        """The share of the true positives that were found."""
+        return self._rate(TRUE)
+
+    @property
+    def specificity(self) -> float:
+        """The share of the false positives that were not found."""
+        return 1.0 - self._rate(FALSE)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of the decided candidates that were classified correctly.
+
+        Table 7 prints the predictive values 4691/6801 and 6231/8530 under the names of sensitivity
+        and specificity. These three properties follow the definitions.
+        """
+        right = self.found[TRUE] + self.candidates[FALSE] - self.found[FALSE]
+        decided = sum(self.candidates[verdict] for verdict in Verdict if verdict.is_final)
+        return right / decided if decided else float("nan")
+
+    def _rate(self, verdict: Verdict) -> float:
+        candidates = self.candidates[verdict]
+        return self.found[verdict] / candidates if candidates else float("nan")
+
+
+def count_hits(
+    series: Iterable[tuple[Iterable[int], Mapping[int, Verdict]]], margin: int = 0
+) -> VerdictHits:
+    """Count the points found in many series by the verdict of the candidate they match.
+
+    Args:
+        series: For each series, the found indices and the verdict of every candidate by its index.
+        margin: The largest distance of a match, in points; each candidate is matched once.
+    """
+    found = dict.fromkeys(Verdict, 0)
+    candidates = dict.fromkeys(Verdict, 0)
+    not_annotated = 0
+    for indices, verdicts in series:
+        points = set(indices)
+        matched = pairs(points, verdicts, margin)
+        not_annotated += len(points) - len(matched)
+        for verdict in verdicts.values():
+            candidates[verdict] += 1
+        for _, candidate in matched:
+            found[verdicts[candidate]] += 1
+    return VerdictHits(found, candidates, not_annotated)
+
+
+def by_verdict(
+    data: Sequence[TriagedSeries],
+    detectors: Mapping[str, Detector],
+    margin: int = MARGIN,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return the hits of each detector by verdict, and the rates with their intervals.
+
+    The verdicts are the people's own, so the row of one person has no numbers.
+    """
+    rows = []
+    for name, detector in detectors.items():
+        single = [_hits(detector, triaged, margin) for triaged in data]
+        rows.append({"detector": name, **_counts(single), **_rates(single, seed)})
+    frame = pd.DataFrame([*rows, {"detector": ONE_PERSON}])
+    counts = [*Verdict, "not annotated"]
+    return frame.astype(dict.fromkeys(counts, "Int64"))
+
+
+def _hits(detector: Detector, triaged: TriagedSeries, margin: int) -> VerdictHits:
+    indices = [point.index for point in detector.detect(triaged.values)]
+    return count_hits([(indices, triaged.verdicts)], margin)
+
+
+def _counts(single: Sequence[VerdictHits]) -> dict[str, int]:
+    found = {str(verdict): sum(hit.found[verdict] for hit in single) for verdict in Verdict}
+    return {**found, "not annotated": sum(hit.not_annotated for hit in single)}
+
+
+def _rates(single: Sequence[VerdictHits], seed: int) -> dict[str, float]:
+    """Return accuracy, sensitivity and specificity, each with a bootstrap interval over series."""
+    counts = np.array(
+        [[h.found[TRUE], h.candidates[TRUE], h.found[FALSE], h.candidates[FALSE]] for h in single],
+        dtype=np.float64,
+    )
+    hit, true, wrong, false = counts.T
+    ratios = {
+        "accuracy": (hit + false - wrong, true + false),
+        "sensitivity": (hit, true),
+        "specificity": (false - wrong, false),
+    }
+    rates: dict[str, float] = {}
+    for name, ratio in ratios.items():
+        value = ratio_interval(np.stack(ratio, axis=1), np.arange(len(single)), seed)
+        rates |= {name: value.mean, f"{name}, low": value.low, f"{name}, high": value.high}
+    return rates
