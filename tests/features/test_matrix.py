@@ -94,7 +94,7 @@ def test_any_kind_of_array_gives_the_same() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"feature_set": "bauer10"}, "no feature set 'bauer10'; there are bauer8, bauer9"),
+        ({"feature_set": "bauer10"}, "unknown feature set 'bauer10'; known: bauer8, bauer9"),
         ({"context": [[1.0], [2.0]]}, "context has the shape (2, 1); one row for each of 1"),
         ({"context": [[1.0, np.nan]]}, "context[0, 1] is nan"),
     ],

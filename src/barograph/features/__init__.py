@@ -1,4 +1,4 @@
-"""What describes a change point: the stretches before and after it, as numbers."""
+"""Features of a change point: numbers that describe the series before and after it."""
 
 from barograph.features.bauer9 import characteristics
 from barograph.features.contrast import CONTEXT_NAMES, contrast_context, contrasts

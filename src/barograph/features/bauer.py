@@ -24,7 +24,7 @@ EIGHT = (
 )
 NAMES = tuple(f"{side}_{name}" for side in ("pre", "after") for name in EIGHT)
 
-# Beyond this, sums of a few values overflow: such sides are computed in a smaller unit.
+# Sums of a few values beyond this overflow: such sides are computed in a smaller unit.
 _LARGE = 1e300
 _UNIT = 2.0**40
 # Relative changes are clipped to this magnitude.
@@ -36,8 +36,8 @@ def rows(
 ) -> None:
     """Fill one row of `out` per candidate; see `families`.
 
-    The kernel leaves what only printed digits can tell, and magnitudes near the largest double,
-    as rows whose first number is NaN: few in a thousand, and these are finished here.
+    The kernel puts NaN first in the few rows that it cannot compute: both sides constant to nearly
+    all digits, or values near the largest double. They are computed here.
     """
     del context
     bauer_rows(values, starts, splits, ends, out)
@@ -46,7 +46,7 @@ def rows(
 
 
 def _finish(both: Floats, split: int, out: Floats) -> None:
-    """Compute one row that the kernel gave back."""
+    """Compute one row that the kernel could not."""
     low, high = float(both.min()), float(both.max())
     unit = _UNIT if max(-low, high) > _LARGE else 1.0
     both = both / unit
@@ -67,54 +67,54 @@ def _finish(both: Floats, split: int, out: Floats) -> None:
 
 
 def _enlarge(out: Floats, columns: list[int]) -> None:
-    """Bring what has the unit of the values back to it, at most the largest double."""
+    """Scale columns back to the unit of the values, limited to the largest double."""
     limit = LARGEST / _UNIT
     out[columns] = np.clip(out[columns], -limit, limit) * _UNIT
 
 
 @kernel
 def bauer_rows(values: Floats, starts: Ints, splits: Ints, ends: Ints, out: Floats) -> None:
-    """Fill one row per candidate; NaN first where `rows` has to finish it."""
+    """Fill one row per candidate, with NaN first where `rows` has to compute it."""
     size = 0
     for i in range(out.shape[0]):
         size = max(size, splits[i] - starts[i], ends[i] - splits[i])
     space = space_for(size)
     for i in range(out.shape[0]):
         pre, after = values[starts[i] : splits[i]], values[splits[i] : ends[i]]
-        before, behind = sums_of(pre), sums_of(after)
-        if is_large(before, behind):
+        pre_sums, after_sums = sums_of(pre), sums_of(after)
+        if _is_large(pre_sums, after_sums):
             out[i, 0] = np.nan
             continue
-        side_into(pre, before, space, out[i, :8])
-        side_into(after, behind, space, out[i, 8:])
-        levels_into(pre, before, after, behind, out[i])
+        _fill_side(pre, pre_sums, space, out[i, :8])
+        _fill_side(after, after_sums, space, out[i, 8:])
+        _fill_levels(pre, pre_sums, after, after_sums, out[i])
 
 
 @kernel
-def is_large(before: Sums, behind: Sums) -> bool:
-    """Whether sums over a few of the values may overflow."""
-    return max(-before.low, -behind.low, before.high, behind.high) > _LARGE
+def _is_large(pre_sums: Sums, after_sums: Sums) -> bool:
+    """Return whether sums of a few of the values may overflow."""
+    return max(-pre_sums.low, -after_sums.low, pre_sums.high, after_sums.high) > _LARGE
 
 
 @kernel
-def levels_into(pre: Floats, before: Sums, after: Floats, behind: Sums, out: Floats) -> None:
-    """Fill the four columns that see both sides at once."""
-    low, high = min(before.low, behind.low), max(before.high, behind.high)
+def _fill_levels(pre: Floats, pre_sums: Sums, after: Floats, after_sums: Sums, out: Floats) -> None:
+    """Fill the four columns that depend on both sides together."""
+    low, high = min(pre_sums.low, after_sums.low), max(pre_sums.high, after_sums.high)
     if level.is_doubtful(low, high):
         out[0] = np.nan
     elif low == high:
-        out[0], out[1] = level.raw(before)
-        out[8], out[9] = level.raw(behind)
+        out[0], out[1] = level.raw(pre_sums)
+        out[8], out[9] = level.raw(after_sums)
     else:
-        out[0], out[1] = level.normalised(pre, before, low, high)
-        out[8], out[9] = level.normalised(after, behind, low, high)
+        out[0], out[1] = level.normalised(pre, pre_sums, low, high)
+        out[8], out[9] = level.normalised(after, after_sums, low, high)
 
 
 @kernel
-def side_into(x: Floats, sums: Sums, space: Space, out: Floats) -> None:
+def _fill_side(x: Floats, sums: Sums, space: Space, out: Floats) -> None:
     """Fill columns 2 to 7 of one side.
 
-    The authors' code repeats one or two values to four; no order of such a fit is the only best.
+    Sides of one or two values are repeated to four, as in the authors' code. Their entropy is 1.
     """
     width = 10 if x.size > 10 else 2
     out[4] = 1.0
@@ -142,9 +142,9 @@ def differences(sides: Floats) -> Floats:
 
 
 def relative_changes(sides: Floats) -> Floats:
-    """Return (After - Pre) / |Pre|, held between -1000 and 1000; 0 where both are alike.
+    """Return (After - Pre) / |Pre|, limited to -1000 to 1000; 0 where both are equal.
 
-    A characteristic that Pre has none of can only have grown without measure: the limit stands.
+    Where only Pre is 0, the result is one of the limits.
     """
     pre, after = np.split(sides, 2, axis=1)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -3,14 +3,14 @@
 import numpy.typing as npt
 
 from barograph.features import bauer, hurst
-from barograph.features.families import described
+from barograph.features.families import numbers_of
 
 _NINE = (*bauer.EIGHT[:-1], "hurst", bauer.EIGHT[-1])
 NAMES = tuple(f"{where}_{name}" for where in ("pre", "after") for name in _NINE)
 
 
 def characteristics(pre: npt.ArrayLike, after: npt.ArrayLike) -> dict[str, float]:
-    """Describe both sides of a candidate by nine numbers each, in the authors' order.
+    """Return nine characteristics of each side of a candidate, in the authors' order.
 
     Args:
         pre: The values before the candidate, at least one.
@@ -20,5 +20,5 @@ def characteristics(pre: npt.ArrayLike, after: npt.ArrayLike) -> dict[str, float
         ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
             number; the message names the side, the index and the value.
     """
-    numbers = described(pre, after, bauer.FAMILY, hurst.FAMILY)
+    numbers = numbers_of(pre, after, bauer.FAMILY, hurst.FAMILY)
     return {name: numbers[name] for name in NAMES}

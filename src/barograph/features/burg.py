@@ -1,4 +1,4 @@
-"""Burg's recursion: autoregressive fits of growing order, by the errors of both directions."""
+"""Burg's recursion: autoregressive fits of rising order from forward and backward errors."""
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from barograph.series import Floats
 def burg(centred: Floats, order: int, u: Floats, v: Floats, k: Floats, errors: Floats) -> None:
     """Fill the reflections k[1..order] and the error variances errors[0..order].
 
-    `u` and `v` are work space as long as the side. v[t] is the forward error at t; the backward
-    error at t - 1 of the same step lies at u[t - p], so that no step moves the array.
+    `u` and `v` are work space of the side's length. v[t] is the forward error at t; the backward
+    error at t - 1 of the same step is stored at u[t - p], so that no step moves the array.
     """
     n = centred.size
     square = 0.0
@@ -38,10 +38,10 @@ def burg(centred: Floats, order: int, u: Floats, v: Floats, k: Floats, errors: F
 def burg_strict(
     centred: Floats, order: int, u: Floats, v: Floats, k: Floats, errors: Floats
 ) -> None:
-    """Do the same with every sum from left to right and every product rounded.
+    """Do the same with strict sums from left to right and every product rounded.
 
-    Where the side is almost perfectly predictable, the error variances are made of rounding, and
-    only the authors' own order of operations leads to their numbers.
+    On sides that are almost perfectly predictable, the error variances consist of rounding errors,
+    and only the authors' order of operations leads to their numbers.
     """
     n = centred.size
     square = 0.0

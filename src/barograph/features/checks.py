@@ -1,4 +1,4 @@
-"""Check what callers hand in, once, in front of the kernels."""
+"""Input checks, done once before any kernel runs."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,7 +7,7 @@ from barograph.series import Floats, Ints, as_floats, require_finite
 
 
 def side(values: npt.ArrayLike, name: str) -> Floats:
-    """Return one side as a clean one-dimensional array of floats.
+    """Return one side as a one-dimensional array of finite floats.
 
     Raises:
         ValueError: The side is empty, not one-dimensional, or holds something that is not a
@@ -21,7 +21,7 @@ def side(values: npt.ArrayLike, name: str) -> Floats:
 
 
 def bounds(starts: npt.ArrayLike, splits: npt.ArrayLike, ends: npt.ArrayLike, size: int) -> Ints:
-    """Return the three bounds as rows of one array, each candidate with two non-empty sides."""
+    """Return the three bounds as rows of one array; both sides of every candidate are non-empty."""
     rows = [_indices(b, n) for b, n in ((starts, "starts"), (splits, "splits"), (ends, "ends"))]
     if not rows[0].size == rows[1].size == rows[2].size:
         raise ValueError(
@@ -50,7 +50,7 @@ def _indices(values: npt.ArrayLike, name: str) -> Ints:
 
 
 def covered(values: Floats, table: Ints) -> None:
-    """Refuse a value that is not finite inside Pre or After of any candidate."""
+    """Raise an error if a value inside Pre or After of any candidate is not finite."""
     bad = np.flatnonzero(~np.isfinite(values))
     if not bad.size or not table.shape[1]:
         return

@@ -1,4 +1,4 @@
-"""Crossing points: how often a side passes its own median.
+"""Crossing points: how often a side crosses its own median.
 
 With a_i = [x_i <= median], the number of i where a_i and a_{i+1} differ.
 """
@@ -8,37 +8,32 @@ import numpy as np
 from barograph.compiled import kernel
 from barograph.series import Floats
 
-FEW = 16  # values that are put in order rather than divided once more
+SORTED_BELOW = 17  # fewer values are sorted rather than partitioned again
 
 
 @kernel
 def crossing_points(x: Floats, work: Floats) -> float:
-    """Count the crossings; `work` is space as long as the side."""
-    low, high = middle(x, work)
-    return crossings(x, high if x.size % 2 else (low + high) / 2.0)
-
-
-@kernel
-def crossings(x: Floats, middle: float) -> float:
-    """Count the changes between values up to `middle` and values above it."""
+    """Count the crossings; `work` is work space of at least the side's length."""
+    low, high = middle_values(x, work)
+    median = high if x.size % 2 else (low + high) / 2.0
     count = 0
     for i in range(x.size - 1):
-        count += (x[i] <= middle) != (x[i + 1] <= middle)
+        count += (x[i] <= median) != (x[i + 1] <= median)
     return float(count)
 
 
 @kernel
-def middle(x: Floats, work: Floats) -> tuple[float, float]:
+def middle_values(x: Floats, work: Floats) -> tuple[float, float]:
     """Return the values of rank n // 2 - 1 and n // 2, counted from 0; -inf for a missing one.
 
-    Quickselect that keeps the side of the pivot where the rank is and drops the rest, without one
-    branch a value: a processor guesses wrong at every other one of them.
+    Quickselect: keeps the values on the rank's side of the pivot and drops the others. The loops
+    over the values have no branches, because a processor would mispredict every other one.
     """
     kept = work[: x.size]
     kept[:] = x
     rank = x.size // 2
-    before = -np.inf  # the largest value dropped from below
-    while kept.size > FEW:
+    below = -np.inf  # the largest dropped value below the rank
+    while kept.size >= SORTED_BELOW:
         pivot = pivot_of(kept)
         less = equal = 0
         for value in kept:
@@ -48,22 +43,22 @@ def middle(x: Floats, work: Floats) -> tuple[float, float]:
             kept = kept[: _keep_less(kept, pivot)]
         elif rank >= less + equal:
             rank -= less + equal
-            before = pivot
+            below = pivot
             kept = kept[: _keep_greater(kept, pivot)]
         elif rank > less:
             return pivot, pivot
         else:
             for value in kept:
-                before = max(before, value if value < pivot else before)
-            return before, pivot
+                below = max(below, value if value < pivot else below)
+            return below, pivot
     _sort(kept)
-    return kept[rank - 1] if rank else before, kept[rank]
+    return kept[rank - 1] if rank else below, kept[rank]
 
 
 @kernel
 def _keep_less(x: Floats, pivot: float) -> int:
     """Move the values below the pivot to the front; return how many there are."""
-    count = np.uint64(0)  # unsigned: no check for a negative place
+    count = np.uint64(0)  # unsigned: no check for a negative index
     for value in x:
         x[count] = value
         count += np.uint64(value < pivot)
@@ -82,9 +77,9 @@ def _keep_greater(x: Floats, pivot: float) -> int:
 
 @kernel
 def pivot_of(x: Floats) -> float:
-    """Return the median of three medians of three, spread by the golden ratio.
+    """Return the median of three medians of three values, at places spaced by the golden ratio.
 
-    At equal distances a period of theirs would show them all at one phase, pass after pass.
+    In a periodic side, equally spaced places would all have the same phase, in every pass.
     """
     n = float(x.size)
     return _of_three(

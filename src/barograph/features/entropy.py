@@ -1,8 +1,8 @@
 """Spectral entropy: how evenly the spectrum of a Burg autoregressive fit is spread.
 
-The order is chosen by AIC among 0 .. min(n - 1, 10 log10 n). 1 means nothing to predict: also the
-fixed value on constants, on sides of one or two values, where the best order is not unique, and
-where the covariance matrix of the fit is singular.
+The order is chosen by AIC among 0 .. min(n - 1, 10 log10 n). 1 means that nothing can be predicted.
+It is also the defined value for constants, for sides of one or two values, where the best order is
+not unique, and where the covariance matrix of the fit is singular.
 """
 
 import math
@@ -17,9 +17,9 @@ from barograph.features.spectrum import entropy_of, power, power_directly, turn
 from barograph.features.sums import compensated_mean
 from barograph.series import Floats
 
-# Below this share of unpredictable variance the order of operations shows in the result.
+# Below this share of unpredictable variance, the result depends on the order of operations.
 DELICATE = 1e-4
-_SPARE = 13  # columns beyond the longest side: for sides of one value, repeated, and lags
+_SPARE = 13  # columns beyond the longest side, for repeated sides and for the lags
 _SMALLEST_NORMAL = 2.3e-308
 
 
@@ -45,7 +45,7 @@ def space_for(size: int) -> Space:
 
 @kernel
 def highest_order(n: int) -> int:
-    """Return the highest order that is tried on n values."""
+    """Return the highest order that is tried for n values."""
     return min(n - 1, math.floor(10.0 * math.log10(n)))
 
 

@@ -1,20 +1,19 @@
-"""What a family of features is: the contract between one formula file and the batch call.
+"""Families of features: the contract between the module of a formula and the batch call.
 
-A family module gives `NAMES`, its columns in order, and a compiled kernel
+A family module defines `NAMES`, its columns in order, and a compiled kernel
 
     rows(values, starts, splits, ends, context, out)
 
 that fills row `i` of `out` (one column per name) from Pre = `values[starts[i]:splits[i]]` and
 After = `values[splits[i]:ends[i]]`. All arrays are C-contiguous; values, context and out are
-float64, the bounds int64. Both sides hold at least one finite value: input is checked once, by
-the typed functions in front. `context` has one row per candidate, and no column where no context
-was given; only a family that needs more than Pre and After reads it.
+float64, the bounds int64. Both sides hold at least one value, and all values are finite: the public
+functions check their input. `context` has one row per candidate, and no column where no context
+was given; only families that need more than Pre and After read it.
 
-A kernel allocates its work space once per call, keeps nothing between calls and starts no thread:
-the batch call cuts the candidates into chunks and runs the kernel on several at once. The
-single-pair functions call the same kernel with one row, so both give the same bits even where
-sums are fused or reassociated. Nothing is compiled before a set that holds the family is asked
-for.
+A kernel allocates its work space once per call, keeps no state between calls and starts no thread:
+the batch call splits the candidates into chunks and runs the kernel on several at once. The
+single-pair functions call the same kernel with one row, so both return the same bits even where
+sums are fused or reassociated. A family is compiled when a set that contains it is first used.
 """
 
 from collections.abc import Callable
@@ -37,7 +36,7 @@ class Family(NamedTuple):
 
 
 class Derived(NamedTuple):
-    """Columns that follow from those of families, element by element."""
+    """Columns that follow element by element from the columns of families."""
 
     names: tuple[str, ...]
     sources: tuple[str, ...]
@@ -54,8 +53,8 @@ def one_row(family: Family, pre: Floats, after: Floats, context: Floats | None =
     return numbers
 
 
-def described(pre: npt.ArrayLike, after: npt.ArrayLike, *families: Family) -> dict[str, float]:
-    """Check one pair of sides, and return the numbers of several families by their names."""
+def numbers_of(pre: npt.ArrayLike, after: npt.ArrayLike, *families: Family) -> dict[str, float]:
+    """Check one pair of sides, and return the numbers of several families by name."""
     sides = side(pre, "pre"), side(after, "after")
     numbers: dict[str, float] = {}
     for family in families:

@@ -1,9 +1,9 @@
-"""Holt's alpha and beta of each side: how fast level and trend follow the values.
+"""Holt's alpha and beta of each side: how quickly level and trend follow the values.
 
 Leznik et al. 2022, Table 1, with the estimates of their statistics package: an exponential
-smoothing model with additive errors and trend, damped or not. Nine values and more are fitted in
-state-space form (`holt_ets`), fewer in smoothing form (`holt_winters`), where beta is the share of
-the trend alone and often meets its bound 1.
+smoothing model with additive errors and trend, damped or not. Nine or more values are fitted in
+state-space form (`holt_ets`), fewer in smoothing form (`holt_winters`). In smoothing form beta
+applies to the trend alone and is often at its bound 1.
 """
 
 import math
@@ -20,11 +20,11 @@ from barograph.features.holt_winters import fit_holt_winters
 from barograph.series import Floats, Ints
 
 NAMES = ("pre_alpha", "pre_beta", "after_alpha", "after_beta")
-SHORT = 8  # so many values are too few for the state-space form
-ALONE = (0.2, 0.0)  # one value has no trend
+SHORT = 8  # sides up to this length are fitted in smoothing form
+SINGLE_VALUE = (0.2, 0.0)  # one value has no trend
 
-# Squares, and in the short form their squares, must stay finite: larger values are divided by a
-# power of two, after which the fit is the one at that magnitude.
+# Squares, and in smoothing form squares of squares, must stay finite: larger values are divided by
+# a power of two before the fit.
 LARGE = 2.0**480
 LARGE_SHORT = 2.0**200
 
@@ -32,8 +32,8 @@ LARGE_SHORT = 2.0**200
 def holt(values: npt.ArrayLike) -> tuple[float, float]:
     """Return alpha and beta of one side.
 
-    A single value has alpha 0.2 and beta 0. On equal values every smoothing fits perfectly, and the
-    answer is where the search starts: (0.2, 0.02), or (0.20006, 0.020096) from nine values on.
+    A single value has alpha 0.2 and beta 0. Every smoothing fits equal values perfectly, so the
+    result is the start of the search: (0.2, 0.02), or (0.20006, 0.020096) for nine or more values.
     """
     alpha, beta = fit_side(side(values, "values"), np.empty(holt_ets.WORKSPACE))
     return alpha, beta
@@ -43,7 +43,7 @@ def holt(values: npt.ArrayLike) -> tuple[float, float]:
 def fit_side(values: Floats, workspace: Floats) -> tuple[float, float]:
     """Return alpha and beta of one clean side."""
     if values.size == 1:
-        return ALONE
+        return SINGLE_VALUE
     if values.size <= SHORT:
         return fit_holt_winters(reduced(values, LARGE_SHORT))
     if np.all(values == values[0]):
@@ -53,7 +53,7 @@ def fit_side(values: Floats, workspace: Floats) -> tuple[float, float]:
 
 @kernel
 def reduced(values: Floats, limit: float) -> Floats:
-    """Return the values, divided by a power of two where the largest is beyond the limit."""
+    """Return the values, divided by a power of two if the largest is beyond the limit."""
     largest = np.max(np.abs(values))
     if largest <= limit:
         return values
@@ -66,13 +66,13 @@ def rows(
     starts: Ints,
     splits: Ints,
     ends: Ints,
-    context: Floats,  # noqa: ARG001  only other families read it
+    context: Floats,  # noqa: ARG001 - only other families use it
     out: Floats,
 ) -> None:
     """Fill alpha and beta of both sides, one row per candidate; see `families`.
 
-    Neighbouring candidates often share a side: a Pre that is Pre or After of the row before is not
-    fitted again.
+    Neighbouring candidates often share a side: a Pre that is also Pre or After of the previous row
+    is not fitted again.
     """
     workspace = np.empty(holt_ets.WORKSPACE)
     for i in range(out.shape[0]):

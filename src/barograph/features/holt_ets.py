@@ -1,10 +1,10 @@
-"""Holt's linear trend in state-space form: the fit of sides of nine and more values.
+"""Holt's linear trend in state-space form: the fit of sides of nine or more values.
 
 Innovations form, ETS(A,A,N) and ETS(A,Ad,N): the forecast is l + phi b; after its error e the level
 is l + phi b + alpha e and the trend phi b + beta e. The parameters minimise n ln(sum e^2) by the
-simplex of Nelder and Mead (1965). Which vertices the simplex visits decides the answer, so the
-order of its comparisons and of the sums over vertices is part of the definition. Rounding inside
-the sum of squares is not: it has not changed one decision on the golden sides, so it may be fused.
+simplex of Nelder and Mead (1965). The result depends on the vertices that the simplex visits, so
+the order of its comparisons and of the sums over vertices is part of the definition. The sum of
+squares may be fused: its rounding does not change a decision on any golden side.
 """
 
 import numpy as np
@@ -20,14 +20,14 @@ DAMPING_HIGH = 0.98
 START_ALPHA = SMOOTHING_LOW + 0.2 * (SMOOTHING_HIGH - SMOOTHING_LOW)
 START_BETA = SMOOTHING_LOW + 0.1 * (START_ALPHA - SMOOTHING_LOW)
 START_PHI = DAMPING_LOW + 0.99 * (DAMPING_HIGH - DAMPING_LOW)
-START_POINTS = 10  # the first level and trend come from a line through at most so many values
-PERFECT_FIT = -1e10  # no fit is better than this
+START_POINTS = 10  # at most this many values determine the first level and trend
+PERFECT_FIT = -1e10  # the lower limit of the objective
 TOLERANCE = 2.0**-26  # relative, on n ln(sum e^2)
-OUTSIDE = 1e35  # what a vertex outside the bounds counts
+OUTSIDE = 1e35  # the objective outside the bounds
 MAX_EVALUATIONS = 2000
 DAMPED = 5  # alpha, beta, phi, level, trend; the undamped model has no phi
-# The rows of the work space: six vertices, their centroid, two trials; a column per parameter and
-# one for the value there.
+# The rows of the work space: six vertices, their centroid, two trials. The columns: the parameters
+# and the objective.
 WORKSPACE = (DAMPED + 4, DAMPED + 1)
 
 
@@ -50,7 +50,7 @@ def fit_ets(values: Floats, workspace: Floats) -> tuple[float, float]:
 
 @kernel
 def corrected_aic(fit: float, count: int, parameters: int) -> float:
-    """Return the AICc; the variance of the errors counts as one parameter more."""
+    """Return the AICc; the variance of the errors counts as a parameter."""
     k = parameters + 1.0
     return fit + 2.0 * k + 2.0 * k * (k + 1.0) / (count - k - 1.0)
 
@@ -59,8 +59,9 @@ def corrected_aic(fit: float, count: int, parameters: int) -> float:
 def starting_line(values: Floats) -> tuple[float, float]:
     """Return intercept and slope of the least-squares line through the first values at 1, 2, ...
 
-    By Householder reflections, whose rounding the simplex then starts from; written out for the two
-    columns 1 and t. A reflection is stored as in LINPACK: its vector has 1 + |x_1| / norm in front.
+    It uses Householder reflections, because the simplex starts from their rounding, written out for
+    the two columns 1 and t. A reflection is stored as in LINPACK: its vector starts with
+    1 + |x_1| / norm.
     """
     count = min(START_POINTS, values.size)
     norm = np.sqrt(float(count))
@@ -104,7 +105,7 @@ def squared_errors(
     gain = alpha + phi * beta
     trend_gain = phi * beta
     total = 0.0
-    # Forecast and damped trend carry over instead of level and trend: one chain of two operations.
+    # Forecast and damped trend are carried instead of level and trend: a chain of two operations.
     for i in range(values.size):
         error = values[i] - forecast
         damped *= phi
@@ -116,9 +117,9 @@ def squared_errors(
 
 @kernel
 def evaluate(values: Floats, size: int, workspace: Floats, row: int) -> float:
-    """Put n ln(sum e^2) behind the parameters of a row, and return it.
+    """Store the objective n ln(sum e^2) of a row after its parameters, and return it.
 
-    It is `OUTSIDE` beyond the bounds and where the sum overflows.
+    It is `OUTSIDE` outside the bounds and where the sum overflows.
     """
     alpha, beta = workspace[row, 0], workspace[row, 1]
     phi = workspace[row, 2] if size == DAMPED else 1.0
@@ -137,10 +138,10 @@ def evaluate(values: Floats, size: int, workspace: Floats, row: int) -> float:
 def nelder_mead(values: Floats, size: int, workspace: Floats) -> int:
     """Minimise from row 0 of the workspace; return the row of the best vertex.
 
-    Reflection 1, contraction 1/2, expansion 2. Column `size` holds the value of each row.
+    Reflection 1, contraction 1/2, expansion 2. Column `size` holds the objective of each row.
     """
     centroid, trial, further = size + 1, size + 2, size + 3
-    spread = first_simplex(size, workspace)
+    width = first_simplex(size, workspace)
     start = evaluate(values, size, workspace, 0)
     tolerance = TOLERANCE * (abs(start) + TOLERANCE)
     evaluate_others(values, size, workspace, 0)
@@ -167,16 +168,16 @@ def nelder_mead(values: Floats, size: int, workspace: Floats) -> int:
             copy(size, workspace, worst, further)
         elif reflected >= high:
             left = shrink(size, workspace, best)
-            if left >= spread:
+            if left >= width:
                 return best
-            spread = left
+            width = left
             evaluate_others(values, size, workspace, best)
             evaluations += size
 
 
 @kernel
 def evaluate_others(values: Floats, size: int, workspace: Floats, best: int) -> None:
-    """Fill in the values of all vertices but the best."""
+    """Compute the objective of all vertices except the best."""
     for j in range(size + 1):
         if j != best:
             evaluate(values, size, workspace, j)

@@ -1,8 +1,8 @@
 """Holt's linear trend in smoothing form: the fit of sides of two to eight values.
 
-The level starts at the first value and the trend at the first difference; alpha and beta in the
-unit square minimise the sum of squared one-step errors, the first value's included. The stopping
-rule of the minimiser leaves digits undecided, so its steps are part of the definition.
+The level starts at the first value and the trend at the first difference. Alpha and beta minimise
+the sum of squared one-step errors, including that of the first value, in the unit square. The
+stopping rule of the minimiser leaves digits undecided, so its steps are part of the definition.
 """
 
 import numpy as np
@@ -26,14 +26,14 @@ DIFFERENCE = 1e-3  # half the width of the central difference, less at the bound
 FLAT = 1e7 * 2.0**-52  # stop when an iteration lowers the sum by less, relatively
 MAX_ITERATIONS = 100
 MAX_TRIALS = 20  # of one line search
-ARMIJO = 1e-3  # the share of the first slope that a step must win
+ARMIJO = 1e-3  # the share of the first slope that a step must gain
 CURVATURE = 0.9  # the share of the first slope that may remain
-NARROW = 0.1  # an interval this narrow, relatively, ends a line search
+NARROW = 0.1  # relative width of the interval that ends a line search
 
 
 @kernel
 def fit_holt_winters(values: Floats) -> tuple[float, float]:
-    """Return alpha and beta of the least sum of squared errors."""
+    """Return the alpha and beta that minimise the sum of squared errors."""
     x = np.array([START_ALPHA, START_BETA])
     memory = np.empty((MEMORY, 4))  # the pairs (s, y), oldest first
     pairs = 0
@@ -49,7 +49,7 @@ def fit_holt_winters(values: Floats) -> tuple[float, float]:
             subspace_step(x, g, hessian, free, target)
         longest = longest_step(x, target) if iterations > 0 else 1.0
         step, new_value = search(values, x, value, g, target, longest, new_x, new_g)
-        if step == 0.0:  # no step lowers the sum: forget the curvature, or give up
+        if step == 0.0:  # no step lowers the sum: discard the curvature, or stop
             if pairs == 0:
                 break
             pairs, scale = 0, 1.0
@@ -83,7 +83,7 @@ def smoothed_errors(values: Floats, alpha: float, beta: float) -> float:
 
 @kernel
 def gradient(values: Floats, x: Floats, out: Floats) -> float:
-    """Put the central differences, narrowed at the bounds; return the value itself."""
+    """Fill `out` with central differences, narrower at the bounds; return the function value."""
     for i in range(2):
         above, below = min(x[i] + DIFFERENCE, 1.0), max(x[i] - DIFFERENCE, 0.0)
         up = above - x[i] if above == 1.0 else DIFFERENCE
@@ -107,12 +107,12 @@ def search(
     new_x: Floats,
     new_g: Floats,
 ) -> tuple[float, float]:
-    """Search from x towards the target; return the step (0: none was found) and its value."""
+    """Search from x towards the target; return the step (0 if none was found) and its value."""
     d0, d1 = target[0] - x[0], target[1] - x[1]
     slope = g[0] * d0 + g[1] * d1
     if not slope < 0.0:
         return 0.0, value
-    wanted = ARMIJO * slope
+    required = ARMIJO * slope
     low = high = (0.0, value, slope)
     bracketed, sloped = False, False
     shortest, farthest, step = 0.0, 5.0, 1.0
@@ -122,17 +122,17 @@ def search(
         new_x[1] = target[1] if step == 1.0 else step * d1 + x[1]
         f = gradient(values, new_x, new_g)
         df = new_g[0] * d0 + new_g[1] * d1
-        enough = f <= value + step * wanted
-        sloped = sloped or (enough and df >= wanted)
+        enough = f <= value + step * required
+        sloped = sloped or (enough and df >= required)
         if (
             (enough and abs(df) <= -CURVATURE * slope)
             or (bracketed and not shortest < step < farthest)
             or (bracketed and farthest - shortest <= NARROW * farthest)
-            or (step == longest and enough and df <= wanted)
+            or (step == longest and enough and df <= required)
         ):
             return step, f
-        # Until a step has both properties, the search works on what lies above the wanted line.
-        tilt = wanted if not sloped and f <= low[1] and not enough else 0.0
+        # Until a step has both properties, the search minimises the height above the required line.
+        tilt = required if not sloped and f <= low[1] and not enough else 0.0
         low, high, step, bracketed = next_trial(
             tilted(low, tilt),
             tilted(high, tilt),

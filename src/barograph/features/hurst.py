@@ -1,8 +1,8 @@
 """The Hurst exponent of each side: d + 1/2 of a fractionally integrated process.
 
-d maximises the approximate likelihood of ARFIMA(0, d, 0) (Haslett and Raftery 1989) on [0, 1/2],
-found by Brent's method with the authors' own tolerance: where the search stops is part of the
-definition. A constant side has no such d; its exponent is fixed at 0.5.
+d maximises the approximate likelihood of ARFIMA(0, d, 0) (Haslett and Raftery 1989) on [0, 1/2]. It
+is found by Brent's method with the authors' tolerance: the point where the search stops is part of
+the definition. The exponent of a constant side is defined as 0.5.
 """
 
 from barograph.compiled import kernel
@@ -42,7 +42,7 @@ def hurst_rows(values: Floats, starts: Ints, splits: Ints, ends: Ints, out: Floa
 
 @kernel
 def hurst(x: Floats, sample: Sample) -> float:
-    """Return the exponent of one side; one or two values are repeated to four."""
+    """Return the exponent of one side; sides of one or two values are repeated to four."""
     n = take(x, sample)
     return CONSTANT if n == 0 else 0.5 + most_likely(n, sample)
 
@@ -54,9 +54,9 @@ def most_likely(n: int, sample: Sample) -> float:
     for _ in range(brent.MOST_STEPS):
         if brent.is_found(search):
             break
-        step, before = brent.next_step(search)
-        d = brent.place(search, step)
-        search = brent.narrowed(search, d, likelihood(d, n, sample), step, before)
+        step, previous = brent.next_step(search)
+        d = brent.next_point(search, step)
+        search = brent.narrowed(search, d, likelihood(d, n, sample), step, previous)
     return search.best
 
 

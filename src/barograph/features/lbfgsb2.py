@@ -1,8 +1,7 @@
-"""One step of the limited-memory BFGS method with bounds, in the unit square (Byrd et al. 1995).
+"""A step of L-BFGS-B, BFGS with limited memory and bounds, in the unit square (Byrd et al. 1995).
 
 In two dimensions the compact representation of the Hessian is a plain 2 x 2 matrix. The step goes
-to the Cauchy point, and on to the minimum over the coordinates that are free there, cut where it
-meets a bound.
+to the Cauchy point, and from there to the minimum over the free coordinates, up to the first bound.
 """
 
 import numpy as np
@@ -16,7 +15,7 @@ MACHINE = 2.0**-52
 
 @kernel
 def projected_gradient(x: Floats, g: Floats) -> float:
-    """Return the largest step that the gradient asks for within the unit square."""
+    """Return the largest component of the gradient projected on the unit square."""
     largest = 0.0
     for i in range(2):
         step = max(x[i] - 1.0, g[i]) if g[i] < 0.0 else min(x[i], g[i])
@@ -26,7 +25,7 @@ def projected_gradient(x: Floats, g: Floats) -> float:
 
 @kernel
 def remembered_hessian(memory: Floats, pairs: int, scale: float) -> tuple[float, float, float]:
-    """Return B as (b00, b01, b11): the identity, scaled, updated by each pair in turn."""
+    """Return B as (b00, b01, b11): the scaled identity, updated by each pair in turn."""
     b00, b01, b11 = scale, 0.0, scale
     for k in range(pairs):
         s0, s1, y0, y1 = memory[k]
@@ -42,9 +41,10 @@ def remembered_hessian(memory: Floats, pairs: int, scale: float) -> tuple[float,
 def cauchy_point(
     x: Floats, g: Floats, hessian: tuple[float, float, float], target: Floats
 ) -> tuple[bool, bool]:
-    """Put the first minimum of the quadratic along the bent path of steepest descent.
+    """Fill `target` with the first minimum of the quadratic along the projected steepest descent.
 
-    Returns which coordinates are free there: those that no bound stopped on the way.
+    Returns:
+        For each coordinate, whether it is free: it has not reached a bound.
     """
     b00, b01, b11 = hessian
     t0, t1 = time_to_bound(x[0], g[0]), time_to_bound(x[1], g[1])
@@ -73,7 +73,7 @@ def cauchy_point(
 
 @kernel
 def time_to_bound(x: float, g: float) -> float:
-    """Return how far along -g the bound of this coordinate lies."""
+    """Return the distance along -g to the bound of this coordinate."""
     if g == 0.0:
         return 0.0
     return (x - 1.0) / g if g < 0.0 else x / g
@@ -87,7 +87,7 @@ def subspace_step(
     free: tuple[bool, bool],
     target: Floats,
 ) -> None:
-    """Move on from the Cauchy point to the minimum over the free coordinates, or to a bound."""
+    """Move from the Cauchy point to the minimum over the free coordinates, or to a bound."""
     b00, b01, b11 = hessian
     z0, z1 = target[0] - x[0], target[1] - x[1]
     r0, r1 = -(g[0] + b00 * z0 + b01 * z1), -(g[1] + b01 * z0 + b11 * z1)
@@ -113,13 +113,13 @@ def subspace_step(
 
 @kernel
 def longest_step(x: Floats, target: Floats) -> float:
-    """Return the multiple of the way to the target at which the first bound is met."""
+    """Return the multiple of the step to the target that reaches the first bound."""
     return min(room(x[0], target[0] - x[0]), room(x[1], target[1] - x[1]), 1e10)
 
 
 @kernel
 def room(x: float, d: float) -> float:
-    """Return the step at which this coordinate meets its bound."""
+    """Return the multiple of `d` at which this coordinate reaches its bound."""
     if d == 0.0:
         return np.inf
     return (1.0 - x) / d if d > 0.0 else -x / d
@@ -129,7 +129,7 @@ def room(x: float, d: float) -> float:
 def remember(
     memory: Floats, pairs: int, scale: float, x: Floats, g: Floats, new_x: Floats, new_g: Floats
 ) -> tuple[int, float]:
-    """Store the pair of an iteration unless its curvature is nil; return count and scale."""
+    """Store the pair of an iteration unless it has no curvature; return count and scale."""
     s0, s1, y0, y1 = new_x[0] - x[0], new_x[1] - x[1], new_g[0] - g[0], new_g[1] - g[1]
     curvature = s0 * y0 + s1 * y1
     if curvature <= -MACHINE * (g[0] * s0 + g[1] * s1):

@@ -12,7 +12,7 @@ from barograph.compiled import kernel
 from barograph.features.sums import HUGE, TINY, Sums, variance
 from barograph.series import Floats
 
-# Above this share of the largest magnitude, two values always differ in 15 significant digits.
+# Two values that differ by more than this share of the largest one differ in 15 digits.
 SURELY_DIFFERENT = 1.0000001e-14
 
 
@@ -28,7 +28,7 @@ def normalised(x: Floats, sums: Sums, low: float, high: float) -> tuple[float, f
 
 @kernel
 def _normalised_carefully(x: Floats, low: float, span: float) -> tuple[float, float]:
-    """Divide before squaring: for spans whose square overflows or vanishes."""
+    """Divide before squaring, for spans whose square would overflow or vanish."""
     total = 0.0
     for value in x:
         total += (value - low) / span
@@ -41,20 +41,20 @@ def _normalised_carefully(x: Floats, low: float, span: float) -> tuple[float, fl
 
 @kernel
 def is_doubtful(low: float, high: float) -> bool:
-    """Whether only the printed digits tell if a pair of sides counts as constant."""
+    """Return whether only printed digits show if a pair of sides counts as constant."""
     span = high - low
     return 0.0 < span <= SURELY_DIFFERENT * max(abs(low), abs(high))
 
 
 def prints_alike(low: float, high: float) -> bool:
-    """Whether both extremes, hence all values, print the same 15 significant digits.
+    """Return whether both extremes, and so all values, print the same 15 significant digits.
 
-    The authors' code takes such a pair for constant and leaves its values unscaled.
+    The authors' code treats such a pair as constant and does not scale its values.
     """
     return f"{low:.15g}" == f"{high:.15g}"
 
 
 @kernel
 def raw(sums: Sums) -> tuple[float, float]:
-    """Return mean and standard deviation of values that stay as they are."""
+    """Return mean and standard deviation of unscaled values."""
     return sums.first + sums.distance / sums.size, np.sqrt(variance(sums))

@@ -1,4 +1,4 @@
-"""How much five features differ between Pre and After, and the distance they add up to.
+"""The differences of five features between Pre and After, and the distance that they add up to.
 
 Leznik et al. 2022: section 2.1 and Table 1 (the deltas), section 2.2 and equation 1 (the distance,
 "zoomed ranking"). Mean and standard deviation are those of the min-max normalised merged series;
@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.features import bauer, holt, hurst
-from barograph.features.families import Derived, described
+from barograph.features.families import Derived, numbers_of
 from barograph.series import Floats
 
 FEATURES = ("norm_mean", "norm_sd", "hurst", "alpha", "beta")
 NAMES = ("delta_mean", "delta_sd", "delta_hurst", "delta_alpha", "delta_beta")
 SOURCES = tuple(f"{side}_{feature}" for side in ("pre", "after") for feature in FEATURES)
 
-# The authors' ranges: a normalised mean lies in [0, 1], two normalised values have a standard
-# deviation of at most 1 / sqrt(2), and the Hurst exponents spanned what their search can reach.
+# The authors' ranges: a normalised mean is in [0, 1], two normalised values have a standard
+# deviation of at most 1 / sqrt(2), and the Hurst exponents cover the whole interval of their
+# search.
 PUBLISHED_RANGES: Mapping[str, float] = {
     "delta_mean": 1.0,
     "delta_sd": 0.7071067811865476,
@@ -40,7 +41,7 @@ def deltas(pre: npt.ArrayLike, after: npt.ArrayLike) -> dict[str, float]:
         ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
             number; the message names the side, the index and the value.
     """
-    numbers = described(pre, after, bauer.FAMILY, hurst.FAMILY, holt.FAMILY)
+    numbers = numbers_of(pre, after, bauer.FAMILY, hurst.FAMILY, holt.FAMILY)
     sources = np.array([[numbers[name] for name in SOURCES]])
     return dict(zip(NAMES, differences(sources)[0].tolist(), strict=True))
 
@@ -63,16 +64,16 @@ def distances(rows: Floats, ranges: Mapping[str, float] = PUBLISHED_RANGES) -> F
         width = _entry(ranges, name, "ranges")
         if width < 0.0:
             raise ValueError(f"ranges[{name!r}] is {width}; it must be 0 or more")
-        # A feature that never varied in training tells nothing apart.
+        # A feature that never varied in training does not distinguish anything.
         total += rows[:, column] / width if width > 0.0 else 0.0
     return total
 
 
 def ranges_of(matrix: Floats) -> dict[str, float]:
-    """Return each feature's largest less its smallest value over all sub-series.
+    """Return the range of each feature over all sub-series.
 
     Args:
-        matrix: One row per candidate, the columns SOURCES.
+        matrix: One row per candidate, with the columns SOURCES.
     """
     if matrix.ndim != 2 or matrix.shape[1] != len(SOURCES) or not matrix.shape[0]:
         raise ValueError(

@@ -1,8 +1,8 @@
 """The approximate likelihood of ARFIMA(0, d, 0) (Haslett and Raftery 1989).
 
-Each value is predicted from the ones before it: exactly from up to 99 of them, then from the last
-100 with a correction for the mean of all that came earlier. The likelihood does not depend on
-level and scale, so a side is first brought to range 1 about its mean: magnitudes do no harm.
+Each value is predicted from the earlier ones: exactly from up to 99 of them, then from the last
+100 with a correction for the mean of all before these. The likelihood does not depend on level and
+scale, so a side is first centred and scaled to range 1, which avoids overflow.
 """
 
 import math
@@ -14,22 +14,22 @@ from barograph.compiled import fused_kernel, kernel
 from barograph.series import Floats
 
 TERMS = 100  # how far the exact predictor looks back
-BLOCK = 4  # values whose share in all later predictions is added at once
-STRIDE = 16  # predictions it is added to at once; the loop runs on into spare room
+BLOCK = 4  # values whose contribution to all later predictions is added in one pass
+STRIDE = 16  # predictions per step of that pass; the last step runs into spare columns
 LOG_TERM = 2.8378  # ln(2 pi) + 1, as the authors' code rounds it
 _INVERSES = (0.0, *(1.0 / k for k in range(1, 13)))
 
-# Rows of `side`: the values, centred, range 1; the mean of those more than 100 before each, 0 where
-# it is left out; ln(100 / k) of the k-th value, 0 where that mean is left out, and everywhere; what
-# the values before each one say of it.
+# Rows of `side`: the values, centred, with range 1; the mean of the values more than 100 before
+# each, 0 where it is left out; ln(100 / k) for the k-th value, 0 where that mean is left out; the
+# same for all values; the sum of the weighted values before each.
 X, EARLY, REACH, RATIO, PAST = range(5)
 # Rows of `terms`: 1 / i, 1 / (i - d), 1 / (i - 2 d), g, 1 / g, the weight a of the mean, 1 / V,
-# four zeros and then pi_1 .. pi_100, g x and zeros behind it.
+# four zeros and then pi_1 .. pi_100, g x followed by zeros.
 INVERSE, NEAR, FAR, G, UNIT, SHARE, PRECISION, PI, H = range(9)
 
 
 class Sample(NamedTuple):
-    """One side made ready, and work space."""
+    """A prepared side and its work space."""
 
     side: Floats
     terms: Floats
@@ -37,7 +37,7 @@ class Sample(NamedTuple):
 
 @kernel
 def sample_for(size: int) -> Sample:
-    """Allocate for sides of up to `size` values."""
+    """Allocate a sample for sides of up to `size` values."""
     side = np.zeros((5, size + STRIDE))
     for t in range(TERMS, size):
         side[RATIO, t] = math.log(TERMS / (t + 1.0))
@@ -49,7 +49,7 @@ def sample_for(size: int) -> Sample:
 
 @kernel
 def take(x: Floats, sample: Sample) -> int:
-    """Bring a side into the sample and return its length there; 0 if it is constant."""
+    """Store a side in the sample and return its length there; 0 if it is constant."""
     n = x.size if x.size > 2 else 4
     low, high = x[0], x[0]
     for value in x:
@@ -73,7 +73,7 @@ def take(x: Floats, sample: Sample) -> int:
 def _early_means(x: Floats, side: Floats) -> None:
     """Fill the mean of all values more than 100 before each one.
 
-    The authors' code leaves it out where the raw sum is exactly zero.
+    The authors' code leaves this mean out where the raw sum is exactly zero.
     """
     raw = 0.0
     total = 0.0
@@ -102,11 +102,11 @@ def likelihood(d: float, n: int, sample: Sample) -> float:
 
 @fused_kernel
 def weights(d: float, n: int, s: Floats) -> float:
-    """Fill what depends on d alone, for n exact predictions; return the product of V_1 .. V_n.
+    """Fill the terms that depend only on d, for n exact predictions; return V_1 * .. * V_n.
 
     g_i = g_{i-1} (i - d) / i and pi_i = d g_{i-1} / i; in closed form
     a_{i+1} = a_i (i - 2d) / (i - d) and V_{i+1} = V_i i (i - 2d) / (i - d)^2. The divisions come
-    first, since those go in parallel.
+    first, because they are independent of each other.
     """
     inverse, near, far, pi = s[INVERSE], s[NEAR], s[FAR], s[PI]
     for i in range(1, n + 1):
@@ -163,7 +163,7 @@ def _head(n: int, side: Floats, s: Floats) -> tuple[float, float, float]:
 
 @fused_kernel
 def _power(exponent: float) -> float:
-    """Return e^exponent for exponents from about -8 to 0, in a form that goes in parallel."""
+    """Return e^exponent for exponents from about -8 to 0, in a form that vectorises."""
     small = exponent / 16.0
     power = 1.0
     for k in range(12, 0, -1):

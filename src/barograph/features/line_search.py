@@ -1,6 +1,6 @@
 """The line search of Moré and Thuente (1994): a step with sufficient decrease and curvature.
 
-An end of the interval is (step, value, slope); `low` has the least value so far.
+An end of the interval is (step, value, slope); `low` has the smallest value so far.
 """
 
 import numpy as np
@@ -49,9 +49,9 @@ def next_trial(
 
 @kernel
 def cubic_minimum(near: End, far: End, ahead: bool) -> float:
-    """Return where the cubic through both ends is least, seen from `near`.
+    """Return the minimum of the cubic through both ends.
 
-    With `ahead`, NaN where that does not lie on the side of `near` that faces away from `far`.
+    With `ahead`, the result is NaN unless the minimum is on the side of `near` away from `far`.
     """
     theta = 3.0 * (near[1] - far[1]) / (far[0] - near[0]) + near[2] + far[2]
     size = max(abs(theta), abs(near[2]), abs(far[2]))

@@ -1,8 +1,11 @@
-"""Lumpiness and stability: the side cut into tiles of equal width.
+"""Lumpiness, stability and max level shift: characteristics of windows of equal width.
 
-With y the standardised side and K full tiles from its start (a shorter tail is dropped):
-lumpiness is the variance of the tiles' variances, stability the variance of their means; both are
-0 on sides shorter than two tiles. A nearly constant side is taken as it is, not standardised.
+Lumpiness and stability: the standardised side is cut into full tiles from its start, and a shorter
+tail is dropped. Lumpiness is the variance of the tiles' variances, stability the variance of their
+means; both are 0 on sides shorter than two tiles. A nearly constant side is not standardised.
+
+Max level shift: with m_i the mean of the `width` values from i on, max |m_{i + width} - m_i|, in
+the unit of the values; 0 on sides shorter than two windows.
 """
 
 import math
@@ -18,8 +21,8 @@ TOLERANCE = 2.0**-26
 
 
 @kernel
-def is_nearly_constant(sums: Sums) -> bool:
-    """Whether the values that differ from the first do so by less than the tolerance."""
+def _is_nearly_constant(sums: Sums) -> bool:
+    """Return whether the values differ from the first one by at most the tolerance, on average."""
     if sums.differing == 0:
         return True
     size = sums.magnitude / sums.differing
@@ -29,8 +32,8 @@ def is_nearly_constant(sums: Sums) -> bool:
 
 
 @kernel
-def tile(x: Floats, first: float) -> tuple[float, float]:
-    """Return the mean, as a distance to `first`, and the unbiased variance of one tile."""
+def _tile(x: Floats, first: float) -> tuple[float, float]:
+    """Return the mean, relative to `first`, and the unbiased variance of one tile."""
     total = 0.0
     for value in x:
         total += value - first
@@ -43,26 +46,26 @@ def tile(x: Floats, first: float) -> tuple[float, float]:
 
 @kernel
 def cut(x: Floats, first: float, width: int, means: Floats, variances: Floats) -> int:
-    """Fill mean and variance of every full tile; return how many there are."""
+    """Fill mean and variance of every full tile; return their number."""
     count = x.size // width
     for k in range(count):
-        means[k], variances[k] = tile(x[k * width : (k + 1) * width], first)
+        means[k], variances[k] = _tile(x[k * width : (k + 1) * width], first)
     return count
 
 
 @kernel
 def lumpiness_and_stability(sums: Sums, means: Floats, variances: Floats) -> tuple[float, float]:
-    """Return both from the tiles of a side; fewer than two tiles give 0."""
+    """Return both from the tiles of a side; 0 for fewer than two tiles."""
     if means.size < 2:
         return 0.0, 0.0
-    unit = 1.0 if is_nearly_constant(sums) else variance(sums)
+    unit = 1.0 if _is_nearly_constant(sums) else variance(sums)
     if not np.isfinite(unit):  # the authors' code divides by an infinite deviation here
         return 0.0, 0.0
-    return spread(variances, unit), spread(means, math.sqrt(unit))
+    return _variance(variances, unit), _variance(means, math.sqrt(unit))
 
 
 @kernel
-def spread(values: Floats, unit: float) -> float:
+def _variance(values: Floats, unit: float) -> float:
     """Return the unbiased variance of values / unit, at most the largest double."""
     total = 0.0
     for value in values:
@@ -77,7 +80,7 @@ def spread(values: Floats, unit: float) -> float:
 
 @kernel
 def max_level_shift(x: Floats, width: int, means: Floats) -> float:
-    """Return the largest step; `means` is work space as long as the side."""
+    """Return the largest step; `means` is work space of the side's length."""
     count = x.size - width + 1
     if count <= width:
         return 0.0

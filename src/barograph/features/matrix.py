@@ -1,4 +1,4 @@
-"""Any feature set for many candidates in one call, on several cores."""
+"""The feature sets, and their matrix for many candidates on several cores."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,8 @@ from barograph.features.families import Derived, Family
 from barograph.parallel import map_threads, row_ranges
 from barograph.series import Floats, Ints, as_floats, require_finite
 
-# Raised whenever a feature's numbers change: tables and models of different versions do not mix.
+# Increased whenever the numbers of a feature change: tables and models of different versions are
+# not combined.
 FEATURES_VERSION = "1"
 
 FAMILIES: tuple[Family, ...] = (
@@ -52,7 +53,7 @@ def feature_matrix(
 ) -> Floats:
     """Compute a feature set: one row per candidate, one column per name of the set.
 
-    Every row has the very bits of the single-pair functions, whatever the number of threads.
+    Rows are equal to the single-pair functions to the bit, for any number of threads.
 
     Args:
         values: All values; Pre is values[start:split], After is values[split:end].
@@ -60,12 +61,13 @@ def feature_matrix(
         splits: Where each After starts.
         ends: Where each After ends.
         feature_set: One of FEATURE_SETS.
-        context: What the contrasts know beyond Pre and After, one row per candidate.
-        threads: How many threads to use; as many as there are usable cores by default.
+        context: Rows of `contrast_context`, one per candidate.
+        threads: The number of threads; the usable cores by default.
 
     Raises:
         ValueError: A side is empty or holds a value that is not finite, the bounds do not fit, or
-            there is no such feature set; the message names what, the value, and what is allowed.
+            the feature set is unknown; the message names the argument, the value and what is
+            allowed.
     """
     columns = columns_of(feature_set)
     numbers = as_floats(values)
@@ -86,12 +88,12 @@ def feature_matrix(
 def columns_of(feature_set: str) -> tuple[str, ...]:
     """Return the columns of a set by its name."""
     if feature_set not in FEATURE_SETS:
-        raise ValueError(f"no feature set {feature_set!r}; there are {', '.join(FEATURE_SETS)}")
+        raise ValueError(f"unknown feature set {feature_set!r}; known: {', '.join(FEATURE_SETS)}")
     return FEATURE_SETS[feature_set]
 
 
 def _families(columns: Sequence[str]) -> Iterable[Family]:
-    """Return the families that own the columns, or what the columns are derived from."""
+    """Return the families of the columns, or of the columns that they are derived from."""
     wanted = set(columns)
     for derived in DERIVED:
         if not wanted.isdisjoint(derived.names):
@@ -100,13 +102,13 @@ def _families(columns: Sequence[str]) -> Iterable[Family]:
 
 
 def _context(context: npt.ArrayLike | None, count: int) -> Floats:
-    """Return one row of context per candidate, without columns where none is given."""
+    """Return the context with one row per candidate; it has no columns if none is given."""
     if context is None:
         return np.empty((count, 0))
     rows = np.require(context, np.float64, ["C", "A", "W"])
     if rows.ndim != 2 or rows.shape[0] != count:
         raise ValueError(
-            f"context has the shape {rows.shape}; one row for each of {count} candidates is needed"
+            f"context has the shape {rows.shape}; it must have one row per candidate: {count}"
         )
     require_finite(rows, "context")
     return rows

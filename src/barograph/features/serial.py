@@ -18,8 +18,8 @@ _SAFE_LOW, _SAFE_HIGH = 1e-280, 1e280
 def lag_products(x: Floats, products: Floats, work: Floats) -> None:
     """Fill entry k with the sum of d_t d_{t-k}, d the distance to the first value.
 
-    Every sum runs as `add_lags` would let it grow. The distances lie backwards in `work`, zeros
-    behind them, so that those of all lags stand in a row and are taken together.
+    Every sum runs from left to right. The distances are stored backwards in `work`, followed by
+    zeros, so that those of all lags are adjacent and are added together.
     """
     n = x.size
     for t in range(n):
@@ -36,7 +36,7 @@ def lag_products(x: Floats, products: Floats, work: Floats) -> None:
 def serial_correlation(x: Floats, lags: int, sums: Sums, products: Floats) -> float:
     """Return the mean of the squared autocorrelations from the sums of lagged products.
 
-    The mean is rounded like the authors' code rounds it, which counts on nearly constant sides.
+    The mean is rounded as in the authors' code, which matters on nearly constant sides.
     """
     shift = mean(sums) - sums.first
     scale = products[0] - 2.0 * shift * sums.distance + sums.size * shift * shift
@@ -56,7 +56,7 @@ def serial_correlation(x: Floats, lags: int, sums: Sums, products: Floats) -> fl
 
 @kernel
 def _directly(x: Floats, lags: int, centre: float) -> float:
-    """Follow the formula to the letter: for constants, and where squares vanish or overflow."""
+    """Return the same by the plain formula, for constants and where squares vanish or overflow."""
     total = 0.0
     scale = _covariance(x, 0, centre)
     for k in range(1, lags + 1):

@@ -5,16 +5,16 @@ import numpy as np
 from barograph.compiled import kernel
 from barograph.series import Floats
 
-# The reciprocal condition below which the authors' code refuses to solve.
+# The authors' code does not solve systems with a smaller reciprocal condition.
 LIMIT = 2.0**-52
 
 
 @kernel
 def is_singular(centred: Floats, order: int) -> bool:
-    """Whether the order x order Toeplitz matrix of biased autocovariances is singular.
+    """Return whether the order x order Toeplitz matrix of biased autocovariances is singular.
 
-    Cybenko's bound on the inverse, from the reflections of the matrix itself, clears nearly every
-    side; the condition number in the 1-norm decides the rest.
+    Cybenko's bound on the inverse, from the reflections of the matrix itself, is sufficient for
+    nearly every side; the condition number in the 1-norm decides the others.
     """
     c = np.empty(order)
     for k in range(order):
@@ -27,7 +27,7 @@ def is_singular(centred: Floats, order: int) -> bool:
 
 @kernel
 def _bound(c: Floats) -> float:
-    """Return a lower bound of the reciprocal condition, but for a factor of the order."""
+    """Return a lower bound of the reciprocal condition, up to a factor of the order."""
     a = np.zeros(c.size)
     old = np.zeros(c.size)
     error = c[0]
@@ -51,7 +51,7 @@ def _bound(c: Floats) -> float:
 
 @kernel
 def reciprocal_condition(c: Floats) -> float:
-    """Return 1 / (|T| |T^-1|) in the 1-norm, by Gauss and Jordan with pivots."""
+    """Return 1 / (|T| |T^-1|) in the 1-norm, by Gauss-Jordan elimination with pivots."""
     n = c.size
     m = np.zeros((n, 2 * n))
     for i in range(n):
@@ -67,7 +67,7 @@ def reciprocal_condition(c: Floats) -> float:
 
 @kernel
 def _eliminate(m: Floats, p: int) -> bool:
-    """Clear column p but for a 1 in row p; False where no pivot is left."""
+    """Clear column p except for a 1 in row p; return False if no pivot is left."""
     best = p
     for i in range(p + 1, m.shape[0]):
         if abs(m[i, p]) > abs(m[best, p]):

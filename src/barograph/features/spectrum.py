@@ -10,7 +10,7 @@ from barograph.series import Floats
 
 @fused_kernel
 def turn(cosine: Floats, sine: Floats) -> None:
-    """Fill cos and sin of pi j / (size - 1), each stretch from the one before it, doubled."""
+    """Fill cos and sin of pi j / (size - 1), doubling the filled part in every pass."""
     size = cosine.size
     cosine[0], sine[0] = 1.0, 0.0
     done = 1
@@ -27,7 +27,7 @@ def turn(cosine: Floats, sine: Floats) -> None:
 def power(
     a: Floats, order: int, cosine: Floats, sine: Floats, real: Floats, imaginary: Floats
 ) -> None:
-    """Fill `real` with 1 / |1 - sum a_k z^k|^2 at every frequency (Horner, all at once)."""
+    """Fill `real` with 1 / |1 - sum a_k z^k|^2 at all frequencies together (Horner)."""
     for j in range(cosine.size):
         real[j] = imaginary[j] = 0.0
     for k in range(order, 0, -1):
@@ -44,7 +44,7 @@ def power(
 def power_directly(a: Floats, order: int, density: Floats) -> None:
     """Fill the same with one cosine and one sine per frequency and coefficient.
 
-    Where a pole lies on the unit circle but for rounding, a recurrence would move the peak.
+    Where a pole is on the unit circle up to rounding, a recurrence would move the peak.
     """
     for j in range(density.size):
         frequency = 0.5 / (density.size - 1) * j
@@ -60,7 +60,7 @@ def power_directly(a: Floats, order: int, density: Floats) -> None:
 def entropy_of(density: Floats, n: int) -> float:
     """Return the entropy of the two-sided density in units of ln n, at most 1.
 
-    One part in a thousand of a flat density is mixed in, as the authors' code does.
+    One part in a thousand of a flat density is mixed in, as in the authors' code.
     """
     total = 0.0
     for j in range(1, density.size):

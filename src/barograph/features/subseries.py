@@ -1,17 +1,17 @@
 """Pre and After of every candidate of a data set, as index bounds into the values.
 
 Pre runs from the previous bound (or the first point) to just before the candidate, After from the
-candidate to just before the next bound (or the end). What bounds them is the policy:
+candidate to just before the next bound (or the end). The policy defines the bounds:
 
 - `adaptive`: the confirmed points, as in Bauer et al. 2022, 3.1. Pre starts at the previous
   confirmed point itself, as in their Algorithm 1: it is the first point of the regime.
 - `label_free`: the nearest candidates on both sides, except those that a verdict given before
-  this candidate's `calculated_on` called false. No verdict of that date or later is read.
+  this candidate's `calculated_on` called false. Verdicts of that date or later are not read.
 - `window(w)`: the bounds of either, with After cut to at most w + 1 points (3.4).
 
-A verdict without a date is not known to be earlier, so `label_free` does not read it; a candidate
-without `calculated_on` knows of no earlier verdict. Rows at one point never bound each other; the
-point bounds others if any of its rows does. A candidate's own verdict plays no part in its bounds.
+A verdict without a date may be later, so `label_free` does not read it. A candidate without
+`calculated_on` has no earlier verdicts. Candidates at the same point never bound each other; the
+point bounds others if any of them does. A candidate's own verdict does not affect its bounds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WIDEST = 10
 
 
 class Bound(StrEnum):
-    """Which points bound Pre and After."""
+    """The points that bound Pre and After."""
 
     ADAPTIVE = "adaptive"
     LABEL_FREE = "label_free"
@@ -41,13 +41,13 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How Pre and After are cut; `width` is the paper's window size, None for all of After."""
+    """The bounds of Pre and After; `width` is the paper's window size, None for all of After."""
 
     bound: Bound
     width: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a window size that the paper does not know."""
+        """Check the window size."""
         if self.width is not None and not 0 <= self.width <= WIDEST:
             raise ConfigError(f"window size {self.width} is not allowed; give 0 to {WIDEST}")
 
@@ -57,17 +57,17 @@ class Policy:
 
     @classmethod
     def named(cls, name: str) -> Policy:
-        """Read `adaptive`, `label_free`, or either with a window size, like `label_free:w3`."""
+        """Parse `adaptive`, `label_free`, or either with a window size, such as `label_free:w3`."""
         bound, colon, width = name.partition(":w")
         if bound in set(Bound) and (not colon or (width.isdecimal() and width.isascii())):
             return cls(Bound(bound), int(width) if colon else None)
         raise ConfigError(
-            f"no policy {name!r}; give one of {[b.value for b in Bound]}, "
-            f"or one of them with a window size of 0 to {WIDEST}, like 'label_free:w3'"
+            f"unknown policy {name!r}; known: {[b.value for b in Bound]}, each also "
+            f"with a window size of 0 to {WIDEST}, such as 'label_free:w3'"
         )
 
     def __str__(self) -> str:
-        """Return the name that `named` reads."""
+        """Return the name that `named` parses."""
         return self.bound.value if self.width is None else f"{self.bound.value}:w{self.width}"
 
 
@@ -87,7 +87,7 @@ class Candidates:
 
     @classmethod
     def of(cls, table: pa.Table) -> Candidates:
-        """Take the columns of the table `candidates`."""
+        """Read the columns of the table `candidates`."""
         dates = [
             pc.fill_null(table.column(name).cast(pa.int64()), UNKNOWN_TIME).to_numpy()
             for name in ("calculated_on", "triaged_on")
@@ -112,13 +112,13 @@ def subseries(policy: Policy, offsets: Ints, candidates: Candidates) -> SubSerie
     """Return the bounds of all candidates as indices into the values of the whole data set.
 
     Args:
-        policy: What bounds Pre and After.
-        offsets: Series k owns the values offsets[k] to offsets[k + 1].
-        candidates: Any order, duplicates allowed; the result has the same order.
+        policy: The policy of the bounds.
+        offsets: Series k has the values offsets[k] to offsets[k + 1].
+        candidates: In any order, possibly with duplicates; the result has the same order.
 
     Raises:
-        DataError: A candidate names no series, or a point that can not be the first of a new
-            regime: index 0, or beyond the end of its series.
+        DataError: The series of a candidate does not exist, or its index cannot be the first point
+            of a regime: 0, or beyond the end of the series.
     """
     _check(offsets, candidates)
     first, last = offsets[candidates.series], offsets[candidates.series + 1]
@@ -139,7 +139,7 @@ def _check(offsets: Ints, candidates: Candidates) -> None:
     bad = (candidates.series < 0) | (candidates.series >= count)
     if bad.any():
         k = int(np.argmax(bad))
-        raise DataError(f"candidate {k} names series {candidates.series[k]} of {count}")
+        raise DataError(f"candidate {k} has series {candidates.series[k]} of {count}")
     sizes = np.diff(offsets)[candidates.series]
     bad = (candidates.index < 1) | (candidates.index >= sizes)
     if bad.any():
@@ -151,7 +151,7 @@ def _check(offsets: Ints, candidates: Candidates) -> None:
 
 
 def _keys(bound: Bound, candidates: Candidates) -> tuple[Ints, Ints]:
-    """Return key and threshold per row: row j bounds row i iff key[j] >= threshold[i]."""
+    """Return a key and a threshold per row: row j bounds row i if key[j] >= threshold[i]."""
     if bound is Bound.ADAPTIVE:
         confirmed = candidates.verdict == Verdict.TRUE_POSITIVE.value
         return confirmed.astype(np.int64), np.ones(confirmed.size, dtype=np.int64)
@@ -165,27 +165,27 @@ def _keys(bound: Bound, candidates: Candidates) -> tuple[Ints, Ints]:
 def _bound_before(
     series: Ints, splits: Ints, key: Ints, threshold: Ints, order: Ints, bounds: Ints
 ) -> None:
-    """Set each row's bound to the nearest split before it, in `order`, whose key suffices.
+    """Set the bound of each row to the nearest earlier split, in `order`, with a sufficient key.
 
-    The stack holds the rows that may still be nearest to someone: keys fall from its bottom to
-    its top, so the answer is found by bisection, and the whole data set in O(n log n).
+    The stack holds the rows that can still be nearest to a later one. Keys fall from its bottom to
+    its top, so bisection finds each bound, and all of them take O(n log n).
     """
     stack = np.empty(order.size, dtype=np.int64)
     height = 0
     begin = 0
     while begin < order.size:
-        here = order[begin]
-        if begin > 0 and series[order[begin - 1]] != series[here]:
+        first = order[begin]
+        if begin > 0 and series[order[begin - 1]] != series[first]:
             height = 0
         end = begin
-        while end < order.size and splits[order[end]] == splits[here]:
+        while end < order.size and splits[order[end]] == splits[first]:
             row = order[end]
-            depth = _enough(key, stack, height, threshold[row])
+            depth = _count_sufficient(key, stack, height, threshold[row])
             if depth > 0:
                 bounds[row] = splits[stack[depth - 1]]
             end += 1
-        for place in range(begin, end):
-            row = order[place]
+        for position in range(begin, end):
+            row = order[position]
             while height > 0 and key[stack[height - 1]] <= key[row]:
                 height -= 1
             stack[height] = row
@@ -194,8 +194,8 @@ def _bound_before(
 
 
 @kernel
-def _enough(key: Ints, stack: Ints, height: int, threshold: int) -> int:
-    """Return how many rows at the bottom of the stack have a key of at least `threshold`."""
+def _count_sufficient(key: Ints, stack: Ints, height: int, threshold: int) -> int:
+    """Return the number of rows at the bottom of the stack with a key of at least `threshold`."""
     low, high = 0, height
     while low < high:
         middle = (low + high) // 2

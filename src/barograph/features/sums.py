@@ -1,9 +1,8 @@
-"""One pass over a side: the extremes and the sums that several characteristics share.
+"""The extremes and sums of a side that several characteristics share.
 
-Every sum runs from left to right over distances to the first value, so a side that grows by one
-point carries its sums on and gets the very bits that a fresh pass would give. Distances are exact
-where it matters, on nearly constant sides; and because the first value belongs to the side, what
-cancels in a variance is at most a factor of the side's length.
+Every sum runs from left to right over the distances to the first value. These distances are exact
+on nearly constant sides, where it matters. Because the first value belongs to the side, the
+cancellation in a variance is at most a factor of the side's length.
 """
 
 from typing import NamedTuple
@@ -13,7 +12,7 @@ import numpy as np
 from barograph.compiled import kernel
 from barograph.series import Floats
 
-# Where squares of distances leave the range of doubles, formulas take their careful form.
+# Squares of distances outside these limits leave the range of doubles.
 TINY = 1e-140
 HUGE = 1e150
 LARGEST = float(np.finfo(np.float64).max)
@@ -29,14 +28,14 @@ class Sums(NamedTuple):
     high: float
     distance: float  # sum of d
     square: float  # sum of d^2
-    differing: int  # how many values differ from the first one: the set D of the near-constant rule
-    gap: float  # sum of |d|, all of it over D
-    magnitude: float  # sum of |x| over D
+    differing: int  # the number of values that differ from the first one
+    gap: float  # sum of |d| over these
+    magnitude: float  # sum of |x| over these
 
 
 @kernel
 def sums_of(x: Floats) -> Sums:
-    """Pass over a non-empty side once."""
+    """Return the sums of a non-empty side in one pass."""
     sums = Sums(0, x[0], x[0], x[0], 0.0, 0.0, 0, 0.0, 0.0)
     for value in x:
         sums = grown(sums, value)
@@ -63,7 +62,7 @@ def grown(sums: Sums, value: float) -> Sums:
 
 @kernel
 def mean(sums: Sums) -> float:
-    """Return the mean, rounded like a mean in higher precision where the side hardly varies."""
+    """Return the mean; on sides that hardly vary it is rounded as in higher precision."""
     return sums.first + sums.distance / sums.size
 
 
@@ -72,15 +71,15 @@ def variance(sums: Sums) -> float:
     """Return the unbiased variance; infinite where the squares overflow, 0 for one value."""
     if sums.size < 2:
         return 0.0
-    spread = sums.square - sums.distance * (sums.distance / sums.size)
-    if not np.isfinite(spread):
+    squares = sums.square - sums.distance * (sums.distance / sums.size)
+    if not np.isfinite(squares):
         return np.inf
-    return max(spread, 0.0) / (sums.size - 1)
+    return max(squares, 0.0) / (sums.size - 1)
 
 
 @kernel
 def compensated_mean(x: Floats) -> float:
-    """Return the mean of a side, correctly rounded but for ties of the sum's own last bits."""
+    """Return the mean from a sum in twice the precision (Dekker, Knuth), rounded once."""
     high, low = 0.0, 0.0
     for value in x:
         total = high + value

@@ -1,6 +1,6 @@
-"""Effect sizes of the step itself, on both sides of a candidate and in its whole series.
+"""Effect sizes of the step at a candidate, from both of its sides and from its whole series.
 
-What one line each says of every number: docs/features-contrasts.md.
+docs/features-contrasts.md describes every column.
 """
 
 from barograph.features.contrast.family import FAMILY, NAMES, contrasts

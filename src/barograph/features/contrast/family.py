@@ -1,4 +1,4 @@
-"""The contrasts of one pair, and of many."""
+"""The contrasts of one candidate and of many."""
 
 import numpy.typing as npt
 
@@ -18,17 +18,17 @@ _OWN = len(sides.NAMES)
 def contrasts(
     pre: npt.ArrayLike, after: npt.ArrayLike, context: npt.ArrayLike | None = None
 ) -> dict[str, float]:
-    """Say how large and how clear the step from Pre to After is, free of scale and direction.
+    """Return how large and how clear the step from Pre to After is, without scale and direction.
 
     Args:
         pre: The values before the candidate, at least one.
         after: The values from the candidate on, at least one.
-        context: The candidate's row of `contrast_context`; without it, Pre and After are taken
-            for the whole series.
+        context: The candidate's row of `contrast_context`; without it, Pre and After count as
+            the whole series.
 
     Raises:
         ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
-            number, or the context has another shape than CONTEXT_NAMES.
+            number, or the context does not match CONTEXT_NAMES.
     """
     sides_ = side(pre, "pre"), side(after, "after")
     row = None if context is None else side(context, "context")
@@ -53,7 +53,7 @@ def rows(
 
 @kernel
 def sides_rows(values: Floats, starts: Ints, splits: Ints, ends: Ints, out: Floats) -> None:
-    """Fill the columns that Pre and After hold by themselves."""
+    """Fill the columns that depend on Pre and After only."""
     for i in range(starts.size):
         pair = scaled(values[starts[i] : ends[i]])
         split = splits[i] - starts[i]

@@ -1,4 +1,4 @@
-"""Robust statistics that the contrasts are made of, on values scaled into -1 to 1."""
+"""Robust statistics of values scaled into -1 to 1, which the contrasts are computed from."""
 
 import math
 
@@ -7,18 +7,18 @@ import numpy as np
 from barograph.compiled import kernel
 from barograph.series import Floats
 
-# Values scaled by the largest differ by rounding below this; no step is smaller.
+# Smaller differences of scaled values are rounding errors, not steps.
 ROUNDING = 1e-14
-# Noise is at least this part of the range, so that a step between constants stays finite.
+# The noise is at least this part of the range, so that a step between constants stays finite.
 LEAST = 1e-9
-# The MAD of Gaussian noise is this part of its standard deviation; so is a median move
-# |x[i+1] - x[i]|, times the square root of two.
+# The MAD of Gaussian noise is this part of its standard deviation. The median of |x[i+1] - x[i]| is
+# larger by the square root of two.
 MAD_OF_GAUSS = 0.6744897501960817
 
 
 @kernel
 def scaled(values: Floats) -> Floats:
-    """Return a copy scaled by the largest magnitude: no sum or square overflows or vanishes."""
+    """Return a copy scaled by the largest magnitude, so that sums and squares do not overflow."""
     largest = 0.0
     for value in values:
         largest = max(largest, abs(value))
@@ -48,7 +48,7 @@ def quantile(ordered: Floats, share: float) -> float:
 
 @kernel
 def direction(before: Floats, after: Floats, step: float) -> float:
-    """Return the sign of the step between medians; equal medians ask the means, 0 if alike."""
+    """Return the sign of the step between medians, or between means where these are equal."""
     if abs(step) <= ROUNDING:
         step = after.mean() - before.mean()
     if abs(step) <= ROUNDING:
@@ -71,7 +71,9 @@ def rank_separation(before: Floats, after: Floats) -> float:
 
 
 @kernel
-def spread(before: Floats, after: Floats, low: float, high: float) -> tuple[float, float]:
+def noise_and_deviation(
+    before: Floats, after: Floats, low: float, high: float
+) -> tuple[float, float]:
     """Return noise and standard deviation of two sorted sides around their medians.
 
     The noise is 1.4826 MAD, and at least half of the deviation: the MAD of a quantised series
@@ -102,23 +104,23 @@ def folded(ordered: Floats, level: float) -> Floats:
 
 
 @kernel
-def merged(one: Floats, other: Floats) -> Floats:
-    """Merge two sorted arrays."""
-    out = np.empty(one.size + other.size)
+def merged(a: Floats, b: Floats) -> Floats:
+    """Return two sorted arrays as one."""
+    out = np.empty(a.size + b.size)
     i = j = 0
     for k in range(out.size):
-        if j == other.size or (i < one.size and one[i] <= other[j]):
-            out[k] = one[i]
+        if j == b.size or (i < a.size and a[i] <= b[j]):
+            out[k] = a[i]
             i += 1
         else:
-            out[k] = other[j]
+            out[k] = b[j]
             j += 1
     return out
 
 
 @kernel
 def usual_move(values: Floats) -> float:
-    """Return the noise that a typical one-step move stands for, 0 for a single value."""
+    """Return the noise estimated from the moves between neighbouring values, 0 for one value."""
     if values.size < 2:
         return 0.0
     moves = np.abs(values[1:] - values[:-1])
@@ -128,7 +130,7 @@ def usual_move(values: Floats) -> float:
 
 @kernel
 def lag1(values: Floats, level: float) -> float:
-    """Return the lag-1 correlation about a level, 0 for a constant."""
+    """Return the lag-1 correlation around a level, 0 for a constant."""
     products = squares = 0.0
     for i in range(values.size):
         squares += (values[i] - level) ** 2
@@ -139,9 +141,10 @@ def lag1(values: Floats, level: float) -> float:
 
 @kernel
 def bimodality(ordered: Floats) -> float:
-    """Return the share of variance that the best division of sorted values into two explains.
+    """Return the share of variance that the best split of sorted values into two parts explains.
 
-    Each part holds a tenth of the values and at least two; 0 below four values or for constants.
+    Each part has at least a tenth of the values and at least two. The result is 0 for fewer than
+    four values and for constants.
     """
     size = ordered.size
     mean = ordered.mean()

@@ -1,4 +1,4 @@
-"""The contrasts that Pre and After hold by themselves."""
+"""The contrasts that depend on Pre and After only."""
 
 import math
 
@@ -14,8 +14,8 @@ from barograph.features.contrast.robust import (
     log_ratio,
     median,
     merged,
+    noise_and_deviation,
     rank_separation,
-    spread,
     usual_move,
 )
 from barograph.series import Floats
@@ -40,27 +40,27 @@ NAMES = (
     "after_tail",
     "step_12",
 )
-# The points on either side that "near the split" means.
+# The points on each side that the last column compares.
 NEAR = 12
 
 
 @kernel
 def sides_into(pre: Floats, after: Floats, out: Floats) -> None:
-    """Fill the numbers of one pair, its values scaled into -1 to 1."""
-    before, behind = np.sort(pre), np.sort(after)
-    low, high = median(before), median(behind)
-    lowest = min(before[0], behind[0])
-    floor = LEAST * (max(before[-1], behind[-1]) - lowest) + ROUNDING
+    """Fill the columns of one candidate, whose values are scaled into -1 to 1."""
+    pre_sorted, after_sorted = np.sort(pre), np.sort(after)
+    low, high = median(pre_sorted), median(after_sorted)
+    lowest = min(pre_sorted[0], after_sorted[0])
+    floor = LEAST * (max(pre_sorted[-1], after_sorted[-1]) - lowest) + ROUNDING
     sign = direction(pre, after, high - low)
     step = abs(high - low) if sign != 0.0 else 0.0
-    noise, deviation = spread(before, behind, low, high)
+    noise, deviation = noise_and_deviation(pre_sorted, after_sorted, low, high)
     noise += floor
     weight = math.sqrt(pre.size * after.size / (pre.size + after.size))
     out[0] = log_ratio(step, noise)
     out[1] = log_ratio(step * weight, noise)
     out[2] = log_ratio(abs(after.mean() - pre.mean()), deviation + floor)
-    out[3] = abs(rank_separation(before, behind))
-    out[4] = _spread_change(before, behind, low, high, floor)
+    out[3] = abs(rank_separation(pre_sorted, after_sorted))
+    out[4] = _spread_change(pre_sorted, after_sorted, low, high, floor)
     level = 0.5 * (abs(low) + abs(high))
     out[5] = log_ratio(step, level + floor)
     out[6] = log_ratio(noise, level + floor)
@@ -71,20 +71,20 @@ def sides_into(pre: Floats, after: Floats, out: Floats) -> None:
     out[11] = lag1(pre, pre.mean())
     out[12] = sign * _rise(pre) / (step + noise)
     out[13] = sign * _rise(after) / (step + noise)
-    out[14] = bimodality(merged(before, behind))
-    out[15] = log_ratio(max(before[-1] - low, low - before[0]), noise)
-    out[16] = log_ratio(max(behind[-1] - high, high - behind[0]), noise)
+    out[14] = bimodality(merged(pre_sorted, after_sorted))
+    out[15] = log_ratio(max(pre_sorted[-1] - low, low - pre_sorted[0]), noise)
+    out[16] = log_ratio(max(after_sorted[-1] - high, high - after_sorted[0]), noise)
     near, far = np.sort(pre[-NEAR:]), np.sort(after[:NEAR])
     a, b = median(near), median(far)
-    out[17] = log_ratio(sign * (b - a), spread(near, far, a, b)[0] + 0.1 * noise)
+    out[17] = log_ratio(sign * (b - a), noise_and_deviation(near, far, a, b)[0] + 0.1 * noise)
 
 
 @kernel
 def _spread_change(before: Floats, after: Floats, low: float, high: float, floor: float) -> float:
-    """Return |log of the ratio of the spreads|: which side is the noisier does not matter."""
-    wide = spread(before, before[:0], low, low)[0] + floor
-    late = spread(after, after[:0], high, high)[0] + floor
-    return abs(math.log(late / wide))
+    """Return |log of the ratio of the noises|, whichever side is noisier."""
+    earlier = noise_and_deviation(before, before[:0], low, low)[0] + floor
+    later = noise_and_deviation(after, after[:0], high, high)[0] + floor
+    return abs(math.log(later / earlier))
 
 
 @kernel

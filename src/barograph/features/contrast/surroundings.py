@@ -1,4 +1,4 @@
-"""The contrasts that need the series around Pre and After: its noise, range and other levels."""
+"""The contrasts that depend on the series around Pre and After: its noise, range and levels."""
 
 import math
 
@@ -15,10 +15,10 @@ from barograph.features.contrast.robust import (
     lag1,
     log_ratio,
     median,
+    noise_and_deviation,
     quantile,
     rank_separation,
     scaled,
-    spread,
     usual_move,
 )
 from barograph.series import Floats, Ints, as_floats
@@ -49,9 +49,9 @@ _AT_SHARE = _AT_STEP + len(WIDTHS)
 _AT_RANK = _AT_SHARE + len(WIDTHS)
 _AT_HOLD = _AT_RANK + len(RANKED)
 _UNRANKED = len(WIDTHS) - len(RANKED)
-# A level is left when so many points in a row lie beyond the middle of the step.
+# A level ends where this many points in a row are beyond the middle of the step.
 _IN_A_ROW = 4
-# The widest stretch that is compared on either side while both levels hold.
+# At most this many points on each side are compared while both levels hold.
 _HELD = 40
 
 
@@ -63,7 +63,7 @@ def contrast_context(
     firsts: npt.ArrayLike,
     lasts: npt.ArrayLike,
 ) -> Floats:
-    """Describe what surrounds each candidate: one row per candidate, CONTEXT_NAMES as columns.
+    """Describe the series around each candidate: one row per candidate, CONTEXT_NAMES as columns.
 
     Args:
         values: All values; Pre is values[start:split], After is values[split:end].
@@ -71,8 +71,8 @@ def contrast_context(
         splits: Where each After starts.
         ends: Where each After ends.
         firsts: Where each candidate's series starts.
-        lasts: Where the known part of each candidate's series ends: nothing from there on is
-            read. Pass `ends` where the future must not be seen.
+        lasts: Where the known part of each candidate's series ends; later values are not
+            read. Pass `ends` if the future must not be seen.
 
     Raises:
         ValueError: The bounds do not fit, or a series holds a value that is not finite.
@@ -103,7 +103,7 @@ def context_rows(
     out: Floats,
     column: int,
 ) -> None:
-    """Fill the columns from `column` on; neighbours in one series share what describes it."""
+    """Fill the columns from `column` on; successive candidates of a series share its summary."""
     first = last = -1
     series, summary = values[:0], np.empty(5)
     for i in range(starts.size):
@@ -111,7 +111,7 @@ def context_rows(
             first, last = firsts[i], lasts[i]
             series = scaled(values[first:last])
             _summarise(series, summary)
-        _surroundings_into(
+        _fill_row(
             series, summary, starts[i] - first, splits[i] - first, ends[i] - first, out[i, column:]
         )
 
@@ -128,16 +128,16 @@ def _summarise(series: Floats, summary: Floats) -> None:
 
 
 @kernel
-def _surroundings_into(
+def _fill_row(
     series: Floats, summary: Floats, start: int, split: int, end: int, out: Floats
 ) -> None:
-    """Fill one row."""
+    """Fill the row of one candidate."""
     floor, extent, move = summary[0], summary[1] + summary[0], summary[2]
-    before, behind = np.sort(series[start:split]), np.sort(series[split:end])
-    low, high = median(before), median(behind)
+    pre_sorted, after_sorted = np.sort(series[start:split]), np.sort(series[split:end])
+    low, high = median(pre_sorted), median(after_sorted)
     sign = direction(series[start:split], series[split:end], high - low)
     step = abs(high - low) if sign != 0.0 else 0.0
-    noise = spread(before, behind, low, high)[0] + floor
+    noise = noise_and_deviation(pre_sorted, after_sorted, low, high)[0] + floor
     out[0] = log_ratio(step, extent)
     out[1] = log_ratio(noise, extent)
     out[2] = log_ratio(step, move + floor)
@@ -167,14 +167,14 @@ def _compare(
 ) -> tuple[float, float]:
     """Return the step between two sorted stretches over their noise, and over the range."""
     low, high = median(left), median(right)
-    noise = spread(left, right, low, high)[0] + least
+    noise = noise_and_deviation(left, right, low, high)[0] + least
     step = sign * (high - low)
     return log_ratio(step, noise), log_ratio(step, extent)
 
 
 @kernel
 def _held(series: Floats, split: int, middle: float, sign: float) -> tuple[int, int]:
-    """Return for how many points the levels on both sides stay on their side of the middle."""
+    """Return the number of points for which each level stays on its side of the middle."""
     later = row = 0
     for i in range(split, series.size):
         row = row + 1 if sign * (series[i] - middle) <= 0.0 else 0

@@ -1,4 +1,4 @@
-"""The newest points of a series against its current regime, its habits and its former levels."""
+"""The newest points of a series compared with its current regime, habits and former levels."""
 
 from barograph.features.regime.family import FAMILY, GrowingHistory
 from barograph.features.regime.step import CONFIRM_NAMES, NAMES, ONLINE_NAMES

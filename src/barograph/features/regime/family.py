@@ -1,4 +1,7 @@
-"""The regime features as a family: Pre is the whole known history, After the newest points."""
+"""The regime features, for many candidates at once and for one series as it grows.
+
+Pre is the whole known history, After the newest points.
+"""
 
 import math
 
@@ -10,7 +13,7 @@ from barograph.features.regime import past, tracker
 from barograph.features.regime.step import NAMES, describe
 from barograph.series import Floats, Ints
 
-LONGEST = 10  # the largest window: so many points may follow the one that is judged
+LONGEST = 10  # the largest number of points that may follow the described point
 _ROOM = 128
 
 
@@ -20,10 +23,10 @@ def rows(
     starts: Ints,
     splits: Ints,
     ends: Ints,
-    context: Floats,  # noqa: ARG001 - all that is known before a point is Pre
+    context: Floats,  # noqa: ARG001 - only other families use it
     out: Floats,
 ) -> None:
-    """Fill all rows; those of one history, by rising split, share the tracker's way."""
+    """Fill all rows; successive rows of one history with rising splits share the tracker."""
     longest = 0
     for i in range(starts.size):
         longest = max(longest, ends[i] - starts[i])
@@ -48,7 +51,7 @@ def rows(
 
 
 class GrowingHistory:
-    """The history of one series; its rows have the very bits of `feature_matrix`."""
+    """A series that grows point by point; its rows equal those of `feature_matrix` to the bit."""
 
     def __init__(self) -> None:
         self._table = np.empty((tracker.ROWS, _ROOM))
@@ -61,11 +64,11 @@ class GrowingHistory:
 
     @property
     def regime(self) -> int:
-        """How many of the newest values the current regime has."""
+        """The number of values in the current regime."""
         return self._size - int(self._state[tracker.START])
 
     def append(self, value: float) -> None:
-        """Take the newest value: O(1), but for one pass of copying to keep values in order."""
+        """Append the newest value, in O(1) plus an insertion into the sorted values."""
         if not math.isfinite(value):
             raise ValueError(f"value {self._size} is {value}; it must be finite")
         if self._size == self._table.shape[1]:
@@ -74,20 +77,20 @@ class GrowingHistory:
         self._size += 1
 
     def describe(self, window: int = 0) -> Floats:
-        """Return the row of `confirm` for the point that `window` points have followed."""
+        """Return the row of the set `confirm` for the point with `window` points after it."""
         if not 0 <= window <= min(LONGEST, self._size - 2):
             raise ValueError(
                 f"window {window} of {self._size} values: it must be 0 to {LONGEST}, "
-                "and at least one value must come before"
+                "with at least one value before the described point"
             )
         out = np.empty(len(NAMES))
-        newest(self._table, self._known, self._size, window, out)
+        describe_newest(self._table, self._known, self._size, window, out)
         return out
 
 
 @kernel
 def grow(table: Floats, state: Floats, known: Floats, value: float) -> None:
-    """Note what is known before the value, then take it."""
+    """Store the summary of the history before the value, then append the value."""
     n = int(state[tracker.COUNT])
     if n:
         past.summarise(table, state, known[n % (LONGEST + 1)])
@@ -95,8 +98,8 @@ def grow(table: Floats, state: Floats, known: Floats, value: float) -> None:
 
 
 @kernel
-def newest(table: Floats, known: Floats, size: int, window: int, out: Floats) -> None:
-    """Describe the point with `window` points behind it."""
+def describe_newest(table: Floats, known: Floats, size: int, window: int, out: Floats) -> None:
+    """Describe the point that is followed by `window` points."""
     split = size - 1 - window
     describe(table, known[split % (LONGEST + 1)], split, size, out)
 

@@ -1,4 +1,4 @@
-"""What is known of a series before a point: one row of numbers that no later point changes."""
+"""The summary of a series before a point: a row of numbers that no later point changes."""
 
 import numpy as np
 
@@ -26,13 +26,16 @@ _TAIL = 0.005
 
 @kernel
 def summarise(table: Floats, state: Floats, out: Floats) -> None:
-    """Fill the row of the next point from the tracker's state; all lengths in scaled values."""
+    """Fill the summary for the next point from the tracker's state, in its scale."""
     n, start = int(state[tracker.COUNT]), int(state[tracker.START])
     values = table[tracker.VALUES, :n]
     floor = LEAST * state[tracker.PEAK] + 1e-300
     out[COUNT], out[START] = n, start
     out[LEVEL], out[UNIT], out[FLOOR] = state[tracker.LEVEL], state[tracker.UNIT] + floor, floor
-    out[MOVE], out[MOVE_12] = _usual(values, _MOVES) + floor, _usual(values, 12) + floor
+    out[MOVE], out[MOVE_12] = (
+        _noise_of_last(values, _MOVES) + floor,
+        _noise_of_last(values, 12) + floor,
+    )
     out[LAG1] = lag1(values[max(start, n - _SERIAL) :], state[tracker.LEVEL])
     out[EXTENT] = extent(values) + floor
     recent = np.sort(values[max(0, n - _SHORT) :])
@@ -48,14 +51,14 @@ def summarise(table: Floats, state: Floats, out: Floats) -> None:
 
 
 @kernel
-def _usual(values: Floats, width: int) -> float:
-    """Return the noise that the last moves, so many, stand for."""
+def _noise_of_last(values: Floats, width: int) -> float:
+    """Return the noise estimated from the last `width` moves."""
     return usual_move(values[max(0, values.size - width - 1) :])
 
 
 @kernel
 def extent(values: Floats) -> float:
-    """Return how far the quantiles 0.5 and 99.5 percent lie apart; only the tails are put in order.
+    """Return the distance between the 0.5 % and 99.5 % quantiles; only the tails are sorted.
 
     Both are interpolated: the upper one between the last two of the largest values.
     """
@@ -76,14 +79,14 @@ def extent(values: Floats) -> float:
 
 @kernel
 def _largest(values: Floats, count: int, sign: float) -> Floats:
-    """Return so many of the largest values, or of the smallest with their signs changed."""
-    found = np.full(count, -np.inf)
+    """Return the `count` largest values, or the negated smallest ones if `sign` is -1."""
+    top = np.full(count, -np.inf)
     for value in values:
         x = sign * value
-        if x > found[-1]:
+        if x > top[-1]:
             k = count - 1
-            while k > 0 and found[k - 1] < x:
-                found[k] = found[k - 1]
+            while k > 0 and top[k - 1] < x:
+                top[k] = top[k - 1]
                 k -= 1
-            found[k] = x
-    return found
+            top[k] = x
+    return top

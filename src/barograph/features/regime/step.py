@@ -1,4 +1,4 @@
-"""The newest points against what was known before them."""
+"""The newest points compared with the summary of the history before them."""
 
 import math
 
@@ -58,17 +58,17 @@ CONFIRM_NAMES = (
 )
 NAMES = ONLINE_NAMES + CONFIRM_NAMES
 
-_NEAR = 0.25  # of the step: so close to the new level is a visit
-_SPIKE = 0.6  # of the step: so far from its level is an excursion
+_NEAR = 0.25  # of the step: a value this close to the new level is a visit
+_SPIKE = 0.6  # of the step: a value this far from its level is an excursion
 _LASTING = 12
 _PLACES = 5
-_LATELY = 100
+_RECENT = 100
 _MOST = 4.0
 
 
 @kernel
 def describe(table: Floats, known: Floats, split: int, end: int, out: Floats) -> None:
-    """Fill one row from what was known before `split` and the values up to `end`."""
+    """Fill one row from the summary before `split` and the values up to `end`."""
     values = table[tracker.VALUES]
     level, unit = known[past.LEVEL], known[past.UNIT]
     segment = np.sort(values[split:end])
@@ -81,8 +81,8 @@ def describe(table: Floats, known: Floats, split: int, end: int, out: Floats) ->
     k = _place(values, known, split, end, sign, step, out, k)
     out[k] = log_ratio(step, unit)
     size = step + known[past.FLOOR]
-    out[k + 1] = _cut(sign * (values[split] - level) / size)
-    out[k + 2] = _cut(sign * (values[end - 1] - level) / size)
+    out[k + 1] = _clipped(sign * (values[split] - level) / size)
+    out[k + 2] = _clipped(sign * (values[end - 1] - level) / size)
     out[k + 3] = log_ratio(segment.std(), unit)
     share = 0
     for value in segment:
@@ -141,21 +141,21 @@ def _habits(
     out: Floats,
     k: int,
 ) -> int:
-    """Say how often the series was at the new level, shifted or spiked as far, and how lately."""
+    """Fill how often and how recently the series visited the new level, shifted or spiked."""
     values, levels = table[tracker.VALUES], table[tracker.LEVELS]
     near = max(_NEAR * step, 0.5 * known[past.UNIT])
     far = max(_SPIKE * step, known[past.UNIT])
-    start, lately = int(known[past.START]), split - _LATELY
-    beyond = beyond_lately = visits = visits_lately = spikes = both = lasting = 0
+    start, recent_start = int(known[past.START]), split - _RECENT
+    beyond = beyond_recent = visits = visits_recent = spikes = both = lasting = 0
     last_visit = last_spike = -1
     former, was = np.inf, False
     for i in range(split):
         if sign * (values[i] - nearest) >= 0.0:
             beyond += 1
-            beyond_lately += i >= lately
+            beyond_recent += i >= recent_start
         if abs(values[i] - middle) <= near:
             visits += 1
-            visits_lately += i >= lately
+            visits_recent += i >= recent_start
             last_visit = i
         if i < start:
             former = min(former, abs(middle - levels[i]))
@@ -170,12 +170,12 @@ def _habits(
             was = True
         else:
             was = False
-    recent = min(split, _LATELY)
-    out[k], out[k + 1] = beyond / split, beyond_lately / recent
-    out[k + 2], out[k + 3] = visits / split, visits_lately / recent
+    recent = min(split, _RECENT)
+    out[k], out[k + 1] = beyond / split, beyond_recent / recent
+    out[k + 2], out[k + 3] = visits / split, visits_recent / recent
     out[k + 4] = math.log(split - last_visit)
     floor = known[past.FLOOR]
-    out[k + 5] = _cut(former / (step + floor)) if start else _MOST
+    out[k + 5] = _clipped(former / (step + floor)) if start else _MOST
     out[k + 6] = math.log1p(known[past.SHIFTS]) - math.log(split)
     out[k + 7] = log_ratio(step, known[past.MEAN_SHIFT])
     out[k + 8] = log_ratio(step, known[past.LARGEST_SHIFT])
@@ -187,7 +187,7 @@ def _habits(
 
 @kernel
 def _lasts(values: Floats, level: float, first: int, end: int, away: float) -> bool:
-    """Say whether most of the points from an excursion on stay beyond its half."""
+    """Return whether most points after the start of an excursion stay beyond half of it."""
     if first + _LASTING > end:
         return False
     stay = 0
@@ -207,12 +207,12 @@ def _place(
     out: Floats,
     k: int,
 ) -> int:
-    """Say whether the step had begun before, and how the split compares with its neighbours."""
+    """Fill whether the step began before the split, and how the split compares with others."""
     level, unit, size = known[past.LEVEL], known[past.UNIT], step + known[past.FLOOR]
     out[k] = log_ratio(sign * (known[past.MEDIAN_5] - level), unit)
     out[k + 1] = log_ratio(sign * (known[past.MEDIAN_5] - known[past.MEDIAN_30]), unit)
-    out[k + 2] = _cut(sign * (values[split - 1] - level) / size)
-    out[k + 3] = _cut(sign * (values[max(0, split - 2)] - level) / size)
+    out[k + 2] = _clipped(sign * (values[split - 1] - level) / size)
+    out[k + 3] = _clipped(sign * (values[max(0, split - 2)] - level) / size)
     total = best = here = 0.0
     place = 0
     for i in range(end - 1, max(0, split - _PLACES) - 1, -1):
@@ -228,6 +228,6 @@ def _place(
 
 
 @kernel
-def _cut(ratio: float) -> float:
-    """Return a ratio within the bounds that still tell something."""
+def _clipped(ratio: float) -> float:
+    """Return a ratio limited to the informative range."""
     return min(max(ratio, -_MOST), _MOST)

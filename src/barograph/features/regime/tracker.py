@@ -1,8 +1,8 @@
-"""The current regime of a series, tracked point by point and never by the detector's own alarms.
+"""The current regime of a series, tracked point by point and independently of any alarms.
 
-A new regime starts where five points in a row lay more than one noise unit on one side of the
-median of the old one, and their median more than two away. What a wrong alarm says does not enter,
-so it cannot poison the history. All values are scaled by the power of two of the first that is not
+A new regime starts where five points in a row are more than one noise unit on one side of the
+median of the old one, and their median is more than two away. Alarms are not used, so a wrong alarm
+cannot distort the history. All values are scaled by the power of two of the first one that is not
 zero, so that no square overflows or vanishes.
 """
 
@@ -16,21 +16,21 @@ from barograph.series import Floats
 
 IN_A_ROW = 5
 AWAY = 2.0
-# Scaled values beyond this are cut off: nothing that is measured comes near.
+# Scaled values are limited to this magnitude, which no measurement reaches.
 FARTHEST = 1e100
 
 # The entries of the state.
 COUNT, START, MEAN, SQUARES, LEVEL, UNIT, SIDE, ROW, ROW_LEVEL, ROW_UNIT, SCALE, PEAK = range(12)
 LARGEST_MOVE, SHIFTS, SHIFT_SUM, LARGEST_SHIFT = range(12, 16)
 LENGTH = 16
-# The rows of the table: values, the level before each, and the regime in order.
+# The rows of the table: values, the level before each, and the sorted values of the regime.
 VALUES, LEVELS, REGIME = range(3)
 ROWS = 3
 
 
 @kernel
 def append(table: Floats, state: Floats, value: float) -> None:
-    """Take one more value; the table must have room for it."""
+    """Append a value; the table must have room for it."""
     n = int(state[COUNT])
     if state[SCALE] == 0.0:
         state[SCALE] = unit_of(value)
@@ -49,7 +49,7 @@ def append(table: Floats, state: Floats, value: float) -> None:
 
 @kernel
 def unit_of(value: float) -> float:
-    """Return the power of two that brings a value near 1; 0 for 0."""
+    """Return the power of two that scales a value to about 1; 0 for 0."""
     return math.ldexp(1.0, -max(-1000, min(1000, math.frexp(value)[1]))) if value else 0.0
 
 
@@ -61,7 +61,7 @@ def scaled(value: float, scale: float) -> float:
 
 @kernel
 def _insert(ordered: Floats, size: int, value: float) -> None:
-    """Put a value in its place among sorted ones: a walk, which foresees better than halving."""
+    """Insert a value into sorted ones; a linear walk predicts better than bisection."""
     place = size
     while place > 0 and ordered[place - 1] >= value:
         ordered[place] = ordered[place - 1]
@@ -81,7 +81,7 @@ def _grow(table: Floats, state: Floats, x: float) -> None:
 
 @kernel
 def _follow(state: Floats, x: float) -> None:
-    """Count how many points in a row lie more than one noise unit on one side."""
+    """Count the points in a row that are more than one noise unit on one side."""
     away = x - state[LEVEL]
     side = 0.0
     if state[COUNT] > IN_A_ROW and abs(away) > state[UNIT]:
@@ -127,19 +127,19 @@ def _measure(table: Floats, state: Floats) -> None:
 
 @kernel
 def middle_distance(ordered: Floats, level: float) -> float:
-    """Return the median distance of sorted values from their median, by halving.
+    """Return the median distance of sorted values from their median, by bisection.
 
-    Distances rise on both sides of the median; of the nearest half + 1 values, `taken` lie below.
+    Distances rise on both sides of the median; `taken` of the nearest half + 1 values are below it.
     """
     half = ordered.size // 2
     middle = ordered.size - half  # the first value above the median
     taken, most = 1, middle
     while taken < most:
-        some = (taken + most) // 2
-        if ordered[middle + half - some] - level <= level - ordered[middle - 1 - some]:
-            most = some
+        guess = (taken + most) // 2
+        if ordered[middle + half - guess] - level <= level - ordered[middle - 1 - guess]:
+            most = guess
         else:
-            taken = some + 1
+            taken = guess + 1
     below = level - float(ordered[middle - taken])
     above = float(ordered[middle + half - taken]) - level if taken <= half else -np.inf
     if ordered.size % 2:
