@@ -151,7 +151,7 @@ def test_a_policy_is_read_from_its_own_name(policy: Policy) -> None:
 
 @pytest.mark.parametrize("name", ["", "window", "adaptive:", "adaptive:w", "adaptive:w-1", "x:w1"])
 def test_an_unknown_policy_is_told_what_is_allowed(name: str) -> None:
-    with pytest.raises(ConfigError, match="no policy"):
+    with pytest.raises(ConfigError, match="unknown policy"):
         Policy.named(name)
 
 
