@@ -25,8 +25,9 @@ import bson
 from side_by_side import arguments, show
 
 from barograph.sources import Document, Skip, load
-from barograph.sources.contract import SeriesColumns
-from barograph.sources.mongodump import MongoDump, dump_writer
+from barograph.sources.base import SeriesColumns
+from barograph.sources.mongodump import MongoDump
+from barograph.sources.simulator.documents import dump_writer
 
 LENGTH = 28  # points a series, the mean of the MongoDB data set
 COMMITS = 5000

@@ -21,9 +21,8 @@ from barograph.models import artifact
 from barograph.pipeline import load, simulate
 from barograph.pipeline.load import FOLDER
 from barograph.pipeline.stage import run
-from barograph.sources.mongodump import write_dump
-from barograph.sources.mongodump.writer import FILES
-from tests.sources.documents import change_point, point, series, triaged
+from barograph.sources.simulator.documents import FILES
+from tests.sources.documents import change_point, point, series, triaged, write_dump
 
 DUMP = Path("data/raw/dump")
 COUNT = 40
@@ -84,7 +83,7 @@ def files() -> set[str]:
         ("time_series.bson", length(1 << 30), "document 1: byte 0: length field says 1073741824"),
         ("time_series.bson", length(-5), "document 1: byte 0: length field says -5"),
         ("time_series.bson", length(100), "document 1: byte 0: length field says 100, but no"),
-        ("time_series.bson", lambda _: b"", "no time series in it"),
+        ("time_series.bson", lambda _: b"", "contains no time series"),
     ],
 )
 def test_a_damaged_file_is_named_with_the_document(
@@ -100,7 +99,7 @@ def test_a_damaged_file_is_named_with_the_document(
 @pytest.mark.parametrize(
     ("documents", "marks", "says"),
     [
-        ([], [], "no time series in it"),
+        ([], [], "contains no time series"),
         ([{"colour": 1}] * 3, [], "data is not a list (3 times, first {dump}/time_series.bson: "),
         (
             [series(f"t{n}", data=[point(k, float("nan")) for k in range(5)]) for n in range(3)],
@@ -115,7 +114,7 @@ def test_a_damaged_file_is_named_with_the_document(
         (
             [*SOUND, *SOUND],
             [],
-            "identity came before (40 times, first {dump}/time_series.bson: document 41: project/",
+            "the same identity (40 times, first {dump}/time_series.bson: document 41: project/",
         ),
         (
             SOUND,
@@ -150,7 +149,7 @@ def test_one_bad_value_is_told_and_stops_nothing(
     ("changes", "says"),
     [
         ({"location": "nowhere"}, "DataError: nowhere: no such file or directory"),
-        ({"location": "params.yaml"}, "params.yaml: neither a dump's directory nor a mongodump"),
+        ({"location": "params.yaml"}, "params.yaml: neither a dump directory nor a mongodump"),
         ({"kind": "mango"}, "no kind 'mango'; allowed: mongodump"),
         ({"options": {"colour": "red"}}, "'colour'; options: ['time_series', 'change_points']"),
         ({"max_skipped_share": "much"}, "load.max_skipped_share: expected float, got 'much'"),

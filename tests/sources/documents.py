@@ -1,11 +1,13 @@
 """Documents as MongoDB holds them, and a source made of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from barograph.sources import Document, Place, Skip, Source
+from barograph.sources.simulator.documents import dump_writer
 
 START = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -58,6 +60,17 @@ def change_point(test: str = "insert", order: int = 20, **fields: object) -> dic
 def triaged(status: str, day: int = 31) -> dict[str, Any]:
     """A triage field."""
     return {"triage_status": status, "triaged_on": START + timedelta(days=day)}
+
+
+def write_dump(
+    folder: Path, series: Iterable[Mapping[str, Any]], change_points: Iterable[Mapping[str, Any]]
+) -> None:
+    """Write a mongodump directory."""
+    with dump_writer(folder) as dump:
+        for fields in series:
+            dump.add_series(fields)
+        for fields in change_points:
+            dump.add_change_point(fields)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A server on this machine that answers as badly as a test wants it to."""
+"""A local HTTP server that answers like Zenodo, or as badly as a test requires."""
 
 import hashlib
 import json
@@ -24,9 +24,8 @@ class Server(ThreadingHTTPServer):
         self.base = f"http://127.0.0.1:{self.server_address[1]}"
         self.files: dict[str, bytes] = {}
         self.lies: dict[str, dict[str, Any]] = {}
-        self.ranges = True
         self.tricks: dict[str, list[Callable[[Handler], None]]] = {}
-        self.asked: list[tuple[str, str | None]] = []
+        self.requests: list[str] = []
 
     @property
     def api(self) -> str:
@@ -49,7 +48,7 @@ class Server(ThreadingHTTPServer):
         return entry | self.lies.get(name, {})
 
     def count(self, path: str) -> int:
-        return sum(asked == path for asked, _ in self.asked)
+        return self.requests.count(path)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that hangs up is part of the game."""
@@ -62,8 +61,7 @@ class Handler(BaseHTTPRequestHandler):
         """Silent."""
 
     def do_GET(self) -> None:
-        wanted = self.headers.get("Range")
-        self.server.asked.append((self.path, wanted))
+        self.server.requests.append(self.path)
         tricks = self.server.tricks.get(self.path, [])
         if tricks:
             tricks.pop(0)(self)
@@ -79,21 +77,15 @@ class Handler(BaseHTTPRequestHandler):
         return None
 
     def deliver(self, cut: int | None = None) -> None:
-        """Send the file, or the range asked for, breaking off after `cut` bytes."""
+        """Send the file, breaking off after `cut` bytes."""
         data = self.content()
         if data is None:
             self.reply(404, b"none")
             return
-        wanted = self.headers.get("Range")
-        status, start = 200, 0
-        if wanted and self.server.ranges:
-            status, start = 206, int(wanted.removeprefix("bytes=").rstrip("-"))
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(data) - start))
-        if status == 206:
-            self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(data[start:][:cut])
+        self.wfile.write(data[:cut])
 
     def reply(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)

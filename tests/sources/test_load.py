@@ -191,7 +191,7 @@ def test_the_second_series_of_one_identity_is_skipped(tmp_path: Path) -> None:
     history, report = loaded(tmp_path, [series("a"), second, series("b")])
     assert history.series.column("test").to_pylist() == ["a", "b"]
     assert history.offsets.tolist() == [0, 5, 10]
-    assert reasons(report, "series") == {"a series of this identity came before": 1}
+    assert reasons(report, "series") == {"an earlier series has the same identity": 1}
     assert report.read["points"] - report.points == 3
 
 
@@ -351,7 +351,7 @@ def test_a_share_lies_between_nothing_and_all(tmp_path: Path, share: float) -> N
 
 
 def test_an_empty_source_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="memory: no time series"):
+    with pytest.raises(DataError, match="memory: contains no time series"):
         loaded(tmp_path, [])
 
 

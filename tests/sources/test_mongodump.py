@@ -9,10 +9,11 @@ import pytest
 from barograph.errors import DataError
 from barograph.history import History
 from barograph.sources import Document, Skip, load, open_source
-from barograph.sources.contract import SeriesColumns
-from barograph.sources.mongodump import MongoDump, dump_writer, write_dump
-from tests.sources.archives import MAGIC, archive, block, closing, prelude
-from tests.sources.documents import change_point, series
+from barograph.sources.base import SeriesColumns
+from barograph.sources.mongodump import MongoDump, crc64
+from barograph.sources.simulator.documents import dump_writer
+from tests.sources.archives import MAGIC, archive, block, closing, plain_crc, prelude
+from tests.sources.documents import change_point, series, write_dump
 
 SERIES = [series(f"t{number}", count=3 + number) for number in range(5)]
 CHANGE_POINTS = [change_point(f"t{number}", order=10 * number) for number in (1, 2, 3)]
@@ -67,7 +68,7 @@ class General(MongoDump):
 
 
 @pytest.mark.parametrize("group", [1 << 18, 40, 1])
-def test_the_scan_and_the_general_reader_write_the_same_bytes(
+def test_columns_and_single_documents_give_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int
 ) -> None:
     monkeypatch.setattr("barograph.sources.tables.GROUP", group)
@@ -138,7 +139,7 @@ def test_two_databases_in_one_dump_are_named(dump: Path) -> None:
 
 def test_an_empty_dump_is_an_error(tmp_path: Path) -> None:
     write_dump(tmp_path / "dump", [], [])
-    with pytest.raises(DataError, match="dump: no time series"):
+    with pytest.raises(DataError, match="dump: contains no time series"):
         load(MongoDump(str(tmp_path / "dump")), tmp_path / "out")
 
 
@@ -156,7 +157,7 @@ def test_a_document_damaged_inside_is_skipped_and_named(dump: Path, tmp_path: Pa
 
 
 BROKEN = {
-    "no archive": (b"hello world", "neither a dump's directory nor a mongodump archive"),
+    "no archive": (b"hello world", "neither a dump directory nor a mongodump archive"),
     "nothing": (b"", "neither"),
     "only magic": (MAGIC, "truncated"),
     "no header": (MAGIC + b"\xff" * 4, "has no header"),
@@ -190,3 +191,19 @@ def test_an_archive_may_end_in_the_middle_of_a_document(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"dump\.archive: byte \d+: truncated"):
         load(MongoDump(str(path)), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_crc64_matches_the_check_value_of_the_catalogue() -> None:
+    # CRC-64/XZ in the catalogue of parametrised CRC algorithms: the same polynomial and ones.
+    assert crc64(b"123456789") == 0x995DC9BBDF1939FA
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 100])
+def test_crc64_matches_the_bitwise_reference(size: int) -> None:
+    data = bytes(3 * place % 256 for place in range(size))
+    assert crc64(data) == plain_crc(data)
+
+
+def test_crc64_continues_from_a_previous_crc() -> None:
+    data = bytes(range(200))
+    assert crc64(data[77:], crc64(data[:77])) == crc64(data)

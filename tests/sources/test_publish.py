@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from barograph.sources.publish import published
+from barograph.files import published
 
 NAMES = ["a", "b"]
 

@@ -234,7 +234,7 @@ def test_arguments_that_are_no_object(tmp_path: Path, args: str) -> None:
         ("project,order,value,thread_level\np,1,1,4\n", r"unknown columns \['thread_level'\]"),
         ("project,order,value,args.\np,1,1,4\n", r"unknown columns \['args\.'\]"),
         ("test,order,value,value\np,1,1,1\n", "two columns of one name"),
-        (HEAD, "no time series in it"),
+        (HEAD, "contains no time series"),
         (HEAD + 'p,a,1,"c,,1\np,a,2,c,,2\n', "runs over the end of its line"),
         (HEAD + 'p,"a\nb",1,c,,1\n', "runs over the end of its line"),
     ],
@@ -341,7 +341,7 @@ def test_same_identity_twice(tmp_path: Path) -> None:
     where = tables(tmp_path, "p,,,a,m,,\np,,,a,m,{},\n", "0,1,,,1\n1,1,,,2\n")
     history, report = loaded(where)
     assert history.values.tolist() == [1.0]
-    assert report.skipped["series"]["a series of this identity came before"].count == 1
+    assert report.skipped["series"]["an earlier series has the same identity"].count == 1
 
 
 @settings(deadline=None, derandomize=True, max_examples=40)

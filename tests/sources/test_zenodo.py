@@ -1,9 +1,15 @@
-"""A record is listed, downloaded once, checked, unpacked, and its dump found."""
+"""A record is listed, downloaded once, verified, unpacked, and its dump found."""
 
 import gzip
+import io
 import json
-from collections.abc import Iterator
-from dataclasses import replace
+import stat
+import struct
+import tarfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +17,38 @@ import pytest
 
 from barograph.errors import ConfigError, DataError, SourceError
 from barograph.sources import load, open_source
-from barograph.sources.mongodump import write_dump
-from barograph.sources.mongodump.archive import MAGIC
-from barograph.sources.zenodo import Record
-from barograph.sources.zenodo.download import Patience
-from barograph.sources.zenodo.unpack import Limits
-from tests.sources.documents import change_point, series
+from barograph.sources.mongodump import MAGIC
+from barograph.sources.zenodo import MAX_BYTES, Zenodo, unpack
+from tests.sources.documents import change_point, series, write_dump
 from tests.sources.server import Server, cut_after, serving, status
-from tests.sources.test_unpack import tarred_gz, zipped
 
 DUMP = {"dump/mongo/time_series.bson": b"\x05\0\0\0\0", "dump/mongo/change_points.bson": b""}
+CONTENT = {"dump/mongo/time_series.bson": b"a" * 3000, "dump/readme": b"hello", "empty": b""}
+
+
+def zipped(path: Path, names: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, data in names.items():
+            package.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+    return path
+
+
+def tarred(path: Path, names: dict[str, bytes], mode: str = "w:") -> Path:
+    with tarfile.open(path, mode) as package:  # type: ignore[call-overload]
+        for name, data in names.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            member.mode = 0
+            package.addfile(member, io.BytesIO(data))
+    return path
+
+
+def tarred_gz(path: Path, names: dict[str, bytes]) -> Path:
+    return tarred(path, names, "w:gz")
+
+
+Pack = Callable[[Path, dict[str, bytes]], Path]
+every_kind = pytest.mark.parametrize("pack", [zipped, tarred, tarred_gz])
 
 
 @pytest.fixture
@@ -31,208 +59,23 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
-def record(server: Server, tmp_path: Path, **changes: Any) -> Record:
-    patience = Patience(attempts=2, timeout=5, sleep=lambda _: None)
-    quiet: dict[str, Any] = {"progress": lambda *_: None, "patience": patience}
-    return Record(server.record, tmp_path / "cache", server.base, **(quiet | changes))
+def dump_of(server: Server, tmp_path: Path, **options: Any) -> Path:
+    """The path of the dump that a source finds in the server's record."""
+    source = Zenodo(str(tmp_path / "cache"), record=7, base=server.base, **options)
+    return Path(source._dump.name)
 
 
-def test_dump_in_a_zip(server: Server, tmp_path: Path) -> None:
-    path = record(server, tmp_path).obtain()
+def test_dump_in_a_zip_is_found(server: Server, tmp_path: Path) -> None:
+    path = dump_of(server, tmp_path)
     assert path == tmp_path / "cache/zenodo-7/unpacked/data.zip/dump/mongo"
     assert (path / "time_series.bson").read_bytes() == DUMP["dump/mongo/time_series.bson"]
 
 
-def test_second_time_asks_nobody(server: Server, tmp_path: Path) -> None:
-    first = record(server, tmp_path).obtain()
-    asked = len(server.asked)
-    assert record(server, tmp_path).obtain() == first
-    assert len(server.asked) == asked
-
-
-def test_progress_names_every_file(
-    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Record(7, tmp_path / "cache", server.base).obtain()
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "data.zip: " in told.err
-    assert "README.md: " in told.err
-
-
-def test_broken_download_goes_on_in_a_second_run(server: Server, tmp_path: Path) -> None:
-    server.files["more.bin"] = bytes(300_000)
-    more = server.address("more.bin")
-    server.tricks[more] = [cut_after(200_000), *[status(500)] * 2]
-    with pytest.raises(SourceError, match="gave up"):
-        record(server, tmp_path).obtain()
-    record(server, tmp_path).obtain()
-    assert server.asked[-1] == (more, "bytes=196608-")
-    assert server.count(server.address("data.zip")) == 1
-    assert server.count(server.api) == 1
-
-
-def test_dump_as_one_archive_file(server: Server, tmp_path: Path) -> None:
-    server.files = {
-        "mongo.archive.gz": gzip.compress(MAGIC + b"..."),
-        "other.gz": b"\x1f\x8b",
-    }
-    path = record(server, tmp_path).obtain()
-    assert path == tmp_path / "cache/zenodo-7/files/mongo.archive.gz"
-
-
-def test_several_dumps_need_a_choice(server: Server, tmp_path: Path) -> None:
-    server.files["b.tgz"] = tarred_gz(tmp_path / "b.tgz", DUMP).read_bytes()
-    with pytest.raises(ConfigError, match="several mongodumps: set `inside` to one of") as caught:
-        record(server, tmp_path).obtain()
-    assert "unpacked/b.tgz/dump/mongo" in str(caught.value)
-    path = record(server, tmp_path, inside="unpacked/b.tgz/dump/mongo").obtain()
-    assert path.parts[-3:] == ("b.tgz", "dump", "mongo")
-    with pytest.raises(ConfigError, match="does not exist"):
-        record(server, tmp_path, inside="unpacked/nothing").obtain()
-    with pytest.raises(DataError, match="plain relative path"):
-        record(server, tmp_path, inside="../..").obtain()
-
-
-def test_what_is_left_of_other_runs_is_no_dump(server: Server, tmp_path: Path) -> None:
-    left = tmp_path / "cache/zenodo-7/unpacked/.other.zip.tmp"
-    left.mkdir(parents=True)
-    (left / "time_series.bson").write_bytes(b"")
-    assert record(server, tmp_path).obtain().name == "mongo"
-
-
-def test_files_of_one_name_in_two_folders(server: Server, tmp_path: Path) -> None:
-    data = server.files.pop("data.zip")
-    server.files |= {"a/data.zip": data, "b/data.zip": data}
-    path = record(server, tmp_path, inside="unpacked/b/data.zip/dump/mongo").obtain()
-    assert (path / "time_series.bson").is_file()
-    assert (tmp_path / "cache/zenodo-7/unpacked/a/data.zip/dump").is_dir()
-
-
-def test_file_that_would_be_a_folder_too(server: Server, tmp_path: Path) -> None:
-    server.files = {"a": b"1", "a/b": b"2"}
-    with pytest.raises(SourceError, match=r"File exists|Not a directory"):
-        record(server, tmp_path).obtain()
-
-
-def test_no_dump_at_all_tells_what_there_is(server: Server, tmp_path: Path) -> None:
-    del server.files["data.zip"]
-    with pytest.raises(DataError, match=r"no mongodump in the record; it holds .*README\.md"):
-        record(server, tmp_path).obtain()
-
-
-def test_hostile_archive_leaves_no_trace(server: Server, tmp_path: Path) -> None:
-    server.files["evil.zip"] = zipped(tmp_path / "evil.zip", {"../../evil": b"1"}).read_bytes()
-    with pytest.raises(DataError, match=r"evil\.zip: member '../../evil'"):
-        record(server, tmp_path).obtain()
-    assert not list(tmp_path.rglob("evil"))
-
-
-def test_lie_about_the_checksum(server: Server, tmp_path: Path) -> None:
-    server.lies["data.zip"] = {"checksum": "md5:" + "0" * 32}
-    with pytest.raises(SourceError, match=r"the record promises 0{32}"):
-        record(server, tmp_path).obtain()
-    assert not (tmp_path / "cache/zenodo-7/files/data.zip").exists()
-    assert not (tmp_path / "cache/zenodo-7/unpacked").exists()
-
-
-@pytest.mark.parametrize("code", [429, 500, 503])
-def test_listing_waits_out_a_passing_failure(server: Server, tmp_path: Path, code: int) -> None:
-    waits: list[float] = []
-    server.tricks[server.api] = [status(code, Retry_After="3")]
-    record(server, tmp_path, patience=Patience(sleep=waits.append)).obtain()
-    assert waits == [3.0]
-
-
-@pytest.mark.parametrize(("code", "times"), [(404, 1), (403, 1), (500, 2), (429, 2)])
-def test_listing_that_fails(server: Server, tmp_path: Path, code: int, times: int) -> None:
-    server.tricks[server.api] = [status(code)] * 9
-    with pytest.raises(SourceError, match=f"cannot list the record's files: HTTP status {code}"):
-        record(server, tmp_path).obtain()
-    assert server.count(server.api) == times
-
-
-def test_nobody_there(tmp_path: Path) -> None:
-    with serving() as server:
-        pass
-    with pytest.raises(SourceError, match="cannot list"):
-        record(server, tmp_path).obtain()
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (b"<!doctype html><title>Sorry</title>", "not JSON, but '<!doctype html>"),
-        (b"\xff\xfe", "not JSON"),
-        (b"[" * 100_000, "not JSON"),
-        (b"[1]", "lists no files"),
-        (b'{"files": []}', "lists no files"),
-        (b'{"files": {"a": 1}}', "lists no files"),
-        (b'{"files": [3]}', r"files\[0\]: expected an object"),
-        (b"[" + b" " * (9 << 20) + b"]", "answers with more than 8388608 bytes"),
-    ],
-)
-def test_answers_that_are_no_record(
-    server: Server, tmp_path: Path, answer: bytes, message: str
-) -> None:
-    server.tricks[server.api] = [status(200, answer)]
-    with pytest.raises(SourceError, match=message):
-        record(server, tmp_path).obtain()
-    assert not (tmp_path / "cache/zenodo-7/record.json").exists()
-
-
-@pytest.mark.parametrize(
-    ("lie", "message"),
-    [
-        ({"key": None}, "key is None"),
-        ({"key": "README.MD"}, "two files of one name"),
-        ({"size": "many"}, "size is 'many'"),
-        ({"size": True}, "size is True"),
-        ({"size": -1}, "size is -1"),
-        ({"size": 1 << 60}, "bytes to download, allowed are"),
-        ({"checksum": "sha256:00"}, "checksum is 'sha256:00', expected md5"),
-        ({"links": {}}, "link is None"),
-        ({"links": {"self": "file:///etc/passwd"}}, "link is 'file:///etc/passwd'"),
-    ],
-)
-def test_entries_that_are_no_files(
-    server: Server, tmp_path: Path, lie: dict[str, Any], message: str
-) -> None:
-    server.lies["data.zip"] = lie
-    with pytest.raises(SourceError, match=message):
-        record(server, tmp_path).obtain()
-
-
-@pytest.mark.parametrize("key", ["../evil", "/evil", "a/../../evil", "a\\b"])
-def test_key_that_leads_out(server: Server, tmp_path: Path, key: str) -> None:
-    server.lies["data.zip"] = {"key": key}
-    with pytest.raises(DataError, match="plain relative path"):
-        record(server, tmp_path).obtain()
-
-
-def test_content_link_goes_before_self(server: Server, tmp_path: Path) -> None:
-    own = server.base + server.address("data.zip")
-    server.lies["data.zip"] = {"links": {"self": f"{server.base}/nowhere", "content": own}}
-    assert record(server, tmp_path).obtain().name == "mongo"
-
-
-def test_secure_server_gives_secure_links_only(server: Server, tmp_path: Path) -> None:
-    folder = tmp_path / "cache/zenodo-7"
-    folder.mkdir(parents=True)
-    (folder / "record.json").write_text(json.dumps(server.listing()))
-    with pytest.raises(SourceError, match="link is 'http://127"):
-        Record(7, tmp_path / "cache", "https://zenodo.example").obtain()
-
-
-def test_limits_hold_for_the_download(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="allowed are 10"):
-        record(server, tmp_path, limits=Limits(total=10)).obtain()
-
-
-@pytest.mark.parametrize("wrong", [{"number": 0}, {"base": "ftp://zenodo.org"}])
-def test_parameters_that_are_not_allowed(tmp_path: Path, wrong: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError):
-        replace(Record(1, tmp_path), **wrong)
+def test_second_run_sends_no_request(server: Server, tmp_path: Path) -> None:
+    first = dump_of(server, tmp_path)
+    requests = len(server.requests)
+    assert dump_of(server, tmp_path) == first
+    assert len(server.requests) == requests
 
 
 def test_source_loads_the_dump_into_the_tables(server: Server, tmp_path: Path) -> None:
@@ -240,21 +83,285 @@ def test_source_loads_the_dump_into_the_tables(server: Server, tmp_path: Path) -
     names = ("time_series.bson", "change_points.bson")
     dump = {f"perf/{name}": (tmp_path / "dump" / name).read_bytes() for name in names}
     server.files = {"perf.tgz": tarred_gz(tmp_path / "perf.tgz", dump).read_bytes()}
-
     source = open_source("zenodo", str(tmp_path / "cache"), record=7, base=server.base)
     report = load(source, tmp_path / "out")
-
     assert report.source == "zenodo:7"
     assert (report.series, report.points, report.candidates) == (2, 10, 1)
 
 
+def test_single_file_archive_is_found(server: Server, tmp_path: Path) -> None:
+    server.files = {
+        "mongo.archive.gz": gzip.compress(MAGIC + b"..."),
+        "other.gz": b"\x1f\x8b",
+    }
+    assert dump_of(server, tmp_path) == tmp_path / "cache/zenodo-7/files/mongo.archive.gz"
+
+
+def test_several_dumps_require_the_option_inside(server: Server, tmp_path: Path) -> None:
+    server.files["b.tgz"] = tarred_gz(tmp_path / "b.tgz", DUMP).read_bytes()
+    with pytest.raises(ConfigError, match="several mongodumps; set `inside` to one of") as caught:
+        dump_of(server, tmp_path)
+    assert "unpacked/b.tgz/dump/mongo" in str(caught.value)
+    path = dump_of(server, tmp_path, inside="unpacked/b.tgz/dump/mongo")
+    assert path.parts[-3:] == ("b.tgz", "dump", "mongo")
+    with pytest.raises(ConfigError, match="does not exist"):
+        dump_of(server, tmp_path, inside="unpacked/nothing")
+
+
+def test_record_without_a_dump_names_its_contents(server: Server, tmp_path: Path) -> None:
+    del server.files["data.zip"]
+    with pytest.raises(DataError, match=r"no mongodump in the record; found .*README\.md") as error:
+        dump_of(server, tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_wrong_checksum_is_refused(server: Server, tmp_path: Path) -> None:
+    server.lies["data.zip"] = {"checksum": "md5:" + "0" * 32}
+    with pytest.raises(SourceError, match=r"does not match the checksum md5:0{32}") as error:
+        dump_of(server, tmp_path)
+    assert "\n" not in str(error.value)
+    assert not list((tmp_path / "cache/zenodo-7/files").iterdir())
+    assert not (tmp_path / "cache/zenodo-7/unpacked").exists()
+
+
+def test_altered_file_is_downloaded_again(server: Server, tmp_path: Path) -> None:
+    dump_of(server, tmp_path)
+    (tmp_path / "cache/zenodo-7/files/README.md").write_bytes(b"altered")
+    dump_of(server, tmp_path)
+    assert (tmp_path / "cache/zenodo-7/files/README.md").read_bytes() == b"# Data\n"
+
+
+def test_unreachable_host_fails_soon_with_one_line(tmp_path: Path) -> None:
+    with serving() as server:
+        pass
+    start = time.monotonic()
+    with pytest.raises(
+        SourceError, match=r"cannot be listed: cannot connect; is .* online\?$"
+    ) as e:
+        dump_of(server, tmp_path)
+    assert time.monotonic() - start < 5
+    assert len(str(e.value)) < 120
+
+
+def test_broken_download_is_repeated_by_the_next_run(server: Server, tmp_path: Path) -> None:
+    server.files["more.bin"] = bytes(300_000)
+    server.tricks[server.address("more.bin")] = [cut_after(200_000)]
+    with pytest.raises(SourceError, match=r"more\.bin.*cannot be downloaded: the connection broke"):
+        dump_of(server, tmp_path)
+    dump_of(server, tmp_path)
+    assert server.count(server.address("more.bin")) == 2
+    assert server.count(server.address("data.zip")) == 1
+    assert server.count(server.api) == 1
+
+
+@pytest.mark.parametrize("code", [403, 404, 429, 500])
+def test_http_error_is_reported(server: Server, tmp_path: Path, code: int) -> None:
+    server.tricks[server.api] = [status(code)]
+    with pytest.raises(SourceError, match=f"cannot be listed: HTTP status {code}$"):
+        dump_of(server, tmp_path)
+    server.tricks[server.address("data.zip")] = [status(code)]
+    with pytest.raises(SourceError, match=f"cannot be downloaded: HTTP status {code}$"):
+        dump_of(server, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"<!doctype html><title>Sorry</title>",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"[1]",
+        b'{"files": {"a": 1}}',
+        b'{"files": [3]}',
+        b'{"files": []}',
+    ],
+)
+def test_answer_without_files_is_refused(server: Server, tmp_path: Path, answer: bytes) -> None:
+    server.tricks[server.api] = [status(200, answer)]
+    with pytest.raises(SourceError, match=r"lists? (no|the) files"):
+        dump_of(server, tmp_path)
+    assert not (tmp_path / "cache/zenodo-7/record.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("lie", "message"),
+    [
+        ({"key": None}, "unusable file"),
+        ({"key": "README.MD"}, "two of the same name"),
+        ({"size": "many"}, "unusable file"),
+        ({"size": -1}, "unusable file"),
+        ({"size": 1 << 60}, "bytes to download; at most"),
+        ({"checksum": "00"}, "unusable file"),
+        ({"checksum": None}, "unusable file"),
+        ({"links": {}}, "does not list"),
+        ({"links": {"self": "file:///etc/passwd"}}, "cannot be downloaded: InvalidSchema"),
+        *(
+            ({"key": key}, "not a plain file name")
+            for key in ("../evil", "/evil", "a/../../evil", "..", "a\nb")
+        ),
+    ],
+)
+def test_unusable_file_entry_is_refused(
+    server: Server, tmp_path: Path, lie: dict[str, Any], message: str
+) -> None:
+    server.lies["data.zip"] = lie
+    with pytest.raises(SourceError, match=message):
+        dump_of(server, tmp_path)
+    assert not list(tmp_path.rglob("evil"))
+
+
+def test_content_link_is_preferred_to_self(server: Server, tmp_path: Path) -> None:
+    own = server.base + server.address("data.zip")
+    server.lies["data.zip"] = {"links": {"self": f"{server.base}/nowhere", "content": own}}
+    assert dump_of(server, tmp_path).name == "mongo"
+
+
+def test_max_bytes_bounds_the_download(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="at most 10 are allowed"):
+        dump_of(server, tmp_path, max_bytes=10)
+
+
 @pytest.mark.parametrize("number", ["7", "7/../8", True, 7.0, 0, -1, None])
-def test_only_a_number_names_a_record(number: object) -> None:
+def test_record_must_be_a_positive_integer(number: object) -> None:
     with pytest.raises(ConfigError, match="record"):
         open_source("zenodo", "data/zenodo", record=number)
 
 
-def test_folder_must_be_named() -> None:
-    with pytest.raises(ConfigError, match="a folder must keep the download"):
+def test_location_must_not_be_empty() -> None:
+    with pytest.raises(ConfigError, match="expected a folder"):
         open_source("zenodo", "")
     assert open_source("zenodo", "data/zenodo").name == "zenodo:5138516"
+
+
+def refuse(archive: Path, message: str, max_bytes: int = MAX_BYTES) -> None:
+    """Unpacking fails with this message and writes nothing, inside or outside of the folder."""
+    folder = archive.parent
+    before = sorted(folder.parent.rglob("*"))
+    with pytest.raises(DataError, match=message) as caught:
+        unpack(archive, folder / "out", max_bytes)
+    assert str(archive) in str(caught.value)
+    assert sorted(folder.parent.rglob("*")) == before
+
+
+@every_kind
+def test_unpack_writes_every_file(tmp_path: Path, pack: Pack) -> None:
+    out = unpack(pack(tmp_path / "a.bin", CONTENT), tmp_path / "out", MAX_BYTES)
+    files = {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    assert files == CONTENT
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "a.bin", out]
+
+
+@every_kind
+@pytest.mark.parametrize("name", ["../evil", "a/../../evil", ".."])
+def test_unpack_refuses_path_traversal(tmp_path: Path, pack: Pack, name: str) -> None:
+    (tmp_path / "here").mkdir()
+    archive = pack(tmp_path / "here" / "a.bin", {"fine": b"1", name: b"2"})
+    refuse(archive, "outside the destination|leads out of")
+
+
+@every_kind
+def test_unpack_keeps_absolute_paths_inside_or_refuses_them(tmp_path: Path, pack: Pack) -> None:
+    (tmp_path / "here").mkdir()
+    target = tmp_path / "evil"
+    archive = pack(tmp_path / "here" / "a.bin", {str(target): b"1"})
+    with suppress(DataError):
+        unpack(archive, tmp_path / "here" / "out", MAX_BYTES)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE]
+)
+def test_unpack_refuses_links_and_devices_in_a_tar(tmp_path: Path, kind: bytes) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as package:
+        member = tarfile.TarInfo("odd")
+        member.type = kind
+        member.linkname = "target"
+        package.addfile(member)
+    refuse(tmp_path / "a.tar", "a link, a device or a sparse file")
+
+
+def test_unpack_never_creates_a_link_from_a_zip(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as package:
+        member = zipfile.ZipInfo("odd")
+        member.external_attr = (stat.S_IFLNK | 0o777) << 16
+        package.writestr(member, "/etc/passwd")
+    out = unpack(tmp_path / "a.zip", tmp_path / "out", MAX_BYTES)
+    assert not (out / "odd").is_symlink()
+    assert (out / "odd").read_bytes() == b"/etc/passwd"
+
+
+def test_unpack_refuses_an_encrypted_zip(tmp_path: Path) -> None:
+    data = bytearray(zipped(tmp_path / "a.zip", {"a": b"1"}).read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    (tmp_path / "a.zip").write_bytes(data)
+    refuse(tmp_path / "a.zip", "encrypted")
+
+
+@every_kind
+def test_unpack_refuses_a_bomb(tmp_path: Path, pack: Pack) -> None:
+    archive = pack(tmp_path / "a.bin", {"a": bytes(60_000), "b": bytes(60_000)})
+    refuse(archive, "unpacks to more than the allowed 100000 bytes", 100_000)
+
+
+def test_unpack_refuses_a_zip_that_understates_its_sizes(tmp_path: Path) -> None:
+    data = zipped(tmp_path / "a.zip", {"a": bytes(1 << 20)}).read_bytes()
+    (tmp_path / "a.zip").write_bytes(data.replace(struct.pack("<I", 1 << 20), b"\x01\0\0\0"))
+    refuse(tmp_path / "a.zip", "cannot be unpacked", 1 << 10)
+
+
+def test_unpack_refuses_a_sparse_file(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as package:
+        member = tarfile.TarInfo("sparse")
+        member.pax_headers = {"GNU.sparse.map": "0,1", "GNU.sparse.size": "99999999999"}
+        package.addfile(member)
+    refuse(tmp_path / "a.tar", "sparse")
+
+
+def test_unpack_refuses_a_negative_size(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as package:
+        member = tarfile.TarInfo("a")
+        member.pax_headers, member.size = {"size": "-512"}, 3
+        package.addfile(member, io.BytesIO(b"abc"))
+    refuse(tmp_path / "a.tar", r"sparse file|cannot be unpacked")
+
+
+@every_kind
+def test_unpack_refuses_a_truncated_archive(tmp_path: Path, pack: Pack) -> None:
+    data = pack(tmp_path / "a.bin", {"a": bytes(range(256)) * 40}).read_bytes()
+    (tmp_path / "a.bin").write_bytes(data[: len(data) // 2 if pack is tarred else len(data) - 30])
+    if pack is zipped:  # without its directory at the end, this is no zip
+        assert unpack(tmp_path / "a.bin", tmp_path / "out", MAX_BYTES) == tmp_path / "a.bin"
+    else:
+        refuse(tmp_path / "a.bin", "cannot be unpacked")
+
+
+@pytest.mark.parametrize("data", [b"", b"\x1f\x8b\x08", gzip.compress(b"x" * 999), b"x" * 999])
+def test_unpack_returns_other_files_as_they_are(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "a.bson").write_bytes(data)
+    assert unpack(tmp_path / "a.bson", tmp_path / "out", MAX_BYTES) == tmp_path / "a.bson"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.bson"]
+
+
+def test_unpack_leaves_an_existing_folder_alone(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    archive = zipped(tmp_path / "a.zip", CONTENT)
+    assert unpack(archive, tmp_path / "out", MAX_BYTES) == tmp_path / "out"
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_unpack_reports_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    archive = zipped(tmp_path / "a.zip", CONTENT)
+    monkeypatch.setattr("zipfile.ZipFile.extract", full)
+    with pytest.raises(SourceError, match=r"a\.zip: cannot be unpacked: No space left"):
+        unpack(archive, tmp_path / "out", MAX_BYTES)
+    assert list(tmp_path.iterdir()) == [archive]
+
+
+def test_listing_is_kept_for_later_runs(server: Server, tmp_path: Path) -> None:
+    dump_of(server, tmp_path)
+    kept = json.loads((tmp_path / "cache/zenodo-7/record.json").read_bytes())
+    assert kept == server.listing()

@@ -20,10 +20,22 @@ from barograph.parallel import map_parallel
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
-from barograph.sources.mongodump import dump_writer
-from barograph.sources.simulator import LONG, SHORT, Habits, Profile, World, judge, survey
-from barograph.sources.simulator.documents import candidate_document, series_document
-from barograph.sources.simulator.seeds import Stream, stream
+from barograph.sources.simulator import (
+    LONG,
+    SHORT,
+    Habits,
+    Profile,
+    Stream,
+    World,
+    stream,
+    survey,
+    triage_candidates,
+)
+from barograph.sources.simulator.documents import (
+    candidate_document,
+    dump_writer,
+    series_document,
+)
 from barograph.sources.simulator.truth import Row, rows_of, truth_writer
 
 FOLDER = Path("data/raw/simulated")
@@ -134,16 +146,17 @@ def make(params: SimulateParams, part: Part) -> Chunk:
     for number, series in enumerate(many, part.first):
         rng = stream(params.seed, Stream.CROWD, profile.key, series.number)
         crowd = survey(series.values, series.events, params.people, rng)
-        found = detector.detect(series.values)
-        judged = judge(series, crowd, [f.index for f in found], params.habits, params.seed)
+        changes = detector.detect(series.values)
+        indices = [change.index for change in changes]
+        triaged = triage_candidates(series, crowd, indices, params.habits, params.seed)
         chunk.series.append(bson.encode(series_document(series)))
         chunk.change_points.extend(
             bson.encode(candidate_document(series, *pair, algorithm))
-            for pair in zip(found, judged, strict=True)
+            for pair in zip(changes, triaged, strict=True)
         )
-        chunk.truth.append(rows_of(number, series, crowd, judged))
-        chunk.counts.update(series=1, points=series.values.size, candidates=len(judged))
-        chunk.counts.update(j.verdict.value for j in judged)
+        chunk.truth.append(rows_of(number, series, crowd, triaged))
+        chunk.counts.update(series=1, points=series.values.size, candidates=len(triaged))
+        chunk.counts.update(candidate.verdict.value for candidate in triaged)
     return chunk
 
 

@@ -1,8 +1,8 @@
-"""Read change point documents, and keep them on the disk until the points stand.
+"""Read change point documents, and join them to their points.
 
-A candidate waits as one row of numbers and texts. Batches are sorted by series and spilled, in
-pieces that belong to one row group of points each; to join a group, its piece of every spill is
-read. So memory holds one batch, then one group, however many candidates there are.
+Candidates wait on disk until the points are written: batches are sorted by series and spilled, cut
+where row groups of points end. To join a row group, its part of every spill is read. So memory
+holds one batch or one group, however many candidates there are.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from barograph.series import FINAL
-from barograph.sources.contract import Document, Skip
+from barograph.series import FINAL, UNKNOWN_TIME, Ints
+from barograph.sources.base import Document, Place, Skip
 from barograph.sources.fields import (
     FieldError,
     identity_of,
@@ -27,7 +29,7 @@ from barograph.sources.fields import (
 )
 from barograph.sources.points import time_or_unknown
 from barograph.sources.report import LoadReport
-from barograph.sources.spilling import spilling
+from barograph.sources.tables import spill_writer, times_array
 
 BATCH = 50_000
 SPILL_SCHEMA = pa.schema(
@@ -43,13 +45,14 @@ SPILL_SCHEMA = pa.schema(
         ("algorithm", pa.string()),
     ]
 )
+POINT_COLUMNS = ["series", "order", "commit"]
 Row = tuple[int, str, int, int | None, str | None, str, int, int, str | None]
 
 
 def read_candidate(
     document: Document, numbers: Mapping[bytes, int], report: LoadReport
 ) -> Row | None:
-    """Read a document; None, and counted, where it cannot be used."""
+    """Read a document; one that cannot be used is counted and returns None."""
     report.read["candidates"] += 1
     place, fields = document
     try:
@@ -72,7 +75,7 @@ def read_candidate(
 
 
 def _series_of(fields: Mapping[str, Any], numbers: Mapping[bytes, int]) -> int:
-    """Find the series by `time_series_info`, or by the same fields beside it."""
+    """Return the number of the series in `time_series_info`, or in the document itself."""
     info = fields.get("time_series_info")
     if info is None:
         identity = identity_of(fields)
@@ -93,18 +96,18 @@ def _mapping(value: object, field: str) -> Mapping[str, Any]:
 
 
 def _algorithm(value: object) -> str | None:
-    """The name and the version, a space between."""
+    """Return the name and the version, separated by a space."""
     parts = [value.get("name"), value.get("version")] if isinstance(value, Mapping) else [value]
     text = " ".join(str(part) for part in parts if part is not None)
     return text.encode(errors="replace").decode() or None
 
 
 class Spills:
-    """Candidates on the disk, in batches cut where row groups of points end.
+    """Candidates on disk, in batches cut where row groups of points end.
 
     Args:
-        folder: Where the spills go.
-        ends: The series below which each row group ends.
+        folder: The folder for the spill files.
+        ends: For each row group of points, the number of the series after its last one.
     """
 
     def __init__(self, folder: Path, ends: list[int]) -> None:
@@ -113,7 +116,7 @@ class Spills:
         self._files: list[Path] = []
 
     def add(self, row: Row) -> bool:
-        """Keep one candidate; whether a batch was written."""
+        """Add a candidate; return whether a batch was written."""
         self._rows.append(row)
         full = len(self._rows) >= BATCH
         if full:
@@ -129,13 +132,13 @@ class Spills:
         batch = pa.RecordBatch.from_arrays(columns, schema=SPILL_SCHEMA)
         bounds = np.searchsorted([row[0] for row in rows], [0, *self._ends]).tolist()
         path = self._folder / f"candidates.{len(self._files)}.arrow"
-        with spilling(path, SPILL_SCHEMA) as writer:
+        with spill_writer(path, SPILL_SCHEMA) as writer:
             for start, stop in itertools.pairwise(bounds):
                 writer.write_batch(batch.slice(start, stop - start))
         self._files.append(path)
 
     def groups(self) -> Iterator[pa.Table]:
-        """The candidates of each row group of points."""
+        """Yield the candidates of each row group of points."""
         if self._rows:
             self._spill()
         for group in range(len(self._ends)):
@@ -144,11 +147,132 @@ class Spills:
 
 
 def _piece(path: Path, group: int) -> pa.RecordBatch:
-    # Read, not mapped: mapped pages would count as this process's memory.
+    # Read, not memory-mapped: mapped pages count as memory of this process.
     with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as spill:
         return spill.get_batch(group)
 
 
-def is_final(verdicts: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which of the verdicts a person has decided."""
-    return np.isin(verdicts.to_numpy(zero_copy_only=False).astype(str), FINAL)
+class PointGroup:
+    """The points of one row group, indexed by series and order or commit."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.owners = table.column("series").to_numpy()
+        self.orders = table.column("order").to_numpy()
+        self.commits = table.column("commit").combine_chunks()
+        self._known: tuple[int, dict[str, int]] = (-1, {})
+
+    def by_order(self, series: Ints, orders: Ints) -> Ints:
+        """Return the rows of points by series and order, -1 where there is none."""
+        lows = np.searchsorted(self.owners, series)
+        highs = np.searchsorted(self.owners, series, side="right")
+        return rows_of(self.orders, lows, highs, orders)
+
+    def by_commit(self, series: int, commit: str) -> int:
+        """Return the row of a series' first point with a commit, -1 if there is none."""
+        if self._known[0] != series:
+            low, high = np.searchsorted(self.owners, [series, series + 1]).tolist()
+            commits = self.commits[low:high].to_pylist()
+            rows = {commit: row for row, commit in reversed(list(enumerate(commits, low)))}
+            self._known = (series, rows)
+        return self._known[1].get(commit, -1)
+
+    def indices(self, rows: Ints) -> Ints:
+        """Return the 0-based positions of rows in their series."""
+        indices: Ints = rows - np.searchsorted(self.owners, self.owners[rows])
+        return indices
+
+
+def rows_of(orders: Ints, lows: Ints, highs: Ints, wanted: Ints) -> Ints:
+    """Search each wanted order in its own sorted range of `orders`, all at once.
+
+    Returns:
+        The index of each, or -1 if its range does not contain it.
+    """
+    low, high = lows, highs
+    while (low < high).any():
+        middle = (low + high) // 2
+        below = (low < high) & (orders[np.minimum(middle, orders.size - 1)] < wanted)
+        low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
+    matches = (low < highs) & (orders[np.minimum(low, orders.size - 1)] == wanted)
+    return np.where(matches, low, -1)
+
+
+def joined(
+    points: pq.ParquetFile, groups: Iterator[pa.Table], report: LoadReport
+) -> Iterator[list[pa.Array]]:
+    """Yield the columns of the candidates table for each row group of points."""
+    for number, candidates in enumerate(groups):
+        if candidates.num_rows:
+            group = PointGroup(points.read_row_group(number, columns=POINT_COLUMNS))
+            yield _columns(group, candidates, report)
+
+
+def _columns(group: PointGroup, candidates: pa.Table, report: LoadReport) -> list[pa.Array]:
+    rows = _rows(group, candidates, report)
+    chosen = _one_per_point(candidates, rows, report)
+    kept, rows = candidates.take(chosen), rows[chosen]
+    verdicts = kept.column("verdict").combine_chunks()
+    report.verdicts.update(verdicts.to_pylist())
+    report.kept["candidates"] += rows.size
+    return [
+        kept.column("series").combine_chunks(),
+        pa.array(group.indices(rows).astype(np.int32)),
+        pa.array(group.orders[rows]),
+        _commits(group, kept, rows, report),
+        verdicts,
+        times_array(kept.column("calculated_on").to_numpy()),
+        times_array(kept.column("triaged_on").to_numpy()),
+        kept.column("algorithm").combine_chunks(),
+    ]
+
+
+def _rows(group: PointGroup, candidates: pa.Table, report: LoadReport) -> Ints:
+    """Return the row of each candidate's point, by order or else by commit; -1 if skipped."""
+    series = candidates.column("series").to_numpy()
+    orders = candidates.column("order").fill_null(UNKNOWN_TIME).to_numpy()
+    rows = group.by_order(series, orders)
+    for number in np.flatnonzero(rows < 0).tolist():
+        commit = candidates.column("commit")[number].as_py()
+        if commit is not None:
+            rows[number] = group.by_commit(int(series[number]), commit)
+        if rows[number] >= 0:
+            report.put_right["candidates placed by their commit"] += 1
+        else:
+            report.skip("candidates", _unplaced(candidates, number, "no such point in its series"))
+    for number in np.flatnonzero((rows >= 0) & (group.indices(rows) == 0)).tolist():
+        report.skip("candidates", _unplaced(candidates, number, "the first point of its series"))
+        rows[number] = -1
+    return rows
+
+
+def _unplaced(candidates: pa.Table, number: int, reason: str) -> Skip:
+    candidate = candidates.slice(number, 1).to_pylist()[0]
+    field = "commit" if candidate["order"] is None else "order"
+    return Skip(Place(candidate["file"], candidate["document"]), field, candidate[field], reason)
+
+
+def _one_per_point(candidates: pa.Table, rows: Ints, report: LoadReport) -> Ints:
+    """Return the candidates to keep, at most one for each point, sorted by point.
+
+    A final verdict is preferred, then the later triaged, the later calculated, and the later
+    document.
+    """
+    names = ("document", "calculated_on", "triaged_on")
+    ranks = [candidates.column(name).to_numpy() for name in names]
+    verdicts = candidates.column("verdict").to_numpy(zero_copy_only=False).astype(str)
+    chosen = np.lexsort((*ranks, np.isin(verdicts, FINAL), rows))
+    chosen = chosen[rows[chosen] >= 0]
+    last = np.diff(rows[chosen], append=-1) != 0
+    if not last.all():
+        report.put_right["duplicate candidates, one kept"] += int((~last).sum())
+    kept: Ints = chosen[last]
+    return kept
+
+
+def _commits(group: PointGroup, kept: pa.Table, rows: Ints, report: LoadReport) -> pa.Array:
+    """Return the commits of the points, or of the candidate where the point has none."""
+    of_points, own = group.commits.take(pa.array(rows)), kept.column("commit").combine_chunks()
+    differ = pc.sum(pc.not_equal(of_points, own)).as_py() or 0
+    if differ:
+        report.put_right["candidates placed by order, whose commit is another"] += differ
+    return pc.coalesce(of_points, own)

@@ -1,4 +1,4 @@
-"""Read one field of a document: identities, texts, times, numbers, labels."""
+"""Read single fields of a document: identities, texts, times, numbers, labels."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from barograph.series import LABELS, UNKNOWN_TIME, SeriesId, Verdict, canonical_
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
-# The years 1 to 9999, which every reader of the tables can show.
+# The years 1 to 9999, which every reader of the tables supports.
 TIME_RANGE = (-62_135_596_800_000, 253_402_300_799_999)
 
-# The four verdicts by their own names, then what older data calls them: a person who
-# acknowledged a change point took it for real, one who hid it took it for noise (Daly et al.
-# 2020, 3.1).
+# The four verdicts by their own names, then by the names in older data: people acknowledged
+# change points that were real and hid those that were noise (Daly et al. 2020, 3.1).
 VERDICTS = {verdict.value: verdict for verdict in Verdict} | {
     "untriaged": Verdict.NOT_TRIAGED,
     "acknowledged": Verdict.TRUE_POSITIVE,
@@ -28,7 +27,7 @@ VERDICTS = {verdict.value: verdict for verdict in Verdict} | {
 
 
 class FieldError(Exception):
-    """A field that cannot be used; the caller adds the place and counts it."""
+    """A field cannot be used; the caller adds the place and counts it."""
 
     def __init__(self, field: str, value: object, reason: str) -> None:
         super().__init__(field, value, reason)
@@ -36,7 +35,7 @@ class FieldError(Exception):
 
 
 def identity_of(fields: Mapping[str, Any], prefix: str = "") -> SeriesId:
-    """Read the identity of a series; a missing part is the empty text, but one must be there."""
+    """Read the identity of a series; missing parts are empty, but at least one must be present."""
     parts = [_identity_part(fields.get(name), prefix + name) for name in LABELS]
     if not any(parts):
         raise FieldError(f"{prefix}project", None, "no identity")
@@ -50,11 +49,11 @@ def _identity_part(value: object, field: str) -> str:
         return ""
     if not isinstance(value, (str, int, float)):
         raise FieldError(field, value, "identity is not text")
-    return _sound(value, field) if isinstance(value, str) else canonical_text(value)
+    return _valid_text(value, field) if isinstance(value, str) else canonical_text(value)
 
 
-def _sound(text: str, field: str) -> str:
-    """Lone surrogates, which JSON can bring, are no text that a table can hold."""
+def _valid_text(text: str, field: str) -> str:
+    """Return valid text; JSON can contain lone surrogates, which no table can hold."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -73,7 +72,7 @@ def args_of(value: object, field: str = "args") -> tuple[tuple[str, str], ...]:
 
 
 def direction_of(value: object) -> int:
-    """Read the direction, which only some sources know."""
+    """Read the direction, 0 if it is missing."""
     if value is None:
         return 0
     if isinstance(value, (int, float)) and value in (-1, 0, 1):
@@ -82,7 +81,7 @@ def direction_of(value: object) -> int:
 
 
 def order_of(value: object, field: str) -> int | None:
-    """Read an order: a whole number of 64 bits in any type, or None where there is none."""
+    """Read an order: a 64-bit integer of any numeric type, or None if it is missing."""
     if value is None:
         return None
     if isinstance(value, float) and value.is_integer():
@@ -93,7 +92,7 @@ def order_of(value: object, field: str) -> int | None:
 
 
 def value_of(value: object, field: str) -> float:
-    """Read a measured value: a finite number."""
+    """Read a measured value, a finite number."""
     if value is None:
         raise FieldError(field, value, "value is missing")
     to_decimal = getattr(value, "to_decimal", None)  # BSON's Decimal128
@@ -115,14 +114,15 @@ def text_of(value: object, field: str) -> str | None:
         return None
     if not isinstance(value, str):
         raise FieldError(field, value, "not a text")
-    return _sound(value, field)
+    return _valid_text(value, field)
 
 
 def time_of(value: object, field: str) -> int:
-    """Read a time as milliseconds since 1970: a datetime (UTC unless it says), ISO 8601, or them.
+    """Read a time as milliseconds since 1970, or `UNKNOWN_TIME` if it is missing.
 
-    Returns:
-        The smallest integer where there is none.
+    Args:
+        value: A datetime or an ISO 8601 text, UTC unless it has a zone, or the milliseconds.
+        field: The name of the field, for the error.
     """
     if value is None:
         return UNKNOWN_TIME
@@ -131,7 +131,7 @@ def time_of(value: object, field: str) -> int:
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=UTC)
         return (aware - EPOCH) // MILLISECOND
-    # BSON's DatetimeMS, for times that Python's datetime cannot hold, is an integer in disguise.
+    # BSON's DatetimeMS holds times that Python's datetime cannot hold.
     integer = isinstance(value, int) and not isinstance(value, bool)
     if integer or type(value).__name__ == "DatetimeMS":
         milliseconds = int(value)  # type: ignore[call-overload]
@@ -148,7 +148,7 @@ def _parsed(text: str, field: str) -> datetime:
 
 
 def verdict_of(label: object, field: str) -> Verdict:
-    """Map a triage status; no status at all means that nobody looked."""
+    """Map a triage status to a verdict; a missing status means not triaged."""
     if label is None:
         return Verdict.NOT_TRIAGED
     if not isinstance(label, str) or label not in VERDICTS:

@@ -10,12 +10,11 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from barograph.errors import ConfigError, DataError
+from barograph.files import published
 from barograph.history import SCHEMAS
-from barograph.sources.candidates import Spills, read_candidate
-from barograph.sources.contract import Place, SeriesColumns, Skip, Source
-from barograph.sources.join import joined
+from barograph.sources.base import Place, SeriesColumns, Skip, Source
+from barograph.sources.candidates import Spills, joined, read_candidate
 from barograph.sources.points import read_series
-from barograph.sources.publish import published
 from barograph.sources.report import KINDS, LoadReport
 from barograph.sources.tables import SeriesWriter, TableWriter
 
@@ -33,18 +32,18 @@ def load(
 ) -> LoadReport:
     """Read a source once and write `series`, `points` and `candidates`, all three or none.
 
-    Memory holds one hash per series and a bounded batch of everything else.
+    Memory holds one hash for each series and a bounded batch of everything else.
 
     Args:
         source: From `open_source`, or any other `Source`.
-        folder: Where the tables go; made if missing, older tables in it are replaced.
-        max_skipped_share: The largest share of the series, of the points or of the candidates
-            that may be skipped as unusable; above it nothing is written.
-        progress: Told now and then what is being read and how many of it were.
+        folder: The folder for the tables. It is created if missing; older tables are replaced.
+        max_skipped_share: The maximum share of the series, of the points and of the candidates
+            that may be skipped as unusable. Above it nothing is written.
+        progress: Called now and then with what is being read, and how many were read so far.
 
     Raises:
         DataError: The input is damaged, has no series, or too much of it is unusable.
-        SourceError: The source cannot be reached, or broke off.
+        SourceError: The source cannot be reached, or the connection broke off.
     """
     if not 0 <= max_skipped_share <= 1:
         raise ConfigError(f"max_skipped_share: {max_skipped_share}; allowed: 0 to 1")
@@ -53,7 +52,7 @@ def load(
         numbers, ends = _write_series(source, draft, report, progress)
         _check_shares(report, ("series", "points"), max_skipped_share)
         if not numbers:
-            raise DataError(f"{source.name}: no time series in it")
+            raise DataError(f"{source.name}: contains no time series")
         spills = Spills(draft, ends)
         _spill_candidates(source, spills, numbers, report, progress)
         with (
@@ -69,7 +68,7 @@ def load(
 def _write_series(
     source: Source, draft: Path, report: LoadReport, progress: Progress | None
 ) -> tuple[dict[bytes, int], list[int]]:
-    """Write series and points; return the number of each identity, and where groups end."""
+    """Write series and points; return the number of each identity, and where row groups end."""
     numbers: dict[bytes, int] = {}
     with ExitStack() as stack:
         series = stack.enter_context(TableWriter(draft, "series"))
@@ -85,7 +84,7 @@ def _write_series(
 
 
 def _columns(source: Source, report: LoadReport) -> Iterator[SeriesColumns]:
-    """Turn whatever the source gives into columns, and count."""
+    """Turn the items of the source into columns, and count them."""
     for item in source.columns():
         if isinstance(item, SeriesColumns):
             report.read["series"] += len(item.ids)
@@ -105,7 +104,7 @@ def _columns(source: Source, report: LoadReport) -> Iterator[SeriesColumns]:
 def _unseen(
     columns: SeriesColumns, numbers: dict[bytes, int], report: LoadReport
 ) -> SeriesColumns | None:
-    """Number the series; those whose identity came before are skipped, and counted."""
+    """Number the series; skip and count those with an identity that was read before."""
     fresh = np.ones(len(columns.ids), dtype=bool)
     for place, identity in enumerate(columns.ids):
         digest = identity.digest
@@ -117,7 +116,7 @@ def _unseen(
             Place(columns.file, columns.first + place),
             "project/variant/task/test/measurement/args",
             str(identity),
-            "a series of this identity came before",
+            "an earlier series has the same identity",
         )
         report.skip("series", skip)
         report.skip("points", skip, int(columns.counts[place]))

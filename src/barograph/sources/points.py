@@ -1,19 +1,18 @@
-"""Turn one time series document into columns: checked, in order, one point an order."""
+"""Turn time series documents into columns: checked, sorted, one point for each order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from barograph.series import UNKNOWN_TIME
-from barograph.sources.contract import Document, SeriesColumns, Skip
+from barograph.sources.base import Document, SeriesColumns, Skip
 from barograph.sources.fields import (
-    EPOCH,
-    MILLISECOND,
     FieldError,
     direction_of,
     identity_of,
@@ -25,29 +24,90 @@ from barograph.sources.fields import (
 from barograph.sources.report import LoadReport
 
 Row = tuple[int, int, float, str | None]  # order, time, value, commit
-NAIVE_EPOCH = EPOCH.replace(tzinfo=None)
+SMALLEST = -(2**63)  # stands for no order
 TIME_FIELDS = ("commit_date", "evg_create_date")
 
 
+def columns_of(documents: Sequence[Document]) -> Iterator[SeriesColumns | Document]:
+    """Turn valid documents into columns, as many as possible at once; yield others unchanged."""
+    columns = _valid_columns(documents)
+    if columns is not None:
+        yield columns
+    elif len(documents) == 1:
+        yield documents[0]
+    elif documents:
+        half = len(documents) // 2
+        yield from columns_of(documents[:half])
+        yield from columns_of(documents[half:])
+
+
+def _valid_columns(documents: Sequence[Document]) -> SeriesColumns | None:
+    """Read documents whose points all have the usual types and increasing orders, else None."""
+    try:
+        ids = [identity_of(fields) for _, fields in documents]
+        directions = [direction_of(fields.get("direction")) for _, fields in documents]
+        data = [fields["data"] for _, fields in documents]
+        points = [point for points in data for point in points]
+        orders = [point["order"] for point in points]
+        values = [point["value"] for point in points]
+        dates = [point["commit_date"] for point in points]
+        commits = [point.get("commit") for point in points]
+        if not (
+            all(type(points) is list and points for points in data)
+            and all(map(_is_integer, {type(order) for order in orders}))
+            and all(kind is float or _is_integer(kind) for kind in {type(v) for v in values})
+            and {type(date) for date in dates} <= {datetime}
+            and {date.tzinfo for date in dates} <= {None}
+            and {type(commit) for commit in commits} <= {str, NoneType}
+            and "" not in commits
+        ):
+            return None
+        counts = np.array([len(points) for points in data], dtype=np.int64)
+        columns = SeriesColumns(
+            file=documents[0].place.file,
+            first=documents[0].place.document,
+            ids=ids,
+            directions=directions,
+            counts=counts,
+            orders=np.array(orders, dtype=np.int64),
+            times=np.array(dates, dtype="datetime64[ms]").astype(np.int64),
+            values=np.array(values, dtype=np.float64),
+            commits=pa.array(commits, pa.string()),
+        )
+    except (FieldError, LookupError, TypeError, AttributeError, ValueError, OverflowError):
+        return None
+    rises = np.diff(columns.orders) > 0
+    rises[np.cumsum(counts)[:-1] - 1] = True
+    valid = rises.all() and columns.orders.min() > SMALLEST and np.isfinite(columns.values).all()
+    return columns if valid else None
+
+
+def _is_integer(kind: type) -> bool:
+    return issubclass(kind, int) and kind is not bool  # BSON's Int64 is a subclass
+
+
 def read_series(document: Document, report: LoadReport) -> SeriesColumns | None:
-    """Read a document; None, and counted, where it cannot be used at all."""
+    """Read a document point by point; one that cannot be used is counted and returns None."""
+    columns = _valid_columns([document])
+    if columns is not None:
+        report.read["points"] += columns.orders.size
+        return columns
     place, fields = document
     data = fields.get("data")
     count = len(data) if isinstance(data, list) else 0
+    report.read["points"] += count
     try:
         if not isinstance(data, list):
             raise FieldError("data", data, "data is not a list")
         identity, direction = identity_of(fields), direction_of(fields.get("direction"))
-        rows = _sound_rows(data) or _rows(document, data, report)
+        rows = _rows(document, data, report)
         if not rows:
             raise FieldError("data", data, "no usable point")
     except FieldError as fault:
-        report.read["points"] += count
         report.skip("series", Skip(place, fault.field, fault.value, fault.reason))
         if count and fault.reason != "no usable point":
             report.skip("points", Skip(place, "data", data, "its series was skipped"), count)
         return None
-    report.read["points"] += count
     orders, times, values, commits = zip(*rows, strict=True)
     return SeriesColumns(
         file=place.file,
@@ -63,7 +123,7 @@ def read_series(document: Document, report: LoadReport) -> SeriesColumns | None:
 
 
 def _rows(document: Document, data: Sequence[Any], report: LoadReport) -> list[Row]:
-    """Read point by point, and count whatever is not as it should be."""
+    """Read point by point; count everything that is skipped or corrected."""
     unordered = not any(isinstance(p, Mapping) and p.get("order") is not None for p in data)
     rows = []
     for number, point in enumerate(data):
@@ -87,7 +147,7 @@ def _rows(document: Document, data: Sequence[Any], report: LoadReport) -> list[R
 
 
 def time_or_unknown(value: object, report: LoadReport) -> int:
-    """Read a time as `time_of` does; one that cannot be read is left empty, and counted."""
+    """Read a time like `time_of`; an unreadable one is counted and becomes unknown."""
     try:
         return time_of(value, "")
     except FieldError:
@@ -104,7 +164,7 @@ def _commit(point: Mapping[str, Any], report: LoadReport) -> str | None:
 
 
 def _in_order(rows: list[Row], report: LoadReport) -> list[Row]:
-    """Sort by order; of several results at one order the last listed stays: a rerun replaces."""
+    """Sort by order; of several points with the same order keep the last listed, a rerun."""
     orders = np.array([row[0] for row in rows], dtype=np.int64)
     late = orders[1:] < np.maximum.accumulate(orders)[:-1]
     kept: dict[int, Row] = {}
@@ -117,32 +177,3 @@ def _in_order(rows: list[Row], report: LoadReport) -> list[Row]:
     if late.any():
         report.put_right["points out of order, sorted"] += int(late.sum())
     return [kept[order] for order in sorted(kept)]
-
-
-def _sound_rows(data: Sequence[Any]) -> list[Row]:
-    """Read all points at once where everything is as it should be; else nothing."""
-    if not all(type(point) is dict for point in data):
-        return []
-    orders = [point.get("order") for point in data]
-    values = [point.get("value") for point in data]
-    dates = [point.get("commit_date") for point in data]
-    commits = [point.get("commit") for point in data]
-    plain = (
-        all(issubclass(kind, int) and kind is not bool for kind in {type(o) for o in orders})
-        and {type(value) for value in values} <= {float}
-        and {type(date) for date in dates} <= {datetime}
-        and all(type(commit) is str and commit.isascii() and commit for commit in commits)
-    )
-    if not plain or not np.isfinite(values).all():
-        return []
-    try:
-        rising = bool((np.diff(np.array(orders, dtype=np.int64)) > 0).all())
-    except OverflowError:
-        return []
-    if not rising:
-        return []
-    return list(zip(orders, [_milliseconds(date) for date in dates], values, commits, strict=True))
-
-
-def _milliseconds(date: datetime) -> int:
-    return (date - (EPOCH if date.tzinfo else NAIVE_EPOCH)) // MILLISECOND

@@ -1,4 +1,4 @@
-"""What a load read, kept, put right and left out."""
+"""The report of a load: what was read, kept, corrected and skipped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from barograph.sources.contract import Skip, shortened
+from barograph.sources.base import Skip, shortened
 
 KINDS = ("series", "points", "candidates")
 EXAMPLES = 3
@@ -14,13 +14,13 @@ EXAMPLES = 3
 
 @dataclass
 class Skipped:
-    """How often one reason came up, and where first."""
+    """The number of skips for one reason, with the first few as examples."""
 
     count: int = 0
     examples: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, skip: Skip, count: int = 1) -> None:
-        """Count, and keep the first few as examples."""
+        """Add `count` skips, of which `skip` is an example."""
         self.count += count
         if len(self.examples) < EXAMPLES:
             file, document = skip.place
@@ -31,49 +31,59 @@ class Skipped:
 
 @dataclass
 class LoadReport:
-    """Counts only, no times: the same input gives the same report."""
+    """Counts of a load. It contains no times, so the same input gives the same report.
+
+    Attributes:
+        source: The name of the source.
+        read: The number of series, points and candidates, before anything is skipped.
+        kept: The number of series, points and candidates in the tables.
+        skipped: Skips by kind and reason.
+        put_right: Corrections by what was corrected.
+        labels: The labels of the candidates as read, such as "hidden".
+        verdicts: The verdicts of the candidates in the tables.
+    """
 
     source: str
-    read: Counter[str] = field(default_factory=Counter)  # by kind, before anything is left out
-    kept: Counter[str] = field(default_factory=Counter)  # by kind
+    read: Counter[str] = field(default_factory=Counter)
+    kept: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, dict[str, Skipped]] = field(
         default_factory=lambda: {kind: {} for kind in KINDS}
     )
     put_right: Counter[str] = field(default_factory=Counter)
-    labels: Counter[str] = field(default_factory=Counter)  # as read: "hidden", ...
-    verdicts: Counter[str] = field(default_factory=Counter)  # as kept
+    labels: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[str] = field(default_factory=Counter)
 
     @property
     def series(self) -> int:
-        """How many series the table holds."""
+        """The number of series in the table."""
         return self.kept["series"]
 
     @property
     def points(self) -> int:
-        """How many points the table holds."""
+        """The number of points in the table."""
         return self.kept["points"]
 
     @property
     def candidates(self) -> int:
-        """How many candidates the table holds."""
+        """The number of candidates in the table."""
         return self.kept["candidates"]
 
     def skip(self, kind: str, skip: Skip, count: int = 1) -> None:
-        """Count something that was left out."""
+        """Count `count` skips of a kind."""
         self.skipped[kind].setdefault(skip.reason, Skipped()).add(skip, count)
 
     def skipped_share(self, kind: str) -> float:
-        """The share of what was read that was left out."""
+        """Return the share of a kind that was read and skipped."""
         count = sum(entry.count for entry in self.skipped[kind].values())
         return count / max(1, self.read[kind])
 
     def first_skip(self, kind: str) -> str:
-        """The commonest reason with its first example, for a message."""
+        """Describe the most frequent reason and its first example."""
         reason, entry = max(self.skipped[kind].items(), key=lambda item: item[1].count)
-        return f"{reason} ({entry.count} times, first {_told(entry.examples[0])})"
+        return f"{reason} ({entry.count} times, first {_describe(entry.examples[0])})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON, in an order that does not depend on the input's."""
+        """Return the report for JSON, in an order independent of the order of the input."""
         return {
             "source": self.source,
             "read": {kind: self.read[kind] for kind in KINDS},
@@ -88,19 +98,18 @@ class LoadReport:
         }
 
     def __str__(self) -> str:
-        """A page for people."""
+        """The report as text for people."""
         lines = [f"{self.source}:"]
         for kind in KINDS:
             lines.append(f"  {kind:<10} {self.kept[kind]:>12,} of {self.read[kind]:,}")
             for reason, entry in sorted(self.skipped[kind].items()):
                 lines.append(f"    {entry.count:,} skipped: {reason}")
-                lines.extend(f"      {_told(example)}" for example in entry.examples)
+                lines.extend(f"      {_describe(example)}" for example in entry.examples)
         for title, counts in (("put right", self.put_right), ("verdicts", self.verdicts)):
-            told = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
-            lines.append(f"  {title:<10} {told or 'nothing'}")
+            items = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
+            lines.append(f"  {title:<10} {items or 'nothing'}")
         return "\n".join(lines)
 
 
-def _told(example: dict[str, Any]) -> str:
-    place = f"{example['file']}: document {example['document']}"
-    return f"{place}: {example['field']} = {example['value']}"
+def _describe(example: dict[str, Any]) -> str:
+    return "{file}: document {document}: {field} = {value}".format(**example)

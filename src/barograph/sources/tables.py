@@ -1,7 +1,12 @@
-"""Write the series and the points as they come, in row groups that end with a series."""
+"""Write the tables and the spill files.
+
+Row groups of `series` and `points` end with the same series.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -11,14 +16,14 @@ import pyarrow.parquet as pq
 
 from barograph.history import SCHEMAS
 from barograph.series import UNKNOWN_TIME, Ints
-from barograph.sources.contract import SeriesColumns
+from barograph.sources.base import SeriesColumns
 
 GROUP = 1 << 18  # points; about 20 MB in memory
-SERIES_WEIGHT = 8  # an identity in memory takes about as much as so many points
+SERIES_WEIGHT = 8  # points that take as much memory as an identity
 
 
 class TableWriter:
-    """One of the three tables of `barograph.history`, written group by group."""
+    """Writes one of the three tables of `barograph.history`, row group by row group."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.schema = SCHEMAS[name]
@@ -26,8 +31,8 @@ class TableWriter:
             folder / f"{name}.parquet",
             self.schema,
             compression="zstd",
-            # Text repeats (a commit measures many series) and is worth a dictionary; numbers
-            # do not and cost time.
+            # Text repeats (a commit measures many series); for numbers a dictionary only costs
+            # time.
             use_dictionary=[f.name for f in self.schema if pa.types.is_string(f.type)],
         )
 
@@ -37,16 +42,22 @@ class TableWriter:
         self._writer.write_table(table, row_group_size=max(1, table.num_rows))
 
     def __enter__(self) -> Self:
-        """Nothing to do: the file is open."""
+        """Return self; the file is open already."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Write the footer."""
+        """Write the footer and close the file."""
         self._writer.close()
 
 
 class SeriesWriter:
-    """The series and the points tables together; counts rows and remembers the groups."""
+    """Writes the series and the points table together.
+
+    Attributes:
+        series: The number of series so far.
+        points: The number of points so far.
+        ends: For each row group of points, the number of the series after its last one.
+    """
 
     def __init__(self, series: TableWriter, points: TableWriter) -> None:
         self._series, self._points = series, points
@@ -54,18 +65,18 @@ class SeriesWriter:
         self._size = 0
         self.series = 0
         self.points = 0
-        self.ends: list[int] = []  # the series below which each row group ends
+        self.ends: list[int] = []
 
     def add(self, columns: SeriesColumns) -> bool:
-        """Take the next series, in the order of their numbers; whether a group was written.
+        """Add the next series; return whether a row group was written.
 
-        A group ends with the series that fills it, however the source cut its batches: the same
-        series give the same files.
+        A row group ends with the series that fills it, independently of the source's batches, so
+        the same series give the same files.
         """
         weights = columns.counts + SERIES_WEIGHT
         groups, start, count = len(self.ends), 0, len(columns.ids)
         while start < count:
-            # Up to and with the series that fills the group, or all that is left.
+            # Up to and including the series that fills the group, or all remaining ones.
             filled = self._size + np.cumsum(weights[start:])
             stop = min(start + int(np.searchsorted(filled, GROUP)) + 1, count)
             self._waiting.append(columns.part(start, stop))
@@ -76,12 +87,12 @@ class SeriesWriter:
         return len(self.ends) > groups
 
     def flush(self) -> None:
-        """Write what waits as one row group of each table."""
+        """Write the waiting series as one row group of each table."""
         if not self._waiting:
             return
         waiting, self._waiting, self._size = self._waiting, [], 0
         ids = [identity for columns in waiting for identity in columns.ids]
-        directions = [one for columns in waiting for one in columns.directions]
+        directions = [sign for columns in waiting for sign in columns.directions]
         names = zip(
             *((i.project, i.variant, i.task, i.test, i.measurement) for i in ids), strict=True
         )
@@ -106,5 +117,12 @@ class SeriesWriter:
 
 
 def times_array(milliseconds: Ints) -> pa.Array:
-    """Milliseconds as the tables hold them, null where unknown."""
+    """Return milliseconds as an array of timestamps, null where unknown."""
     return pa.array(milliseconds, pa.timestamp("ms", tz="UTC"), mask=milliseconds == UNKNOWN_TIME)
+
+
+@contextmanager
+def spill_writer(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatchFileWriter]:
+    """Yield a writer of record batches to a temporary Arrow file."""
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as writer:
+        yield writer

@@ -14,8 +14,16 @@ from barograph.evaluation.protocols import lasting_split
 from barograph.history import History
 from barograph.pipeline.characterise import identities
 from barograph.series import FINAL, Ints, Verdict
-from barograph.sources.simulator import LONG, SHORT, SimulatedSeries, World, commit_hash, survey
-from barograph.sources.simulator.seeds import Stream, stream
+from barograph.sources.simulator import (
+    LONG,
+    SHORT,
+    SimulatedSeries,
+    Stream,
+    World,
+    commit_hash,
+    stream,
+    survey,
+)
 from barograph.training.online import Truth
 
 Flags = npt.NDArray[np.bool_]

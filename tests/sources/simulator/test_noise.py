@@ -7,13 +7,14 @@ import numpy as np
 from barograph.series import Floats
 from barograph.sources.simulator import LONG
 from barograph.sources.simulator.noise import (
+    Character,
+    Platform,
     noise,
     slow_modes,
     spikes,
     spread_changes,
     wander,
 )
-from barograph.sources.simulator.platforms import Character, Platform
 
 N = 4000
 PLATFORM = Platform.draw(LONG, np.random.default_rng(0))

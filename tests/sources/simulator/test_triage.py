@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from barograph.series import Verdict
-from barograph.sources.simulator import LONG, Habits, SimulatedSeries, World, judge
+from barograph.sources.simulator import LONG, Habits, SimulatedSeries, World, triage_candidates
 from barograph.sources.simulator.people import Crowd
-from barograph.sources.simulator.triage import Judged, opinion, opposite
+from barograph.sources.simulator.triage import TriagedCandidate, opposite, verdict_of_votes
 
 SEED = 2
 EVERYTHING = Habits(watched=1.0, missed=0.0, mistaken=0.0)
@@ -18,9 +18,9 @@ def crowd_of(series: SimulatedSeries) -> Crowd:
     return Crowd((both, *[np.array([20])] * 4), np.zeros(0))
 
 
-def judged(habits: Habits, count: int = 60) -> list[list[Judged]]:
+def judged(habits: Habits, count: int = 60) -> list[list[TriagedCandidate]]:
     return [
-        judge(series, crowd_of(series), [20, 60, 100], habits, SEED)
+        triage_candidates(series, crowd_of(series), [20, 60, 100], habits, SEED)
         for series in World(SEED, LONG).stream(0, count)
         if not series.canary
     ]
@@ -37,7 +37,7 @@ def judged(habits: Habits, count: int = 60) -> list[list[Judged]]:
     ],
 )
 def test_a_majority_is_true_nobody_is_false(votes: int, verdict: Verdict) -> None:
-    assert opinion(votes, 5) is verdict
+    assert verdict_of_votes(votes, 5) is verdict
 
 
 def test_careful_people_say_what_the_votes_say() -> None:
@@ -55,7 +55,7 @@ def test_half_of_the_disputed_are_under_investigation() -> None:
 def test_times_are_causal() -> None:
     for series in World(SEED, LONG).stream(0, 40):
         created = series.created()
-        for row in judge(series, crowd_of(series), [20, 60, 100], EVERYTHING, SEED):
+        for row in triage_candidates(series, crowd_of(series), [20, 60, 100], EVERYTHING, SEED):
             # At least two later results were there, if there are any.
             behind = min(row.index + 2, series.values.size - 1)
             assert row.calculated_on > created[row.index : behind + 1].max()
@@ -66,7 +66,7 @@ def test_times_are_causal() -> None:
 def test_a_candidate_at_the_end_is_calculated_at_the_end() -> None:
     series = World(SEED, LONG).series(3)
     last = series.values.size - 1
-    (row,) = judge(series, crowd_of(series), [last], EVERYTHING, SEED)
+    (row,) = triage_candidates(series, crowd_of(series), [last], EVERYTHING, SEED)
     assert row.calculated_on == series.created()[last] + 3_600_000
 
 
@@ -82,14 +82,14 @@ def test_mistakes_turn_the_verdict_round() -> None:
     rows = [j for row in judged(Habits(watched=1.0, missed=0.0, mistaken=1.0)) for j in row]
     final = [j for j in rows if j.verdict.is_final]
     assert len(final) > 50
-    assert all(j.mistaken and j.verdict is opposite(opinion(j.votes, 5)) for j in final)
+    assert all(j.mistaken and j.verdict is opposite(verdict_of_votes(j.votes, 5)) for j in final)
 
 
 def test_canaries_are_never_triaged() -> None:
     canaries = [s for s in World(SEED, LONG).stream(0, 60) if s.canary]
     assert canaries
     for series in canaries:
-        rows = judge(series, crowd_of(series), [20], EVERYTHING, SEED)
+        rows = triage_candidates(series, crowd_of(series), [20], EVERYTHING, SEED)
         assert rows[0].verdict is Verdict.NOT_TRIAGED
 
 
@@ -98,7 +98,7 @@ def test_people_miss_whole_commits() -> None:
     by_commit: dict[tuple[str, int], set[bool]] = {}
     for series in World(SEED, LONG).stream(0, 120):
         if not series.canary:
-            for row in judge(series, crowd_of(series), [20, 100], habits, SEED):
+            for row in triage_candidates(series, crowd_of(series), [20, 100], habits, SEED):
                 key = series.home.name, int(series.orders[row.index])
                 missed = row.verdict is Verdict.NOT_TRIAGED
                 by_commit.setdefault(key, set()).add(missed)

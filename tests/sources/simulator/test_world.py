@@ -9,7 +9,7 @@ import pytest
 
 from barograph.sources.simulator import LONG, PROFILES, SHORT, Profile, SimulatedSeries, World
 from barograph.sources.simulator.projects import DEFAULT_LAYOUT, Layout, commit_hash, project
-from barograph.sources.simulator.world import share_felt
+from barograph.sources.simulator.world import share_affected
 
 PROJECT = DEFAULT_LAYOUT.series
 
@@ -160,9 +160,9 @@ def test_a_layout_counts_its_series() -> None:
 
 
 def test_shared_changes_are_felt_by_some() -> None:
-    assert share_felt(0.01, 0.5, 0.01) == 0.5
-    assert share_felt(0.1, 0.5, 0.01) == 1.0
-    assert share_felt(0.1, 0.5, 0.0) == 0.0
+    assert share_affected(0.01, 0.5, 0.01) == 0.5
+    assert share_affected(0.1, 0.5, 0.01) == 1.0
+    assert share_affected(0.1, 0.5, 0.0) == 0.0
 
 
 def test_a_world_is_streamed() -> None:

@@ -1,4 +1,4 @@
-"""Simulated histories with their truth: what a new user trains on before having verdicts."""
+"""Simulated histories with known changes, to train on before there are verdicts."""
 
 from barograph.sources.simulator.people import (
     Crowd,
@@ -8,8 +8,12 @@ from barograph.sources.simulator.people import (
     survey,
 )
 from barograph.sources.simulator.profiles import LONG, PROFILES, SHORT, Profile
-from barograph.sources.simulator.projects import Project, commit_hash, project
-from barograph.sources.simulator.triage import Habits, Judged, judge
+from barograph.sources.simulator.projects import Project, Stream, commit_hash, project, stream
+from barograph.sources.simulator.triage import (
+    Habits,
+    TriagedCandidate,
+    triage_candidates,
+)
 from barograph.sources.simulator.world import SimulatedSeries, World
 
 __all__ = [
@@ -18,16 +22,18 @@ __all__ = [
     "SHORT",
     "Crowd",
     "Habits",
-    "Judged",
     "Profile",
     "Project",
     "SimulatedSeries",
+    "Stream",
+    "TriagedCandidate",
     "World",
     "commit_hash",
-    "judge",
     "mark_chances",
     "mark_probability",
     "project",
     "step_and_noise",
+    "stream",
     "survey",
+    "triage_candidates",
 ]

@@ -1,4 +1,4 @@
-"""What really happened to the level of one series, and where."""
+"""Events: where the level of a series shifts."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ import numpy as np
 from barograph.series import Floats, Ints
 from barograph.sources.simulator.projects import Change
 
-# Shared commits move every series by an amount of its own around the common one.
+# A change that affects several series moves each by its own amount around the common one.
 AMOUNT_SPREAD = 0.5
-# No change moves a level by more than a factor of five, and few by more than two.
+# No change moves a level by more than a factor of 5, and few by more than 2.
 LARGEST = 1.6
 LARGEST_COMMON = 0.8
 SLOW_WINDOW = 12
@@ -17,7 +17,7 @@ SLOW_WINDOW = 12
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A place where the level of a series shifts; `shift` is the change of its logarithm."""
+    """A shift of the level of a series; `shift` is the change of its logarithm."""
 
     index: int
     shift: float
@@ -27,7 +27,7 @@ class Event:
 def steps(
     changes: list[Change], orders: Ints, cv: float, sign: int, rng: np.random.Generator
 ) -> list[Event]:
-    """Turn the commits that this series feels into shifts at the points that first show them."""
+    """Turn the changes that affect this series into shifts at the points that first show them."""
     events: dict[int, Event] = {}
     for change in changes:
         amount = min(change.size * (1.0 if change.relative else cv), LARGEST_COMMON)
@@ -45,14 +45,14 @@ def steps(
 
 
 def _add(events: dict[int, Event], length: int, index: int, shift: float, kind: str) -> None:
-    """Add a shift; what happened before the first point or after the last was not measured."""
+    """Add a shift; shifts before the first point or after the last one are not measured."""
     if 0 < index < length:
         other = events.get(index)
         events[index] = Event(index, shift + (other.shift if other else 0.0), kind)
 
 
 def path_of(events: list[Event], length: int) -> Floats:
-    """Add up the shifts into the logarithm of the level."""
+    """Return the logarithm of the level, the sum of the shifts."""
     jumps = np.zeros(length)
     for event in events:
         jumps[event.index] += event.shift
@@ -61,24 +61,24 @@ def path_of(events: list[Event], length: int) -> Floats:
 
 
 def slow_events(slow: Floats, cv: float) -> list[Event]:
-    """Find where the slow path shifts by one CV or more between the means of 12 points."""
+    """Find where the slow path shifts by at least one CV between the means of 12 points."""
     n, w = slow.size, SLOW_WINDOW
     if n < 2 * w:
         return []
     sums = np.concatenate(([0.0], np.cumsum(slow)))
     means = (sums[w:] - sums[:-w]) / w
     shift = means[w:] - means[:-w]  # shift[k] compares the points before k + w with those after
-    open_places = np.abs(shift) >= cv
-    found = []
-    while open_places.any():
-        k = int(np.argmax(np.where(open_places, np.abs(shift), -1.0)))
-        found.append(Event(_sharpest(slow, k + w), float(shift[k]), "slow"))
-        open_places[max(0, k - w + 1) : k + w] = False
-    return sorted(found, key=lambda event: event.index)
+    remaining = np.abs(shift) >= cv
+    events = []
+    while remaining.any():
+        k = int(np.argmax(np.where(remaining, np.abs(shift), -1.0)))
+        events.append(Event(_sharpest(slow, k + w), float(shift[k]), "slow"))
+        remaining[max(0, k - w + 1) : k + w] = False
+    return sorted(events, key=lambda event: event.index)
 
 
 def _sharpest(slow: Floats, index: int) -> int:
-    """Move to the largest change between neighbours within 4 points."""
+    """Return the index of the largest change between neighbours within 4 points."""
     low = max(1, index - 4)
     jumps = np.abs(np.diff(slow[low - 1 : index + 5]))
     return low + int(np.argmax(jumps))

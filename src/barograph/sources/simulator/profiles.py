@@ -1,4 +1,4 @@
-"""Two kinds of worlds: long wandering histories, and short clean ones."""
+"""Profiles of two kinds of worlds: long histories that wander, and short clean ones."""
 
 import zlib
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Families:
-    """How often each kind of noise is found, before a platform's own liking for it."""
+    """The share of series with each family of noise; platforms vary it."""
 
     log_normal: float
     autocorrelated: float
@@ -22,10 +22,10 @@ class Families:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What platforms of one world have in common; docs/simulator.md describes every field.
+    """What all platforms of a world have in common; docs/simulator.md describes every field.
 
     A pair is the range that a platform, a series or an event draws from. `sd` is the noise of
-    the series, CV its ratio to the level; rates are per point unless the name says otherwise.
+    the series and CV its ratio to the level. Rates are per point unless the name says otherwise.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Profile:
 
     @property
     def key(self) -> int:
-        """A number that stands for the name where streams of random numbers are told apart."""
+        """A number for the name, used to separate streams of random numbers."""
         return zlib.crc32(self.name.encode())
 
 

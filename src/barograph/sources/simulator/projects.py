@@ -1,30 +1,52 @@
-"""Projects: their commits, the platforms they run on, and the commits that change performance."""
+"""Projects: their commits, their platforms, and the commits that change performance.
+
+Every simulated object draws from its own stream of random numbers, which depends on the seed and
+on the object, never on what was drawn before. So series number 7,000 is the same whether or not
+the 6,999 before it were simulated, and in any process.
+"""
 
 import hashlib
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import lru_cache
 
 import numpy as np
 
 from barograph.series import Ints
-from barograph.sources.simulator.platforms import Platform
+from barograph.sources.simulator.noise import Platform
 from barograph.sources.simulator.profiles import Profile
-from barograph.sources.simulator.seeds import Stream, stream
 
-# Where a commit that changes performance is felt, and the share of all changes of that reach.
-# A change of one variant is a change of its platform: the only one that canaries feel.
+# Which series a change of performance can affect, and the share of all changes with that reach.
+# A change of one variant is a change of its platform, the only kind that affects canaries.
 REACH = {"project": 0.2, "variant": 0.1, "task": 0.25, "test": 0.35, "series": 0.1}
 REACHES = tuple(REACH)
-# A group's commits are drawn this many times as often as a mean series feels them: a change
-# within reach is felt by about half of the series.
+# Changes of a group are drawn this many times as often as an average series is affected, so each
+# change affects about half of the series within its reach.
 SELECTIVE = 2.0
 EPOCH_MS = 1_546_300_800_000  # 2019-01-01
 HOUR_MS = 3_600_000
 
 
+class Stream(IntEnum):
+    """The uses of random streams. Changing a number changes every simulated value."""
+
+    PROJECT = 0
+    PLATFORM = 1
+    CHANGES = 2
+    SERIES = 3
+    CROWD = 4
+    COMMIT = 5
+    CANDIDATE = 6
+
+
+def stream(seed: int, use: Stream, *where: int) -> np.random.Generator:
+    """Return the generator of one object, by its use and its coordinates."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(int(use), *where)))
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A commit that changes performance; `undone` is the order of the commit that takes it back."""
+    """A commit that changes performance; `undone` is the order of the commit that reverts it."""
 
     order: int
     undone: int | None
@@ -35,7 +57,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How many variants, tasks and tests a project has, and its thread levels."""
+    """The number of variants, tasks and tests of a project, and its thread levels."""
 
     variants: int = 6
     tasks: int = 3
@@ -44,7 +66,7 @@ class Layout:
 
     @property
     def tests_of_variant(self) -> int:
-        """Every task has its tests at every thread level; the canary task has one series."""
+        """The number of series of a variant: one canary, and all tests at all thread levels."""
         return 1 + (self.tasks - 1) * self.tests * len(self.threads)
 
     @property
@@ -58,25 +80,30 @@ DEFAULT_LAYOUT = Layout()
 
 @dataclass(frozen=True)
 class Project:
-    """One project of a world, with everything that its series share."""
+    """One project of a world, with everything that its series share.
+
+    Attributes:
+        times: The time of every commit in milliseconds since 1970.
+        up: The share of its changes that are improvements.
+    """
 
     seed: int
     number: int
     profile: Profile
     layout: Layout
     name: str
-    times: Ints  # of every commit, milliseconds since 1970
+    times: Ints
     platforms: tuple[Platform, ...]
-    up: float  # how many of its changes are for the better
+    up: float
 
     def changes(self, reach: str, *where: int) -> tuple[Change, ...]:
-        """List the changes within one reach, the same for every series that asks."""
+        """Return the changes of one reach, the same for every series."""
         return _changes(self.seed, self.number, self.profile, self.layout, reach, where)
 
 
 @lru_cache(maxsize=4)
 def project(seed: int, number: int, profile: Profile, layout: Layout) -> Project:
-    """Make one project from the seed alone."""
+    """Return one project, from the seed alone."""
     world = profile.key
     rng = stream(seed, Stream.PROJECT, world, number)
     gaps = rng.exponential(profile.hours_between_commits * HOUR_MS, profile.commits) + 60_000
@@ -112,7 +139,7 @@ def _changes(
 
 
 def group_rates(profile: Profile, reach: str) -> tuple[float, float]:
-    """Return how many steps and reverts a commit brings to a group of this reach."""
+    """Return the rates of steps and of reverted changes per commit for a group of this reach."""
     share = SELECTIVE * REACH[reach] * float(np.mean(profile.run_share)) / 100
     low, high = np.log(profile.reverts_per_100)
     mean_reverts = (np.exp(high) - np.exp(low)) / max(high - low, 1e-12)
@@ -120,7 +147,7 @@ def group_rates(profile: Profile, reach: str) -> tuple[float, float]:
 
 
 def draw_change(home: Project, lasting: bool, rng: np.random.Generator) -> Change:
-    """Draw one commit that changes performance, for good or until it is reverted."""
+    """Draw one commit that changes performance, lasting or reverted later."""
     profile = home.profile
     order = int(rng.integers(1, profile.commits + 1))
     relative = bool(rng.random() < profile.relative_share)
@@ -142,5 +169,5 @@ def draw_change(home: Project, lasting: bool, rng: np.random.Generator) -> Chang
 
 
 def commit_hash(name: str, order: int) -> str:
-    """Return the forty hex digits of one commit."""
+    """Return the forty hex digits of a commit."""
     return hashlib.blake2b(f"{name}@{order}".encode(), digest_size=20).hexdigest()

@@ -1,30 +1,29 @@
-"""What becomes of the candidates: when each was calculated, who looked at it, what was said."""
+"""Simulated triage: when each candidate was calculated, and the verdict that it got."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from barograph.series import Ints, Verdict
 from barograph.sources.simulator.people import Crowd
-from barograph.sources.simulator.projects import HOUR_MS
-from barograph.sources.simulator.seeds import Stream, stream
+from barograph.sources.simulator.projects import HOUR_MS, Stream, stream
 from barograph.sources.simulator.world import SimulatedSeries
 
 DAY_MS = 24 * HOUR_MS
-# A detector needs a few points behind a change before it sees it (Daly et al. 2020, 6).
+# A detector needs a few points after a change to find it (Daly et al. 2020, 6).
 LEAST_LAG = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Habits:
-    """How a team works through its candidates.
+    """How a team triages its candidates.
 
     Args:
-        watched: The share of series whose candidates are looked at; canaries never are.
-        missed: The share of commits that nobody finds the time for.
-        mistaken: The share of verdicts that come out the wrong way round.
-        investigated: The share of disputed candidates that are still under investigation; the
-            others stay untriaged.
-        days: The mean time from a candidate to its verdict.
+        watched: The share of series that people watch; canaries are never watched.
+        missed: The share of commits that people do not get to.
+        mistaken: The share of verdicts that are wrong.
+        investigated: The share of disputed candidates that are under investigation; the others
+            stay untriaged.
+        days: The mean number of days from a candidate to its verdict.
     """
 
     watched: float = 0.7
@@ -35,32 +34,41 @@ class Habits:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A candidate with its votes and its verdict; `mistaken` when that is not what they say."""
+class TriagedCandidate:
+    """A candidate with its votes and its verdict.
+
+    Attributes:
+        index: The index of its point.
+        votes: The number of people who marked a change near it.
+        verdict: What the team recorded.
+        mistaken: Whether the verdict is not what the votes say.
+        calculated_on: The time of the analysis, in milliseconds since 1970.
+        triaged_on: The time of the verdict, or None.
+    """
 
     index: int
     votes: int
     verdict: Verdict
     mistaken: bool
-    calculated_on: int  # milliseconds since 1970, as is the next
+    calculated_on: int
     triaged_on: int | None
 
 
-def judge(
+def triage_candidates(
     series: SimulatedSeries, crowd: Crowd, candidates: Sequence[int], habits: Habits, seed: int
-) -> list[Judged]:
-    """Give every candidate of a series its verdict, most of all none."""
+) -> list[TriagedCandidate]:
+    """Assign a verdict to each candidate; most stay untriaged."""
     rng = stream(seed, Stream.CANDIDATE, series.home.profile.key, series.number)
     watched = not series.canary and rng.random() < habits.watched
     created = series.created()
-    judged = []
+    results = []
     for index in candidates:
         votes = crowd.votes(index)
-        # Drawn for every candidate alike, so that one verdict never moves the next one's luck.
+        # Drawn for every candidate, so that no verdict affects the draws of the next candidate.
         lag, wrong, pending = LEAST_LAG + rng.geometric(0.35), rng.random(), rng.random()
         calculated = when_calculated(created, index, int(lag))
-        missed, delay = commit_luck(series, int(series.orders[index]), seed)
-        verdict = opinion(votes, len(crowd.marks))
+        missed, delay = draw_commit(series, int(series.orders[index]), seed)
+        verdict = verdict_of_votes(votes, len(crowd.marks))
         mistaken = verdict.is_final and wrong < habits.mistaken
         if mistaken:
             verdict = opposite(verdict)
@@ -68,33 +76,34 @@ def judge(
             verdict = Verdict.NOT_TRIAGED
         if not watched or missed < habits.missed:
             verdict, mistaken = Verdict.NOT_TRIAGED, False
-        looked_at = verdict is not Verdict.NOT_TRIAGED
-        triaged = calculated + HOUR_MS + round(habits.days * DAY_MS * delay) if looked_at else None
-        judged.append(Judged(index, votes, verdict, mistaken, calculated, triaged))
-    return judged
+        triaged = None
+        if verdict is not Verdict.NOT_TRIAGED:
+            triaged = calculated + HOUR_MS + round(habits.days * DAY_MS * delay)
+        results.append(TriagedCandidate(index, votes, verdict, mistaken, calculated, triaged))
+    return results
 
 
-def opinion(votes: int, people: int) -> Verdict:
-    """Say what the votes come to: a majority is true, nobody is false, the rest is disputed."""
+def verdict_of_votes(votes: int, people: int) -> Verdict:
+    """Return true positive for a majority, false positive for no votes, else disputed."""
     if 2 * votes > people:
         return Verdict.TRUE_POSITIVE
     return Verdict.UNDER_INVESTIGATION if votes else Verdict.FALSE_POSITIVE
 
 
 def opposite(verdict: Verdict) -> Verdict:
-    """Return the other one of the two final verdicts."""
+    """Return the other final verdict."""
     if verdict is Verdict.TRUE_POSITIVE:
         return Verdict.FALSE_POSITIVE
     return Verdict.TRUE_POSITIVE
 
 
 def when_calculated(created: Ints, index: int, lag: int) -> int:
-    """Return the time of the analysis that had `lag` points from `index` on, or all there are."""
+    """Return the time of the first analysis with `lag` points from `index` on, or with all."""
     return int(created[index : index + lag].max()) + HOUR_MS
 
 
-def commit_luck(series: SimulatedSeries, order: int, seed: int) -> tuple[float, float]:
-    """Draw whether a commit is missed, and how long it waits: people triage commit by commit."""
+def draw_commit(series: SimulatedSeries, order: int, seed: int) -> tuple[float, float]:
+    """Draw whether a commit is missed and how long it waits; people triage commit by commit."""
     home = series.home
     rng = stream(seed, Stream.COMMIT, home.profile.key, home.number, order)
     return float(rng.random()), float(rng.exponential())

@@ -1,4 +1,4 @@
-"""What really happened and what everybody saw: tables to look at, never to train on."""
+"""Tables of what happened in simulated series and what people marked; not used for training."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 
 from barograph.files import whole
 from barograph.sources.simulator.people import Crowd
-from barograph.sources.simulator.triage import Judged
+from barograph.sources.simulator.triage import TriagedCandidate
 from barograph.sources.simulator.world import SimulatedSeries
 
-# `series` is the place of the series' document in the dump, from 0; `index` that of a point.
+# `series` is the 0-based number of the series' document in the dump, `index` that of a point.
 TRUTH_SCHEMA = pa.schema(
     [
         ("series", pa.int32()),
@@ -22,7 +22,7 @@ TRUTH_SCHEMA = pa.schema(
         ("order", pa.int64()),
         ("kind", pa.string()),  # step, regressed, reverted, slow
         ("shift", pa.float64()),  # of the logarithm of the level
-        ("chance", pa.float64()),  # that a person marks it, the mean over the people asked
+        ("chance", pa.float64()),  # the mean probability that a person marks it
     ]
 )
 MARKS_SCHEMA = pa.schema(
@@ -46,14 +46,14 @@ Rows = dict[str, list[Row]]
 
 
 def rows_of(
-    number: int, series: SimulatedSeries, crowd: Crowd, judged: Sequence[Judged]
+    number: int, series: SimulatedSeries, crowd: Crowd, candidates: Sequence[TriagedCandidate]
 ) -> Mapping[str, list[Row]]:
-    """Return the rows of one series, which is number `number` of the dump, by table."""
+    """Return the rows of one series by table; `number` is its number in the dump."""
     orders = series.orders.tolist()
     return {
         "truth": [
-            (number, e.index, orders[e.index], e.kind, e.shift, chance)
-            for e, chance in zip(series.events, crowd.chances.tolist(), strict=True)
+            (number, event.index, orders[event.index], event.kind, event.shift, chance)
+            for event, chance in zip(series.events, crowd.chances.tolist(), strict=True)
         ],
         "marks": [
             (number, person, index, orders[index])
@@ -63,34 +63,34 @@ def rows_of(
         "votes": [
             (
                 number,
-                j.index,
-                orders[j.index],
-                j.votes,
+                triaged.index,
+                orders[triaged.index],
+                triaged.votes,
                 len(crowd.marks),
-                j.verdict.value,
-                j.mistaken,
+                triaged.verdict.value,
+                triaged.mistaken,
             )
-            for j in judged
+            for triaged in candidates
         ],
     }
 
 
 class TruthWriter:
-    """Takes rows as they come and writes them in groups."""
+    """Collects rows and writes them in groups."""
 
     def __init__(self, writers: Mapping[str, pq.ParquetWriter]) -> None:
         self._writers = writers
         self._waiting: Rows = {name: [] for name in writers}
 
     def add(self, rows: Mapping[str, list[Row]]) -> None:
-        """Keep the rows of one series."""
+        """Add the rows of one series."""
         for name, added in rows.items():
             self._waiting[name].extend(added)
             if len(self._waiting[name]) >= GROUP:
                 self._flush(name)
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write all waiting rows."""
         for name in self._waiting:
             self._flush(name)
 

@@ -1,4 +1,4 @@
-"""A world of series, made one at a time: nothing is held but the project at hand."""
+"""A world of series, simulated one at a time; only the current project is in memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,9 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from barograph.series import Direction, Floats, Ints, SeriesId
-from barograph.sources.simulator import noise as noises
 from barograph.sources.simulator.events import LARGEST, Event, path_of, slow_events, steps
-from barograph.sources.simulator.platforms import Character, Platform
+from barograph.sources.simulator.noise import (
+    Character,
+    Platform,
+    noise,
+    spikes,
+    spread_changes,
+    wander,
+)
 from barograph.sources.simulator.profiles import Profile
 from barograph.sources.simulator.projects import (
     DEFAULT_LAYOUT,
@@ -17,11 +23,12 @@ from barograph.sources.simulator.projects import (
     Change,
     Layout,
     Project,
+    Stream,
     draw_change,
     group_rates,
     project,
+    stream,
 )
-from barograph.sources.simulator.seeds import Stream, stream
 
 VARIANTS = ("standalone", "replica-set", "sharded", "standalone-arm", "small-cache", "encrypted")
 TASKS = ("crud", "aggregation", "indexing", "bulk-load", "mixed")
@@ -32,7 +39,7 @@ RATE_SPREAD = 0.6
 
 @dataclass(frozen=True, slots=True)
 class SimulatedSeries:
-    """One series with its truth."""
+    """One series with its events."""
 
     number: int
     home: Project
@@ -45,38 +52,38 @@ class SimulatedSeries:
     cv: float
 
     def committed(self) -> Ints:
-        """Return when the commit of each point was made, in milliseconds since 1970."""
+        """Return the time of each point's commit, in milliseconds since 1970."""
         return self.home.times[self.orders - 1]
 
     def created(self) -> Ints:
-        """Return when each result came: two to six hours behind its commit, by the queue."""
+        """Return the time of each result: two to six hours after its commit."""
         return self.committed() + 2 * HOUR_MS + self.orders * 7919 % 240 * 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where in its project a series belongs."""
+class Slot:
+    """The position of a series in its project; task 0 is the canary task."""
 
     variant: int
-    task: int  # 0 is the canaries'
+    task: int
     test: int
     thread: int
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The series of one profile, numbered from 0; each can be made alone, in any process."""
+    """The series of one profile, numbered from 0; each can be simulated alone, in any process."""
 
     seed: int
     profile: Profile
     layout: Layout = DEFAULT_LAYOUT
 
     def stream(self, start: int, stop: int) -> Iterator[SimulatedSeries]:
-        """Make the series `start` to `stop - 1`, one at a time."""
+        """Simulate the series `start` to `stop - 1`, one at a time."""
         return (self.series(number) for number in range(start, stop))
 
     def series(self, number: int) -> SimulatedSeries:
-        """Make one series."""
+        """Simulate one series."""
         home = project(self.seed, number // self.layout.series, self.profile, self.layout)
         place = self._place(number % self.layout.series)
         platform = home.platforms[place.variant]
@@ -85,7 +92,7 @@ class World:
         orders = run_orders(platform, rng)
         character = Character.draw(platform, rng)
         sign = int(direction)
-        felt = changes_felt(home, place, platform, rng)
+        felt = affecting_changes(home, place, platform, rng)
         events = steps(felt, orders, character.cv, sign, rng)
         values, slow = measure(platform, character, events, orders.size, -sign, rng)
         return SimulatedSeries(
@@ -100,15 +107,15 @@ class World:
             cv=character.cv,
         )
 
-    def _place(self, slot: int) -> Place:
+    def _place(self, slot: int) -> Slot:
         variant, rest = divmod(slot, self.layout.tests_of_variant)
         if rest == 0:
-            return Place(variant, 0, 0, 0)
+            return Slot(variant, 0, 0, 0)
         rest, thread = divmod(rest - 1, len(self.layout.threads))
         task, test = divmod(rest, self.layout.tests)
-        return Place(variant, task + 1, test, thread)
+        return Slot(variant, task + 1, test, thread)
 
-    def _identity(self, home: Project, place: Place) -> tuple[SeriesId, Direction]:
+    def _identity(self, home: Project, place: Slot) -> tuple[SeriesId, Direction]:
         kinds = self.profile.measurements
         measurement, sign = kinds[(2 * home.number + 3 * place.task + place.test) % len(kinds)]
         canary = place.task == 0
@@ -129,12 +136,12 @@ def _name(names: tuple[str, ...], number: int) -> str:
 
 
 def run_orders(platform: Platform, rng: np.random.Generator) -> Ints:
-    """Draw the commits that the series ran on: born, perhaps retired, with gaps between."""
+    """Draw the orders of the commits that the series ran on, with gaps."""
     profile = platform.profile
     length = int(rng.integers(int(profile.length[0]), int(profile.length[1]) + 1))
     span = min(profile.commits, round(length / platform.run_share))
     spare = profile.commits - span
-    # Seven in ten series are still alive; the others were retired on the way.
+    # Seven in ten series still run; the others were retired earlier.
     birth = spare if rng.random() < 0.7 else int(rng.integers(spare + 1))
     runs = rng.random(span) < platform.run_share
     for _ in range(rng.poisson(profile.outages_per_100 * span / 100)):
@@ -144,10 +151,10 @@ def run_orders(platform: Platform, rng: np.random.Generator) -> Ints:
     return orders.astype(np.int64) if orders.size >= 2 else np.array([birth + 1, birth + 2])
 
 
-def changes_felt(
-    home: Project, place: Place, platform: Platform, rng: np.random.Generator
+def affecting_changes(
+    home: Project, place: Slot, platform: Platform, rng: np.random.Generator
 ) -> list[Change]:
-    """Choose the commits that this series feels: those of its groups, and its own."""
+    """Draw the changes that affect this series: those of its groups, and its own."""
     factor = float(np.exp(rng.normal(0.0, RATE_SPREAD)))
     rates = factor * platform.steps, factor * platform.reverts
     groups = {
@@ -159,9 +166,9 @@ def changes_felt(
     felt: list[Change] = []
     for reach, where in groups.items():
         if place.task == 0 and reach != "variant":
-            continue  # nobody's commit changes a canary
+            continue  # no commit changes a canary
         chances = [
-            share_felt(rate, platform.run_share * REACH[reach], common)
+            share_affected(rate, platform.run_share * REACH[reach], common)
             for rate, common in zip(rates, group_rates(home.profile, reach), strict=True)
         ]
         for change in home.changes(reach, *where):
@@ -171,8 +178,8 @@ def changes_felt(
     return felt + ([] if place.task == 0 else _own_changes(home, platform, rates, rng))
 
 
-def share_felt(rate: float, share: float, common: float) -> float:
-    """Return the chance to feel a common change, so that changes come at the series' own rate."""
+def share_affected(rate: float, share: float, common: float) -> float:
+    """Return the probability that a common change affects a series with its own rate."""
     return min(1.0, rate * share / common) if common > 0.0 else 0.0
 
 
@@ -195,13 +202,13 @@ def measure(
     worse: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, list[Event]]:
-    """Draw the values around the level that the events make, and find the slow shifts."""
+    """Draw the values around the level that the events imply, and find the slow shifts."""
     level = 10.0 ** rng.uniform(*platform.profile.log10_level) * np.exp(rng.standard_normal())
     ramp = ramps(platform, character.cv, length, rng)
-    slow = noises.wander(character, length, rng)
-    spread = noises.spread_changes(platform, length, rng)
-    shaken = slow + spread * noises.noise(character, length, rng)
-    shaken = character.cv * (shaken + noises.spikes(platform, length, worse, rng))
+    slow = wander(character, length, rng)
+    spread = spread_changes(platform, length, rng)
+    shaken = slow + spread * noise(character, length, rng)
+    shaken = character.cv * (shaken + spikes(platform, length, worse, rng))
     factor = np.exp(np.clip(shaken, -3.0, 3.0)) if character.log_normal else 1.0 + shaken
     values = np.exp(path_of(events, length) + ramp) * np.maximum(factor, FLOOR)
     if character.grid:
@@ -211,7 +218,7 @@ def measure(
 
 
 def ramps(platform: Platform, cv: float, length: int, rng: np.random.Generator) -> Floats:
-    """Draw the slow climbs of the level: performance that drifts away over many commits."""
+    """Draw slow ramps of the level over many commits."""
     profile = platform.profile
     path = np.zeros(length)
     for _ in range(rng.poisson(profile.ramps_per_300 * length / 300)):

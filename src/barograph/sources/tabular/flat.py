@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from barograph.history import SERIES_SCHEMA
-from barograph.sources.contract import Place, Skip
+from barograph.sources.base import Place, Skip
 from barograph.sources.fields import FieldError, direction_of
-from barograph.sources.spilling import spilling
+from barograph.sources.tables import spill_writer
 from barograph.sources.tabular.convert import Converter, directions, integers, numbers, texts, times
 from barograph.sources.tabular.identities import ARGUMENT, distinct, identity, is_identity
 from barograph.sources.tabular.reading import Layout, Rows, read, required
@@ -54,7 +54,7 @@ class Splitter:
 
     def split(self, delimiter: str) -> Iterator[Skip]:
         """Read the whole file; yield what was left out."""
-        with spilling(self._table, NUMBERED) as writer:
+        with spill_writer(self._table, NUMBERED) as writer:
             for rows in read(self._path, layout(), "points", delimiter):
                 if isinstance(rows, Skip):
                     yield rows

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from barograph.series import UNKNOWN_TIME, Ints, SeriesId
-from barograph.sources.contract import Document, Place, SeriesColumns, Skip
+from barograph.sources.base import Document, Place, SeriesColumns, Skip
 from barograph.sources.fields import FieldError, direction_of
 from barograph.sources.tabular.identities import fields_of, identity
-from barograph.sources.tabular.runs import Step
+from barograph.sources.tabular.runs import SeriesChunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _point(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def grouped(step: Step, files: Files) -> Iterator[Group | Skip]:
+def grouped(step: SeriesChunk, files: Files) -> Iterator[Group | Skip]:
     """The usable series of a step; and whatever is not usable, told."""
     owners = step.rows.column("series").to_numpy()
     numbers: list[int] = []

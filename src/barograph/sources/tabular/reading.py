@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from pyarrow import csv
 
 from barograph.errors import DataError
 from barograph.series import Ints
-from barograph.sources.contract import Place, Readable, Skip
+from barograph.sources.base import Place, Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.tabular.convert import Converter, Faults
 from barograph.sources.tabular.objects import LINES, WHOLE, read_objects
@@ -25,6 +26,14 @@ from barograph.sources.tabular.raw import BATCH, Malformed, Raw, opened
 
 BLOCK = 1 << 22  # bytes of a CSV in memory; no row may be longer
 FORMATS = (".parquet", ".csv", ".csv.gz", *WHOLE, *LINES)
+
+
+class Readable(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read at most `size` bytes; none at the end."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

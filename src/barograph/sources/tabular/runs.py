@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from barograph.series import Ints
-from barograph.sources.contract import Skip
-from barograph.sources.spilling import spilling
+from barograph.sources.base import Skip
+from barograph.sources.tables import spill_writer
 from barograph.sources.tabular.reading import Rows
 
 RUN = 1 << 19  # rows; about 60 MB in memory
@@ -47,7 +47,7 @@ class Runs:
         self._waiting, self._size = [], 0
         table = table.take(np.argsort(table.column("series").to_numpy(), kind="stable"))
         path = self._folder / f"run.{len(self._runs)}.arrow"
-        with spilling(path, self.schema) as writer:
+        with spill_writer(path, self.schema) as writer:
             writer.write_table(table.combine_chunks())
         kept = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         self._runs.append((kept, kept.column("series").to_numpy()))
@@ -95,7 +95,7 @@ def to_batch(rows: Rows, series: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-class Step(NamedTuple):
+class SeriesChunk(NamedTuple):
     """Some series with all the rows that belong to them."""
 
     series: dict[int, dict[str, Any]]  # by number, the columns of the table of series
@@ -103,7 +103,7 @@ class Step(NamedTuple):
     strangers: str  # why a row's series may not be among these
 
 
-def steps(series: Iterator[Rows | Skip], runs: Runs) -> Iterator[Step | Skip]:
+def steps(series: Iterator[Rows | Skip], runs: Runs) -> Iterator[SeriesChunk | Skip]:
     """Walk through the table of series and the runs side by side; the first row is series 0."""
     low = seen = 0
     for rows in series:
@@ -115,13 +115,13 @@ def steps(series: Iterator[Rows | Skip], runs: Runs) -> Iterator[Step | Skip]:
             high = int(rows.numbers[-1])
             for start, end in runs.groups(low, high):
                 chosen = {number: found[number] for number in range(start, end) if number in found}
-                yield Step(chosen, runs.between(start, end), "its series was skipped")
+                yield SeriesChunk(chosen, runs.between(start, end), "its series was skipped")
             low = high
     seen = max(seen, low)
     for start, end in runs.groups(low, seen):
-        yield Step({}, runs.between(start, end), "its series was skipped")
+        yield SeriesChunk({}, runs.between(start, end), "its series was skipped")
     for table in runs.outside(0, seen):
-        yield Step({}, table, "no such series")
+        yield SeriesChunk({}, table, "no such series")
 
 
 def _dicts(rows: Rows) -> list[dict[str, Any]]:

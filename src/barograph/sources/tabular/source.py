@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from barograph.errors import ConfigError, DataError
 from barograph.series import LABELS
-from barograph.sources.contract import Document, Place, SeriesColumns, Skip, Source
+from barograph.sources.base import Document, Place, SeriesColumns, Skip, Source
 from barograph.sources.fields import FieldError
 from barograph.sources.tabular.convert import directions, integers, numbers, texts, times
 from barograph.sources.tabular.flat import POINTS_SCHEMA, Splitter
 from barograph.sources.tabular.groups import Files, Group, candidate, grouped
 from barograph.sources.tabular.reading import FORMATS, Layout, Rows, read, required
-from barograph.sources.tabular.runs import Runs, Step, steps, to_batch
+from barograph.sources.tabular.runs import Runs, SeriesChunk, steps, to_batch
 
 SERIES = Layout(
     dict.fromkeys(LABELS, texts),
@@ -98,7 +98,7 @@ class Tabular(Source):
             runs = Runs(Path(folder), CANDIDATES_SCHEMA)
             yield from _gathered(read(path, CANDIDATES, "", self._delimiter), runs)
             for step in steps(self._series(), runs):
-                if isinstance(step, Step):  # a skip was told with the series
+                if isinstance(step, SeriesChunk):  # a skip was told with the series
                     yield from _placed(step, str(path))
 
     def _groups(self) -> Iterator[Group | Skip]:
@@ -151,7 +151,7 @@ def _gathered(table: Iterator[Rows | Skip], runs: Runs) -> Iterator[Skip]:
     runs.finish()
 
 
-def _placed(step: Step, file: str) -> Iterator[Document | Skip]:
+def _placed(step: SeriesChunk, file: str) -> Iterator[Document | Skip]:
     """Give each candidate the identity of its series."""
     for row in step.rows.to_pylist():
         number, reason = row["series"], step.strangers

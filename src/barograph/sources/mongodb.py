@@ -1,13 +1,15 @@
-"""Read the two collections from a server, in the order of `_id`, batch by batch."""
+"""A live MongoDB as a source: reads the two collections in the order of `_id`, batch by batch."""
 
 from __future__ import annotations
 
+import os
 import re
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import Any, Protocol, cast
+from urllib.parse import unquote_plus
 
 from bson.codec_options import CodecOptions
 from bson.errors import BSONError
@@ -17,12 +19,15 @@ from pymongo.errors import AutoReconnect, CursorNotFound, PyMongoError
 
 from barograph.errors import ConfigError, SourceError
 from barograph.series import LABELS
-from barograph.sources.contract import Document, SeriesColumns, Skip, Source
-from barograph.sources.documents.columns import OPTIONS, columns, decoded
-from barograph.sources.documents.frames import Batch, Frames
-from barograph.sources.mongodb.address import Address
+from barograph.sources.base import Document, SeriesColumns, Skip, Source
+from barograph.sources.documents import OPTIONS, Batch, Frames, columns, decoded
 
-# Only what the tables are made of; a point's version, build and result ids stay on the server.
+ENVIRONMENT = "BAROGRAPH_MONGODB_URI"
+SCHEMES = ("mongodb://", "mongodb+srv://")
+HIDDEN = "***"
+HOST = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d+)?")
+SECRET_OPTIONS = ("tlscertificatekeyfilepassword", "authmechanismproperties", "proxypassword")
+# Only what the tables need; versions, builds and result ids stay on the server.
 POINT = ("order", "value", "commit", "commit_date", "evg_create_date")
 SERIES_FIELDS = (*LABELS, "args", "direction", *(f"data.{field}" for field in POINT))
 CANDIDATE_FIELDS = (
@@ -35,7 +40,7 @@ CANDIDATE_FIELDS = (
     "triage",
     "algorithm",
 )
-# Documents arrive as they are on the wire, so that one damaged document costs only itself.
+# Documents arrive undecoded, so that a damaged document affects only itself.
 RAW = CodecOptions(
     document_class=RawBSONDocument,
     datetime_conversion=OPTIONS.datetime_conversion,
@@ -44,7 +49,7 @@ RAW = CodecOptions(
 
 
 class Collection(Protocol):
-    """What is asked of pymongo's collection."""
+    """The part of pymongo's collection that is used here."""
 
     def find(self, *args: Any, **kwargs: Any) -> Iterable[RawBSONDocument]:
         """Open a cursor."""
@@ -52,19 +57,19 @@ class Collection(Protocol):
 
 
 class Client(Protocol):
-    """What is asked of pymongo's client."""
+    """The part of pymongo's client that is used here."""
 
     def collection(self, database: str, name: str) -> Collection:
-        """One collection, whose documents stay undecoded."""
+        """Return a collection whose documents stay undecoded."""
         ...
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         ...
 
 
 class Connection:
-    """A client of pymongo."""
+    """A pymongo client."""
 
     def __init__(self, uri: str) -> None:
         self._client: MongoClient[RawBSONDocument] = MongoClient(
@@ -72,12 +77,12 @@ class Connection:
         )
 
     def collection(self, database: str, name: str) -> Collection:
-        """One collection, whose documents stay undecoded."""
-        found = self._client.get_database(database).get_collection(name, codec_options=RAW)
-        return cast("Collection", found)
+        """Return a collection whose documents stay undecoded."""
+        collection = self._client.get_database(database).get_collection(name, codec_options=RAW)
+        return cast("Collection", collection)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._client.close()
 
 
@@ -85,15 +90,15 @@ class MongoDB(Source):
     """The collections of series and of change points in a live database.
 
     Args:
-        location: The database's name, or nothing for the one that the URI names; the URI is that
-            of BAROGRAPH_MONGODB_URI, so that credentials stand in no file. Or a whole URI.
-        database: The database, where the location is a URI that names none.
+        location: The name of the database, empty for the one that the URI names. The URI is read
+            from BAROGRAPH_MONGODB_URI, so that no file holds credentials. Or a whole URI.
+        database: The name of the database, if the location is a URI that names none.
         time_series: The name of the collection of series.
-        change_points: The name of the collection of change points; None where there is none.
-        batch_size: How many documents a batch has.
-        attempts: Tries that bring no new document before giving up.
-        pause: Seconds before the second try, doubled before each further one.
-        connect: Makes a client for a URI.
+        change_points: The name of the collection of change points, or None if there is none.
+        batch_size: The number of documents in a batch.
+        attempts: The number of attempts without a new document before giving up.
+        pause: Seconds before the second attempt, doubled before each further one.
+        connect: Returns a client for a URI.
     """
 
     def __init__(
@@ -112,14 +117,14 @@ class MongoDB(Source):
         self._address = Address("" if named else location)
         self._database = database or named or self._address.database
         if not re.fullmatch(r"[\w-]+", self._database):
-            # Not quoted: what stands there by mistake may be a password.
+            # Not quoted: it may be a password in the wrong place.
             raise ConfigError(
-                f"location: {self._address.name} names no database, and none is given whose name "
-                "is made of letters, digits, _ and -"
+                f"location: {self._address.name} names no database, or one whose name has other "
+                "characters than letters, digits, _ and -"
             )
         for option, number in (("batch_size", batch_size), ("attempts", attempts)):
             if number < 1:
-                raise ConfigError(f"{option}: {number}; allowed: 1 or more")
+                raise ConfigError(f"{option}: {number}; allowed: at least 1")
         self._time_series, self._change_points = time_series, change_points
         self._batch_size, self._attempts, self._pause = batch_size, attempts, pause
         self._connect = connect
@@ -135,7 +140,7 @@ class MongoDB(Source):
             yield from decoded(frames, self._called(self._time_series))
 
     def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
-        """Stream the collection of series, sound ones as columns."""
+        """Stream the collection of series, valid ones as columns."""
         for frames in self._frames(self._time_series, SERIES_FIELDS):
             yield from columns(frames, self._called(self._time_series))
 
@@ -150,7 +155,7 @@ class MongoDB(Source):
         return f"{self.name}.{collection}"
 
     def _frames(self, collection: str, fields: tuple[str, ...]) -> Iterator[Frames]:
-        """Every document once, however often the connection drops."""
+        """Stream every document once, even if the connection drops and is opened again."""
         with closing(self._client()) as client:
             reader = _Reader(client.collection(self._database, collection), fields)
             batch, first, number, attempt = Batch(), 1, 0, 0
@@ -166,11 +171,13 @@ class MongoDB(Source):
                 except (PyMongoError, BSONError) as error:
                     passing = isinstance(error, (AutoReconnect, CursorNotFound))
                     reason = self._address.redact(f"{type(error).__name__}: {error}")
-                # Outside of the except: nothing of the client's error hangs on to ours.
+                # Outside of the except block, so that the client's error is not chained to ours.
                 attempt = 1 if number > before else attempt + 1
                 if not passing or attempt >= self._attempts:
                     name = self._called(collection)
-                    raise SourceError(f"{name}: breaks off after document {number}: {reason}")
+                    raise SourceError(
+                        f"{name}: the connection broke off after document {number}: {reason}"
+                    )
                 time.sleep(self._pause * 2.0 ** (attempt - 1))
             yield batch.taken(first)
 
@@ -188,8 +195,8 @@ class MongoDB(Source):
         try:
             return self._connect(self._address.reveal()), ""
         except (PyMongoError, ValueError, TypeError, OSError) as error:
-            # A URI that cannot be read is quoted in part by the message, and not always where
-            # the password stands by our own reading: only the kind of the error is told.
+            # The message quotes parts of an invalid URI, perhaps of the password: report only the
+            # type of the error.
             return None, (
                 f"{type(error).__name__}: check the address; in a user name or a password "
                 "every : / ? # [ ] @ % must be percent-encoded"
@@ -197,7 +204,7 @@ class MongoDB(Source):
 
 
 class _Reader:
-    """One collection in the order of `_id`, which remembers how far it came."""
+    """Reads a collection in the order of `_id` and remembers the last one."""
 
     def __init__(self, collection: Collection, fields: tuple[str, ...]) -> None:
         self._collection = collection
@@ -205,7 +212,7 @@ class _Reader:
         self._last: list[Any] = []
 
     def after_last(self, batch_size: int) -> Iterator[bytes]:
-        """The documents behind the last one that was given, or all."""
+        """Stream the documents after the last one that was read, or all."""
         options: dict[str, Any] = {"sort": [("_id", 1)], "batch_size": batch_size}
         last = self._last
         if last:
@@ -214,16 +221,74 @@ class _Reader:
         cursor = self._collection.find({}, self._projection, **options)
         with closing(cast("Any", cursor)):
             for document in cursor:
-                found = _id_of(document)
-                if found and found == last:
-                    continue  # where `min` starts
-                self._last = found or self._last
+                identifier = _id_of(document)
+                if identifier and identifier == last:
+                    continue  # `min` is inclusive
+                self._last = identifier or self._last
                 yield bytes(document.raw)
 
 
 def _id_of(document: RawBSONDocument) -> list[Any]:
-    """The `_id` in a list, which is empty where the document is too damaged to tell."""
+    """Return the `_id` in a list, which is empty if the document is too damaged."""
     try:
         return [document["_id"]]
     except (BSONError, ValueError, OverflowError, KeyError):
         return []
+
+
+class Address:
+    """A MongoDB URI whose credentials never appear in messages; only the hosts do.
+
+    Args:
+        uri: `mongodb://...` or `mongodb+srv://...`. Defaults to the one in the environment.
+    """
+
+    def __init__(self, uri: str) -> None:
+        origin = "location" if uri else ENVIRONMENT
+        uri = uri or os.environ.get(ENVIRONMENT, "")
+        if not uri:
+            raise ConfigError(f"location: empty, and {ENVIRONMENT} is not set either")
+        scheme = next((known for known in SCHEMES if uri.startswith(known)), None)
+        if scheme is None:
+            raise ConfigError(f"{origin}: not a URI that starts with {' or '.join(SCHEMES)}")
+        self._uri = uri
+        # Up to the last @, so that a password with an unescaped / or @ never counts as a host.
+        credentials, _, self._rest = uri.removeprefix(scheme).rpartition("@")
+        self._secrets = _secrets(credentials, self._rest)
+        hosts = re.split("[/?]", self._rest)[0]
+        sound = all(HOST.fullmatch(host) for host in hosts.split(","))
+        self.name = f"{scheme}{hosts if sound else HIDDEN}"
+
+    @property
+    def database(self) -> str:
+        """The database that the URI names, or an empty string."""
+        path = self._rest.partition("?")[0].partition("/")[2]
+        return path if re.fullmatch(r"[\w-]+", path) else ""
+
+    def reveal(self) -> str:
+        """Return the whole URI, for the client only."""
+        return self._uri
+
+    def redact(self, text: str) -> str:
+        """Return a message without the secrets of this URI."""
+        for secret in self._secrets:
+            text = text.replace(secret, HIDDEN)
+        return re.sub(r"//[^/\s]*@", f"//{HIDDEN}@", text)
+
+    def __repr__(self) -> str:
+        return f"Address({self.name!r})"
+
+    def __reduce__(self) -> str:
+        raise TypeError("an address may contain a password and cannot be pickled")
+
+
+def _secrets(credentials: str, rest: str) -> list[str]:
+    """Return all secret texts, escaped and unescaped, the longest first."""
+    user, _, password = credentials.partition(":")
+    secrets = [credentials, user, password]
+    for option in re.split("[&;]", rest.partition("?")[2]):
+        name, _, value = option.partition("=")
+        if name.lower() in SECRET_OPTIONS:
+            secrets += [value, *(pair.partition(":")[2] for pair in value.split(","))]
+    texts = {text for secret in secrets for text in (secret, unquote_plus(secret)) if text}
+    return sorted(texts, key=len, reverse=True)
