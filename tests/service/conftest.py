@@ -8,8 +8,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from barograph.detection import Hunter
 from barograph.detection.online import SecondLookConfig
-from barograph.service import Settings, Watch, create_app
+from barograph.service import ModelWatch, RefreshLoop, Settings, WorkerConfig, create_app
 from barograph.store import Limits, Store, tokens
 from barograph.store.tokens import Scope
 from tests.service.models import small_model
@@ -43,7 +44,7 @@ def start(store_url: str, artifact: Path, again: SecondLookConfig | None) -> Ite
     with ExitStack() as stack:
 
         def started(settings: Settings | None = None, limits: Limits | None = None) -> TestClient:
-            watch = Watch(artifact, again)
+            watch = ModelWatch(artifact, again)
             judge = watch.start().judge
             store = stack.enter_context(Store(store_url, judge, limits=limits))
             app = create_app(store, watch, settings)
@@ -66,14 +67,19 @@ def app_of(client: TestClient) -> FastAPI:
 
 
 def store_of(client: TestClient) -> Store:
-    store = app_of(client).state.parts.store
+    store = app_of(client).state.context.store
     assert isinstance(store, Store)
     return store
+
+
+def refresh_loop(client: TestClient) -> RefreshLoop:
+    """The refresh of candidates, in this process."""
+    return RefreshLoop(store_of(client), WorkerConfig("", Hunter(), "Hunter", None))
 
 
 def make_token(client: TestClient, *scopes: Scope) -> dict[str, str]:
     """The header that a holder of these scopes sends."""
     name = "-".join(scopes)
     secret = store_of(client).write(lambda c: tokens.create(c, name, scopes, "test"))
-    app_of(client).state.access.forget()
+    app_of(client).state.context.auth.tokens.clear()
     return {"Authorization": f"Bearer {secret}"}

@@ -3,11 +3,9 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.detection import Hunter
-from barograph.service import Looking
 from barograph.store.tokens import Scope
 from barograph.triage import clusters
-from tests.service.conftest import make_token, store_of
+from tests.service.conftest import make_token, refresh_loop, store_of
 from tests.service.samples import POINTS, steps
 from tests.service.test_queries import pages
 
@@ -43,14 +41,14 @@ def test_clusters_come_with_their_series_and_take_a_status(client: TestClient) -
     assert client.get("/api/v1/clusters?project=other").json() == {"clusters": [], "next": None}
     clusters.recluster(store_of(client), "db", k=2, threshold=1e12)
     assert client.get("/api/v1/clusters").json()["clusters"] == []
-    [past] = client.get("/api/v1/clusters?past=true").json()["clusters"]
+    [past] = client.get("/api/v1/clusters?include_past=true").json()["clusters"]
     assert (past["status"], past["current"]) == ("regression", False)
 
 
 def test_tickets_are_noted_linked_listed_and_closed(client: TestClient) -> None:
     for k in range(3):
         client.post(POINTS, json=steps(f"t{k}"))
-    Looking(store_of(client), Hunter(), "Hunter", None).once(clusters=False)
+    refresh_loop(client).run_once(clusters=False)
     wanted = {"key": "A/1", "url": "https://x/1", "title": "slow", "change_points": [2, 1]}
     made = client.post("/api/v1/tickets", json=wanted).json()
     assert made == {

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from barograph.models import TriageModel
 from barograph.series import Floats
-from barograph.service.models import load_model
+from barograph.service.model_watch import load_model
 from barograph.store import queries
 from tests.service.conftest import app_of, store_of
 from tests.service.models import small_model
@@ -52,7 +52,7 @@ def test_reasons_of_another_model_are_told_only_where_somebody_asked_before(
     path = path_of(client, 25)
     asked = client.get(f"{path}/reasons").json()
     small_model(seed=1).save(artifact)
-    assert app_of(client).state.parts.watch.look()
+    assert app_of(client).state.context.watch.check()
     assert load_model(artifact).judge.version in client.get("/api/v1/model").text
     assert client.get(f"{path}/reasons").json() == asked
     other = client.get(path.replace("/25", "/24") + "/reasons")

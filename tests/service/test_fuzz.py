@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from barograph.service import Settings, Watch, create_app
+from barograph.service import ModelWatch, Settings, create_app
 from barograph.service.app import ROUTERS
 from barograph.store import Store, tokens
 from barograph.store.tokens import Scope
@@ -45,7 +45,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
     """A service, and the header of one who may do anything."""
     place: Path = tmp_path_factory.mktemp("fuzz")
     small_model().save(place / "online.baro")
-    watch = Watch(place / "online.baro")
+    watch = ModelWatch(place / "online.baro")
     with Store(str(place / "store.db"), watch.start().judge) as store:
         settings = Settings(local=False, rate=1e6, burst=10**6, failures=10**6)
         secret = store.write(lambda c: tokens.create(c, "fuzz", [Scope.ADMIN], "test"))

@@ -4,14 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pytest
 from fastapi.testclient import TestClient
 from jsonschema_rs import Draft202012Validator
 
 from barograph.models import TriageModel
-from barograph.service.description import Described
-from barograph.service.routes.inference import matrix
-from barograph.service.schemas.inference import Invocation
+from barograph.service.routes.inference import InvocationsRequest, feature_rows
 from tests.service.conftest import app_of
 
 Shown = tuple[str, dict[str, Any]]
@@ -34,12 +31,6 @@ def test_every_example_is_valid(client: TestClient) -> None:
         ).iter_errors(value)
     ]
     assert not wrong, "\n".join(wrong)
-
-
-def test_the_text_is_made_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = app_of(client).openapi()
-    monkeypatch.delattr(Described, "_answers")
-    assert app_of(client).openapi() is text
 
 
 def _described(text: dict[str, Any]) -> Iterator[Shown]:
@@ -69,6 +60,6 @@ def _examples(holder: dict[str, Any], text: dict[str, Any]) -> list[Any]:
 
 def test_the_example_of_invocations_works_with_the_shipped_model() -> None:
     model = TriageModel.default("online")
-    [sent] = Invocation.model_json_schema()["examples"]
-    rows = matrix(Invocation.model_validate(sent), model.columns, 10)
+    [sent] = InvocationsRequest.model_json_schema()["examples"]
+    rows = feature_rows(InvocationsRequest.model_validate(sent), model.columns, 10)
     assert np.isfinite(model.predict_proba(rows)).all()

@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.detection import Hunter
-from barograph.service import Looking
 from barograph.store.tokens import Scope
-from tests.service.conftest import make_token, store_of
+from tests.service.conftest import make_token, refresh_loop
 from tests.service.samples import POINTS, result, steps
 
 
@@ -44,17 +42,19 @@ def test_points_come_page_by_page_and_commits_stay_whole(client: TestClient, lim
     rows = [result(k // 3, 100 + k, run=f"r{k % 3}") for k in range(20)]
     number = client.post(POINTS, json=rows).json()["decisions"][0]["series"]
     path = f"/api/v1/series/{number}"
-    points = pages(client, f"{path}/points", "points", "first", limit=limit)
+    points = pages(client, f"{path}/points", "points", "from_order", limit=limit)
     assert [one["value"] for one in points] == [row["value"] for row in rows]
-    decided = pages(client, f"{path}/decisions", "decisions", "first", limit=limit)
+    decided = pages(client, f"{path}/decisions", "decisions", "from_order", limit=limit)
     assert [one["probability"] for one in decided] == [one["probability"] for one in points]
-    changes = pages(client, f"{path}/decisions", "decisions", "first", limit=limit, changes=True)
+    changes = pages(
+        client, f"{path}/decisions", "decisions", "from_order", limit=limit, changes_only=True
+    )
     assert changes == [one for one in decided if one["is_change"]]
 
 
 def test_change_points_appear_and_take_verdicts(client: TestClient) -> None:
     number = client.post(POINTS, json=steps("insert")).json()["decisions"][0]["series"]
-    Looking(store_of(client), Hunter(), "Hunter", None).once(clusters=True)
+    refresh_loop(client).run_once(clusters=True)
     triage = make_token(client, Scope.TRIAGE)
     read = make_token(client, Scope.READ)
     waiting = {"verdict": "not_triaged", "project": "db"}

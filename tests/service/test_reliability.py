@@ -20,7 +20,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from barograph.service.shield import HEADERS
+from barograph.service.middleware import HEADERS
 from tests.service.conftest import store_of
 from tests.service.samples import POINTS, result, steps
 

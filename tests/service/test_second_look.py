@@ -12,7 +12,7 @@ from barograph.detection.online import Budget, SecondLookConfig
 from barograph.errors import DataError
 from barograph.models import OnlineModels
 from barograph.series import Floats
-from barograph.service import Watch
+from barograph.service import ModelWatch
 from barograph.training.online import learn
 from tests.service.conftest import Start, app_of
 from tests.service.models import small_model
@@ -81,7 +81,7 @@ def test_answers_and_decisions_are_those_of_the_detector(client: TestClient) -> 
     assert kept == [{**one, "model": answer["model"]} for one in steps]
     now = {one["order"]: one["current_state"] for one in found if one["current_state"]}
     assert {order for order, kind in now.items() if kind in ("called", "confirmed")} == standing
-    changes = client.get(path, params={"changes": True}).json()["decisions"]
+    changes = client.get(path, params={"changes_only": True}).json()["decisions"]
     assert changes == [
         one for one in found if one["is_change"] or one["steps"] or one["current_state"]
     ]
@@ -103,45 +103,45 @@ def test_start_fails_if_a_needed_second_look_is_not_possible(artifact: Path) -> 
     needed = SecondLookConfig("early", 10.0, needed=True)
     small_model().save(artifact)
     with pytest.raises(DataError, match="no confirming model"):
-        Watch(artifact, needed).start()
+        ModelWatch(artifact, needed).start()
     OnlineModels(small_model(), learned()[1].confirm).save(artifact)
     with pytest.raises(DataError, match="tail rates"):
-        Watch(artifact, needed).start()
+        ModelWatch(artifact, needed).start()
 
 
 def test_watch_replaces_both_models_together(artifact: Path) -> None:
     truth, _ = learned()
     new = learn(truth, make=forest, seed=1)
-    watch = Watch(artifact, SecondLookConfig("early", 10.0))
+    watch = ModelWatch(artifact, SecondLookConfig("early", 10.0))
     first = watch.start().judge.version
     OnlineModels(new.online, new.confirm).save(artifact)
-    assert watch.look()
+    assert watch.check()
     assert watch.current is not None
     second = watch.current.judge.version
     assert not {*second.split("+")} & {*first.split("+")}
-    assert not watch.look()
-    assert watch.look(again=True)
-    assert watch.fault == ""
+    assert not watch.check()
+    assert watch.check(force=True)
+    assert watch.refused_reason == ""
 
 
 def test_watch_loads_a_new_file_and_refuses_a_damaged_one(
     client: TestClient, artifact: Path
 ) -> None:
     before = client.get("/api/v1/model").json()
-    watch = app_of(client).state.parts.watch
-    assert not watch.look()
+    watch = app_of(client).state.context.watch
+    assert not watch.check()
     artifact.write_bytes(b"garbage")
-    assert not watch.look()
+    assert not watch.check()
     told = client.get("/api/v1/model").json()
-    assert "online.baro" in told["refused"]
-    assert {**told, "refused": None} == before
+    assert "online.baro" in told["refused_reason"]
+    assert {**told, "refused_reason": None} == before
     artifact.unlink()
-    assert not watch.look()
+    assert not watch.check()
     _, models = learned()
     OnlineModels(models.online, replace(models.confirm, threshold=0.25)).save(artifact)
-    assert watch.look()
+    assert watch.check()
     told = client.get("/api/v1/model").json()
-    assert (told["refused"], told["second_look"]) == (None, True)
+    assert (told["refused_reason"], told["second_look"]) == (None, True)
     models.confirm.save(artifact)
-    assert not watch.look()
-    assert "made for the use 'confirm'" in client.get("/api/v1/model").json()["refused"]
+    assert not watch.check()
+    assert "made for the use 'confirm'" in client.get("/api/v1/model").json()["refused_reason"]

@@ -48,11 +48,15 @@ def command(
     try:
         import uvicorn
 
-        from barograph.service import Behind, Settings, Watch, create_app
-        from barograph.service.access import is_loopback
-        from barograph.service.behind import Task
-        from barograph.service.garbage import settle
-        from barograph.service.protocol import Protocol
+        from barograph.service import (
+            BackgroundWorker,
+            ModelWatch,
+            Settings,
+            WorkerConfig,
+            create_app,
+        )
+        from barograph.service.auth import is_loopback
+        from barograph.service.middleware import Protocol
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"the service needs {error.name}: pip install 'barograph[service]'"
@@ -67,15 +71,14 @@ def command(
     # A request waits for the interpreter, where others compute, a tenth as long as usual.
     sys.setswitchinterval(0.0005)
     # It decides, and so is compiled, before anyone can ask: the first answer is a quick one.
-    watch = Watch(model, again)
+    watch = ModelWatch(model, again)
     first = watch.start()
     make_folder(url)
     with Store(url, first.judge, log=LOG_PAGES) as store:
         local = is_loopback(host)
         _check_tokens(store, host, local=local)
-        behind = Behind(Task(url, by_name(detector), DETECTORS[detector], label_free))
-        app = create_app(store, watch, Settings(local=local), behind)
-        settle()
+        config = WorkerConfig(url, by_name(detector), DETECTORS[detector], label_free)
+        app = create_app(store, watch, Settings(local=local), BackgroundWorker(config))
         try:
             uvicorn.run(
                 app,

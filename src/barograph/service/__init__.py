@@ -1,9 +1,15 @@
 """The HTTP service: results come in, decisions go back, people give verdicts."""
 
 from barograph.service.app import create_app
-from barograph.service.behind import Behind
-from barograph.service.looking import Looking
-from barograph.service.models import Watch
+from barograph.service.background import BackgroundWorker, RefreshLoop, WorkerConfig
+from barograph.service.model_watch import ModelWatch
 from barograph.service.settings import Settings
 
-__all__ = ["Behind", "Looking", "Settings", "Watch", "create_app"]
+__all__ = [
+    "BackgroundWorker",
+    "ModelWatch",
+    "RefreshLoop",
+    "Settings",
+    "WorkerConfig",
+    "create_app",
+]

@@ -1,4 +1,4 @@
-"""The service as one ASGI app: its parts put together."""
+"""The service as one ASGI app."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
 
 import barograph
 from barograph.errors import BarographError
-from barograph.service.access import Access
-from barograph.service.behind import Behind
-from barograph.service.description import Described
-from barograph.service.errors import handle_errors
-from barograph.service.garbage import settle
-from barograph.service.keys import StoreKeys
+from barograph.service.auth import Auth
+from barograph.service.background import BackgroundWorker
+from barograph.service.context import AppContext
 from barograph.service.metrics import Metrics
-from barograph.service.models import Loaded, Watch
-from barograph.service.parts import Parts
+from barograph.service.middleware import ServiceMiddleware
+from barograph.service.model_watch import LoadedModel, ModelWatch
+from barograph.service.responses import handle_errors
 from barograph.service.routes import (
-    changes,
+    change_points,
     clusters,
     decisions,
     inference,
@@ -33,19 +32,18 @@ from barograph.service.routes import (
     tokens,
 )
 from barograph.service.settings import Settings
-from barograph.service.shield import Shield
 from barograph.store import Store
 
 LOG = logging.getLogger("barograph.service")
-PATIENCE = 3.0  # seconds that a start waits for the newest values of all series
+PRELOAD_WAIT = 3.0  # seconds that a start waits for the newest values of all series
 ROUTERS = (
     operations.probes,
     operations.routes,
     points.routes,
     series.routes,
     decisions.routes,
-    changes.routes,
-    changes.verdicts,
+    change_points.routes,
+    change_points.verdicts,
     clusters.routes,
     clusters.statuses,
     tickets.routes,
@@ -56,68 +54,81 @@ ROUTERS = (
 )
 
 
+class BarographAPI(FastAPI):
+    """An app whose OpenAPI document holds the schemas of msgspec, which FastAPI cannot read."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document; it is made once."""
+        if self.openapi_schema is None:
+            super().openapi()["components"]["schemas"].update(points.SCHEMAS)
+        return super().openapi()
+
+
 def create_app(
-    store: Store, watch: Watch, settings: Settings | None = None, behind: Behind | None = None
+    store: Store,
+    watch: ModelWatch,
+    settings: Settings | None = None,
+    worker: BackgroundWorker | None = None,
 ) -> FastAPI:
-    """Return the service over a store and a model that decides already.
+    """Return the service over an open store and a loaded model.
 
     Args:
-        store: open; whoever opened it closes it after the app has ended.
-        watch: has its first model; the app lets it look for others.
-        settings: what is allowed, and whom.
-        behind: keeps the candidates up to date while the app runs; without it nobody does.
+        store: Open store; whoever opened it closes it after the app has ended.
+        watch: Started watch; the app polls it for new models.
+        settings: Limits of the service.
+        worker: Refreshes the candidates while the app runs. None leaves them as they are.
     """
     settings, metrics = settings or Settings(), Metrics()
-    app = Described(
+    app = BarographAPI(
         title="Barograph",
         version=barograph.__version__,
-        description="Send benchmark results, get verdicts on the newest commit back.",
-        docs_url=None,  # its pages come from a foreign site
+        description="Send benchmark results and get decisions on the newest commit.",
+        docs_url=None,  # its pages load scripts from another site
         redoc_url=None,
-        redirect_slashes=False,  # behind a proxy it would send tokens to http, and by any Host
+        redirect_slashes=False,  # a redirect could send tokens over http, or to any Host
         lifespan=_lifespan,
     )
-    app.state.parts = Parts(store, watch, metrics, settings, behind)
-    app.state.access = Access(StoreKeys(store), settings)
+    auth = Auth(store, settings)
+    app.state.context = AppContext(store, watch, metrics, settings, auth, worker)
     handle_errors(app)
     for router in ROUTERS:
+        # Not include_router: it nests the routes, and metrics need their paths.
         app.router.routes.extend(router.routes)
-    app.add_middleware(Shield, metrics=metrics)
+    app.add_middleware(ServiceMiddleware, metrics=metrics)
 
-    def take(loaded: Loaded) -> None:
-        # The next transaction is judged by it; the one that runs is not.
+    def use(loaded: LoadedModel) -> None:
+        # The next transaction uses it; the running one ends with the former judge.
         store.judge = loaded.judge
-        metrics.model_taken(loaded.judge.version)
+        metrics.set_model(loaded.judge.version)
 
-    watch.tell(take, metrics.model_refused)
+    watch.subscribe(use, metrics.count_refused_model)
     return app
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    parts: Parts = app.state.parts
-    look = threading.Thread(
-        target=parts.watch.run, args=(parts.settings.look,), name="barograph-model", daemon=True
-    )
-    look.start()
-    if parts.behind is not None:
-        parts.behind.start()
+    context: AppContext = app.state.context
+    poll = context.settings.model_poll
+    threading.Thread(
+        target=context.watch.run, args=(poll,), name="barograph-model", daemon=True
+    ).start()
+    if context.worker is not None:
+        context.worker.start()
     preload = threading.Thread(
-        target=_preload, args=(parts.store,), name="barograph-preload", daemon=True
+        target=_preload, args=(context.store,), name="barograph-preload", daemon=True
     )
     preload.start()
-    # Nearly always it is done by then; a store that is slow to read is served meanwhile.
-    await asyncio.to_thread(preload.join, PATIENCE)
+    # A store that takes longer to read is served meanwhile.
+    await asyncio.to_thread(preload.join, PRELOAD_WAIT)
     yield
-    parts.watch.stop()
-    if parts.behind is not None:
-        parts.behind.stop()
+    context.watch.stop()
+    if context.worker is not None:
+        context.worker.stop()
 
 
 def _preload(store: Store) -> None:
-    """Read the newest values of all series."""
+    """Read the newest values of all series into memory."""
     try:
         store.preload()
     except BarographError as error:
-        LOG.info("series are read as they are asked for: %s", error)
-    settle()
+        LOG.info("preload failed, series are read on demand: %s", error)

@@ -1,4 +1,4 @@
-"""What Prometheus can ask: requests, points, decisions, the model."""
+"""Metrics for Prometheus: requests, points, changes, the model and the store."""
 
 import math
 
@@ -12,86 +12,79 @@ MEDIA_TYPE = CONTENT_TYPE_LATEST
 
 
 class Metrics:
-    """The counters of one service; nothing is shared between two in one process."""
+    """The metrics of one service; two services in one process share nothing."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+        registry = self._registry = CollectorRegistry()
         self._requests = Counter(
             "barograph_http_requests",
             "Requests answered.",
             ["method", "route", "status"],
-            registry=self._registry,
+            registry=registry,
         )
         self._seconds = Histogram(
             "barograph_http_request_seconds",
-            "How long answers took.",
+            "Time to answer a request.",
             ["route"],
             buckets=BUCKETS,
-            registry=self._registry,
+            registry=registry,
         )
         self._points = Counter(
-            "barograph_points",
-            "Measurements by what became of them.",
-            ["status"],
-            registry=self._registry,
+            "barograph_points", "Measurements by status.", ["status"], registry=registry
         )
         self._changes = Counter(
-            "barograph_changes", "Points that were called a change.", registry=self._registry
+            "barograph_changes", "Points that raised an alarm.", registry=registry
         )
         self._refused = Counter(
-            "barograph_models_refused", "Model files that were not taken.", registry=self._registry
+            "barograph_models_refused", "Model files that were refused.", registry=registry
         )
         self._model = Gauge(
-            "barograph_model_info", "The model that decides.", ["version"], registry=self._registry
+            "barograph_model_info", "The model in use.", ["version"], registry=registry
         )
-        self._ready = Gauge(
-            "barograph_ready", "Whether the service is ready.", registry=self._registry
-        )
-        self._up = Gauge(
-            "barograph_store_up", "Whether the store answers.", registry=self._registry
-        )
-        self._waiting = Gauge(
+        self._ready = Gauge("barograph_ready", "Whether the service is ready.", registry=registry)
+        self._up = Gauge("barograph_store_up", "Whether the store answers.", registry=registry)
+        self._stale = Gauge(
             "barograph_series_waiting",
-            "Series whose points changed and that wait for a look; NaN where nobody knows.",
-            registry=self._registry,
+            "Series whose candidates are to be recomputed; NaN while the store does not answer.",
+            registry=registry,
         )
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count one answer."""
+    def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one answered request."""
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def ingested(self, answer: IngestResult) -> None:
-        """Count what became of a request's measurements."""
-        for status, count in answer.counts.items():
+    def count_points(self, result: IngestResult) -> None:
+        """Count the measurements of one ingested request."""
+        for status, count in result.counts.items():
             self._points.labels(status).inc(count)
-        self._changes.inc(sum(bool(one.is_change) for one in answer.outcomes))
+        self._changes.inc(sum(bool(outcome.is_change) for outcome in result.outcomes))
 
-    def rejected(self, count: int) -> None:
-        """Count measurements that never reached the store."""
+    def count_rejected(self, count: int) -> None:
+        """Count measurements that were rejected before they reached the store."""
         self._points.labels("rejected").inc(count)
 
-    def model_taken(self, version: str) -> None:
-        """Note which model decides from now on."""
+    def set_model(self, version: str) -> None:
+        """Set the version of the model in use."""
         self._model.clear()
         self._model.labels(version).set(1)
 
-    def model_refused(self) -> None:
-        """Count a model that was not taken."""
+    def count_refused_model(self) -> None:
+        """Count a model file that was refused."""
         self._refused.inc()
 
-    def store_answered(self, waiting: int) -> None:
-        """Note how many series wait for a look."""
-        self._waiting.set(waiting)
+    def set_store_up(self, waiting: int) -> None:
+        """Note that the store answers, and how many series wait for a refresh."""
+        self._stale.set(waiting)
         self._up.set(1)
         self._ready.set(1)
 
-    def store_failed(self) -> None:
-        """Note that nothing can be decided or looked at."""
-        self._waiting.set(math.nan)
+    def set_store_down(self) -> None:
+        """Note that the store does not answer."""
+        self._stale.set(math.nan)
         self._up.set(0)
         self._ready.set(0)
 
     def text(self) -> bytes:
-        """Write everything as Prometheus reads it."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)

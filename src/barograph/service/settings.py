@@ -1,4 +1,4 @@
-"""What the service allows, and whom."""
+"""Limits and timings of the service."""
 
 from dataclasses import dataclass
 
@@ -10,23 +10,22 @@ class Settings:
     """How a service is set up; the defaults are safe for one machine.
 
     Args:
-        local: it listens on loopback alone, so without any token everyone there may do all.
-        body: bytes of a request as it arrives.
-        unpacked: bytes of a request once decompressed.
-        rate: requests a second that one caller may send in the long run.
-        burst: requests that one caller may send at once.
-        failures: wrong tokens a minute from one address before it has to wait.
-        page: rows of one page of an answer, at most.
-        rows: rows that the model is asked about in one request, at most.
-        look: seconds between two looks at the model's file.
+        local: Whether the service listens on loopback alone, so that callers on this machine need
+            no token until there is one.
+        max_body: Maximum size of a request body as sent, in bytes.
+        max_unpacked: Maximum size of a request body after decompression, in bytes.
+        rate: Requests per second of one caller in the long run.
+        burst: Requests that one caller may send at once.
+        failures: Wrong tokens per minute from one address before it has to wait.
+        max_rows: Maximum number of rows in one request to `/invocations`.
+        model_poll: Seconds between two checks of the model file.
     """
 
     local: bool = True
-    body: int = 16 * MEBI
-    unpacked: int = 48 * MEBI
+    max_body: int = 16 * MEBI
+    max_unpacked: int = 48 * MEBI
     rate: float = 2000.0
     burst: int = 4000
     failures: int = 60
-    page: int = 10_000
-    rows: int = 50_000
-    look: float = 1.0
+    max_rows: int = 50_000
+    model_poll: float = 1.0

@@ -1,1 +1,1 @@
-"""What can be asked: one file for each noun."""
+"""The routes of the service, one module for each kind of resource, with their schemas."""

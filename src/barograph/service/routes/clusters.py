@@ -1,121 +1,151 @@
-"""Clusters: steps that many series of a project have in common, and what people say of them."""
+"""Clusters: steps that many series of a project have in common."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
-from fastapi import Path, Query, Request
+from fastapi import Path, Query
+from pydantic import BaseModel, Field
 
 from barograph.detection.stepfit import Status
-from barograph.service.access import Reading, Triaging, caller_of, router
-from barograph.service.answers import Json
-from barograph.service.asking import asked, following, known, written
-from barograph.service.forms import form, form_body
+from barograph.service.context import CallerName, Context, guarded_router
+from barograph.service.responses import example, next_cursor, or_404
 from barograph.service.routes.series import (
-    LARGEST,
+    SERIES_EXAMPLE,
     After,
     Limit,
     Project,
-    described,
-    storable,
+    SeriesResponse,
+    series_fields,
 )
-from barograph.service.schemas.clusters import Cluster as ClusterAnswer
-from barograph.service.schemas.clusters import ClustersPage, MembersPage, StatusGiven
-from barograph.service.schemas.shared import ERRORS
 from barograph.store import queries
+from barograph.store.measurement import INTEGER
+from barograph.store.tokens import Scope
 from barograph.triage import clusters
 from barograph.triage.clusters import Cluster
 
-Past = Annotated[
-    bool, Query(description="Also those that the latest look found no more.", examples=[True])
+IncludePast = Annotated[
+    bool, Query(description="Include clusters that the latest run did not find.", examples=[True])
 ]
-Number = Annotated[
-    int, Path(ge=1, le=LARGEST, description="The number of the cluster.", examples=[4])
-]
+Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the cluster.", examples=[4])]
+StatusName = Literal["new", "regression", "ignored"]
 SHAPE = ("step", "fit", "regression", "status", "current")
-routes = router(Reading, "clusters")
-statuses = router(Triaging, "clusters")
+CLUSTER_EXAMPLE = {
+    "id": 4,
+    "project": "sys-perf",
+    "order": 1024,
+    "size": 31,
+    "step": -1.8,
+    "fit": 0.02,
+    "regression": -90.0,
+    "status": "new",
+    "current": True,
+}
 
 
-@routes.get(
-    "/api/v1/clusters", response_model=ClustersPage, responses=ERRORS, summary="Common steps"
-)
-async def get_clusters(
-    request: Request,
+class ClusterResponse(BaseModel):
+    """A step that many series take at one commit."""
+
+    model_config = example(CLUSTER_EXAMPLE)
+    id: int
+    project: str
+    order: int = Field(description="Where the step is.")
+    size: int = Field(description="Number of series.")
+    step: float = Field(description="Height of the step in units of the noise of the mean.")
+    fit: float = Field(description="Error of the step function.")
+    regression: float = Field(description="Step divided by fit; large values are clear steps.")
+    status: StatusName = Field(description="Set by people.")
+    current: bool = Field(description="Whether the latest run found it.")
+
+
+class ClustersPage(BaseModel):
+    """A page of clusters; request the next page with `after` set to `next`."""
+
+    model_config = example({"clusters": [CLUSTER_EXAMPLE], "next": 4})
+    clusters: list[ClusterResponse]
+    next: int | None
+
+
+class ClusterMembersPage(BaseModel):
+    """Series of a cluster, most similar first; request the next page with `after` = `next`."""
+
+    model_config = example({"series": [SERIES_EXAMPLE], "next": 1})
+    series: list[SeriesResponse]
+    next: int | None
+
+
+class ClusterStatusRequest(BaseModel):
+    """The status that a person gives to a cluster."""
+
+    model_config = example({"status": "regression"})
+    status: StatusName
+
+
+routes = guarded_router(Scope.READ, "clusters")
+statuses = guarded_router(Scope.TRIAGE, "clusters")
+
+
+@routes.get("/api/v1/clusters", response_model=ClustersPage, summary="Clusters of common steps")
+def get_clusters(
+    context: Context,
     project: Project = None,
-    past: Past = False,
+    include_past: IncludePast = False,
     after: After = 0,
     limit: Limit = 100,
-) -> Json:
+) -> dict[str, Any]:
     """Return the clusters of all projects, or of one."""
-    storable([project or ""])
-    current = None if past else True
-    found = await asked(
-        request,
-        lambda c: clusters.find(c, project=project, current=current, after=after, limit=limit),
-    )
-    rows = [_told(one) for one in found]
-    return Json({"clusters": rows, "next": following(found, limit)})
+    current = None if include_past else True
+    with context.store.read() as connection:
+        found = clusters.find(
+            connection, project=project, current=current, after=after, limit=limit
+        )
+    return {"clusters": list(map(_fields, found)), "next": next_cursor(found, limit)}
 
 
-@routes.get(
-    "/api/v1/clusters/{number}",
-    response_model=ClusterAnswer,
-    responses=ERRORS,
-    summary="One cluster",
-)
-async def get_cluster(request: Request, number: Number) -> Json:
+@routes.get("/api/v1/clusters/{number}", response_model=ClusterResponse, summary="Get a cluster")
+def get_cluster(context: Context, number: Number) -> dict[str, Any]:
     """Return one cluster."""
-    return Json(_told(await asked(request, lambda c: _existing(c, number))))
+    with context.store.read() as connection, or_404():
+        return _fields(clusters.one_cluster(connection, number))
 
 
 @routes.get(
     "/api/v1/clusters/{number}/members",
-    response_model=MembersPage,
-    responses=ERRORS,
-    summary="The series of a cluster",
+    response_model=ClusterMembersPage,
+    summary="Series of a cluster",
 )
-async def get_members(
-    request: Request, number: Number, after: After = 0, limit: Limit = 100
-) -> Json:
-    """Return the series that take the step, the most alike first."""
-
-    def question(connection: sa.Connection) -> tuple[list[queries.StoredSeries], int]:
-        members = _existing(connection, number).cluster.members
+def get_members(
+    context: Context, number: Number, after: After = 0, limit: Limit = 100
+) -> dict[str, Any]:
+    """Return the series that take the step, most similar first."""
+    with context.store.read() as connection, or_404():
+        members = clusters.one_cluster(connection, number).cluster.members
         page = members[after : after + limit]
-        return [queries.one_series(connection, int(str(one))) for one in page], len(members)
-
-    found, size = await asked(request, question)
+        found = [queries.one_series(connection, int(str(member))) for member in page]
     end = after + len(found)
-    rows = [described(one) for one in found]
-    return Json({"series": rows, "next": end if end < size else None})
+    following = end if end < len(members) else None
+    return {"series": list(map(series_fields, found)), "next": following}
 
 
 @statuses.post(
     "/api/v1/clusters/{number}/status",
-    response_model=ClusterAnswer,
-    responses=ERRORS,
-    openapi_extra=form_body(StatusGiven),
-    summary="Say what a cluster is",
+    response_model=ClusterResponse,
+    summary="Set the status of a cluster",
 )
-async def post_status(request: Request, number: Number) -> Json:
-    """Record what you say of a cluster; it keeps it when it is found again."""
-    told = await form(request, StatusGiven)
-    who = caller_of(request).name
+def post_status(
+    context: Context, number: Number, caller: CallerName, given: ClusterStatusRequest
+) -> dict[str, Any]:
+    """Set the status of a cluster; it stays when the cluster is found again."""
 
-    def work(connection: sa.Connection) -> Cluster:
-        _existing(connection, number)
-        clusters.judge(connection, number, Status(told.status), who)
-        return _existing(connection, number)
+    def work(connection: sa.Connection) -> dict[str, Any]:
+        with or_404():
+            clusters.one_cluster(connection, number)
+        clusters.judge(connection, number, Status(given.status), caller)
+        return _fields(clusters.one_cluster(connection, number))
 
-    return Json(_told(await written(request, work)))
-
-
-def _existing(connection: sa.Connection, number: int) -> Cluster:
-    with known():
-        return clusters.one_cluster(connection, number)
+    return context.store.write(work)
 
 
-def _told(one: Cluster) -> dict[str, Any]:
-    shape = {name: getattr(one.cluster, name) for name in SHAPE}
-    size = len(one.cluster.members)
-    return {"id": one.id, "project": one.project, "order": one.order, "size": size, **shape}
+def _fields(row: Cluster) -> dict[str, Any]:
+    shape = {name: getattr(row.cluster, name) for name in SHAPE}
+    size = len(row.cluster.members)
+    return {"id": row.id, "project": row.project, "order": row.order, "size": size, **shape}

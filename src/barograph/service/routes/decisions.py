@@ -3,74 +3,100 @@
 from typing import Any
 
 import sqlalchemy as sa
-from fastapi import Request
+from pydantic import BaseModel, Field
 
-from barograph.service.access import Reading, router
-from barograph.service.answers import Json
-from barograph.service.asking import asked, known, written
-from barograph.service.errors import RETRY, Refused
-from barograph.service.parts import parts_of
-from barograph.service.routes.series import After, Limit, Number, Order, Run, storable
-from barograph.service.schemas.decisions import Reasons, RevisionsPage
-from barograph.service.schemas.shared import ERRORS
+from barograph.service.context import Context, guarded_router
+from barograph.service.responses import ApiError, ErrorResponse, example, or_404
+from barograph.service.routes.series import After, Limit, Order, Run, SeriesNumber
 from barograph.store import queries
 from barograph.store.reasons import OtherModelError, explained
+from barograph.store.tokens import Scope
 
 POINT = "/api/v1/series/{number}/points/{order}"
-CONFLICT: dict[int | str, dict[str, Any]] = {
-    409: {**ERRORS[422], "description": "Another model decided than decides now."}
+CONFLICT = {"model": ErrorResponse, "description": "The model that decided is no longer in use."}
+REASON_EXAMPLE = {"name": "edge", "value": 6.2, "part": 0.41}
+REVISION_EXAMPLE = {
+    "value": 18234.5,
+    "time": 1706220908000,
+    "received": 1706220999000,
+    "holds": True,
 }
-routes = router(Reading, "series")
+
+
+class ReasonResponse(BaseModel):
+    """A feature of the point, and what it added to the probability."""
+
+    name: str
+    value: float
+    part: float | None = Field(description="Null if the model cannot be explained.")
+
+
+class ReasonsResponse(BaseModel):
+    """Why a point was decided as it was, the most important feature first."""
+
+    model_config = example({"reasons": [REASON_EXAMPLE]})
+    reasons: list[ReasonResponse] = Field(
+        description="Empty for points with too few points before them."
+    )
+
+
+class RevisionResponse(BaseModel):
+    """One value that was sent for a point."""
+
+    value: float
+    time: int | None
+    received: int
+    holds: bool = Field(description="Whether it is the current value.")
+
+
+class RevisionsPage(BaseModel):
+    """All values of a point, the current one first; request the next page with `after` = `next`."""
+
+    model_config = example({"revisions": [REVISION_EXAMPLE], "next": 1})
+    revisions: list[RevisionResponse]
+    next: int | None
+
+
+routes = guarded_router(Scope.READ, "series")
 
 
 @routes.get(
     f"{POINT}/reasons",
-    response_model=Reasons,
-    responses={**ERRORS, **CONFLICT},
-    summary="Why a point was decided so",
+    response_model=ReasonsResponse,
+    responses={409: CONFLICT},
+    summary="Reasons of a decision",
 )
-async def get_reasons(request: Request, number: Number, order: Order, run: Run = "") -> Json:
-    """Take the decision on a point apart; done when first asked for, and kept from then on.
+def get_reasons(
+    context: Context, number: SeriesNumber, order: Order, run: Run = ""
+) -> dict[str, Any]:
+    """Explain the decision on a point; reasons are computed on first request and then kept.
 
-    Reasons are those of the probability of the point as it was the newest.
+    They explain the probability that the point had when it was the newest.
     """
-    storable([run])
-    loaded = parts_of(request).watch.current
-    if loaded is None:
-        raise Refused(503, "no model decides yet", headers=RETRY)
-    judged = loaded.model, loaded.judge.version
+    loaded = context.model
 
-    def work(connection: sa.Connection) -> Json:
-        with known():
+    def work(connection: sa.Connection) -> dict[str, Any]:
+        version = loaded.judge.version
+        with or_404():
             try:
-                return Json({"reasons": explained(connection, *judged, number, order, run)})
+                reasons = explained(connection, loaded.model, version, number, order, run)
             except OtherModelError as error:
-                raise Refused(409, str(error)) from error
+                raise ApiError(409, str(error)) from error
+        return {"reasons": reasons}
 
-    return await written(request, work)
+    return context.store.write(work)
 
 
-@routes.get(
-    f"{POINT}/revisions",
-    response_model=RevisionsPage,
-    responses=ERRORS,
-    summary="Every value of a point",
-)
-async def get_revisions(
-    request: Request,
-    number: Number,
+@routes.get(f"{POINT}/revisions", response_model=RevisionsPage, summary="All values of a point")
+def get_revisions(
+    context: Context,
+    number: SeriesNumber,
     order: Order,
     run: Run = "",
     after: After = 0,
     limit: Limit = 100,
-) -> Json:
-    """Return every value that was sent for a point, the one that holds first."""
-    storable([run])
-
-    def question(connection: sa.Connection) -> list[queries.Revision]:
-        with known():
-            return queries.revisions_of(connection, number, order, run, after=after, limit=limit)
-
-    found = await asked(request, question)
-    following = after + limit if len(found) == limit else None
-    return Json({"revisions": [one._asdict() for one in found], "next": following})
+) -> dict[str, Any]:
+    """Return every value that was sent for a point, the current one first."""
+    with context.store.read() as connection, or_404():
+        rows = queries.revisions_of(connection, number, order, run, after=after, limit=limit)
+    return {"revisions": rows, "next": after + limit if len(rows) == limit else None}

@@ -1,137 +1,166 @@
-"""The triage model itself: `/invocations` as MLflow's scoring server has it, and what it is."""
+"""The triage model: `/invocations` as in MLflow's scoring server, and which model is in use."""
 
 from collections import Counter
+from typing import Annotated, Any
 
 import numpy as np
-from fastapi import Request
-from starlette.concurrency import run_in_threadpool
+from pydantic import BaseModel, ConfigDict, Field
 
 from barograph.detection.online import ConfirmingJudge
 from barograph.series import Floats
-from barograph.service.access import Administering, Reading, router
-from barograph.service.answers import Json
-from barograph.service.errors import RETRY, Refused
-from barograph.service.forms import json_body, validated
-from barograph.service.models import Loaded
-from barograph.service.parts import Parts, parts_of
-from barograph.service.schemas.inference import Frame, Invocation, ModelAnswer, Predictions
-from barograph.service.schemas.shared import ERRORS
+from barograph.service.context import AppContext, Context, guarded_router
+from barograph.service.responses import ApiError, example
+from barograph.service.routes.series import MODEL
+from barograph.store.tokens import Scope
 
-routes = router(Reading, "model")
-administration = router(Administering, "model")
 FORMS = ("dataframe_split", "dataframe_records", "inputs", "instances")
-SCHEMA = Invocation.model_json_schema(ref_template="#/components/schemas/{model}")
-FRAME = SCHEMA.pop("$defs")["Frame"]
-SCHEMA["properties"]["dataframe_split"] = {"anyOf": [FRAME, {"type": "null"}]}
+WIDTH = 38  # features of the built-in model
+Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
-@routes.post(
-    "/invocations",
-    response_model=Predictions,
-    responses=ERRORS,
-    openapi_extra={
-        "requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMA}}}
-    },
-    summary="Ask the model about rows of features",
-)
-async def invocations(request: Request) -> Json:
-    """Return the probability of a real change for rows in one of MLflow's four forms."""
-    parts = parts_of(request)
-    body = await json_body(request)
-    return await run_in_threadpool(_predict, loaded_model(parts), body, parts.settings.rows)
+class Frame(BaseModel):
+    """A table by columns and rows."""
+
+    model_config = ConfigDict(extra="forbid")
+    columns: list[str]
+    data: list[list[float]]
+    index: list[Any] | None = None
 
 
-def loaded_model(parts: Parts) -> Loaded:
-    """Return the model in use."""
-    if parts.watch.current is None:
-        raise Refused(503, "no model decides yet", headers=RETRY)
-    return parts.watch.current
+class InvocationsRequest(BaseModel):
+    """Rows of features, in one of the four forms that MLflow's scoring server takes."""
+
+    model_config = example({"inputs": [[0.0] * WIDTH, [1.0] * WIDTH]})
+    dataframe_split: Frame | None = None
+    dataframe_records: list[dict[str, Number]] | None = None
+    inputs: list[list[Number]] | dict[str, list[Number]] | None = None
+    instances: list[list[Number]] | list[dict[str, Number]] | None = None
+    params: dict[str, Any] | None = Field(None, description="Ignored; MLflow's clients send it.")
 
 
-def _predict(loaded: Loaded, body: bytes, most: int) -> Json:
-    told = validated(body, Invocation, most)
-    rows = matrix(told, loaded.model.columns, most)
-    try:
-        found = loaded.model.predict_proba(rows)[:, 1]
-    except ValueError as error:
-        raise Refused(422, str(error)) from error
-    return Json(
+class PredictionsResponse(BaseModel):
+    """The probability of a real change for each row."""
+
+    model_config = example({"predictions": [0.93, 0.02], "threshold": 0.5, "model": MODEL})
+    predictions: list[float]
+    threshold: float
+    model: str
+
+
+class ModelResponse(BaseModel):
+    """The model in use."""
+
+    model_config = example(
         {
-            "predictions": found.tolist(),
-            "threshold": loaded.model.threshold,
-            "model": loaded.judge.version,
+            "version": MODEL,
+            "source": "the built-in model",
+            "use": "online",
+            "feature_set": "online",
+            "columns": ["edge", "jump"],
+            "threshold": 0.5,
+            "card": {},
+            "second_look": False,
+            "second_look_disabled_reason": "the confirming model has no tail rates",
+            "refused_reason": "data/release/online.baro: the file is damaged",
         }
     )
+    version: str
+    source: str
+    use: str
+    feature_set: str
+    columns: list[str] = Field(description="The columns of a row of `/invocations`.")
+    threshold: float
+    card: dict[str, Any]
+    second_look: bool = Field(description="Whether later results re-check a point.")
+    second_look_disabled_reason: str | None = Field(
+        description="Why there is no second look although one was wanted."
+    )
+    refused_reason: str | None = Field(description="Why the newest model file was refused.")
 
 
-def matrix(told: Invocation, columns: tuple[str, ...], most: int) -> Floats:
-    """Return the rows that were sent, in the order of the model's columns."""
-    given = [name for name in FORMS if getattr(told, name) is not None]
-    if len(given) != 1:
-        raise Refused(422, f"expected exactly one of {FORMS}, got {given}")
-    sent = getattr(told, given[0])
-    if given[0] == "dataframe_split":
-        sent = [dict(zip(sent.columns, row, strict=False)) for row in _even(sent)]
-    if isinstance(sent, dict):
-        if len({len(column) for column in sent.values()}) > 1:
-            raise Refused(422, f"{given[0]}: the columns have different lengths")
-        sent = [dict(zip(sent, row, strict=True)) for row in zip(*sent.values(), strict=True)]
-    if not 0 < len(sent) <= most:
-        raise Refused(422, f"{given[0]}: {len(sent)} rows, allowed are 1 to {most}")
-    rows = [_ordered(row, columns) if isinstance(row, dict) else row for row in sent]
+routes = guarded_router(Scope.READ, "model")
+administration = guarded_router(Scope.ADMIN, "model")
+
+
+@routes.post("/invocations", response_model=PredictionsResponse, summary="Score rows of features")
+def post_invocations(context: Context, sent: InvocationsRequest) -> dict[str, Any]:
+    """Return the probability of a real change for each row."""
+    loaded = context.model
+    rows = feature_rows(sent, loaded.model.columns, context.settings.max_rows)
+    try:
+        probabilities = loaded.model.predict_proba(rows)[:, 1]
+    except ValueError as error:
+        raise ApiError(422, str(error)) from error
+    return {
+        "predictions": probabilities.tolist(),
+        "threshold": loaded.model.threshold,
+        "model": loaded.judge.version,
+    }
+
+
+@routes.get("/api/v1/model", response_model=ModelResponse, summary="The model in use")
+def get_model(context: Context) -> dict[str, Any]:
+    """Return which model is in use, its card, and why a newer file was refused."""
+    return _model_fields(context)
+
+
+@administration.post(
+    "/api/v1/model/reload", response_model=ModelResponse, summary="Reload the model file"
+)
+def post_reload(context: Context) -> dict[str, Any]:
+    """Load the model file again; if it is refused, the last good model stays in use."""
+    context.watch.check(force=True)
+    return _model_fields(context)
+
+
+def feature_rows(sent: InvocationsRequest, columns: tuple[str, ...], max_rows: int) -> Floats:
+    """Return the rows of a request in the order of the model's columns."""
+    forms = [name for name in FORMS if getattr(sent, name) is not None]
+    if len(forms) != 1:
+        raise ApiError(422, f"expected exactly one of {FORMS}, got {forms}")
+    [form] = forms
+    table = getattr(sent, form)
+    if isinstance(table, Frame):
+        table = [dict(zip(table.columns, row, strict=True)) for row in _frame_rows(table)]
+    if isinstance(table, dict):
+        if len({len(column) for column in table.values()}) > 1:
+            raise ApiError(422, f"{form}: the columns have different lengths")
+        table = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    if not 0 < len(table) <= max_rows:
+        raise ApiError(422, f"{form}: {len(table)} rows; allowed are 1 to {max_rows}")
+    rows = [_ordered(row, columns) if isinstance(row, dict) else row for row in table]
     if any(len(row) != len(columns) for row in rows):
-        raise Refused(422, f"expected rows of {len(columns)} features: {list(columns)}")
+        raise ApiError(422, f"expected rows of {len(columns)} features: {list(columns)}")
     return np.array(rows, dtype=np.float64)
 
 
-def _even(frame: Frame) -> list[list[float]]:
+def _frame_rows(frame: Frame) -> list[list[float]]:
+    repeated = [name for name, count in Counter(frame.columns).items() if count > 1]
+    if repeated:
+        raise ApiError(422, f"dataframe_split: column {repeated[0]!r:.60} occurs more than once")
     width = len(frame.columns)
-    doubled = [name for name, times in Counter(frame.columns).items() if times > 1]
-    if doubled:
-        raise Refused(422, f"dataframe_split: column {doubled[0]!r:.60} is named more than once")
     if any(len(row) != width for row in frame.data):
-        raise Refused(422, f"dataframe_split: a row has not the {width} values of columns")
+        raise ApiError(422, f"dataframe_split: expected rows of {width} values, one per column")
     return frame.data
 
 
 def _ordered(row: dict[str, float], columns: tuple[str, ...]) -> list[float]:
     if set(row) != set(columns):
-        raise Refused(422, f"expected the columns {list(columns)}, got {list(row)[:40]}")
+        raise ApiError(422, f"expected the columns {list(columns)}, got {list(row)[:40]}")
     return [row[name] for name in columns]
 
 
-@routes.get("/api/v1/model", response_model=ModelAnswer, responses=ERRORS, summary="The model")
-async def model(request: Request) -> Json:
-    """Tell which model decides, what it was made from, and why a newer one was not taken."""
-    return _described(parts_of(request))
-
-
-@administration.post(
-    "/api/v1/model/reload",
-    response_model=ModelAnswer,
-    responses=ERRORS,
-    summary="Look for a new model now",
-)
-async def reload(request: Request) -> Json:
-    """Load the model's file again; one that is refused leaves the last good one in use."""
-    parts = parts_of(request)
-    await run_in_threadpool(lambda: parts.watch.look(again=True))
-    return _described(parts)
-
-
-def _described(parts: Parts) -> Json:
-    loaded = loaded_model(parts)
-    return Json(
-        {
-            "version": loaded.judge.version,
-            "source": loaded.source,
-            "use": loaded.model.use,
-            "feature_set": loaded.model.feature_set,
-            "columns": list(loaded.model.columns),
-            "threshold": loaded.model.threshold,
-            "card": dict(loaded.model.card),
-            "second_look": isinstance(loaded.judge, ConfirmingJudge),
-            "second_look_disabled_reason": loaded.second_look_disabled_reason or None,
-            "refused": parts.watch.fault or None,
-        }
-    )
+def _model_fields(context: AppContext) -> dict[str, Any]:
+    loaded = context.model
+    return {
+        "version": loaded.judge.version,
+        "source": loaded.source,
+        "use": loaded.model.use,
+        "feature_set": loaded.model.feature_set,
+        "columns": list(loaded.model.columns),
+        "threshold": loaded.model.threshold,
+        "card": dict(loaded.model.card),
+        "second_look": isinstance(loaded.judge, ConfirmingJudge),
+        "second_look_disabled_reason": loaded.second_look_disabled_reason or None,
+        "refused_reason": context.watch.refused_reason or None,
+    }

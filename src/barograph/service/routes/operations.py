@@ -1,64 +1,85 @@
-"""What those who run the service ask: is it alive, is it ready, what does it do."""
+"""Health, readiness and metrics."""
+
+from typing import Any, Literal
 
 import sqlalchemy as sa
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
+from pydantic import BaseModel
 from starlette.responses import Response
 
 import barograph
 from barograph.errors import StoreError
-from barograph.service.access import Scraping, router
-from barograph.service.answers import Json
-from barograph.service.asking import asked
-from barograph.service.errors import RETRY, Refused
+from barograph.service.context import Context, guarded_router
 from barograph.service.metrics import MEDIA_TYPE
-from barograph.service.parts import parts_of
-from barograph.service.schemas.operations import EXPOSITION, Health
-from barograph.service.schemas.shared import ERRORS
+from barograph.service.responses import ERRORS, example
 from barograph.store import stale
+from barograph.store.tokens import Scope
 
-# Probes have no token, and learn nothing but yes or no.
+EXPOSITION: dict[str, Any] = {
+    "schema": {"type": "string"},
+    "example": (
+        "# HELP barograph_points_total Measurements by status.\n"
+        "# TYPE barograph_points_total counter\n"
+        'barograph_points_total{status="written"} 31.0\n'
+        "# HELP barograph_store_up Whether the store answers.\n"
+        "# TYPE barograph_store_up gauge\n"
+        "barograph_store_up 1.0\n"
+    ),
+}
+
+
+class HealthResponse(BaseModel):
+    """Whether the service is alive, or ready."""
+
+    model_config = example({"status": "ready", "model": "online-3f1c2b7a90de", "version": "0.1.0"})
+    status: Literal["alive", "ready"]
+    model: str | None = None
+    version: str
+
+
+# Probes need no token, and say nothing but yes or no.
 probes = APIRouter(tags=["operations"])
-routes = router(Scraping, "operations")
+routes = guarded_router(Scope.READ, "operations", allow_stale=True)
 
 
-@probes.get("/health", response_model=Health, summary="Is it alive?")
-async def health() -> Json:
-    """Answer as long as the service answers at all."""
-    return Json({"status": "alive", "model": None, "version": barograph.__version__})
+@probes.get("/health", response_model=HealthResponse, summary="Liveness probe")
+async def get_health() -> dict[str, Any]:
+    """Answer 200 while the process answers requests."""
+    return {"status": "alive", "version": barograph.__version__}
 
 
-@probes.get("/ready", response_model=Health, responses={503: ERRORS[503]}, summary="Can it decide?")
-async def ready(request: Request) -> Json:
-    """Answer 200 once the model is compiled and while the store answers."""
-    parts = parts_of(request)
-    loaded = parts.watch.current
-    if loaded is None:
-        raise Refused(503, "no model decides yet", headers=RETRY)
-    await asked(request, lambda c: c.scalar(sa.select(1)))
-    version = barograph.__version__
-    return Json({"status": "ready", "model": loaded.judge.version, "version": version})
-
-
-@probes.get("/ping", response_model=Health, responses={503: ERRORS[503]}, summary="MLflow's probe")
-async def ping(request: Request) -> Json:
-    """Answer as `/ready` does, where MLflow's clients look."""
-    return await ready(request)
+@probes.get(
+    "/ready", response_model=HealthResponse, responses={503: ERRORS[503]}, summary="Readiness probe"
+)
+@probes.get(
+    "/ping",
+    response_model=HealthResponse,
+    responses={503: ERRORS[503]},
+    summary="Readiness probe of MLflow's clients",
+)
+def get_ready(context: Context) -> dict[str, Any]:
+    """Answer 200 while a compiled model is loaded and the store answers."""
+    version = context.model.judge.version
+    with context.store.read() as connection:
+        connection.scalar(sa.select(1))
+    return {"status": "ready", "model": version, "version": barograph.__version__}
 
 
 @routes.get(
     "/metrics",
-    responses={**ERRORS, 200: {"content": {"text/plain": EXPOSITION}}},
+    responses={200: {"content": {"text/plain": EXPOSITION}}},
     response_class=Response,
-    summary="What Prometheus asks",
+    summary="Metrics for Prometheus",
 )
-async def metrics(request: Request) -> Response:
-    """Requests, points and decisions since the start, as Prometheus reads them.
+def get_metrics(context: Context) -> Response:
+    """Return requests, points and decisions since the start in Prometheus' text format.
 
-    It answers while the store does not, too: then `barograph_store_up` is 0.
+    While the store does not answer, `barograph_store_up` is 0.
     """
-    known = parts_of(request).metrics
+    metrics = context.metrics
     try:
-        known.store_answered(await asked(request, stale.waiting))
+        with context.store.read() as connection:
+            metrics.set_store_up(stale.waiting(connection))
     except StoreError:
-        known.store_failed()
-    return Response(known.text(), media_type=MEDIA_TYPE)
+        metrics.set_store_down()
+    return Response(metrics.text(), media_type=MEDIA_TYPE)

@@ -1,70 +1,179 @@
-"""Series, their points, and what was decided of them."""
+"""Series, their points, and the decisions on them."""
 
-from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
-from fastapi import Path, Query, Request
+from fastapi import Path, Query
+from pydantic import AfterValidator, BaseModel, Field
 
 from barograph.series import LABELS
-from barograph.service.access import Reading, router
-from barograph.service.answers import Json
-from barograph.service.asking import asked, following, known
-from barograph.service.errors import Refused
-from barograph.service.schemas.series import SERIES, DecisionsPage, PointsPage, SeriesPage
-from barograph.service.schemas.series import Series as SeriesAnswer
-from barograph.service.schemas.shared import ERRORS
+from barograph.service.context import Context, guarded_router
+from barograph.service.responses import example, next_cursor, or_404
+from barograph.service.routes.points import EXAMPLE as RESULT
+from barograph.service.routes.points import STEP_EXAMPLE
 from barograph.store import queries
-from barograph.store.measurement import CONTROL
-from barograph.store.results import StepRecord
+from barograph.store.measurement import CONTROL, INTEGER
 from barograph.store.steps import current_states, steps_of
+from barograph.store.tokens import Scope
 
-Steps = dict[tuple[int, str], tuple[StepRecord, str]]
-LARGEST = 2**62
-RUNS = 1_000_000  # of one commit: more than a series may have points
-POINT = (
-    "order",
-    "run",
-    "commit",
-    "time",
-    "value",
-    "probability",
-    "is_change",
-    "baseline_size",
-    "model",
-)
-DECISION = ("order", "run", "probability", "is_change", "baseline_size", "model", "threshold")
-Number = Annotated[
-    int, Path(ge=1, le=LARGEST, description="The number of the series.", examples=[7])
-]
+MAX_RUNS = 1_000_000  # of one commit: more than a series may have points
+MODEL = "online-3f1c2b7a90de"
+
+
+def _storable(text: str) -> str:
+    if CONTROL.search(text):
+        raise ValueError("holds a control character")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_storable)]  # as rows of the store can hold it
+Project = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["project"]])]
+Variant = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["variant"]])]
+Task = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["task"]])]
+Test = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["test"]])]
+Measurement = Annotated[Text | None, Query(max_length=2000, examples=[RESULT["measurement"]])]
 Limit = Annotated[int, Query(ge=1, le=10_000, description="Rows of the page.", examples=[100])]
-Project = Annotated[str | None, Query(max_length=2000, examples=[SERIES["project"]])]
-Variant = Annotated[str | None, Query(max_length=2000, examples=[SERIES["variant"]])]
-Task = Annotated[str | None, Query(max_length=2000, examples=[SERIES["task"]])]
-Test = Annotated[str | None, Query(max_length=2000, examples=[SERIES["test"]])]
-Measurement = Annotated[str | None, Query(max_length=2000, examples=[SERIES["measurement"]])]
-After = Annotated[int, Query(ge=0, le=LARGEST, description="From `next`.", examples=[100])]
+After = Annotated[int, Query(ge=0, le=INTEGER, description="From `next`.", examples=[100])]
+FromOrder = Annotated[
+    int | None,
+    Query(ge=-INTEGER, le=INTEGER, description="First order; or from `next`.", examples=[1024]),
+]
+SeriesNumber = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the series.", examples=[7])]
 Order = Annotated[
     int,
     Path(
-        ge=-LARGEST,
-        le=LARGEST,
-        description="The place of the commit in its project.",
+        ge=-INTEGER,
+        le=INTEGER,
+        description="Position of the commit in its project.",
         examples=[1024],
     ),
 ]
 Run = Annotated[
-    str, Query(max_length=2000, description="Tells results of one commit apart.", examples=["2"])
+    Text, Query(max_length=2000, description="Distinguishes results of one commit.", examples=["2"])
 ]
-First = Annotated[
-    int | None, Query(ge=-LARGEST, le=LARGEST, description="Or from `next`.", examples=[1024])
-]
-routes = router(Reading, "series")
+
+SERIES_EXAMPLE = {
+    "id": 7,
+    "name": "sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec thread_level=8",
+    **{name: RESULT[name] for name in LABELS},
+    "args": {"thread_level": "8"},
+    "direction": 1,
+}
+POINT_EXAMPLE = {
+    "order": 1024,
+    "run": "",
+    "commit": "3f9a1c7",
+    "time": 1706220908000,
+    "value": 18234.5,
+    "probability": 0.93,
+    "is_change": True,
+    "baseline_size": 57,
+    "model": MODEL,
+}
+DECISION_EXAMPLE = {
+    "order": 1024,
+    "run": "",
+    "probability": 0.93,
+    "is_change": True,
+    "baseline_size": 57,
+    "model": MODEL,
+    "threshold": 6.1,
+    "current_state": "confirmed",
+    "steps": [{**STEP_EXAMPLE, "model": MODEL}],
+}
 
 
-@routes.get("/api/v1/series", response_model=SeriesPage, responses=ERRORS, summary="Find series")
-async def get_series(
-    request: Request,
+class SeriesResponse(BaseModel):
+    """One benchmark measurement over commits."""
+
+    model_config = example(SERIES_EXAMPLE)
+    id: int
+    name: str
+    project: str
+    variant: str
+    task: str
+    test: str
+    measurement: str
+    args: dict[str, str]
+    direction: Literal[-1, 0, 1]
+
+
+class SeriesPage(BaseModel):
+    """A page of series; request the next page with `after` set to `next`."""
+
+    model_config = example({"series": [SERIES_EXAMPLE], "next": 7})
+    series: list[SeriesResponse]
+    next: int | None
+
+
+class PointResponse(BaseModel):
+    """One point and the decision on it."""
+
+    order: int
+    run: str
+    commit: str
+    time: int | None
+    value: float
+    probability: float
+    is_change: bool
+    baseline_size: int
+    model: str
+
+
+class PointsPage(BaseModel):
+    """Points, oldest first; request the next page with `from_order` set to `next`."""
+
+    model_config = example({"points": [POINT_EXAMPLE], "next": 1025})
+    points: list[PointResponse]
+    next: int | None
+
+
+class StepResponse(BaseModel):
+    """A step of the second look, and the model that took it."""
+
+    kind: Literal["called", "confirmed", "moved", "withdrawn"]
+    order: int
+    run: str
+    probability: float
+    from_order: int | None
+    from_run: str | None
+    model: str
+
+
+class DecisionResponse(BaseModel):
+    """What the online detector decided on one point."""
+
+    order: int
+    run: str
+    probability: float
+    is_change: bool
+    baseline_size: int = Field(description="Number of points compared with.")
+    model: str
+    threshold: float = Field(
+        description="Least probability of a change; with a second look, least score in nats."
+    )
+    current_state: Literal["called", "confirmed", "moved", "withdrawn"] | None = Field(
+        description="Latest step of the second look on a change that begins here."
+    )
+    steps: list[StepResponse] = Field(
+        description="What the second look decided when the point arrived."
+    )
+
+
+class DecisionsPage(BaseModel):
+    """Decisions, oldest first; request the next page with `from_order` set to `next`."""
+
+    model_config = example({"decisions": [DECISION_EXAMPLE], "next": 1025})
+    decisions: list[DecisionResponse]
+    next: int | None
+
+
+routes = guarded_router(Scope.READ, "series")
+
+
+@routes.get("/api/v1/series", response_model=SeriesPage, summary="Find series")
+def get_all_series(
+    context: Context,
     project: Project = None,
     variant: Variant = None,
     task: Task = None,
@@ -72,123 +181,105 @@ async def get_series(
     measurement: Measurement = None,
     after: After = 0,
     limit: Limit = 100,
-) -> Json:
-    """Return the series that bear all the labels given."""
+) -> dict[str, Any]:
+    """Return the series that have all given labels."""
     given = zip(LABELS, (project, variant, task, test, measurement), strict=True)
     labels = {name: text for name, text in given if text is not None}
-    storable(labels.values())
-    found = await asked(
-        request, lambda c: queries.find_series(c, after=after, limit=limit, **labels)
-    )
-    rows = [described(one) for one in found]
-    return Json({"series": rows, "next": following(found, limit)})
+    with context.store.read() as connection:
+        found = queries.find_series(connection, after=after, limit=limit, **labels)
+    return {"series": list(map(series_fields, found)), "next": next_cursor(found, limit)}
 
 
-@routes.get(
-    "/api/v1/series/{number}", response_model=SeriesAnswer, responses=ERRORS, summary="One series"
-)
-async def get_one(request: Request, number: Number) -> Json:
+@routes.get("/api/v1/series/{number}", response_model=SeriesResponse, summary="Get a series")
+def get_series(context: Context, number: SeriesNumber) -> dict[str, Any]:
     """Return one series."""
-    return Json(described(await asked(request, lambda c: existing(c, number))))
+    with context.store.read() as connection, or_404():
+        return series_fields(queries.one_series(connection, number))
 
 
 @routes.get(
-    "/api/v1/series/{number}/points",
-    response_model=PointsPage,
-    responses=ERRORS,
-    summary="Points of a series",
+    "/api/v1/series/{number}/points", response_model=PointsPage, summary="Points of a series"
 )
-async def get_points(
-    request: Request, number: Number, first: First = None, limit: Limit = 1000
-) -> Json:
-    """Return the points from the order `first` on, each with the decision on it."""
-    found, begins = await asked(request, lambda c: _page(c, number, first, limit))
-    rows = [{name: getattr(one, name) for name in POINT} for one in found]
-    return Json({"points": rows, "next": begins})
+def get_points(
+    context: Context, number: SeriesNumber, from_order: FromOrder = None, limit: Limit = 1000
+) -> dict[str, Any]:
+    """Return the points of a series, each with the decision on it."""
+    with context.store.read() as connection:
+        points, following = _page(connection, number, from_order, limit)
+    return {"points": points, "next": following}
 
 
 @routes.get(
     "/api/v1/series/{number}/decisions",
     response_model=DecisionsPage,
-    responses=ERRORS,
     summary="Decisions on a series",
 )
-async def get_decisions(
-    request: Request,
-    number: Number,
-    changes: Annotated[
-        bool, Query(description="Only those about a change.", examples=[True])
+def get_decisions(
+    context: Context,
+    number: SeriesNumber,
+    changes_only: Annotated[
+        bool, Query(description="Only decisions about a change.", examples=[True])
     ] = False,
-    first: First = None,
+    from_order: FromOrder = None,
     limit: Limit = 1000,
-) -> Json:
-    """Return what the online detector said of the points, and which model it asked.
+) -> dict[str, Any]:
+    """Return what the online detector decided on each point, and the model it used.
 
-    With a second look, `steps` tell what became certain as each point landed. With
-    `changes` a page may hold fewer rows than its limit and yet have a next one.
+    With a second look, `steps` list what was decided when the point arrived. With `changes_only`
+    a page may hold fewer rows than its limit and still have a next one.
     """
-    every, begins = await asked(request, lambda c: _decided(c, number, first, limit))
-    rows = [
-        row
-        for row in every
-        if not changes or row["is_change"] or row["steps"] or row["current_state"]
-    ]
-    return Json({"decisions": rows, "next": begins})
+    with context.store.read() as connection:
+        points, following = _page(connection, number, from_order, limit)
+        rows = _decisions(connection, number, points) if points else []
+    if changes_only:
+        rows = [row for row in rows if row["is_change"] or row["steps"] or row["current_state"]]
+    return {"decisions": rows, "next": following}
 
 
-def existing(connection: sa.Connection, number: int) -> queries.StoredSeries:
-    """Return a series, or refuse the request."""
-    with known():
-        return queries.one_series(connection, number)
-
-
-def storable(texts: Iterable[str]) -> None:
-    """Refuse what no row can have, and no database likes to be asked for."""
-    if any(map(CONTROL.search, texts)):
-        raise Refused(422, "a label holds a control character")
-
-
-def _decided(
-    connection: sa.Connection, number: int, first: int | None, limit: int
-) -> tuple[list[dict[str, Any]], int | None]:
-    """Return a page of decisions with what a second look said, and where the next begins."""
-    found, begins = _page(connection, number, first, limit)
-    if not found:
-        return [], begins
-    span = found[0].order, found[-1].order
-    steps, now = steps_of(connection, number, *span), current_states(connection, number, *span)
+def _decisions(
+    connection: sa.Connection, number: int, points: list[queries.Measured]
+) -> list[dict[str, Any]]:
+    """Return the decisions on points with the steps of the second look."""
+    span = points[0].order, points[-1].order
+    steps, states = steps_of(connection, number, *span), current_states(connection, number, *span)
+    names = DecisionResponse.model_fields.keys() - {"steps", "current_state"}
     rows = []
-    for one in found:
-        key = (one.order, one.run)
-        taken = [{**step._asdict(), "model": model} for step, model in _at(steps, key)]
-        said = {name: getattr(one, name) for name in DECISION}
-        rows.append({**said, "current_state": now.get(key), "steps": taken})
-    return rows, begins
-
-
-def _at(steps: Steps, key: tuple[int, str]) -> list[tuple[StepRecord, str]]:
-    return [steps[key]] if key in steps else []
+    for point in points:
+        key = (point.order, point.run)
+        taken = []
+        if key in steps:
+            step, model = steps[key]
+            taken = [{**step._asdict(), "model": model}]
+        fields = {name: getattr(point, name) for name in names}
+        rows.append({**fields, "current_state": states.get(key), "steps": taken})
+    return rows
 
 
 def _page(
     connection: sa.Connection, number: int, first: int | None, limit: int
 ) -> tuple[list[queries.Measured], int | None]:
-    """Return whole commits, `limit` points of them at most, and where the next page begins."""
-    existing(connection, number)
-    found = queries.points_of(connection, number, first=first, limit=limit + 1)
-    if len(found) <= limit:
-        return found, None
-    last = found[-1].order
-    whole = [one for one in found if one.order < last]
+    """Return the points of whole commits, up to `limit`, and the order of the next page."""
+    with or_404():
+        queries.one_series(connection, number)
+    points = queries.points_of(connection, number, first=first, limit=limit + 1)
+    if len(points) <= limit:
+        return points, None
+    last = points[-1].order
+    whole = [point for point in points if point.order < last]
     if whole:
         return whole, last
-    # One commit has more runs than a page: it is not cut either.
-    runs = queries.points_of(connection, number, first=last, last=last, limit=RUNS)
+    # A commit with more runs than the limit is not cut either.
+    runs = queries.points_of(connection, number, first=last, last=last, limit=MAX_RUNS)
     return runs, last + 1
 
 
-def described(one: queries.StoredSeries) -> dict[str, Any]:
-    """A series as answers tell of it."""
-    labels = one.name.labels
-    args, direction = dict(one.name.args), int(one.direction)
-    return {"id": one.id, "name": str(one.name), **labels, "args": args, "direction": direction}
+def series_fields(series: queries.StoredSeries) -> dict[str, Any]:
+    """Return the fields of a `SeriesResponse`."""
+    args, direction = dict(series.name.args), int(series.direction)
+    return {
+        "id": series.id,
+        "name": str(series.name),
+        **series.name.labels,
+        "args": args,
+        "direction": direction,
+    }

@@ -1,99 +1,130 @@
 """Tickets, and the change points that they are about."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
-from fastapi import Path, Query, Request
+from fastapi import Path, Query
+from pydantic import BaseModel, Field
 
-from barograph.service.access import Reading, Triaging, caller_of, router
-from barograph.service.answers import Json
-from barograph.service.asking import asked, following, known, written
-from barograph.service.forms import form, form_body
-from barograph.service.routes.series import LARGEST, After, Limit
-from barograph.service.schemas.shared import ERRORS
-from barograph.service.schemas.tickets import STATUS, TicketsPage, TicketWanted
-from barograph.service.schemas.tickets import Ticket as TicketAnswer
+from barograph.service.context import CallerName, Context, guarded_router
+from barograph.service.responses import example, next_cursor, or_404
+from barograph.service.routes.series import After, Limit
+from barograph.store.measurement import INTEGER
+from barograph.store.tokens import Scope
 from barograph.triage import tickets
 from barograph.triage.tickets import Ticket
 
-Number = Annotated[
-    int, Path(ge=1, le=LARGEST, description="The number of the ticket here.", examples=[2])
+Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the ticket.", examples=[2])]
+ChangePointNumber = Annotated[
+    int | None, Query(ge=1, le=INTEGER, description="Id of a change point.", examples=[3])
 ]
-About = Annotated[int | None, Query(ge=1, le=LARGEST, description="A change point.", examples=[3])]
-State = Annotated[STATUS | None, Query(examples=["open"])]
-routes = router(Reading, "tickets")
-filing = router(Triaging, "tickets")
+StatusName = Literal["open", "closed"]
+TicketStatus = Annotated[StatusName | None, Query(examples=["open"])]
+REQUEST_EXAMPLE = {
+    "key": "SERVER-12345",
+    "url": "https://tickets.example/SERVER-12345",
+    "title": "Inserts are slower since 3f9a1c7",
+    "change_points": [3],
+}
+TICKET_EXAMPLE = {"id": 2, **REQUEST_EXAMPLE, "status": "open", "opened": 1706220999000}
 
 
-@routes.get("/api/v1/tickets", response_model=TicketsPage, responses=ERRORS, summary="Tickets")
-async def get_tickets(
-    request: Request,
-    change_point: About = None,
-    status: State = None,
+class TicketRequest(BaseModel):
+    """A new ticket, or a known one that is linked to more change points."""
+
+    model_config = example(REQUEST_EXAMPLE)
+    key: str = Field(min_length=1, max_length=2000, description="Key in the ticket system.")
+    url: str = Field(default="", max_length=2000)
+    title: str = Field(default="", max_length=2000)
+    change_points: list[Annotated[int, Field(ge=1, le=INTEGER)]] = Field(
+        default=[], max_length=10_000, description="Ids of change points."
+    )
+
+
+class TicketResponse(BaseModel):
+    """A ticket, wherever it is kept."""
+
+    model_config = example(TICKET_EXAMPLE)
+    id: int
+    key: str
+    url: str
+    title: str
+    change_points: list[int]
+    status: StatusName
+    opened: int
+
+
+class TicketsPage(BaseModel):
+    """A page of tickets; request the next page with `after` set to `next`."""
+
+    model_config = example({"tickets": [TICKET_EXAMPLE], "next": 2})
+    tickets: list[TicketResponse]
+    next: int | None
+
+
+routes = guarded_router(Scope.READ, "tickets")
+filing = guarded_router(Scope.TRIAGE, "tickets")
+
+
+@routes.get("/api/v1/tickets", response_model=TicketsPage, summary="Find tickets")
+def get_tickets(
+    context: Context,
+    change_point: ChangePointNumber = None,
+    status: TicketStatus = None,
     after: After = 0,
     limit: Limit = 100,
-) -> Json:
+) -> dict[str, Any]:
     """Return all tickets, or those about a change point."""
-    found = await asked(
-        request,
-        lambda c: tickets.find(c, candidate=change_point, status=status, after=after, limit=limit),
-    )
-    rows = [_told(one) for one in found]
-    return Json({"tickets": rows, "next": following(found, limit)})
+    with context.store.read() as connection:
+        found = tickets.find(
+            connection, candidate=change_point, status=status, after=after, limit=limit
+        )
+    return {"tickets": list(map(_fields, found)), "next": next_cursor(found, limit)}
 
 
-@routes.get(
-    "/api/v1/tickets/{number}", response_model=TicketAnswer, responses=ERRORS, summary="One ticket"
-)
-async def get_ticket(request: Request, number: Number) -> Json:
+@routes.get("/api/v1/tickets/{number}", response_model=TicketResponse, summary="Get a ticket")
+def get_ticket(context: Context, number: Number) -> dict[str, Any]:
     """Return one ticket."""
-    return Json(_told(await asked(request, lambda c: _existing(c, number))))
+    with context.store.read() as connection:
+        return _existing(connection, number)
 
 
 @filing.post(
     "/api/v1/tickets",
-    response_model=TicketAnswer,
-    responses=ERRORS,
-    openapi_extra=form_body(TicketWanted),
-    summary="Note a ticket, or link it to more change points",
+    response_model=TicketResponse,
+    summary="Record a ticket, or link it to more change points",
 )
-async def post_ticket(request: Request) -> Json:
-    """Note a ticket about some change points; one whose key is known gets them added."""
-    wanted = await form(request, TicketWanted)
-    who = caller_of(request).name
+def post_ticket(context: Context, caller: CallerName, ticket: TicketRequest) -> dict[str, Any]:
+    """Record a ticket about change points; a known key gets the change points added."""
 
-    def work(connection: sa.Connection) -> Ticket:
-        about = wanted.change_points
-        number = tickets.file(connection, wanted.key, wanted.url, wanted.title, about, who)
-        return tickets.one(connection, number)
+    def work(connection: sa.Connection) -> dict[str, Any]:
+        about = ticket.change_points
+        number = tickets.file(connection, ticket.key, ticket.url, ticket.title, about, caller)
+        return _fields(tickets.one(connection, number))
 
-    return Json(_told(await written(request, work)))
+    return context.store.write(work)
 
 
 @filing.post(
-    "/api/v1/tickets/{number}/close",
-    response_model=TicketAnswer,
-    responses=ERRORS,
-    summary="Close a ticket",
+    "/api/v1/tickets/{number}/close", response_model=TicketResponse, summary="Close a ticket"
 )
-async def post_close(request: Request, number: Number) -> Json:
-    """Note that a ticket is closed."""
-    who = caller_of(request).name
+def post_close(context: Context, number: Number, caller: CallerName) -> dict[str, Any]:
+    """Mark a ticket as closed."""
 
-    def work(connection: sa.Connection) -> Ticket:
+    def work(connection: sa.Connection) -> dict[str, Any]:
         _existing(connection, number)
-        tickets.close_number(connection, number, who)
+        tickets.close_number(connection, number, caller)
         return _existing(connection, number)
 
-    return Json(_told(await written(request, work)))
+    return context.store.write(work)
 
 
-def _existing(connection: sa.Connection, number: int) -> Ticket:
-    with known():
-        return tickets.one(connection, number)
+def _existing(connection: sa.Connection, number: int) -> dict[str, Any]:
+    with or_404():
+        return _fields(tickets.one(connection, number))
 
 
-def _told(one: Ticket) -> dict[str, Any]:
-    fields = one._asdict()
+def _fields(ticket: Ticket) -> dict[str, Any]:
+    fields = ticket._asdict()
     fields["change_points"] = fields.pop("candidates")
     return fields

@@ -1,78 +1,137 @@
-"""For those who run the service: tokens, and the trail of who did what."""
+"""Administration: tokens, and the audit trail."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from fastapi import Path, Query, Request
+from fastapi import Path, Query
+from pydantic import BaseModel, Field
 
-from barograph.service.access import Administering, caller_of, router
-from barograph.service.answers import Json
-from barograph.service.asking import asked, following, written
-from barograph.service.forms import form, form_body
-from barograph.service.routes.series import LARGEST, Limit
-from barograph.service.schemas.shared import ERRORS
-from barograph.service.schemas.tokens import TokenList, TokenMade, TokenWanted, Trail
+from barograph.service.context import CallerName, Context, guarded_router
+from barograph.service.responses import example, next_cursor
+from barograph.service.routes.series import Limit
 from barograph.store import audit, tokens
+from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 
-NAME = r"^[^\x00-\x1f\x7f]+$"
-Before = Annotated[int | None, Query(ge=1, le=LARGEST, description="From `next`.", examples=[9])]
-routes = router(Administering, "administration")
+Name = Annotated[str, Path(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["ci"])]
+Before = Annotated[int | None, Query(ge=1, le=INTEGER, description="From `next`.", examples=[9])]
+AUDIT_EXAMPLE = {
+    "id": 9,
+    "at": 1706220999000,
+    "who": "ci",
+    "action": "ingest",
+    "subject": "points",
+    "detail": {"written": 1},
+}
 
 
-@routes.get("/api/v1/tokens", response_model=TokenList, responses=ERRORS, summary="All tokens")
-async def get_tokens(request: Request) -> Json:
-    """Return every token's name and scopes, never the token."""
-    rows = await asked(request, tokens.every)
-    told = [
+class TokenRequest(BaseModel):
+    """A token to create."""
+
+    model_config = example({"name": "ci", "scopes": ["ingest"]})
+    name: str = Field(min_length=1, max_length=200)
+    scopes: list[Literal["ingest", "read", "triage", "admin"]] = Field(min_length=1, max_length=4)
+
+
+class CreatedTokenResponse(BaseModel):
+    """A new token; only this answer shows it."""
+
+    model_config = example({"name": "ci", "scopes": ["ingest"], "token": "baro_..."})
+    name: str
+    scopes: list[str]
+    token: str
+
+
+class TokenResponse(BaseModel):
+    """A token without its secret."""
+
+    name: str
+    scopes: list[str]
+    created: int
+    revoked: int | None
+
+
+class TokensResponse(BaseModel):
+    """All tokens without their secrets."""
+
+    model_config = example(
         {
-            "name": one.name,
-            "scopes": sorted(one.scopes),
-            "created": one.created,
-            "revoked": one.revoked,
+            "tokens": [
+                {
+                    "name": "ci",
+                    "scopes": ["ingest"],
+                    "created": 1706220999000,
+                    "revoked": 1706307399000,
+                }
+            ]
         }
-        for one in rows
+    )
+    tokens: list[TokenResponse]
+
+
+class AuditEntry(BaseModel):
+    """One entry of the audit trail."""
+
+    id: int
+    at: int
+    who: str
+    action: str
+    subject: str
+    detail: dict[str, Any]
+
+
+class AuditPage(BaseModel):
+    """The audit trail, newest first; request the next page with `before` set to `next`."""
+
+    model_config = example({"acts": [AUDIT_EXAMPLE], "next": 9})
+    acts: list[AuditEntry]
+    next: int | None
+
+
+routes = guarded_router(Scope.ADMIN, "administration")
+
+
+@routes.get("/api/v1/tokens", response_model=TokensResponse, summary="List all tokens")
+def get_tokens(context: Context) -> dict[str, Any]:
+    """Return the name and scopes of every token, never the secret."""
+    with context.store.read() as connection:
+        rows = tokens.every(connection)
+    listed = [
+        {
+            "name": row.name,
+            "scopes": sorted(row.scopes),
+            "created": row.created,
+            "revoked": row.revoked,
+        }
+        for row in rows
     ]
-    return Json({"tokens": told})
+    return {"tokens": listed}
 
 
 @routes.post(
     "/api/v1/tokens",
-    response_model=TokenMade,
+    response_model=CreatedTokenResponse,
     status_code=201,
-    responses=ERRORS,
-    openapi_extra=form_body(TokenWanted),
-    summary="Make a token",
+    summary="Create a token",
 )
-async def post_token(request: Request) -> Json:
-    """Make a token; the answer is the only place where it is ever seen."""
-    wanted = await form(request, TokenWanted)
-    who = caller_of(request).name
-    scopes = [Scope(name) for name in wanted.scopes]
-    secret = await written(request, lambda c: tokens.create(c, wanted.name, scopes, who))
-    request.app.state.access.forget()
-    return Json({"name": wanted.name, "scopes": sorted(set(scopes)), "token": secret}, 201)
+def post_token(context: Context, caller: CallerName, wanted: TokenRequest) -> dict[str, Any]:
+    """Create a token; only this answer ever shows it."""
+    scopes = sorted({Scope(name) for name in wanted.scopes})
+    secret = context.store.write(lambda c: tokens.create(c, wanted.name, scopes, caller))
+    context.auth.tokens.clear()
+    return {"name": wanted.name, "scopes": scopes, "token": secret}
 
 
-@routes.delete(
-    "/api/v1/tokens/{name}", response_model=TokenList, responses=ERRORS, summary="Revoke a token"
-)
-async def delete_token(
-    request: Request, name: Annotated[str, Path(max_length=200, pattern=NAME, examples=["ci"])]
-) -> Json:
-    """Let a token be good for nothing from now on."""
-    who = caller_of(request).name
-    await written(request, lambda c: tokens.revoke(c, name, who))
-    request.app.state.access.forget()
-    return await get_tokens(request)
+@routes.delete("/api/v1/tokens/{name}", response_model=TokensResponse, summary="Revoke a token")
+def delete_token(context: Context, name: Name, caller: CallerName) -> dict[str, Any]:
+    """Revoke a token."""
+    context.store.write(lambda c: tokens.revoke(c, name, caller))
+    context.auth.tokens.clear()
+    return get_tokens(context)
 
 
-@routes.get("/api/v1/audit", response_model=Trail, responses=ERRORS, summary="Who did what")
-async def get_audit(
-    request: Request,
-    before: Before = None,
-    limit: Limit = 100,
-) -> Json:
-    """Return the trail, the newest entry first."""
-    acts = await asked(request, lambda c: audit.trail(c, limit, before))
-    rows = [one._asdict() for one in acts]
-    return Json({"acts": rows, "next": following(acts, limit)})
+@routes.get("/api/v1/audit", response_model=AuditPage, summary="Audit trail")
+def get_audit(context: Context, before: Before = None, limit: Limit = 100) -> dict[str, Any]:
+    """Return who did what, newest first."""
+    with context.store.read() as connection:
+        acts = audit.trail(connection, limit, before)
+    return {"acts": acts, "next": next_cursor(acts, limit)}

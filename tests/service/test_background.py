@@ -1,4 +1,4 @@
-"""The look behind the requests: a process that is kept alive, and never outlives the service."""
+"""The background process: it refreshes, is restarted, and never outlives the service."""
 
 import os
 import signal
@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from barograph.detection import Hunter
-from barograph.service import Behind
-from barograph.service.behind import Task
+from barograph.service import BackgroundWorker, WorkerConfig
 from barograph.store import Store
 from barograph.store.stale import waiting
 from tests.service.conftest import Start, store_of
@@ -19,12 +18,12 @@ from tests.service.samples import POINTS, steps
 from tests.service.test_reliability import server
 
 
-def wait_for(what: Callable[[], object]) -> None:
-    for _ in range(2400):  # two minutes: a process that starts under load takes its time
-        if what():
+def wait_for(condition: Callable[[], object]) -> None:
+    for _ in range(2400):  # two minutes: a process that starts under load is slow
+        if condition():
             return
         time.sleep(0.05)
-    pytest.fail("it did not happen")
+    pytest.fail("the condition did not become true")
 
 
 def gone(pid: int) -> bool:
@@ -32,46 +31,45 @@ def gone(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
-    # One that ended and whose parent did not ask for it yet still has its number.
+    # A process that ended keeps its number until its parent asks for its exit code.
     return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text(encoding="ascii")
 
 
-def looked_at(store: Store) -> bool:
+def is_refreshed(store: Store) -> bool:
     with store.read() as connection:
         return waiting(connection) == 0
 
 
-def test_it_looks_again_is_started_anew_when_it_dies_and_ends_on_demand(
-    start: Start, tmp_path: Path
-) -> None:
+def test_worker_refreshes_restarts_after_a_crash_and_stops(start: Start, tmp_path: Path) -> None:
     client = start()
     store = store_of(client)
-    behind = Behind(Task(str(tmp_path / "store.db"), Hunter(), "Hunter", None, pause=0.05))
-    behind.start()
+    config = WorkerConfig(str(tmp_path / "store.db"), Hunter(), "Hunter", None, pause=0.05)
+    worker = BackgroundWorker(config)
+    worker.start()
     try:
         number = client.post(POINTS, json=steps("insert")).json()["decisions"][0]["series"]
-        wait_for(lambda: looked_at(store))
+        wait_for(lambda: is_refreshed(store))
         path = f"/api/v1/series/{number}/change-points"
         [change] = client.get(path).json()["change_points"]
         assert (change["order"], change["detector"]) == (25, "Hunter")
-        first = behind.pid
+        first = worker.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
-        wait_for(lambda: behind.pid not in {None, first})
+        wait_for(lambda: worker.pid not in {None, first})
         client.post(POINTS, json=steps("remove"))
-        wait_for(lambda: looked_at(store))
+        wait_for(lambda: is_refreshed(store))
         told = client.get("/api/v1/change-points").json()["change_points"]
         assert len({one["series"] for one in told}) == 2
     finally:
-        behind.stop()
-    second = behind.pid
+        worker.stop()
+    second = worker.pid
     assert second is not None
     wait_for(lambda: gone(second))
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found in /proc")
-def test_it_ends_with_the_service_however_that_ends(
+def test_worker_ends_with_the_service_on_any_signal(
     tmp_path: Path, artifact: Path, how: signal.Signals
 ) -> None:
     with server(tmp_path / "store.db", artifact) as (_, process):

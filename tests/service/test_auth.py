@@ -1,4 +1,4 @@
-"""Every route: without a token, with a wrong one, and with one that is too weak."""
+"""Authorisation: every route without a token, with a wrong one, and with one of another scope."""
 
 from collections.abc import Iterator
 
@@ -7,13 +7,14 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from barograph.service import Settings
-from barograph.service.access import Guarded, is_loopback
 from barograph.service.app import ROUTERS
+from barograph.service.auth import is_loopback
+from barograph.service.context import GuardedRoute
 from barograph.store.tokens import Scope
 from tests.service.conftest import Start, app_of, make_token
 from tests.service.samples import POINTS, result
 
-# What a machine may ask that has no token: whether the service lives, and how it is spoken to.
+# Routes that need no token.
 OPEN = {"/health", "/ready", "/ping", "/openapi.json"}
 
 
@@ -21,7 +22,7 @@ def routes() -> Iterator[tuple[str, str, Scope]]:
     for router in ROUTERS:
         for route in router.routes:
             assert isinstance(route, APIRoute)
-            if isinstance(route, Guarded):
+            if isinstance(route, GuardedRoute):
                 for method in route.methods or ():
                     yield method, route.path, route.scope
 
@@ -36,7 +37,7 @@ def call(client: TestClient, method: str, path: str, headers: dict[str, str]) ->
     return answer.status_code, told.get("kind", "")
 
 
-def test_all_routes_are_guarded_but_the_open_ones(client: TestClient) -> None:
+def test_every_route_is_guarded_except_the_open_ones(client: TestClient) -> None:
     guarded = {path for _, path, _ in GUARDED}
     paths = {getattr(route, "path", "") for route in app_of(client).routes}
     assert paths == guarded | OPEN
@@ -57,12 +58,12 @@ def test_route_needs_its_scope(start: Start, method: str, path: str, scope: Scop
     assert call(client, method, path, admin)[0] not in {401, 403}
 
 
-def test_open_routes_need_none(client: TestClient) -> None:
+def test_open_routes_need_no_token(client: TestClient) -> None:
     make_token(client, Scope.READ)
     assert {path: client.get(path).status_code for path in OPEN} == dict.fromkeys(OPEN, 200)
 
 
-def test_revoked_token_is_good_for_nothing_at_once(client: TestClient) -> None:
+def test_revoked_token_is_refused_at_once(client: TestClient) -> None:
     admin = make_token(client, Scope.ADMIN)
     made = client.post("/api/v1/tokens", json={"name": "x", "scopes": ["read"]}, headers=admin)
     assert made.status_code == 201
@@ -74,7 +75,7 @@ def test_revoked_token_is_good_for_nothing_at_once(client: TestClient) -> None:
     assert made.json()["token"] not in listed
 
 
-def test_revoking_the_last_token_does_not_open_the_door(client: TestClient) -> None:
+def test_revoking_the_last_token_still_requires_a_token(client: TestClient) -> None:
     admin = make_token(client, Scope.ADMIN)
     assert client.delete("/api/v1/tokens/admin", headers=admin).status_code == 200
     assert client.get("/api/v1/series").status_code == 401
@@ -94,30 +95,30 @@ def test_revoking_the_last_token_does_not_open_the_door(client: TestClient) -> N
         ({"Authorization": "Bearer baro_wrong"}, 401),
     ],
 )
-def test_without_any_token_this_machine_alone_is_trusted(
+def test_without_tokens_only_this_machine_is_trusted(
     client: TestClient, headers: dict[str, str], status: int
 ) -> None:
     assert client.get("/api/v1/series", headers=headers).status_code == status
 
 
-def test_without_any_token_another_machine_is_not_served(client: TestClient) -> None:
+def test_without_tokens_another_machine_is_refused(client: TestClient) -> None:
     far = TestClient(app_of(client), "http://127.0.0.1", client=("10.0.0.7", 1))
     assert far.get("/api/v1/series").status_code == 401
     assert far.get("/health").status_code == 200
 
 
-def test_where_others_can_reach_it_a_token_is_always_needed(start: Start) -> None:
+def test_token_is_required_when_not_bound_to_loopback(start: Start) -> None:
     assert start(Settings(local=False)).get("/api/v1/series").status_code == 401
 
 
-def test_too_many_requests_have_to_wait(start: Start) -> None:
+def test_rate_limit_answers_429_with_retry_after(start: Start) -> None:
     client = start(Settings(rate=0.001, burst=3))
     answers = [client.get("/api/v1/series") for _ in range(5)]
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
     assert int(answers[-1].headers["retry-after"]) > 1
 
 
-def test_guessing_tokens_has_to_wait(start: Start) -> None:
+def test_wrong_tokens_are_rate_limited(start: Start) -> None:
     client = start(Settings(failures=3))
     make_token(client, Scope.READ)
     wrong = {"Authorization": "Bearer baro_guess"}
@@ -125,7 +126,7 @@ def test_guessing_tokens_has_to_wait(start: Start) -> None:
     assert codes == [401, 401, 401, 429, 429]
 
 
-def test_guesses_do_not_lock_out_a_valid_token_of_the_same_address(start: Start) -> None:
+def test_wrong_tokens_do_not_lock_out_a_valid_token_of_the_same_address(start: Start) -> None:
     client = start(Settings(failures=1))
     right = make_token(client, Scope.READ)
     wrong = {"Authorization": "Bearer baro_guess"}
@@ -133,7 +134,7 @@ def test_guesses_do_not_lock_out_a_valid_token_of_the_same_address(start: Start)
     assert codes == [401, 200, 429, 200, 429, 200]
 
 
-def test_no_secret_is_logged(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_tokens_are_never_logged(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(0)
     header = make_token(client, Scope.INGEST)
     client.post(POINTS, json=result(), headers=header)
@@ -143,10 +144,10 @@ def test_no_secret_is_logged(client: TestClient, caplog: pytest.LogCaptureFixtur
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
-def test_this_machine(host: str) -> None:
+def test_is_loopback_accepts_this_machine(host: str) -> None:
     assert is_loopback(host)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org", ""])  # noqa: S104
-def test_reachable_by_others(host: str) -> None:
+def test_is_loopback_refuses_reachable_hosts(host: str) -> None:
     assert not is_loopback(host)

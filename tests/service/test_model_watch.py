@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.errors import ArtifactError
-from barograph.service import Watch
+from barograph.service import ModelWatch
 from barograph.store import Store
 from tests.service.conftest import app_of
 from tests.service.models import small_model
@@ -17,20 +17,20 @@ from tests.service.samples import POINTS, result
 MODEL = "/api/v1/model"
 
 
-def watch_of(client: TestClient) -> Watch:
-    watch = app_of(client).state.parts.watch
-    assert isinstance(watch, Watch)
+def watch_of(client: TestClient) -> ModelWatch:
+    watch = app_of(client).state.context.watch
+    assert isinstance(watch, ModelWatch)
     return watch
 
 
 def test_a_new_model_is_taken_up(client: TestClient, artifact: Path) -> None:
     before = client.get(MODEL).json()["version"]
     small_model(seed=1).save(artifact)
-    assert watch_of(client).look()
+    assert watch_of(client).check()
     after = client.get(MODEL).json()["version"]
     assert after != before
     assert client.post(POINTS, json=result(1)).json()["model"] == after
-    assert not watch_of(client).look()
+    assert not watch_of(client).check()
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"PK\x03\x04"])
@@ -41,24 +41,24 @@ def test_a_damaged_model_is_refused_and_the_last_good_one_stays(
     artifact.write_bytes(content)
     told = client.post("/api/v1/model/reload").json()
     assert told["version"] == before["version"]
-    assert before["refused"] is None
-    assert str(artifact) in told["refused"]
+    assert before["refused_reason"] is None
+    assert str(artifact) in told["refused_reason"]
     assert "barograph_models_refused_total 1.0" in client.get("/metrics").text
     assert client.post(POINTS, json=result(1)).json()["model"] == before["version"]
     small_model(seed=1).save(artifact)
-    assert client.post("/api/v1/model/reload").json()["refused"] is None
+    assert client.post("/api/v1/model/reload").json()["refused_reason"] is None
 
 
 def test_a_model_for_another_use_is_refused(client: TestClient, artifact: Path) -> None:
     small_model(use="label_free").save(artifact)
-    assert not watch_of(client).look()
-    assert "label_free" in client.get(MODEL).json()["refused"]
+    assert not watch_of(client).check()
+    assert "label_free" in client.get(MODEL).json()["refused_reason"]
 
 
 def test_a_model_that_vanishes_stays_in_use(client: TestClient, artifact: Path) -> None:
     before = client.get(MODEL).json()["version"]
     artifact.unlink()
-    assert not watch_of(client).look()
+    assert not watch_of(client).check()
     assert client.get(MODEL).json()["version"] == before
 
 
@@ -66,7 +66,7 @@ def test_no_start_without_a_good_model(tmp_path: Path) -> None:
     path = tmp_path / "online.baro"
     path.write_bytes(b"garbage")
     with pytest.raises(ArtifactError, match=r"online\.baro"):
-        Watch(path).start()
+        ModelWatch(path).start()
 
 
 def test_no_batch_is_judged_by_two_models(client: TestClient, artifact: Path) -> None:
@@ -74,7 +74,7 @@ def test_no_batch_is_judged_by_two_models(client: TestClient, artifact: Path) ->
     models = {}
     for seed in range(2):
         small_model(seed=seed).save(artifact)
-        watch_of(client).look(again=True)
+        watch_of(client).check(force=True)
         models[client.get(MODEL).json()["version"]] = artifact.read_bytes()
     assert len(models) == 2
     stop = False
@@ -83,7 +83,7 @@ def test_no_batch_is_judged_by_two_models(client: TestClient, artifact: Path) ->
         while not stop:
             for content in models.values():
                 artifact.write_bytes(content)
-                watch_of(client).look(again=True)
+                watch_of(client).check(force=True)
 
     rng = np.random.default_rng(0)
     values = (100 + 4 * rng.standard_normal(40)).tolist()
@@ -107,6 +107,6 @@ def test_no_batch_is_judged_by_two_models(client: TestClient, artifact: Path) ->
 
 
 def test_a_store_serves_its_judge(client: TestClient) -> None:
-    store = app_of(client).state.parts.store
+    store = app_of(client).state.context.store
     assert isinstance(store, Store)
     assert store.judge.version == client.get(MODEL).json()["version"]

@@ -1,0 +1,200 @@
+"""Background refresh of candidates and clusters.
+
+The refresh runs in a separate process, so requests never wait for it. The process opens the store
+itself, is restarted when it dies, and ends with the service, however that ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+
+from barograph.detection.base import Detector
+from barograph.errors import BarographError, StoreError
+from barograph.models import TriageModel
+from barograph.service.model_watch import file_version
+from barograph.store import Store
+from barograph.store.nobody import Nobody
+from barograph.triage.clusters import recluster
+from barograph.triage.refresh import CandidateRefresher, label_free_model
+
+LOG = logging.getLogger("barograph.service")
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+NICE = 10
+GRACE = 5.0  # seconds that a running round may take after a stop
+RESTART_DELAYS = (1.0, 60.0)  # seconds: the first, and the longest
+BATCH = 50  # series of one transaction, which stays too short to delay requests
+
+
+@dataclass(frozen=True)
+class WorkerConfig:
+    """What the background process refreshes, and how often.
+
+    Args:
+        url: Location of the store.
+        detector: Detector that finds the candidates.
+        name: Name of the detector in the candidates.
+        path: Released label-free model; the built-in model is used while there is no file.
+        pause: Seconds between two rounds.
+        cluster_pause: Seconds between two rounds that also recompute clusters.
+    """
+
+    url: str
+    detector: Detector
+    name: str
+    path: Path | None
+    pause: float = 1.0
+    cluster_pause: float = 60.0
+
+
+class RefreshLoop:
+    """Keeps candidates and clusters up to date with the points.
+
+    Args:
+        store: Store with the points.
+        config: What to refresh, and how often.
+    """
+
+    def __init__(self, store: Store, config: WorkerConfig) -> None:
+        self._store = store
+        self._config = config
+        self._projects: set[str] = set()  # whose clusters are out of date
+        self._model: TriageModel | None = None
+        self._loaded_version: object = self  # no file version equals it
+
+    def refresher(self) -> CandidateRefresher:
+        """Return the detector with the newest model."""
+        return CandidateRefresher(self._config.detector, self._config.name, self._newest_model())
+
+    def run_once(self, *, clusters: bool, stop: threading.Event | None = None) -> None:
+        """Refresh all series that changed; after a stop, start no other transaction."""
+        stop = stop or threading.Event()
+        count = BATCH
+        while count == BATCH and not stop.is_set():
+            refreshed = self.refresher().refresh(self._store, BATCH)
+            self._projects |= refreshed.projects
+            count = refreshed.series
+        if clusters:
+            for project in sorted(self._projects):
+                if not stop.is_set():
+                    recluster(self._store, project)
+                    self._projects.discard(project)
+
+    def run(self, stop: threading.Event) -> None:
+        """Refresh until the stop."""
+        every = max(1, round(self._config.cluster_pause / self._config.pause))
+        rounds = 0
+        while not stop.wait(self._config.pause):
+            rounds += 1
+            try:
+                self.run_once(clusters=rounds % every == 0, stop=stop)
+                self._store.write_back()
+            # The points are safe and the series still marked: the next round tries again.
+            except StoreError as error:
+                LOG.warning("the refresh of candidates failed: %s", error)
+            except Exception:
+                LOG.exception("the refresh of candidates failed")
+
+    def _newest_model(self) -> TriageModel | None:
+        path = self._config.path
+        version = file_version(path)
+        if version != self._loaded_version:
+            self._loaded_version = version
+            try:
+                self._model = label_free_model(path if version else None) or self._model
+            except BarographError as error:
+                LOG.warning("new model refused, the last good model stays in use: %s", error)
+        return self._model
+
+
+class BackgroundWorker:
+    """Runs a `RefreshLoop` in another process, and restarts it when it dies."""
+
+    def __init__(self, config: WorkerConfig) -> None:
+        self._config = config
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._process: SpawnProcess | None = None
+        self._pipe: Connection | None = None
+        self._thread = threading.Thread(
+            target=self._supervise, name="barograph-refresh", daemon=True
+        )
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process, if it was started."""
+        return self._process.pid if self._process is not None else None
+
+    def start(self) -> None:
+        """Start the process."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let the process finish its round, and end it."""
+        self._stop.set()
+        with self._lock:
+            if self._pipe is not None:
+                self._pipe.close()
+        self._thread.join(GRACE)
+        if self._process is not None and self._process.is_alive():
+            self._process.terminate()
+
+    def _supervise(self) -> None:
+        delay, longest = RESTART_DELAYS
+        while not self._stop.is_set():
+            process = self._start_process()
+            if process is None:
+                return
+            process.join()
+            if not self._stop.is_set():
+                LOG.warning("the refresh process exited with code %s", process.exitcode)
+            self._stop.wait(delay)
+            delay = min(longest, 2 * delay)
+
+    def _start_process(self) -> SpawnProcess | None:
+        """Start a process that ends when our end of the pipe is closed, by us or by our death."""
+        context = get_context("spawn")
+        theirs, ours = context.Pipe(duplex=False)
+        level = LOG.getEffectiveLevel()
+        process = context.Process(
+            target=_work, args=(self._config, theirs, level), name="barograph-refresh", daemon=True
+        )
+        with self._lock:
+            if self._stop.is_set():
+                return None
+            process.start()
+            theirs.close()
+            self._process, self._pipe = process, ours
+        return process
+
+
+def _work(config: WorkerConfig, pipe: Connection, level: int) -> None:
+    """Refresh until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the service, which stops us
+    logging.basicConfig(level=level, format=LOG_FORMAT)
+    with suppress(AttributeError, OSError):  # not every system has it
+        os.nice(NICE)
+    stop = threading.Event()
+    threading.Thread(target=_wait_for_close, args=(pipe, stop), daemon=True).start()
+    with Store(config.url, Nobody()) as store:
+        RefreshLoop(store, config).run(stop)
+
+
+def _wait_for_close(pipe: Connection, stop: threading.Event) -> None:
+    """Set the stop once the pipe is closed; exit if the round does not end in time."""
+    with suppress(EOFError, OSError):
+        pipe.recv_bytes()
+    stop.set()
+    time.sleep(GRACE)
+    sys.stderr.flush()
+    os._exit(0)  # transactions are atomic: nothing is half done

@@ -1,0 +1,97 @@
+"""What all routes share: the parts of the service, and the check of who may call them."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from fastapi import APIRouter, Depends, Request, Security
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from starlette.responses import Response
+
+from barograph.service.auth import Auth
+from barograph.service.background import BackgroundWorker
+from barograph.service.metrics import Metrics
+from barograph.service.model_watch import LoadedModel, ModelWatch
+from barograph.service.requests import ApiRequest
+from barograph.service.responses import ERRORS, RETRY, ApiError
+from barograph.service.settings import Settings
+from barograph.store import Store
+from barograph.store.tokens import Scope
+
+BEARER = HTTPBearer(auto_error=False, description="A token made by `barograph token add`.")
+
+
+@dataclass(frozen=True)
+class AppContext:
+    """The parts of one running service."""
+
+    store: Store
+    watch: ModelWatch
+    metrics: Metrics
+    settings: Settings
+    auth: Auth
+    worker: BackgroundWorker | None = None
+
+    @property
+    def model(self) -> LoadedModel:
+        """The model in use.
+
+        Raises:
+            ApiError: No model is loaded.
+        """
+        if self.watch.current is None:
+            raise ApiError(503, "no model is loaded", headers=RETRY)
+        return self.watch.current
+
+
+async def _context(request: Request) -> AppContext:
+    context: AppContext = request.app.state.context
+    return context
+
+
+async def _caller(request: Request) -> str:
+    name: str = request.state.caller.name
+    return name
+
+
+# Parameters of routes. The functions are async because FastAPI runs others in threads.
+Context = Annotated[AppContext, Depends(_context)]
+CallerName = Annotated[str, Depends(_caller)]
+
+
+class GuardedRoute(APIRoute):
+    """A route that admits its caller before any byte of the body is read."""
+
+    scope: ClassVar[Scope]
+    allow_stale: ClassVar[bool]
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler of the route behind the guard."""
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            auth: Auth = request.app.state.context.auth
+            request.state.caller = await auth.admit(
+                request, self.scope, allow_stale=self.allow_stale
+            )
+            return await handle(ApiRequest(request.scope, request.receive))
+
+        return guarded
+
+
+def guarded_router(scope: Scope, tag: str, *, allow_stale: bool = False) -> APIRouter:
+    """Return a router whose routes all need one scope.
+
+    Args:
+        scope: Scope that callers need.
+        tag: Heading of the routes in the OpenAPI document.
+        allow_stale: See `Auth.admit`.
+    """
+    members = {"scope": scope, "allow_stale": allow_stale}
+    return APIRouter(
+        route_class=type("GuardedRoute", (GuardedRoute,), members),
+        dependencies=[Security(BEARER, scopes=[scope.value])],
+        tags=[tag],
+        responses=ERRORS,
+    )

@@ -1,0 +1,154 @@
+"""The model in use: loaded, compiled and tried before it decides; the last good model stays."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from barograph.detection.online import Judge, SecondLookConfig, make_judge
+from barograph.detection.online.judge import Stretch
+from barograph.errors import ArtifactError, BarographError
+from barograph.models import OnlineModels, TriageModel
+
+LOG = logging.getLogger("barograph.service")
+FileVersion = tuple[int, int, int]
+TRIAL_LENGTHS = (2, 3, 12, 80)  # enough for every branch that a decision can take
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model that passed its trial, and the judge that uses it."""
+
+    model: TriageModel
+    judge: Judge
+    source: str
+    second_look_disabled_reason: str = ""  # empty unless a second look was wanted
+
+
+def load_model(path: Path | None, second_look: SecondLookConfig | None = None) -> LoadedModel:
+    """Load an online model and try it.
+
+    Args:
+        path: Model file, or None for the built-in model.
+        second_look: How later results re-check a point; skipped if the models cannot do it.
+
+    Raises:
+        ArtifactError: The file is not a model, is made for another use, or fails its trial.
+    """
+    models = OnlineModels.load(path) if path is not None else OnlineModels.default()
+    judge, disabled_reason = make_judge(models, second_look)
+    source = str(path) if path is not None else "the built-in model"
+    _try(judge, source)
+    return LoadedModel(models.newest, judge, source, disabled_reason)
+
+
+def _try(judge: Judge, source: str) -> None:
+    """Let a judge decide on random histories, which also compiles what it needs."""
+    rng = np.random.default_rng(0)
+    histories = [Stretch(rng.standard_normal(n) + 100.0, n - 1, 0) for n in TRIAL_LENGTHS]
+    try:
+        results = [judge.judge(histories), judge.judge(histories[-1:])]
+    except BarographError:
+        raise
+    except Exception as error:
+        raise ArtifactError(f"{source}: the model fails: {error}") from error
+    if not all(0.0 <= p <= 1.0 for result in results for p in result.probability):
+        raise ArtifactError(f"{source}: the model gives probabilities outside 0 to 1")
+
+
+class ModelWatch:
+    """Polls the model file and hands over new models that passed their trial.
+
+    Args:
+        path: Where a model is released; while there is no file, the built-in model is used.
+            None always uses the built-in model.
+        second_look: How later results re-check a point.
+    """
+
+    def __init__(self, path: Path | None, second_look: SecondLookConfig | None = None) -> None:
+        self._path, self._second_look = path, second_look
+        self._version: FileVersion | None = None
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._on_model: Callable[[LoadedModel], None] | None = None
+        self._on_refused: Callable[[], None] | None = None
+        self.current: LoadedModel | None = None
+        self.refused_reason = ""
+
+    def start(self) -> LoadedModel:
+        """Load the first model.
+
+        Raises:
+            ArtifactError: The model is not usable.
+        """
+        with self._lock:
+            self._version = file_version(self._path)
+            return self._use(self._load())
+
+    def subscribe(
+        self, on_model: Callable[[LoadedModel], None], on_refused: Callable[[], None]
+    ) -> None:
+        """Call back with the model in use and each later one, and after each refused file."""
+        with self._lock:
+            self._on_model, self._on_refused = on_model, on_refused
+            if self.current is not None:
+                on_model(self.current)
+
+    def check(self, *, force: bool = False) -> bool:
+        """Load a new model if there is one; return whether it is in use now.
+
+        Args:
+            force: Load the file even if it did not change.
+        """
+        with self._lock:
+            version = file_version(self._path)
+            if version is None or (version == self._version and not force):
+                return False
+            self._version = version
+            try:
+                self._use(self._load())
+            except BarographError as error:
+                self.refused_reason = str(error)
+                LOG.warning("new model refused, the last good model stays in use: %s", error)
+                if self._on_refused is not None:
+                    self._on_refused()
+                return False
+            return True
+
+    def run(self, pause: float) -> None:
+        """Check every `pause` seconds until `stop`."""
+        while not self._stop.wait(pause):
+            self.check()
+
+    def stop(self) -> None:
+        """End `run`."""
+        self._stop.set()
+
+    def _load(self) -> LoadedModel:
+        return load_model(self._path if self._version else None, self._second_look)
+
+    def _use(self, loaded: LoadedModel) -> LoadedModel:
+        reason = loaded.second_look_disabled_reason
+        if reason and (self.current is None or self.current.second_look_disabled_reason != reason):
+            LOG.warning("%s", reason)
+        self.current, self.refused_reason = loaded, ""
+        if self._on_model is not None:
+            self._on_model(loaded)
+        LOG.info("model %s is in use, from %s", loaded.judge.version, loaded.source)
+        return loaded
+
+
+def file_version(path: Path | None) -> FileVersion | None:
+    """Return what changes when a file is replaced, or None without a file."""
+    if path is None:
+        return None
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino

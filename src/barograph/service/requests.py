@@ -1,0 +1,132 @@
+"""Request bodies: bounded while they arrive, while they unpack, and before they are decoded."""
+
+import json
+import zlib
+from typing import Any
+
+import msgspec
+from fastapi import Request
+
+from barograph.service.responses import ApiError
+from barograph.service.settings import Settings
+
+GZIP = 16 + zlib.MAX_WBITS  # zlib's flag for a gzip header, and no other
+CHUNK = 1 << 20
+MAX_COMMAS = 64  # of one row; a measurement with 32 arguments needs fewer
+
+
+class ApiRequest(Request):
+    """A request whose body is bounded and must be JSON; FastAPI decodes bodies through it."""
+
+    async def body(self) -> bytes:
+        """Return the body, unpacked if it was compressed."""
+        if not hasattr(self, "_body"):
+            media = media_type(self)
+            if media != "application/json":
+                raise ApiError(415, f"Content-Type: {media!r:.60} is not application/json")
+            self._body = await read_body(self, self.app.state.context.settings)
+        return self._body
+
+    async def json(self) -> Any:
+        """Return the decoded body."""
+        body = await self.body()
+        check_elements(body, self.app.state.context.store.limits.batch)
+        return decode_json(body)
+
+
+def media_type(request: Request) -> str:
+    """Return the media type of a request without its parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def read_body(request: Request, settings: Settings) -> bytes:
+    """Return the body of a request, unpacked if it is gzip.
+
+    Raises:
+        ApiError: The body is too large, damaged, or has an unknown encoding.
+    """
+    limit = settings.max_body
+    length = request.headers.get("content-length", "0")
+    if length.isdecimal() and int(length[:20]) > limit:
+        raise _too_large(limit)
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(limit)
+        chunks.append(chunk)
+    body = b"".join(chunks)
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding == "identity":
+        return body
+    if encoding == "gzip":
+        return _unpack(body, settings.max_unpacked)
+    raise ApiError(
+        415, f"Content-Encoding: {encoding!r:.40} is not supported; use gzip or identity"
+    )
+
+
+def check_elements(body: bytes, max_rows: int) -> None:
+    """Refuse a JSON body with far more elements than its rows need, before it is decoded."""
+    if body.count(b",") > max_rows * MAX_COMMAS or (
+        body.count(b"[") + body.count(b"{") > 4 * max_rows + 64
+    ):
+        raise ApiError(413, f"the body has too many elements for {max_rows} rows")
+
+
+def has_surrogates(body: bytes) -> bool:
+    """Return whether a JSON body may hold half of a surrogate pair, which msgspec cannot read.
+
+    Python writes such halves for file names that are not valid Unicode.
+    """
+    return b"\\ud" in body or b"\\uD" in body
+
+
+def decode_json(body: bytes, type_: Any = Any) -> Any:
+    """Decode a JSON body.
+
+    Args:
+        body: UTF-8 text.
+        type_: Expected type, see `msgspec.json.decode`.
+
+    Raises:
+        ApiError: The body is not valid JSON (400), or of another type (422).
+    """
+    try:
+        text = body.decode()
+        if has_surrogates(body):
+            return msgspec.convert(json.loads(text), type_)
+        return msgspec.json.decode(text, type=type_)
+    except UnicodeDecodeError as error:
+        raise ApiError(400, f"the body is not UTF-8: byte {error.start}") from error
+    except RecursionError as error:
+        raise ApiError(400, "the body is nested too deeply") from error
+    except msgspec.ValidationError as error:
+        raise ApiError(422, f"body: {error}") from error
+    except ValueError as error:
+        raise ApiError(400, f"the body is not valid JSON: {error!s:.200}") from error
+
+
+def _unpack(packed: bytes, limit: int) -> bytes:
+    """Unpack gzip, which may have several members, up to a limit."""
+    chunks, left = [], limit
+    while packed:
+        member = zlib.decompressobj(GZIP)
+        while not member.eof:
+            try:
+                chunk = member.decompress(packed, min(CHUNK, left + 1))
+            except zlib.error as error:
+                raise ApiError(400, f"the body is not valid gzip: {error}") from error
+            packed = member.unconsumed_tail
+            left -= len(chunk)
+            if left < 0:
+                raise _too_large(limit)
+            chunks.append(chunk)
+            if not chunk and not packed and not member.eof:
+                raise ApiError(400, "the body is not valid gzip: it is truncated")
+        packed = member.unused_data
+    return b"".join(chunks)
+
+
+def _too_large(limit: int) -> ApiError:
+    return ApiError(413, f"the body is larger than {limit} bytes; send several requests")

@@ -1,0 +1,192 @@
+"""Answers: the one shape of every error, examples for OpenAPI, and pages.
+
+    {"error": {"status": 422, "kind": "invalid", "message": "...", "details": null}}
+
+The status says who has to act: 4xx the sender, 5xx the service. A traceback never leaves the
+service, and the log of a failure never holds a token.
+"""
+
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any, Protocol
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from barograph.errors import BarographError, DataError, StoreError
+
+LOG = logging.getLogger("barograph.service")
+RETRY = {"Retry-After": "1"}
+MAX_DETAILS = 20
+KINDS = {
+    400: "malformed",
+    401: "unauthorised",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "conflict",
+    411: "length_required",
+    413: "too_large",
+    415: "unsupported_type",
+    421: "misdirected",
+    422: "invalid",
+    429: "too_many_requests",
+    500: "internal",
+    503: "unavailable",
+}
+
+
+class ApiError(HTTPException, BarographError):
+    """A request that is answered with an error.
+
+    The store lets a `BarographError` pass out of a transaction as it is.
+
+    Args:
+        status: HTTP status.
+        message: One sentence for people.
+        details: Errors of single fields or rows.
+        headers: Additional headers of the answer.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        details: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(status, message, headers)
+        self.details = details
+
+
+def error_response(
+    status: int,
+    message: str,
+    *,
+    details: object = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return an error in the shape that all errors have."""
+    kind = KINDS.get(status, "error")
+    error = {"status": status, "kind": kind, "message": message, "details": details}
+    # ASCII: a message may quote text that is not valid Unicode.
+    body = json.dumps({"error": error}, separators=(",", ":")).encode("ascii")
+    return Response(body, status, dict(headers or {}), "application/json")
+
+
+def internal_error(error: Exception) -> Response:
+    """Log an unexpected error and answer without its details."""
+    LOG.error("a request failed", exc_info=error)
+    return error_response(500, "internal error; see the log of the service")
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Answer all errors of an app in one shape."""
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(BarographError, _barograph_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+
+
+async def _http_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it alone
+    status, message = error.status_code, str(error.detail)
+    if message == HTTPStatus(status).phrase:
+        message = message.lower()
+    details = getattr(error, "details", None)
+    return error_response(status, message, details=details, headers=error.headers)
+
+
+async def _barograph_error(_request: Request, error: Exception) -> Response:
+    if isinstance(error, StoreError):
+        LOG.error("%s", error)
+        return error_response(503, str(error), headers=RETRY)
+    return error_response(422, str(error))
+
+
+async def _validation_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it alone
+    # The input is not repeated: it may be huge, or a secret in the wrong place.
+    details = [
+        {"field": ".".join(map(str, item["loc"]))[:200], "message": item["msg"][:300]}
+        for item in error.errors()[:MAX_DETAILS]
+    ]
+    return error_response(422, "{field}: {message}".format(**details[0]), details=details)
+
+
+@contextmanager
+def or_404() -> Iterator[None]:
+    """Answer 404 when the store does not have what the request asks for."""
+    try:
+        yield
+    except DataError as error:
+        raise ApiError(404, str(error)) from error
+
+
+class HasId(Protocol):
+    """A row of a list that is ordered by id."""
+
+    @property
+    def id(self) -> int:
+        """Identifier of the row."""
+
+
+def next_cursor(rows: Sequence[HasId], limit: int) -> int | None:
+    """Return the `after` of the next page, or None on the last page."""
+    return rows[-1].id if len(rows) == limit else None
+
+
+def example(value: Any) -> ConfigDict:
+    """Return a model configuration with an example for OpenAPI.
+
+    Examples hold no null: FastAPI drops nulls from the document.
+    """
+    return ConfigDict(json_schema_extra={"examples": [value]}, extra="forbid")
+
+
+class ErrorDetail(BaseModel):
+    """What went wrong."""
+
+    status: int = Field(description="The HTTP status.")
+    kind: str = Field(description="A word for programs, such as `invalid` or `unauthorised`.")
+    message: str = Field(description="A sentence for people.")
+    details: Any = Field(description="Errors of single fields or rows, or null.")
+
+
+class ErrorResponse(BaseModel):
+    """The shape of every error."""
+
+    model_config = example(
+        {
+            "error": {
+                "status": 422,
+                "kind": "invalid",
+                "message": "value: Expected `float`, got `str`",
+                "details": [{"row": 0, "message": "value: Expected `float`, got `str`"}],
+            }
+        }
+    )
+    error: ErrorDetail
+
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorResponse, "description": text}
+    for status, text in {
+        400: "The body cannot be read.",
+        401: "The token is missing or unknown.",
+        403: "The token lacks the scope of this route.",
+        404: "Not found.",
+        413: "The request is too large.",
+        415: "The media type or encoding is not supported.",
+        421: "There is no token, and the Host header does not name this machine.",
+        422: "The request is readable but not valid.",
+        429: "Too many requests.",
+        503: "The store is not available; nothing of the request was kept.",
+    }.items()
+}

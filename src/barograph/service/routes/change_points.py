@@ -1,0 +1,217 @@
+"""Change points and the verdicts that people give on them."""
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+import sqlalchemy as sa
+from fastapi import Path, Query
+from pydantic import BaseModel, Field
+
+from barograph.series import Verdict
+from barograph.service.context import CallerName, Context, guarded_router
+from barograph.service.responses import example, next_cursor, or_404
+from barograph.service.routes.series import After, Limit, Project, SeriesNumber
+from barograph.store import queries
+from barograph.store.measurement import INTEGER
+from barograph.store.tokens import Scope
+from barograph.triage import verdicts as opinions
+
+VerdictName = Literal["true_positive", "false_positive", "not_triaged", "under_investigation"]
+Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the change point.", examples=[3])]
+CurrentVerdict = Annotated[
+    VerdictName | None, Query(description="The current verdict.", examples=["true_positive"])
+]
+IncludeWithdrawn = Annotated[
+    bool,
+    Query(
+        description="Include change points that the latest refresh did not find.", examples=[True]
+    ),
+]
+REGION_EXAMPLE = {"count": 20, "min": 1.0, "max": 2.0, "median": 1.5, "mean": 1.5, "variance": 0.1}
+CHANGE_EXAMPLE = {
+    "id": 3,
+    "series": 7,
+    "order": 1024,
+    "commit": "3f9a1c7",
+    "detector": "Hunter",
+    "statistic": 12.5,
+    "pvalue": 0.0001,
+    "before": REGION_EXAMPLE,
+    "after": REGION_EXAMPLE,
+    "hazard": 0.12,
+    "probability": 0.93,
+    "model": "label_free-90aa31b7c2d4",
+    "verdict": "true_positive",
+    "present": True,
+    "calculated_on": 1706220999000,
+    "triaged_on": 1706307399000,
+}
+
+
+class RegionResponse(BaseModel):
+    """The points between two change points."""
+
+    count: int
+    min: float
+    max: float
+    median: float
+    mean: float
+    variance: float
+
+
+class ChangePointResponse(BaseModel):
+    """A change point that a detector found."""
+
+    id: int
+    series: int
+    order: int
+    commit: str
+    detector: str | None
+    statistic: float | None
+    pvalue: float | None
+    before: RegionResponse | None
+    after: RegionResponse | None
+    hazard: float | None = Field(description="Positive is worse if the direction is known.")
+    probability: float | None
+    model: str | None
+    verdict: VerdictName
+    present: bool = Field(description="Whether the latest refresh found it.")
+    calculated_on: int | None
+    triaged_on: int | None
+
+
+class ChangePointsPage(BaseModel):
+    """A page of change points; request the next page with `after` set to `next`."""
+
+    model_config = example({"change_points": [CHANGE_EXAMPLE], "next": 3})
+    change_points: list[ChangePointResponse]
+    next: int | None
+
+
+class MoveResponse(BaseModel):
+    """A move of a change point after more data arrived."""
+
+    from_order: int
+    to_order: int
+    time: int
+
+
+class GivenVerdictResponse(BaseModel):
+    """One entry of the verdict history of a change point."""
+
+    verdict: VerdictName
+    who: str
+    time: int
+    note: str
+
+
+class ChangePointDetail(ChangePointResponse):
+    """A change point with its history."""
+
+    model_config = example({**CHANGE_EXAMPLE, "moves": [], "verdicts": []})
+    moves: list[MoveResponse]
+    verdicts: list[GivenVerdictResponse] = Field(description="The last one is current.")
+
+
+class VerdictRequest(BaseModel):
+    """A verdict on a change point."""
+
+    model_config = example({"verdict": "true_positive", "note": "fixed by SERVER-12345"})
+    verdict: VerdictName
+    note: str = Field(default="", max_length=10_000)
+
+
+routes = guarded_router(Scope.READ, "change points")
+verdicts = guarded_router(Scope.TRIAGE, "change points")
+
+
+@routes.get(
+    "/api/v1/change-points",
+    response_model=ChangePointsPage,
+    summary="Change points of all series",
+)
+def get_change_points(
+    context: Context,
+    project: Project = None,
+    verdict: CurrentVerdict = None,
+    include_withdrawn: IncludeWithdrawn = False,
+    after: After = 0,
+    limit: Limit = 100,
+) -> dict[str, Any]:
+    """Return change points; `verdict=not_triaged` is the queue of those to be triaged."""
+    with context.store.read() as connection:
+        found = queries.find_candidates(
+            connection,
+            project=project,
+            verdict=None if verdict is None else Verdict(verdict),
+            present=None if include_withdrawn else True,
+            after=after,
+            limit=limit,
+        )
+    return {"change_points": found, "next": next_cursor(found, limit)}
+
+
+@routes.get(
+    "/api/v1/series/{number}/change-points",
+    response_model=ChangePointsPage,
+    summary="Change points of a series",
+)
+def get_change_points_of_series(
+    context: Context,
+    number: SeriesNumber,
+    include_withdrawn: IncludeWithdrawn = False,
+    after: After = 0,
+    limit: Limit = 100,
+) -> dict[str, Any]:
+    """Return the change points of one series."""
+    present = None if include_withdrawn else True
+    with context.store.read() as connection:
+        with or_404():
+            queries.one_series(connection, number)
+        found = queries.find_candidates(
+            connection, number=number, present=present, after=after, limit=limit
+        )
+    return {"change_points": found, "next": next_cursor(found, limit)}
+
+
+@routes.get(
+    "/api/v1/change-points/{number}",
+    response_model=ChangePointDetail,
+    summary="Get a change point",
+)
+def get_change_point(context: Context, number: Number) -> dict[str, Any]:
+    """Return one change point with its moves and its verdicts."""
+    with context.store.read() as connection:
+        return _detail(connection, number)
+
+
+@verdicts.post(
+    "/api/v1/change-points/{number}/verdict",
+    response_model=ChangePointDetail,
+    summary="Give a verdict",
+)
+def post_verdict(
+    context: Context, number: Number, caller: CallerName, given: VerdictRequest
+) -> dict[str, Any]:
+    """Record a verdict on a change point; earlier verdicts are kept as its history."""
+
+    def work(connection: sa.Connection) -> dict[str, Any]:
+        _detail(connection, number)
+        opinions.give(connection, number, Verdict(given.verdict), caller, given.note)
+        return _detail(connection, number)
+
+    return context.store.write(work)
+
+
+def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
+    with or_404():
+        candidate = queries.one_candidate(connection, number)
+    moves = [
+        dict(zip(("from_order", "to_order", "time"), move, strict=True))
+        for move in queries.moves_of(connection, number)
+    ]
+    history = [
+        {"verdict": g.verdict, "who": g.who, "time": g.given, "note": g.note}
+        for g in opinions.given(connection, number)
+    ]
+    return {**asdict(candidate), "moves": moves, "verdicts": history}

@@ -1,1 +1,0 @@
-"""What goes over the wire, as the OpenAPI text describes it: one file for each noun."""
