@@ -18,8 +18,8 @@ import numpy as np
 from side_by_side import Row, arguments, seconds, show
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.detection.online import OnlineDetector, Scorer, replay_many
-from barograph.detection.online.sight import Sight, sights_for
+from barograph.detection.online import OnlineDetector, replay_many
+from barograph.detection.online.views import SeriesView, views_for
 from barograph.evaluation.marked import Marked
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models.kinds import flattened
@@ -89,13 +89,13 @@ def measured(
     }
 
 
-def newest_row(sight: Sight, value: float) -> None:
+def newest_row(sight: SeriesView, value: float) -> None:
     """Take one more value and describe it against all before."""
     sight.append(value)
     sight.row(0, AT, AT + 1)
 
 
-def decisions(name: str, model: Scorer, confirm: Scorer | None = None) -> Row:
+def decisions(name: str, model: TriageModel, confirm: TriageModel | None = None) -> Row:
     """Time the next decision of many detectors, and the features of each by themselves."""
     histories = np.random.default_rng(5).normal(100.0, 1.0, (DECISIONS, AT + 1))
     took, described = [], []
@@ -104,7 +104,7 @@ def decisions(name: str, model: Scorer, confirm: Scorer | None = None) -> Row:
         for value in values[:AT]:
             detector.update(value)
         took.append(seconds(partial(detector.update, values[AT])))
-        sight = sights_for([model.feature_set])[model.feature_set]
+        sight = views_for([model.feature_set])[model.feature_set]
         sight.reset(values[:AT])
         described.append(seconds(partial(newest_row, sight, values[AT])))
     return {
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=2_000_000)
     options = parser.parse_args()
     values, _ = stepped(options.points // LENGTH, LENGTH, 4)
-    paper: Scorer = forest()
+    paper = forest()
     ours = learned()
     ways: dict[str, Callable[[Sequence[Floats]], object]] = {
         f"bauer8, {TREES}-tree forest": lambda some: replay_many(paper, some),

@@ -28,7 +28,7 @@ from side_by_side import arguments, show
 
 from barograph.detection import Gesd, Hunter
 from barograph.detection.online import Budget, TailRates, replay
-from barograph.detection.online.budget import SETTINGS
+from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.marked import Marked
 from barograph.models import TriageModel
@@ -115,7 +115,7 @@ def methods_of(pair: Pair, train: Truth, test: Truth) -> Iterable[Method]:
     tails = TailRates.from_card(pair.online.card, 0)
     alone = float(tails.surprise(pair.online.threshold)) if shipped else None
     yield scored(f"{pair.name}, window 0 alone", known[0], unseen[0], alone)
-    for setting, weights in SETTINGS.items():
+    for setting, weights in ALARM_POLICIES.items():
         sides = [
             gated(truth, combined(surprises, weights))
             for truth, surprises in ((test if shipped else train, known), (test, unseen))
@@ -290,7 +290,7 @@ def main() -> None:
     ours = list(pairs(train))
     judged = {one.name: judge(one, train, test) for one in methods(ours, parts[0], train, test)}
     for pair in ours:
-        for setting in SETTINGS:
+        for setting in ALARM_POLICIES:
             name = f"{pair.name}, confirm, {setting}"
             judged[name]["detector"] = detected(pair, test, setting)
     rows = [

@@ -17,7 +17,7 @@ import numpy as np
 from online_marks import DEFAULT, SIMULATED, crowded, split_by_group
 from side_by_side import arguments, show, table
 
-from barograph.detection.online.budget import SETTINGS
+from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.series import Floats
 from barograph.training.online.curve import (
     DELAYS,
@@ -81,11 +81,11 @@ def settings() -> dict[str, Mapping[int, float]]:
     """Return the named settings, and weights between `even` and `steady`."""
     between = {
         f"even to steady, {part:g}": {
-            window: weight**part for window, weight in SETTINGS["steady"].items()
+            window: weight**part for window, weight in ALARM_POLICIES["steady"].items()
         }
         for part in PARTS
     }
-    return {**SETTINGS, **between}
+    return {**ALARM_POLICIES, **between}
 
 
 def tallies(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, Tally]:
@@ -177,7 +177,9 @@ def recalls(truth: Truth, weight: float, repeats: Sequence[Mapping[str, Tally]])
 
 def settings_beside_best(found: Sequence[Recalls]) -> list[dict[str, Any]]:
     """Rule 1: all settings at one weight, beside the best named one."""
-    best = max((one for one in found if one.method in SETTINGS), key=lambda one: one.aims[0][0])
+    best = max(
+        (one for one in found if one.method in ALARM_POLICIES), key=lambda one: one.aims[0][0]
+    )
     return [one.row(best) for one in found if one.method != ALONE]
 
 
@@ -227,8 +229,10 @@ def main() -> None:
         for weight in PRIOR_WEIGHTS
         for row in settings_beside_best([one for one in found if one.weight == weight])
     ]
-    weights = [row for method in (ALONE, *SETTINGS) for row in weights_beside_none(found, method)]
-    sums = [row for setting in SETTINGS for row in weights_beside_best(found, setting)]
+    weights = [
+        row for method in (ALONE, *ALARM_POLICIES) for row in weights_beside_none(found, method)
+    ]
+    sums = [row for setting in ALARM_POLICIES for row in weights_beside_best(found, setting)]
     if options.output == "text":
         print(table(weights), table(sums), sep="\n\n", end="\n\n")
         show(title, rows, options.output, seconds=time.perf_counter() - start)

@@ -17,8 +17,7 @@ import sqlalchemy as sa
 from side_by_side import arguments, at_once, seconds, show
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.detection.online import OnlineJudge
-from barograph.detection.online.judge import Judged, Stretch
+from barograph.detection.online import BatchDecisions, OnlineJudge, PendingSeries
 from barograph.features import FEATURE_SETS
 from barograph.models.flat import FlatForest
 from barograph.models.triage import TriageModel
@@ -50,13 +49,15 @@ class Silent:
 
     version, threshold, history = "silent", 1.0, 500
 
-    def judge(self, stretches: Sequence[Stretch]) -> Judged:
+    def judge(self, stretches: Sequence[PendingSeries]) -> BatchDecisions:
         """Say no to all."""
         counts = [one.values.size - one.first for one in stretches]
         pre = [np.arange(one.first, one.values.size) - one.start for one in stretches]
         size = sum(counts)
         starts = [one.start for one in stretches]
-        return Judged(np.zeros(size), np.zeros(size, dtype=bool), np.concatenate(pre), starts)
+        return BatchDecisions(
+            np.zeros(size), np.zeros(size, dtype=bool), np.concatenate(pre), starts
+        )
 
 
 class Bench:

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from barograph.cli import COMMANDS, group, main
-from barograph.cli.looks import SETTINGS
+from barograph.cli.looks import ALARM_POLICIES
 from barograph.detection.online import budget
 
 
@@ -140,7 +140,7 @@ def test_a_mistake_is_exit_1_and_told_without_a_traceback(
 
 
 def test_the_settings_of_a_second_look_are_those_of_the_budget() -> None:
-    assert tuple(SETTINGS) == tuple(budget.SETTINGS)
+    assert tuple(ALARM_POLICIES) == tuple(budget.ALARM_POLICIES)
 
 
 @pytest.mark.parametrize(

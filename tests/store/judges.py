@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from barograph.detection.online.judge import Judged, Stretch
-from barograph.detection.online.recent import kept_from
+from barograph.detection.online import BatchDecisions, PendingSeries
+from barograph.detection.online.views import kept_from
 from barograph.series import Floats
 
 
@@ -19,7 +19,7 @@ class Rule:
     history: int = 50
     wide: float = 3.0
 
-    def judge(self, stretches: Sequence[Stretch]) -> Judged:
+    def judge(self, stretches: Sequence[PendingSeries]) -> BatchDecisions:
         probability: list[float] = []
         pre: list[int] = []
         starts: list[int] = []
@@ -34,7 +34,9 @@ class Rule:
                     start = split
             starts.append(start)
         scores = np.array(probability)
-        return Judged(scores, scores >= self.threshold, np.array(pre, dtype=np.int64), starts)
+        return BatchDecisions(
+            scores, scores >= self.threshold, np.array(pre, dtype=np.int64), starts
+        )
 
     def score(self, before: Floats, value: float) -> float:
         return float(abs(value - before.mean()) / (abs(value - before.mean()) + self.wide))

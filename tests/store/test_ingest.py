@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from barograph.detection.online.judge import Stretch
+from barograph.detection.online import PendingSeries
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
 from barograph.store import Limits, Measurement, PointResult, Status, Store, registry
@@ -108,7 +108,7 @@ def test_decisions_are_those_of_the_whole_series_in_order(store: Store) -> None:
     store.ingest(sent, "ci")
     for number, name in enumerate("ab", 1):
         values = np.array([one.value for one in sent if one.series == series(name)])
-        judged = Rule().judge([Stretch(values, 0, 0)])
+        judged = Rule().judge([PendingSeries(values, 0, 0)])
         with store.read() as connection:
             found = connection.execute(
                 sa.select(points.c.probability, points.c.is_change, points.c.baseline_size)
@@ -116,8 +116,8 @@ def test_decisions_are_those_of_the_whole_series_in_order(store: Store) -> None:
                 .order_by(points.c.order)
             ).all()
         assert [row[0] for row in found] == judged.probability.tolist()
-        assert [row[1] for row in found] == judged.change.tolist()
-        assert [row[2] for row in found] == judged.pre.tolist()
+        assert [row[1] for row in found] == judged.is_change.tolist()
+        assert [row[2] for row in found] == judged.baseline_size.tolist()
         assert sum(row[1] for row in found) >= 1
 
 

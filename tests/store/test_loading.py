@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from barograph.detection.online.judge import Stretch
+from barograph.detection.online import PendingSeries
 from barograph.store import Measurement, Store, blocks, ingest
 from barograph.store import store as stores
 from barograph.store.loading import load_recent
@@ -74,7 +74,7 @@ def test_blocks_say_what_the_points_say(
         assert values == [row.value for row in mine][before:]
         if mine:
             assert last == (mine[-1].order, mine[-1].run)
-            said = RULE.judge([Stretch(np.array([row.value for row in mine]), 0, 0)])
+            said = RULE.judge([PendingSeries(np.array([row.value for row in mine]), 0, 0)])
             assert start == max(0, said.starts[0] - before)
 
 

@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 
 from barograph.detection import OnlineDetector
-from barograph.detection.online import Budget, OnlineJudge, Scorer, replay
-from barograph.detection.online.confirming import ConfirmingJudge
+from barograph.detection.online import Budget, Judge, OnlineJudge, replay
 from barograph.detection.online.detector import SHORTEST_HISTORY
-from barograph.detection.online.judge import Judge
+from barograph.models import TriageModel
 from barograph.series import Floats
 from barograph.store import Measurement, Store, queries
 from barograph.store.steps import steps_of
-from tests.detection.edge_scorer import EdgeScorer
-from tests.detection.test_online import Steps
+from tests.detection.online.models import edge_model, paper_model
 from tests.store.samples import series
 from tests.training.online_histories import learned
 
@@ -34,23 +32,20 @@ Send = Callable[[Callable[[], Store]], None]
 class Models:
     """What judges, in the store and in the detector."""
 
-    first: Scorer
-    confirm: Scorer | None = None
+    first: TriageModel
+    confirm: TriageModel | None = None
     budget: Budget | None = None
 
     def judge(self, history: int) -> Judge:
-        first = OnlineJudge(self.first, "v", history)
-        if self.confirm is None or self.budget is None:
-            return first
-        return ConfirmingJudge(first, self.confirm, self.budget, "v")
+        return OnlineJudge(self.first, "v", history, self.confirm, self.budget)
 
 
 @cache
 def models(kind: str) -> Models:
     if kind == "paper":
-        return Models(Steps())
+        return Models(paper_model())
     if kind == "regime":
-        return Models(EdgeScorer())
+        return Models(edge_model())
     pair = learned()[1]
     budget = Budget.released(pair.online, pair.confirm, "early", 10)
     return Models(pair.online, pair.confirm, budget)

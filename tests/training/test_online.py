@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from barograph.detection.online import Budget, replay
-from barograph.detection.online.budget import SETTINGS
+from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.marked import Marked
 from barograph.features import feature_matrix
@@ -140,14 +140,14 @@ def test_where_there_are_enough_changes_there_are_no_further_rows(changes: int, 
 def test_what_is_learned_finds_steps_it_has_not_seen() -> None:
     truth, models = learned()
     for setting, least in (("early", 0.6), ("sure", 0.8)):
-        score = combined(models.surprises, SETTINGS[setting])
+        score = combined(models.surprises, ALARM_POLICIES[setting])
         recall = at_rate(truth, gated(truth, score), 10.0, 0.0, 40.0).recall
         assert recall[1] > least
     assert models.online.feature_set == "online"
     assert set(models.confirm.card["tails"]) == {"1", "2", "3", "5", "7", "10"}
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", ALARM_POLICIES)
 def test_the_detector_raises_the_very_alarms_that_are_measured(setting: str) -> None:
     _, models = learned()
     fresh = Truth.of(histories(1))

@@ -15,6 +15,7 @@ from barograph.triage import refresh, verdicts
 from barograph.triage.grouping import placed_candidates
 from barograph.triage.identity import SeriesPlan, StoredCandidate
 from barograph.triage.refresh import CandidateRefresher, RefreshResult
+from tests.service.models import small_model
 from tests.store.samples import history, point, series
 
 
@@ -162,16 +163,6 @@ def test_verdicts_keep_their_history_and_the_latest_applies(store: Store) -> Non
         judge(store, one, Verdict.TRUE_POSITIVE, "")
 
 
-@dataclass(frozen=True)
-class Model:
-    feature_set: str = "any"
-    threshold: float = 0.5
-    version: str = "v7"
-
-    def predict_proba(self, matrix: Floats) -> Floats:
-        raise NotImplementedError
-
-
 def test_refresh_scores_found_candidates_with_the_verdicts_around(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +178,8 @@ def test_refresh_scores_found_candidates_with_the_verdicts_around(
     [(one, _)] = found(store)
     judge(store, one, Verdict.FALSE_POSITIVE)
     store.ingest([point(60, 1.0)], "ci")
-    refresher = CandidateRefresher(Scripted((20, 40, 50)), "scripted", Model())
+    model = small_model(use="label_free")
+    refresher = CandidateRefresher(Scripted((20, 40, 50)), "scripted", model)
     assert refresher.refresh(store).added == 2
     [around] = asked
     assert sorted(zip(around.index.tolist(), around.verdict.tolist(), strict=True)) == [
@@ -199,8 +191,8 @@ def test_refresh_scores_found_candidates_with_the_verdicts_around(
         rows = queries.find_candidates(connection)
     assert [(row.order, row.probability, row.model) for row in rows] == [
         (20, None, None),
-        (40, 0.0, "v7"),
-        (50, 0.1, "v7"),
+        (40, 0.0, model.version),
+        (50, 0.1, model.version),
     ]
 
 

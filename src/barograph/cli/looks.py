@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
-SETTINGS = ("early", "even", "steady", "sure")
+ALARM_POLICIES = ("early", "even", "steady", "sure")
 
 
 def second_look_options(*, on: bool) -> Callable[[F], F]:
@@ -24,7 +24,7 @@ def second_look_options(*, on: bool) -> Callable[[F], F]:
         def command(
             *arguments: Any, second_look: bool | None, setting: str, alarms: float, **more: Any
         ) -> Any:
-            from barograph.detection.online.confirming import SecondLookConfig
+            from barograph.detection.online import SecondLookConfig
 
             again = None
             if second_look or (second_look is None and on):
@@ -43,7 +43,7 @@ def second_look_options(*, on: bool) -> Callable[[F], F]:
             ),
             click.option(
                 "--setting",
-                type=click.Choice(SETTINGS),
+                type=click.Choice(ALARM_POLICIES),
                 default="steady",
                 show_default=True,
                 help="Whether alarms come rather early, or rather sure.",

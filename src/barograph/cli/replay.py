@@ -17,7 +17,7 @@ from barograph.errors import NotEnoughDataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from barograph.detection.online.confirming import SecondLookConfig
+    from barograph.detection.online import SecondLookConfig
 
 USE = "online"
 PARTS = ".parts"  # what is done already, while a replay runs
@@ -48,7 +48,10 @@ def command(
     task = Task(artifact_path(USE, model), shortest=1, cache=kept)
     if again is not None:
         task = replace(
-            task, second_look=True, setting=again.setting, per_thousand=again.per_thousand
+            task,
+            second_look=True,
+            setting=again.alarm_policy,
+            per_thousand=again.false_alarms_per_1000,
         )
     task = task.signed()
     with tables_at(kind, location) as folder:

@@ -150,7 +150,7 @@ def _percent(
     connection: Any, row: int, one: Any, begins: tuple[int, str], feature_set: str
 ) -> float:
     """The mean from the change on, against that of the level that was held against it."""
-    from barograph.detection.online.sight import OF_THE_REGIME
+    from barograph.detection.online.views import REGIME_SETS
     from barograph.features import GrowingHistory
     from barograph.store import queries
 
@@ -160,7 +160,7 @@ def _percent(
     upto = [point for point in points if (point.order, point.run) <= (one.order, one.run)]
     before = [point.value for point in upto if (point.order, point.run) < begins]
     after = [point.value for point in upto if (point.order, point.run) >= begins]
-    if feature_set in OF_THE_REGIME:  # such a model saw the levels before this one, too
+    if feature_set in REGIME_SETS:  # such a model saw the levels before this one, too
         seen = GrowingHistory()
         for value in before:
             seen.append(value)

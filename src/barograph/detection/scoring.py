@@ -2,21 +2,20 @@
 
 import numpy as np
 
-from barograph.detection.online import Scorer
 from barograph.features import (
     CONTEXT_NAMES,
-    FEATURE_SETS,
     LABEL_FREE,
     Candidates,
     contrast_context,
     feature_matrix,
     subseries,
 )
+from barograph.models import TriageModel
 from barograph.series import Floats, Ints
 
 
 def score_candidates(
-    model: Scorer, values: Floats, offsets: Ints, candidates: Candidates
+    model: TriageModel, values: Floats, offsets: Ints, candidates: Candidates
 ) -> Floats:
     """Return the probability of a real change at each candidate, bounded by its neighbours.
 
@@ -30,7 +29,7 @@ def score_candidates(
         return np.empty(0)
     bounds = subseries(LABEL_FREE, offsets, candidates)
     context = None
-    if not set(CONTEXT_NAMES).isdisjoint(FEATURE_SETS[model.feature_set]):
+    if not set(CONTEXT_NAMES).isdisjoint(model.columns):
         around = offsets[candidates.series], offsets[candidates.series + 1]
         context = contrast_context(values, *bounds, *around)
     rows = feature_matrix(values, *bounds, model.feature_set, context=context)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from barograph import __version__
 from barograph.detection.online import Budget, replay_many
-from barograph.detection.online.recent import HISTORY
+from barograph.detection.online.views import HISTORY
 from barograph.errors import ArtifactError
 from barograph.evaluation.partitions import Part, offsets_of, rows_of
 from barograph.features import FEATURES_VERSION

@@ -10,8 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from barograph.detection.online import Judge, SecondLookConfig, make_judge
-from barograph.detection.online.judge import Stretch
+from barograph.detection.online import (
+    Judge,
+    OnlineJudge,
+    PendingSeries,
+    SecondLookConfig,
+    make_judge,
+)
 from barograph.errors import ArtifactError, BarographError
 from barograph.models import OnlineModels, TriageModel
 
@@ -25,7 +30,7 @@ class LoadedModel:
     """A model that passed its trial, and the judge that uses it."""
 
     model: TriageModel
-    judge: Judge
+    judge: OnlineJudge
     source: str
     second_look_disabled_reason: str = ""  # empty unless a second look was wanted
 
@@ -50,7 +55,7 @@ def load_model(path: Path | None, second_look: SecondLookConfig | None = None) -
 def _try(judge: Judge, source: str) -> None:
     """Let a judge decide on random histories, which also compiles what it needs."""
     rng = np.random.default_rng(0)
-    histories = [Stretch(rng.standard_normal(n) + 100.0, n - 1, 0) for n in TRIAL_LENGTHS]
+    histories = [PendingSeries(rng.standard_normal(n) + 100.0, n - 1, 0) for n in TRIAL_LENGTHS]
     try:
         results = [judge.judge(histories), judge.judge(histories[-1:])]
     except BarographError:

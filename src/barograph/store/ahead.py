@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from barograph.detection.online.judge import Judge, Judged, Stretch
+from barograph.detection.online import BatchDecisions, Judge, PendingSeries
 from barograph.store.upsert import Entry
 
 TOGETHER = 1250  # points that are judged, and then written, in one go
@@ -23,7 +23,9 @@ def parts_of(appended: dict[int, list[Entry]]) -> Iterator[dict[int, list[Entry]
         yield part
 
 
-def judged_ahead(judge: Judge, parts: Iterator[Sequence[Stretch]], count: int) -> Iterator[Judged]:
+def judged_ahead(
+    judge: Judge, parts: Iterator[Sequence[PendingSeries]], count: int
+) -> Iterator[BatchDecisions]:
     """Judge so many parts, the next ones while the caller makes ready and writes the others."""
     if count == 1:
         yield judge.judge(next(parts))

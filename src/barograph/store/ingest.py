@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from barograph.detection.online.judge import Judge, Judged, Stretch
+from barograph.detection.online import BatchDecisions, Judge, PendingSeries
 from barograph.series import Direction, SeriesId
 from barograph.store.ahead import judged_ahead, parts_of
 from barograph.store.blocks import is_due, write_blocks
@@ -277,9 +277,9 @@ class Ingest:
         self,
         group: _Group,
         appended: dict[int, list[Entry]],
-        judged: Judged,
+        judged: BatchDecisions,
     ) -> None:
-        said = judged.said
+        said = judged.rows
         landing = Landing(group.connection)
         for series, entries in appended.items():
             rows = landing.rows_of(series, self.memory[series].count, len(entries))
@@ -290,7 +290,7 @@ class Ingest:
         landing.write()
 
     def _accept(
-        self, group: _Group, appended: dict[int, list[Entry]], judged: Judged
+        self, group: _Group, appended: dict[int, list[Entry]], judged: BatchDecisions
     ) -> Iterator[int]:
         """Remember what was written; return the series whose block is due."""
         for start, (series, entries) in zip(judged.starts, appended.items(), strict=True):
@@ -309,13 +309,13 @@ class Ingest:
         self,
         group: _Group,
         appended: dict[int, list[Entry]],
-        judged: Judged,
+        judged: BatchDecisions,
     ) -> None:
         """Keep what a second look made certain; `recent.accept` has not been called yet."""
         steps = StepRows(group.connection, group.changes.model, group.changes.at)
-        for seen, (series, entries) in zip(judged.looks, appended.items(), strict=False):
+        for seen, (series, entries) in zip(judged.logs, appended.items(), strict=False):
             recent = self.memory[series]
-            recent.standing = seen.standing
+            recent.standing = seen.state
             if seen.steps:
                 count = recent.count + len(entries)
                 noted = steps.add(series, seen, keys_behind(group.connection, series, count))
@@ -324,12 +324,12 @@ class Ingest:
                         group.outcomes[entry.row].steps = (noted[entry.key],)
         steps.write()
 
-    def _stretch(self, group: _Group, series: int, entries: list[Entry]) -> Stretch:
+    def _stretch(self, group: _Group, series: int, entries: list[Entry]) -> PendingSeries:
         recent = self.memory[series]
         first, before = recent.values.size, recent.room
         values = recent.extended([group.value(entry) for entry in entries])
         self.memory.resized(recent.room - before)
-        return Stretch(values, first, recent.start, recent.base, recent.standing)
+        return PendingSeries(values, first, recent.start, recent.base, recent.standing)
 
     def _judge_redone(
         self,
@@ -341,15 +341,13 @@ class Ingest:
         for series, since in redone.items():
             whole = load_whole(group.connection, series, since)
             standing = standing_before(group.connection, series, since)
-            stretch = Stretch(whole.values, whole.first, whole.start, standing=standing)
+            stretch = PendingSeries(whole.values, whole.first, whole.start, state=standing)
             judged = group.judge.judge([stretch])
             steps = StepRows(group.connection, group.changes.model, group.changes.at)
-            noted = (
-                steps.add(series, judged.looks[0], whole.keys.__getitem__) if judged.looks else {}
-            )
+            noted = steps.add(series, judged.logs[0], whole.keys.__getitem__) if judged.logs else {}
             steps.write()
             rows: list[Row] = []
-            for key, decision in zip(whole.keys[whole.first :], judged.said, strict=True):
+            for key, decision in zip(whole.keys[whole.first :], judged.rows, strict=True):
                 rows.append((series, *key, *group.changes.decision(decision)))
                 for told in outcomes.get((series, key), ()):
                     told.probability, told.is_change, told.baseline_size = decision
@@ -357,7 +355,7 @@ class Ingest:
             OTHER_DECISION.into(group.connection, rows)
             [start] = judged.starts
             recent = whole.recent(start, group.judge.history)
-            recent.standing = judged.looks[0].standing if judged.looks else None
+            recent.standing = judged.logs[0].state if judged.logs else None
             self.memory.put(series, recent)
         # What their blocks say may hold no longer.
         self._keep(group, redone)

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.detection.online import Scorer
-from barograph.detection.online.decision import reasons
-from barograph.detection.online.newest import newest_row
+from barograph.detection.online.decision import reasons_for_newest
 from barograph.errors import DataError
+from barograph.models import TriageModel
 from barograph.store import queries
 
 
@@ -19,7 +18,7 @@ class OtherModelError(DataError):
 
 
 def explained(
-    connection: sa.Connection, model: Scorer, version: str, series: int, order: int, run: str
+    connection: sa.Connection, model: TriageModel, version: str, series: int, order: int, run: str
 ) -> list[dict[str, Any]]:
     """Return the features of a point, the most decisive first, with value and part each.
 
@@ -44,7 +43,7 @@ def explained(
             raise OtherModelError(f"the model {one.model} decided, and {version} does by now")
         points = _upto(connection, series, order, run, one.baseline_size + 1)
         values = np.array([point.value for point in points])
-        told = [reason._asdict() for reason in reasons(model, newest_row(model, values))]
+        told = [reason._asdict() for reason in reasons_for_newest(model, values)]
         queries.explain(connection, series, order, run, told)
         return told
     return one.reasons or []  # the first points of a series are not judged

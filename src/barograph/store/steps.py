@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
-from barograph.detection.online import Followed, Kind, Standing, Step
+from barograph.detection.online import AlarmLog, AlarmState, AlarmStep, StepKind
 from barograph.store.results import StepRecord
 from barograph.store.rows import Insertion, Row
 from barograph.store.schema import models, steps
@@ -29,7 +29,7 @@ class StepRows:
         self._rows: list[Row] = []
 
     def add(
-        self, series: int, seen: Followed, key_at: Callable[[int], Key]
+        self, series: int, seen: AlarmLog, key_at: Callable[[int], Key]
     ) -> dict[Key, StepRecord]:
         """Take the steps of one series; return them by the point at which each happened.
 
@@ -39,7 +39,7 @@ class StepRows:
             key_at: the order and run at such a place.
         """
         noted: dict[Key, StepRecord] = {}
-        for step, standing in zip(seen.steps, seen.after, strict=True):
+        for step, standing in zip(seen.steps, seen.states, strict=True):
             one = _noted(step, key_at)
             key = key_at(step.at)
             noted[key] = one
@@ -53,7 +53,7 @@ class StepRows:
         self._rows = []
 
 
-def _noted(step: Step, key_at: Callable[[int], Key]) -> StepRecord:
+def _noted(step: AlarmStep, key_at: Callable[[int], Key]) -> StepRecord:
     before = (None, None) if step.moved_from is None else key_at(step.moved_from)
     return StepRecord(step.kind.value, *key_at(step.index), step.probability, *before)
 
@@ -80,20 +80,20 @@ def keys_behind(connection: sa.Connection, series: int, count: int) -> Callable[
     return key_at
 
 
-def standing_of(connection: sa.Connection, wanted: Sequence[int]) -> dict[int, Standing]:
+def standing_of(connection: sa.Connection, wanted: Sequence[int]) -> dict[int, AlarmState]:
     """Return what the last step of each series left standing."""
     s = steps.c
     columns = (s.series, s.standing, s.alarm, s.score, s.confirmed)
-    found: dict[int, Standing] = {}
+    found: dict[int, AlarmState] = {}
     for first in range(0, len(wanted), CHUNK):
         mine = s.series.in_(wanted[first : first + CHUNK])
         query = sa.select(*columns).where(mine).order_by(s.series, s.order, s.run)
         for series, *rest in connection.execute(query):
-            found[series] = Standing(*rest)
+            found[series] = AlarmState(*rest)
     return found
 
 
-def standing_before(connection: sa.Connection, series: int, since: Key) -> Standing | None:
+def standing_before(connection: sa.Connection, series: int, since: Key) -> AlarmState | None:
     """Forget the steps from a place on; return what the last one before it left standing."""
     s = steps.c
     later = sa.tuple_(s.order, s.run) >= sa.tuple_(*since)
@@ -130,7 +130,7 @@ def current_states(connection: sa.Connection, series: int, first: int, last: int
         .where(s.series == series, here)
         .order_by(s.order, s.run)
     ):
-        found[order, run] = Kind.CALLED.value if kind == Kind.MOVED.value else kind
+        found[order, run] = StepKind.CALLED.value if kind == StepKind.MOVED.value else kind
         if from_order is not None:
             found[from_order, from_run] = kind
     return {key: kind for key, kind in found.items() if first <= key[0] <= last}

@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 
 import sqlalchemy as sa
 
-from barograph.detection.online.judge import Judge
+from barograph.detection.online import Judge
 from barograph.errors import DataError, StoreError
 from barograph.store import audit
 from barograph.store.clock import now

@@ -4,8 +4,8 @@ from collections import OrderedDict
 
 import numpy as np
 
-from barograph.detection.online import Standing
-from barograph.detection.online.recent import kept_from
+from barograph.detection.online import AlarmState
+from barograph.detection.online.views import kept_from
 from barograph.series import Floats
 
 Key = tuple[int, str]  # the place of a point in its series: order, and run
@@ -36,7 +36,7 @@ class Recent:
         self.start = start
         self.last = last
         self.count = count
-        self.standing: Standing | None = None
+        self.standing: AlarmState | None = None
 
     @property
     def values(self) -> Floats:

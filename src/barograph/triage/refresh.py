@@ -12,13 +12,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.base import Detector
-from barograph.detection.online import Scorer
 from barograph.detection.scoring import score_candidates
 from barograph.errors import ArtifactError
 from barograph.features import Candidates
@@ -43,14 +42,6 @@ COLUMNS = (
 NEW = Insertion(candidates, ("series", *COLUMNS, "verdict", "triaged_on"))
 KNOWN = Insertion(candidates, ("id", "series", *COLUMNS, "verdict", "triaged_on"), replace=COLUMNS)
 MOVE = Insertion(moves, ("candidate", "from_order", "to_order", "moved"))
-
-
-class CandidateScorer(Scorer, Protocol):
-    """A model that scores candidates, and its version."""
-
-    @property
-    def version(self) -> str:
-        """The version that candidates are stored with."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +77,7 @@ class CandidateRefresher:
 
     detector: Detector
     name: str
-    model: CandidateScorer | None = None
+    model: TriageModel | None = None
 
     def refresh(self, store: Store, limit: int | None = None) -> RefreshResult:
         """Recompute the candidates of series whose points changed, of at most `limit` series."""
@@ -194,7 +185,9 @@ def label_free_model(path: Path | None) -> TriageModel | None:
     return TriageModel.load(path, USE)
 
 
-def with_probabilities(model: Scorer, plans: Sequence[SeriesPlan], at: int) -> list[SeriesPlan]:
+def with_probabilities(
+    model: TriageModel, plans: Sequence[SeriesPlan], at: int
+) -> list[SeriesPlan]:
     """Return the plans with a probability for every candidate that was found."""
     rows: list[tuple[int, int, str, int, int]] = []
     is_found: list[bool] = []

@@ -1,85 +1,174 @@
-"""One alarm budget, shared between the windows that look at a point."""
+"""The budget of false alarms, which the windows of the online detector share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
-from barograph.detection.online.platform import PlatformRates
-from barograph.detection.online.scorer import Scorer, card_of
-from barograph.detection.online.tails import TailRates
-from barograph.errors import ConfigError, DataError
+import numpy as np
+import numpy.typing as npt
 
-# The weight of each window: how much of the budget its alarms may use.
-SETTINGS: Mapping[str, Mapping[int, float]] = {
+from barograph.errors import ConfigError, DataError, NotEnoughDataError
+from barograph.models import TriageModel
+from barograph.series import Floats
+
+# The weight of each window in the budget: windows of a greater weight raise more of the alarms.
+ALARM_POLICIES: Mapping[str, Mapping[int, float]] = {
     "early": {0: 4.0, 2: 1.0, 5: 0.3},
     "even": {0: 1.0, 2: 1.0, 5: 1.0},
     "steady": {0: 0.5, 2: 1.0, 5: 2.0},
     "sure": {2: 1.0, 5: 1.0},
 }
-RATES = (1, 3, 10)
+DEFAULT_POLICY = "steady"
+RATES = (1, 3, 10)  # false alarms per 1,000 points for which a model's card keeps thresholds
+TAIL_LEVELS = 200
+_MIN_TAIL = 1e-9
+
+
+@dataclass(frozen=True)
+class TailRates:
+    """The surprise of a score: -ln(share of quiet points that score at least as high).
+
+    Surprises are interpolated between known logits of the score. Beyond the highest logit they
+    grow with it, so that the order of the highest scores is kept.
+
+    Attributes:
+        logits: Logits of scores, rising.
+        surprises: The surprise at each.
+    """
+
+    logits: Floats
+    surprises: Floats
+
+    @classmethod
+    def of(cls, probabilities: npt.ArrayLike) -> TailRates:
+        """Measure tail rates on held-out scores of points far from any change.
+
+        Raises:
+            NotEnoughDataError: There are fewer than 200 scores.
+        """
+        z = np.sort(_logit(np.asarray(probabilities, dtype=np.float64)))
+        if z.size < TAIL_LEVELS:
+            message = f"{z.size} quiet points: {TAIL_LEVELS} are needed for tail rates"
+            raise NotEnoughDataError(message)
+        above = np.unique(np.geomspace(1, z.size, TAIL_LEVELS).astype(np.int64))[::-1]
+        levels, first = np.unique(z[z.size - above], return_index=True)
+        return cls(levels, -np.log(above[first] / (z.size + 1.0)))
+
+    @classmethod
+    def from_card(cls, card: Mapping[str, Any], window: int) -> TailRates:
+        """Read the tail rates of a window from a model's card.
+
+        A window without an entry uses that of the next shorter window.
+
+        Raises:
+            DataError: The card has no entry for this window or a shorter one.
+        """
+        tails = card.get("tails", {})
+        known = sorted(int(name) for name in tails if int(name) <= window)
+        if not known:
+            raise DataError(f"the model has no tail rates for window {window}: {sorted(tails)}")
+        entry: Mapping[str, Sequence[float]] = tails[str(known[-1])]
+        return cls(np.array(entry["logits"]), np.array(entry["surprises"]))
+
+    def to_card(self) -> dict[str, list[float]]:
+        """Return the entry of a model's card."""
+        return {"logits": self.logits.tolist(), "surprises": self.surprises.tolist()}
+
+    def surprise(self, probability: npt.ArrayLike) -> Floats:
+        """Return the surprise of each probability, in nats."""
+        z = _logit(np.asarray(probability, dtype=np.float64))
+        inner = np.interp(z, self.logits, self.surprises, left=0.0)
+        result: Floats = inner + np.maximum(z - self.logits[-1], 0.0)
+        return result
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Whose alarms count how much, and from where on there is one.
+    """The windows that may raise alarms, and the score from which they do.
 
-    A window's score is its surprise (see `TailRates`) plus the log of its weight; an alarm is a
-    score of at least `threshold`, in nats.
+    The score of a window is its surprise (see `TailRates`) plus the log of its weight. A score of
+    at least `threshold` nats is an alarm.
 
     Attributes:
-        tails: the tail rates of each window, 0 and those of the second look.
-        weights: the windows that may raise an alarm.
-        threshold: the least score of an alarm.
-        platform: what is known of the tail rates on the platform that the series comes from.
+        tails: Tail rates of each window: 0 and those of the second look.
+        weights: The weight of each window that may raise an alarm.
+        threshold: The minimum score of an alarm.
     """
 
     tails: Mapping[int, TailRates]
     weights: Mapping[int, float]
     threshold: float
-    platform: PlatformRates | None = None
 
     @classmethod
     def released(
-        cls, model: Scorer, confirm: Scorer, setting: str = "steady", per_thousand: float = 3.0
+        cls,
+        model: TriageModel,
+        confirm: TriageModel,
+        alarm_policy: str = DEFAULT_POLICY,
+        false_alarms_per_1000: float = 3.0,
     ) -> Budget:
-        """Take rates and threshold from the two models' cards, for a setting and a budget.
+        """Read tail rates and threshold from the cards of two models.
 
         Args:
-            model: the model of window 0.
-            confirm: the model of windows 1 to 10.
-            setting: one of SETTINGS.
-            per_thousand: how many false alarms a thousand points may raise, from 1 to 10.
+            model: The model of window 0.
+            confirm: The model of windows 1 to 10.
+            alarm_policy: One of ALARM_POLICIES.
+            false_alarms_per_1000: Number of false alarms in 1,000 points, from 1 to 10.
+
+        Raises:
+            ConfigError: The policy or the rate is not allowed.
+            DataError: A card has no tail rates, or no thresholds for the policy.
         """
-        if setting not in SETTINGS:
-            raise ConfigError(f"setting is {setting!r}: allowed are {', '.join(SETTINGS)}")
-        thresholds = card_of(confirm).get("alarm_thresholds", {}).get(setting)
+        if alarm_policy not in ALARM_POLICIES:
+            allowed = ", ".join(ALARM_POLICIES)
+            raise ConfigError(f"the alarm policy is {alarm_policy!r}: allowed are {allowed}")
+        thresholds = confirm.card.get("alarm_thresholds", {}).get(alarm_policy)
         if not thresholds:
-            raise DataError(f"the confirming model's card has no alarm_thresholds for {setting!r}")
-        tails = {0: TailRates.from_card(card_of(model), 0)}
-        tails |= {w: TailRates.from_card(card_of(confirm), w) for w in range(1, 11)}
-        return cls(tails, SETTINGS[setting], between(thresholds, per_thousand))
+            raise DataError(
+                f"the confirming model's card has no alarm_thresholds for {alarm_policy!r}"
+            )
+        tails = {0: TailRates.from_card(model.card, 0)}
+        tails |= {w: TailRates.from_card(confirm.card, w) for w in range(1, 11)}
+        threshold = threshold_at(thresholds, false_alarms_per_1000)
+        return cls(tails, ALARM_POLICIES[alarm_policy], threshold)
 
     def surprise(self, window: int, probability: float) -> float:
-        """Return how rarely a quiet point looks as real as this."""
-        nominal = float(self.tails[window].surprise(probability))
-        return nominal if self.platform is None else self.platform.surprise(window, nominal)
+        """Return the surprise of a probability in a window, in nats."""
+        return float(self.tails[window].surprise(probability))
 
     def score(self, window: int, surprise: float) -> float:
-        """Return what an alarm of this window is worth."""
+        """Return the score that is compared with the threshold."""
         return surprise + math.log(self.weights[window])
 
 
-def between(thresholds: Mapping[str, float], per_thousand: float) -> float:
-    """Interpolate the threshold of a rate, in its logarithm."""
-    known = sorted((float(rate), value) for rate, value in thresholds.items())
+def threshold_at(thresholds: Mapping[str, float], false_alarms_per_1000: float) -> float:
+    """Interpolate the threshold for a rate of false alarms, linearly in the log of the rate.
+
+    Args:
+        thresholds: Known thresholds by rate.
+        false_alarms_per_1000: The rate, within the range of the known ones.
+
+    Raises:
+        ConfigError: The rate is outside that range.
+    """
+    rate = false_alarms_per_1000
+    known = sorted((float(name), value) for name, value in thresholds.items())
     low, high = known[0][0], known[-1][0]
-    if not low <= per_thousand <= high:
-        raise ConfigError(f"the budget is {per_thousand} per thousand: allowed are {low} to {high}")
-    for (rate, value), (next_rate, next_value) in pairwise(known):
-        if per_thousand <= next_rate:
-            part = math.log(per_thousand / rate) / math.log(next_rate / rate)
-            return value + part * (next_value - value)
+    if not low <= rate <= high:
+        raise ConfigError(f"the budget is {rate} per thousand: allowed are {low} to {high}")
+    for (lower, value), (upper, next_value) in pairwise(known):
+        if rate <= upper:
+            share = math.log(rate / lower) / math.log(upper / lower)
+            return value + share * (next_value - value)
     return known[-1][1]
+
+
+def _logit(probability: Floats) -> Floats:
+    """Return ln(p / (1 - p)), finite at 0 and 1."""
+    p = np.clip(probability, _MIN_TAIL, 1.0 - _MIN_TAIL)
+    result: Floats = np.log(p) - np.log1p(-p)
+    return result

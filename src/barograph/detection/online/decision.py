@@ -1,20 +1,20 @@
-"""What the detector says of a point, and what became of it."""
+"""Decisions of the online detector: what it reports as each value arrives, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 
-from barograph.detection.online.scorer import Scorer
-from barograph.features import FEATURE_SETS
+from barograph.features import feature_matrix
+from barograph.models import TriageModel
 from barograph.series import Floats
 
 
-class Kind(StrEnum):
+class StepKind(StrEnum):
     """What happened to a change point."""
 
     CALLED = "called"
@@ -24,18 +24,18 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One thing that happened to a change point as points arrived.
+class AlarmStep:
+    """One event in the life of a change point.
 
     Attributes:
-        kind: what happened.
-        index: the change point; after `moved`, where it is now.
-        at: the newest point when it happened.
-        probability: what the model said then.
-        moved_from: where it was before it was moved.
+        kind: What happened.
+        index: The change point; after `moved`, its new place.
+        at: The newest point when it happened.
+        probability: The probability of the change at that time.
+        moved_from: The former place of a change point that was moved.
     """
 
-    kind: Kind
+    kind: StepKind
     index: int
     at: int
     probability: float
@@ -43,52 +43,54 @@ class Step:
 
 
 class Reason(NamedTuple):
-    """A feature, its value, and what it added to the probability (None where nobody knows)."""
+    """A feature, its value, and its contribution to the probability."""
 
     name: str
     value: float
-    part: float | None
-
-
-@runtime_checkable
-class Explains(Protocol):
-    """A model that can take its probability apart."""
-
-    def reasons(self, matrix: Floats) -> tuple[float, Floats]:
-        """Return a base, and what each feature adds to it."""
+    part: float
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the detector says as one value lands.
+    """What the detector reports as one value arrives.
 
     Attributes:
-        index: the first point of the new regime, if there is one: the newest, or one of the last.
-        at: the newest point.
-        probability: what the model says of `index`.
-        is_change: whether an alarm is raised now.
-        steps: what else became certain now, in order.
+        index: The first point of the new level, if there is a change: the newest point or one of
+            the last ten.
+        at: The newest point.
+        probability: The probability of a change at `index`.
+        is_change: Whether an alarm is raised now.
+        steps: What happened to change points as the value arrived, in order.
+        explain: Computes `reasons`.
     """
 
     index: int
     at: int
     probability: float
     is_change: bool
-    steps: tuple[Step, ...] = ()
+    steps: tuple[AlarmStep, ...] = ()
     explain: Callable[[], list[Reason]] = field(default=list, repr=False, compare=False)
 
     @property
     def reasons(self) -> list[Reason]:
-        """The features, the most decisive first; computed when read."""
+        """The features with the largest contribution first; computed on access."""
         return self.explain()
 
 
-def reasons(model: Scorer, row: Floats) -> list[Reason]:
-    """Take a model's answer apart; without parts the features stand in their own order."""
-    names = FEATURE_SETS[model.feature_set]
-    values = row.tolist()
-    if not isinstance(model, Explains):
-        return [Reason(name, value, None) for name, value in zip(names, values, strict=True)]
-    parts = np.asarray(model.reasons(row[None, :])[1])[0, : len(names)]
+def reasons(model: TriageModel, row: Floats) -> list[Reason]:
+    """Return the contribution of each feature to the probability, the largest first.
+
+    Args:
+        model: The model that scored the row.
+        row: One value per column of the model.
+    """
+    # What the calibration adds comes after the columns and is left out.
+    parts = model.reasons(row[None, :])[1][0, : len(model.columns)]
     order = np.argsort(-np.abs(parts), kind="stable").tolist()
-    return [Reason(names[k], values[k], float(parts[k])) for k in order]
+    return [Reason(model.columns[k], float(row[k]), float(parts[k])) for k in order]
+
+
+def reasons_for_newest(model: TriageModel, values: Floats) -> list[Reason]:
+    """Return the reasons for the last value, with all values before it as Pre."""
+    bounds = [0], [values.size - 1], [values.size]
+    return reasons(model, feature_matrix(values, *bounds, model.feature_set, threads=1)[0])

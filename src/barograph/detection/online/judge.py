@@ -1,181 +1,175 @@
-"""The decision engine: what the online detector says of new points, many series in one call."""
+"""The judge that the store calls: the decisions of the online detector, many series per call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from barograph.detection.online.following import Followed
-from barograph.detection.online.recent import HISTORY, kept_from
-from barograph.detection.online.rounds import Course, Verdicts, follow
-from barograph.detection.online.scorer import Scorer
-from barograph.detection.online.second_look import Standing
-from barograph.detection.online.sight import Sight, sights_for
-from barograph.models import TriageModel
+from barograph.detection.online.batch import (
+    AlarmLog,
+    Flags,
+    PendingSeries,
+    advance_all,
+    check_pair,
+)
+from barograph.detection.online.budget import DEFAULT_POLICY, Budget
+from barograph.detection.online.views import HISTORY
+from barograph.errors import ConfigError, DataError
+from barograph.models import OnlineModels, TriageModel
 from barograph.series import Floats, Ints
 
-Flags = npt.NDArray[np.bool_]
-TOGETHER = 2_000_000  # values in one call: what is copied for it stays within 16 MB
 
-
-class Stretch(NamedTuple):
-    """The recent values of one series, the last of them not judged yet.
+class BatchDecisions(NamedTuple):
+    """The decisions on the new points of many series, concatenated.
 
     Attributes:
-        values: oldest first.
-        first: the place of the first value to be judged; nothing before it is judged again.
-        start: the place of the last change point found before it, 0 where there is none.
-        base: how many older values the series has; what is looked at depends on it.
-        standing: what a second look has to know of what came before, by places in the series.
-    """
-
-    values: Floats
-    first: int
-    start: int
-    base: int = 0
-    standing: Standing | None = None
-
-
-class Judged(NamedTuple):
-    """What was said of the points of many stretches, one behind the other.
-
-    Attributes:
-        probability: of a change at each point; 0 for the first one of a series.
-        change: whether it was called one.
-        pre: how many points it was held against.
-        starts: of each stretch, the place of its last change point now.
-        looks: of each stretch, what a second look did, where there is one, by places in the
-            series.
+        probability: The probability of a change at each new point; 0 if it was not scored.
+        is_change: Whether an alarm was raised.
+        baseline_size: Number of values that each point was compared with.
+        starts: Position of the last change point in the values of each series; 0 if there is none.
+        logs: Steps and state of each series; empty without a second look.
     """
 
     probability: Floats
-    change: Flags
-    pre: Ints
+    is_change: Flags
+    baseline_size: Ints
     starts: list[int]
-    looks: Sequence[Followed] = ()
+    logs: Sequence[AlarmLog] = ()
 
     @property
-    def said(self) -> Iterator[tuple[float, bool, int]]:
-        """Probability, change and Pre, point by point."""
-        columns = self.probability.tolist(), self.change.tolist(), self.pre.tolist()
+    def rows(self) -> Iterator[tuple[float, bool, int]]:
+        """Probability, `is_change` and baseline size of each point."""
+        columns = self.probability.tolist(), self.is_change.tolist(), self.baseline_size.tolist()
         return zip(*columns, strict=True)
 
 
 class Judge(Protocol):
-    """What the store asks of a decision engine; the answers depend on the values alone."""
+    """Decides on the points of a store; the decisions depend on the values alone."""
 
     @property
     def version(self) -> str:
-        """What the decisions are signed with."""
+        """The version stored with each decision."""
 
     @property
     def threshold(self) -> float:
-        """The probability from which a point is called a change."""
+        """The score from which a point is a change."""
 
     @property
     def history(self) -> int:
-        """That of `OnlineDetector`: how many values are held of a series at most."""
+        """Maximum number of values read of each series, as in `OnlineDetector`."""
 
-    def judge(self, stretches: Sequence[Stretch]) -> Judged:
-        """Judge the new points of every stretch."""
+    def judge(self, pending: Sequence[PendingSeries]) -> BatchDecisions:
+        """Decide on the new points of every series."""
 
 
 @dataclass(frozen=True)
 class OnlineJudge:
-    """The online detector over many series: Pre from the last change point found.
-
-    That is Algorithm 1 of Bauer et al. 2022. A model that knows the regime from the values alone
-    sees all of the history instead, whatever was called before. The answers are those of
-    `OnlineDetector` with the same history.
+    """The online detector over many series, with the decisions of `OnlineDetector`.
 
     Args:
-        model: scores the rows.
-        version: what the decisions are signed with.
-        history: as for `OnlineDetector`.
-        threads: judge a batch together; by default one on each usable core. The answers do not
-            depend on how many there are.
+        model: Scores the newest point.
+        version: The version stored with each decision.
+        history: Maximum number of values read of each series.
+        confirm: Scores points that others have followed.
+        budget: The alarm budget; required with `confirm`.
+        threads: Number of threads. Defaults to one per usable core. The decisions do not depend
+            on it.
     """
 
-    model: Scorer
+    model: TriageModel
     version: str
     history: int = HISTORY
+    confirm: TriageModel | None = None
+    budget: Budget | None = None
     threads: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse models that cannot be used together."""
+        if self.confirm is not None:
+            check_pair(self.model, self.confirm)
 
     @classmethod
     def of(cls, model: TriageModel, history: int = HISTORY) -> OnlineJudge:
-        """Take a model of the safe format, and sign with its version."""
+        """Return a judge that uses one model."""
         return cls(model, model.version, history)
+
+    def with_second_look(
+        self, confirm: TriageModel, alarm_policy: str, false_alarms_per_1000: float
+    ) -> OnlineJudge:
+        """Return a judge that also scores earlier points, with the budget released for both models.
+
+        Raises:
+            DataError: A card has no tail rates or thresholds.
+            ConfigError: The policy or rate is not allowed, or the models cannot be used together.
+        """
+        budget = Budget.released(self.model, confirm, alarm_policy, false_alarms_per_1000)
+        version = f"{self.version}+{confirm.version}"
+        return replace(self, version=version, confirm=confirm, budget=budget)
 
     @property
     def threshold(self) -> float:
-        """The model's."""
-        return self.model.threshold
+        """The minimum probability of an alarm; with a second look, its minimum score in nats."""
+        return self.model.threshold if self.budget is None else self.budget.threshold
 
-    @cached_property
-    def _sight(self) -> Sight:
-        return sights_for([self.model.feature_set])[self.model.feature_set]
-
-    def judge(self, stretches: Sequence[Stretch]) -> Judged:
-        """Judge some stretches at a time: where each has one new point, one call does it all."""
-        size = np.array([one.values.size for one in stretches], dtype=np.int64)
-        first = np.array([one.first for one in stretches], dtype=np.int64)
-        start = np.array([one.start for one in stretches], dtype=np.int64)
-        base = np.array([one.base for one in stretches], dtype=np.int64)
-        # Nothing before this is looked at.
-        low = lows(stretches, self.history)
-        if self._sight.by_change_points:
-            low = np.maximum(start, low)
-        ends = np.cumsum(size - first)
-        verdicts = Verdicts.none(int(ends[-1]) if ends.size else 0)
-        for part in parts(size - low):
-            values = [one.values[k:] for one, k in zip(stretches[part], low[part], strict=True)]
-            behind = np.cumsum(size[part] - low[part])
-            held = behind - size[part]  # where the first values held would be
-            origin = held - base[part]
-            course = Course(
-                np.concatenate(values),
-                origin,
-                # The first points of a series have too little before them.
-                np.maximum(held + first[part], origin + self._sight.first),
-                behind,
-                held + start[part],
-                ends[part] - behind,
-            )
-            self._follow(course, verdicts)
-            start[part] = course.start - held
-        return Judged(*verdicts, start.tolist())
-
-    def _follow(self, course: Course, verdicts: Verdicts) -> None:
-        follow(
-            self.model,
-            course,
-            self.history,
-            verdicts,
-            by_change_points=self._sight.by_change_points,
+    def judge(self, pending: Sequence[PendingSeries]) -> BatchDecisions:
+        """Decide on the new points of every series."""
+        probability, sizes, logs = advance_all(
+            *(pending, self.model, self.confirm, self.budget),
+            history=self.history,
             threads=self.threads,
+        )
+        is_change = np.zeros(probability.size, dtype=np.bool_)
+        starts = [series.start for series in pending]
+        row = 0
+        for k, (series, log) in enumerate(zip(pending, logs, strict=True)):
+            if log.alarms:
+                is_change[[row + at - series.base - series.first for at in log.alarms]] = True
+                if self.budget is None:
+                    starts[k] = log.alarms[-1] - series.base
+            row += series.values.size - series.first
+        return BatchDecisions(
+            probability, is_change, sizes, starts, () if self.budget is None else logs
         )
 
 
-def lows(stretches: Sequence[Stretch], history: int) -> Ints:
-    """Return of each stretch the place of the first value that is looked at."""
-    base = np.array([one.base for one in stretches], dtype=np.int64)
-    first = np.array([one.first for one in stretches], dtype=np.int64)
-    low: Ints = np.maximum(kept_from(base + first, history) - base, 0)
-    return low
+@dataclass(frozen=True)
+class SecondLookConfig:
+    """How alarms of all windows share one budget.
+
+    Args:
+        alarm_policy: `early`, `even`, `steady` or `sure`.
+        false_alarms_per_1000: Number of false alarms in 1,000 points, from 1 to 10.
+        needed: Whether it is an error if the models do not allow a second look.
+    """
+
+    alarm_policy: str = DEFAULT_POLICY
+    false_alarms_per_1000: float = 3.0
+    needed: bool = False
 
 
-def parts(sizes: Ints) -> Iterator[slice]:
-    """Cut a list where more than `TOGETHER` values would be copied at once."""
-    first = held = 0
-    for k, size in enumerate(sizes.tolist()):
-        if held and held + size > TOGETHER:
-            yield slice(first, k)
-            first, held = k, 0
-        held += size
-    if sizes.size:
-        yield slice(first, sizes.size)
+def make_judge(models: OnlineModels, config: SecondLookConfig | None) -> tuple[OnlineJudge, str]:
+    """Return the judge, with a second look if it is configured and the models allow it.
+
+    Returns:
+        The judge, and the reason why it has no second look although one is configured; empty
+        otherwise.
+
+    Raises:
+        DataError: The second look is needed, and a model, tail rates or thresholds are missing.
+        ConfigError: The second look is needed, and the models cannot be used together.
+    """
+    judge = OnlineJudge.of(models.newest)
+    if config is None:
+        return judge, ""
+    rate = config.false_alarms_per_1000
+    try:
+        if models.confirm is None:
+            raise DataError("the model file holds no confirming model")
+        return judge.with_second_look(models.confirm, config.alarm_policy, rate), ""
+    except (ConfigError, DataError) as error:
+        if config.needed:
+            raise
+        return judge, f"there is no second look: {error}"

@@ -1,29 +1,42 @@
-"""The second look: an alarm is confirmed, moved or withdrawn as more points arrive."""
+"""The rules for alarms: Algorithm 1 alone, or with a second look as more points arrive.
+
+A rule follows one series. As a point arrives it requests scores, then decides: `AlarmRule.advance`
+is the only loop body, and `OnlineDetector`, `replay` and the store's judge all run it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from barograph.detection.online.budget import Budget
-from barograph.detection.online.decision import Kind, Step
+from barograph.detection.online.decision import AlarmStep, StepKind
+from barograph.models import TriageModel
 
-# Windows by which a standing alarm is judged again.
-LOOKS = (1, 2, 3, 5, 7, 10)
-# An alarm so soon after another speaks of the same event, unless it is this much surer, in nats.
+# Numbers of following points at which a change point is scored again.
+SECOND_LOOK_WINDOWS = (1, 2, 3, 5, 7, 10)
+# An alarm within REPEAT points of another is a repeat, unless its score is higher by SURER nats.
 REPEAT = 5
 SURER = 1.0
-# A change point is withdrawn where, with two points or more behind it, so many quiet points
-# (as a surprise in nats) look as real as it does.
-COLLAPSED = 3.0
-ENOUGH = 2
+# A change point is withdrawn if, in a window of WITHDRAW_WINDOW or more, its surprise is below
+# WITHDRAW_BELOW nats: one quiet point in twenty looks as real.
+WITHDRAW_WINDOW = 2
+WITHDRAW_BELOW = 3.0
+
+Request = tuple[int, int]  # window and split
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One point as seen with a window behind it."""
+class WindowScore(NamedTuple):
+    """The score of one point with `window` points after it.
+
+    Attributes:
+        window: Number of points after the split.
+        split: The point that is scored.
+        probability: The probability of a change there.
+        surprise: The surprise of that probability in nats; 0 without a budget.
+    """
 
     window: int
     split: int
@@ -31,14 +44,14 @@ class Look:
     surprise: float
 
 
-class Standing(NamedTuple):
-    """All that a second look has to know of what came before.
+class AlarmState(NamedTuple):
+    """All that the second look needs to know about earlier points.
 
     Attributes:
-        change: the change point that stands and may still fall, None where it fell.
-        at: the point at which the last alarm was raised.
-        score: of that alarm.
-        confirmed: whether a later window has confirmed the change point.
+        change: The change point that may still be withdrawn, or None.
+        at: The point at which the last alarm was raised.
+        score: The score of that alarm.
+        confirmed: Whether a later window confirmed the change point.
     """
 
     change: int | None
@@ -47,101 +60,204 @@ class Standing(NamedTuple):
     confirmed: bool
 
 
-class Gate:
-    """Lets an alarm through if it is new: not soon after another, or surer than that one."""
+class Advance(NamedTuple):
+    """What happened as one point arrived.
+
+    Attributes:
+        alarm: The alarm that was raised, if any.
+        steps: What happened to change points, in order.
+        scores: All scores that were requested.
+    """
+
+    alarm: WindowScore | None
+    steps: list[AlarmStep]
+    scores: list[WindowScore]
+
+
+class AlarmRule(ABC):
+    """Decides on the points of one series, in order."""
+
+    def advance(
+        self, at: int, first: int, score: Callable[[list[Request]], list[WindowScore]]
+    ) -> Advance:
+        """Decide on point `at`.
+
+        Args:
+            at: The point that arrived.
+            first: The first point of the series that can be scored.
+            score: Returns the score of each requested window and split.
+        """
+        scores = score(self.requests(at, first))
+        alarm, steps = self.decide(at, scores)
+        return Advance(alarm, steps, scores)
+
+    @abstractmethod
+    def requests(self, at: int, first: int) -> list[Request]:
+        """Return the windows and splits to score as point `at` arrives."""
+
+    @abstractmethod
+    def decide(
+        self, at: int, scores: Sequence[WindowScore]
+    ) -> tuple[WindowScore | None, list[AlarmStep]]:
+        """Return the alarm that the requested scores raise, if any, and what else happened."""
+
+    def is_watching(self, at: int) -> bool:  # noqa: ARG002 - the second look depends on it
+        """Whether something can happen at point `at` even if no score reaches the threshold."""
+        return False
+
+    @property
+    def state(self) -> AlarmState | None:
+        """The state after the last point; None if there is nothing to remember."""
+        return None
+
+    def state_at(self, at: int) -> AlarmState | None:  # noqa: ARG002 - as above
+        """Return the state as far as point `at` and later ones can depend on it."""
+        return None
+
+
+class NewestPointRule(AlarmRule):
+    """Algorithm 1: the newest point is an alarm if its probability reaches the threshold.
+
+    Args:
+        threshold: The minimum probability of an alarm.
+    """
+
+    def __init__(self, threshold: float) -> None:
+        self._threshold = threshold
+
+    def requests(self, at: int, first: int) -> list[Request]:
+        """Request the newest point."""
+        return [(0, at)] if at >= first else []
+
+    def decide(
+        self, at: int, scores: Sequence[WindowScore]
+    ) -> tuple[WindowScore | None, list[AlarmStep]]:
+        """Compare the probability with the threshold."""
+        if not scores or scores[0].probability < self._threshold:
+            return None, []
+        alarm = scores[0]
+        return alarm, [AlarmStep(StepKind.CALLED, at, at, alarm.probability)]
+
+
+class RepeatGate:
+    """Lets an alarm pass unless it repeats the one before.
+
+    Args:
+        at: The point at which the last alarm was raised.
+        score: The score of that alarm.
+    """
 
     def __init__(self, at: int = -REPEAT - 1, score: float = 0.0) -> None:
         self.at, self.score = at, score
 
     def passes(self, at: int, score: float) -> bool:
-        """Ask for one alarm; those that pass are remembered."""
+        """Return whether an alarm passes; remember it if so."""
         if at - self.at <= REPEAT and score < self.score + SURER:
             return False
         self.at, self.score = at, score
         return True
 
 
-def alarms(candidates: Iterator[tuple[int, float]]) -> Iterator[int]:
-    """Yield the points of those alarms, given by point and score, that the gate lets through."""
-    gate = Gate()
+def without_repeats(candidates: Iterator[tuple[int, float]]) -> Iterator[int]:
+    """Yield the points of the alarms that are no repeats.
+
+    Args:
+        candidates: Point and score of every alarm of one series, in order.
+    """
+    gate = RepeatGate()
     return (at for at, score in candidates if gate.passes(at, score))
 
 
-class SecondLook:
-    """Follows the alarms of one series; asks for looks, and tells what they change.
+class SecondLook(AlarmRule):
+    """Alarms of several windows; each is confirmed, moved or withdrawn as more points arrive.
 
     Args:
-        budget: whose alarms count how much.
-        standing: what `standing_at` told when the points before were seen.
+        budget: The windows that raise alarms, and their threshold.
+        state: The result of `state_at` after earlier points of the series.
     """
 
-    def __init__(self, budget: Budget, standing: Standing | None = None) -> None:
+    def __init__(self, budget: Budget, state: AlarmState | None = None) -> None:
         self._budget = budget
-        self._gate = Gate() if standing is None else Gate(standing.at, standing.score)
-        before = standing or Standing(None, 0, 0.0, confirmed=False)
-        self._index = before.change  # the change point that stands and may still fall
+        self._gate = RepeatGate() if state is None else RepeatGate(state.at, state.score)
+        before = state or AlarmState(None, 0, 0.0, confirmed=False)
+        self._change = before.change
         self._at = before.at
         self._confirmed = before.confirmed
 
     @property
-    def standing(self) -> Standing:
-        """All that there is to know for the points that follow."""
-        return Standing(self._index, self._gate.at, self._gate.score, self._confirmed)
+    def state(self) -> AlarmState:
+        """The state after the last point."""
+        return AlarmState(self._change, self._gate.at, self._gate.score, self._confirmed)
 
-    def standing_at(self, at: int) -> Standing | None:
-        """Return what point `at` and later ones have to know; None where nothing matters now."""
-        quiet = at - self._gate.at > REPEAT and not self.is_watching(at)
-        return None if quiet else self.standing
-
-    def wanted(self, at: int, first: int) -> list[tuple[int, int]]:
-        """Return the windows and splits to look at as point `at` lands."""
-        asked = [(w, at - w) for w in self._budget.weights if at - w >= first]
-        own = None if self._index is None else (at - self._index, self._index)
-        if own is not None and own[0] in LOOKS and own not in asked:
-            asked.append(own)
-        return asked
+    def state_at(self, at: int) -> AlarmState | None:
+        """Return the state as far as point `at` and later ones can depend on it."""
+        over = at - self._gate.at > REPEAT and not self.is_watching(at)
+        return None if over else self.state
 
     def is_watching(self, at: int) -> bool:
-        """Whether a change point stands that may still be confirmed or withdrawn."""
-        return self._index is not None and at - self._index <= LOOKS[-1]
+        """Whether a change point may still be confirmed or withdrawn."""
+        return self._change is not None and at - self._change <= SECOND_LOOK_WINDOWS[-1]
 
-    def see(self, at: int, looks: Sequence[Look]) -> tuple[Look | None, list[Step]]:
-        """Take the looks that were asked for; return the alarm raised now, and what happened."""
-        best = max(looks, key=self._score, default=None)
+    def requests(self, at: int, first: int) -> list[Request]:
+        """Request the windows that raise alarms, and the change point that may be withdrawn."""
+        requests = [(w, at - w) for w in self._budget.weights if at - w >= first]
+        if self._change is not None:
+            own = (at - self._change, self._change)
+            if own[0] in SECOND_LOOK_WINDOWS and own not in requests:
+                requests.append(own)
+        return requests
+
+    def decide(
+        self, at: int, scores: Sequence[WindowScore]
+    ) -> tuple[WindowScore | None, list[AlarmStep]]:
+        """Raise the best alarm if it is no repeat; otherwise judge the change point again."""
+        best = max(scores, key=self._score, default=None)
         alarm = best if best is not None and self._score(best) >= self._budget.threshold else None
-        own = next((k for k in looks if k.split == self._index and k.window > 0), None)
         if alarm is not None and self._gate.passes(at, self._score(alarm)):
             return alarm, [self._raise(at, alarm)]
-        if own is None:
-            return None, []
-        return None, self._judge(at, own, alarm)
+        own = next((s for s in scores if s.split == self._change and s.window > 0), None)
+        return None, [] if own is None else self._judge_again(at, own, alarm)
 
-    def _score(self, look: Look) -> float:
-        if look.window not in self._budget.weights:
+    def _score(self, score: WindowScore) -> float:
+        if score.window not in self._budget.weights:
             return -math.inf
-        return self._budget.score(look.window, look.surprise)
+        return self._budget.score(score.window, score.surprise)
 
-    def _raise(self, at: int, alarm: Look) -> Step:
-        """Say what an alarm that is raised means for the one that stands."""
-        before, near = self._index, at - self._at <= REPEAT
-        self._index, self._at = alarm.split, at
-        if before is None or not near:
+    def _raise(self, at: int, alarm: WindowScore) -> AlarmStep:
+        """Take the alarm's split as the change point; return what happened to the last one."""
+        before, is_near = self._change, at - self._at <= REPEAT
+        self._change, self._at = alarm.split, at
+        if before is None or not is_near:
             self._confirmed = alarm.window > 0
-            return Step(Kind.CALLED, alarm.split, at, alarm.probability)
+            return AlarmStep(StepKind.CALLED, alarm.split, at, alarm.probability)
         self._confirmed |= alarm.window > 0
         if before == alarm.split:
-            return Step(Kind.CONFIRMED, alarm.split, at, alarm.probability)
-        return Step(Kind.MOVED, alarm.split, at, alarm.probability, moved_from=before)
+            return AlarmStep(StepKind.CONFIRMED, alarm.split, at, alarm.probability)
+        return AlarmStep(StepKind.MOVED, alarm.split, at, alarm.probability, moved_from=before)
 
-    def _judge(self, at: int, own: Look, other: Look | None) -> list[Step]:
-        """Look again at the change point that stands."""
-        if own.window >= ENOUGH and own.surprise < COLLAPSED:
+    def _judge_again(self, at: int, own: WindowScore, other: WindowScore | None) -> list[AlarmStep]:
+        """Withdraw, move or confirm the change point.
+
+        Args:
+            at: The point that arrived.
+            own: The score of the change point.
+            other: The best alarm of this point, which is a repeat.
+        """
+        if own.window >= WITHDRAW_WINDOW and own.surprise < WITHDRAW_BELOW:
             if other is not None and other.split != own.split:
-                self._index = other.split
-                return [Step(Kind.MOVED, other.split, at, other.probability, moved_from=own.split)]
-            self._index = None
-            return [Step(Kind.WITHDRAWN, own.split, at, own.probability)]
+                self._change = other.split
+                moved = StepKind.MOVED
+                return [AlarmStep(moved, other.split, at, other.probability, moved_from=own.split)]
+            self._change = None
+            return [AlarmStep(StepKind.WITHDRAWN, own.split, at, own.probability)]
         if not self._confirmed and own.surprise >= self._budget.threshold:
             self._confirmed = True
-            return [Step(Kind.CONFIRMED, own.split, at, own.probability)]
+            return [AlarmStep(StepKind.CONFIRMED, own.split, at, own.probability)]
         return []
+
+
+def rule_for(
+    model: TriageModel, budget: Budget | None, state: AlarmState | None = None
+) -> AlarmRule:
+    """Return the rule for one series: with a budget, the second look."""
+    return NewestPointRule(model.threshold) if budget is None else SecondLook(budget, state)

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from barograph.detection.online import ConfirmingJudge
 from barograph.series import Floats
 from barograph.service.context import AppContext, Context, guarded_router
 from barograph.service.responses import ApiError, example
@@ -160,7 +159,7 @@ def _model_fields(context: AppContext) -> dict[str, Any]:
         "columns": list(loaded.model.columns),
         "threshold": loaded.model.threshold,
         "card": dict(loaded.model.card),
-        "second_look": isinstance(loaded.judge, ConfirmingJudge),
+        "second_look": loaded.judge.confirm is not None,
         "second_look_disabled_reason": loaded.second_look_disabled_reason or None,
         "refused_reason": context.watch.refused_reason or None,
     }

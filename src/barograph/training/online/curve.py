@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.detection.online.second_look import alarms
+from barograph.detection.online.second_look import without_repeats
 from barograph.series import Floats
 from barograph.training.online.truth import Flags, Truth
 
@@ -66,7 +66,7 @@ def gated(truth: Truth, score: Floats) -> Alarms:
         cuts = np.searchsorted(above, truth.offsets)
         for k in range(cuts.size - 1):
             part = above[cuts[k] : cuts[k + 1]]
-            at = list(alarms(zip(part.tolist(), score[part].tolist(), strict=True)))
+            at = list(without_repeats(zip(part.tolist(), score[part].tolist(), strict=True)))
             result[at] = True
         return result
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GroupKFold
 
-from barograph.detection.online.budget import SETTINGS
+from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.errors import NotEnoughDataError
 from barograph.parallel import map_threads
 from barograph.series import Floats, Ints
@@ -22,7 +22,7 @@ THREADS = 2
 USES: Mapping[str, tuple[int, ...]] = {"online": (0,), "confirm": WINDOWS[1:]}
 # Windows that raise no alarm need tail rates alone: where there are many points, one in so many.
 SPARSE, MANY = 5, 20_000
-ALARMING = frozenset(window for weights in SETTINGS.values() for window in weights)
+ALARMING = frozenset(window for weights in ALARM_POLICIES.values() for window in weights)
 STEEPEST = 0.3
 
 Make = Callable[[int], Any]

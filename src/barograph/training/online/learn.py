@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from barograph.detection.online import TailRates
-from barograph.detection.online.budget import RATES, SETTINGS
+from barograph.detection.online.budget import ALARM_POLICIES, RATES
 from barograph.features import FEATURE_SETS
 from barograph.models.calibration import Calibration, calibrate
 from barograph.models.conformal import Conformal
@@ -117,7 +117,7 @@ def combined(surprises: Mapping[int, Floats], weights: Mapping[int, float]) -> F
 def thresholds(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, dict[str, float]]:
     """Return the least score of an alarm for each setting and each rate of false alarms."""
     result: dict[str, dict[str, float]] = {}
-    for setting, weights in SETTINGS.items():
+    for setting, weights in ALARM_POLICIES.items():
         method = gated(truth, combined(surprises, weights))
         result[setting] = {
             str(rate): at_rate(truth, method, rate, ALWAYS, NEVER).threshold for rate in RATES

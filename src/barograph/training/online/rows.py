@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.online.second_look import LOOKS
+from barograph.detection.online.second_look import SECOND_LOOK_WINDOWS
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.series import Floats, Ints
 from barograph.training.online.truth import FIRST, Flags, Truth
 
 Singles = npt.NDArray[np.float32]
-WINDOWS = (0, *LOOKS)
+WINDOWS = (0, *SECOND_LOOK_WINDOWS)
 NAMES = FEATURE_SETS["confirm"]
 WIDTH = {"online": len(FEATURE_SETS["online"]), "confirm": len(NAMES)}
 # An edge beyond three noise units: points that are easily mistaken are all learned from.

@@ -1,4 +1,4 @@
-"""Algorithm 1: one value at a time, bounded history, the same answers in batches."""
+"""Algorithm 1: one value at a time, bounded history, the same decisions in batches."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -9,28 +9,15 @@ import numpy as np
 import pytest
 
 from barograph.detection import OnlineDetector
-from barograph.detection.online import Decision, Kind, replay, replay_many
-from barograph.detection.online.recent import kept_from
+from barograph.detection.online import Decision, StepKind, replay, replay_many
+from barograph.detection.online.views import kept_from
 from barograph.errors import ConfigError, DataError
 from barograph.features import FEATURE_SETS, feature_matrix
+from barograph.models import TriageModel
 from barograph.series import Floats
-from tests.detection.edge_scorer import EdgeScorer, noise
+from tests.detection.online.models import Edge, edge_model, hand_made, noise, paper_model
 
-
-class Steps:
-    """A model of the paper's features: After is far from the mean of Pre, in its deviations."""
-
-    feature_set = "bauer8"
-    threshold = 0.5
-
-    def predict_proba(self, matrix: Floats) -> Floats:
-        level, deviation, newest = (
-            matrix[:, FEATURE_SETS["bauer8"].index(name)]
-            for name in ("pre_norm_mean", "pre_norm_sd", "after_norm_mean")
-        )
-        clear = np.clip(np.abs(newest - level) - 6.0 * deviation, 0.0, 1.0)
-        real = np.where(deviation > 0.0, clear, 0.0)
-        return np.column_stack([1.0 - real, real])
+MODELS = pytest.mark.parametrize("model", [paper_model(), edge_model()], ids=["bauer8", "online"])
 
 
 def stepped(size: int = 120) -> Floats:
@@ -44,30 +31,32 @@ def run(detector: OnlineDetector, values: Floats) -> list[Decision]:
     return [detector.update(float(value)) for value in values]
 
 
-def plainly(values: Floats) -> list[int]:
+def algorithm_1(values: Floats) -> list[int]:
     """Algorithm 1 as the paper writes it."""
+    model = paper_model()
     found: list[int] = []
     for i in range(1, values.size):
         start = found[-1] if found else 0
         row = feature_matrix(values[: i + 1], [start], [i], [i + 1], "bauer8")
-        if Steps().predict_proba(row)[0, 1] >= Steps.threshold:
+        if model.predict_proba(row)[0, 1] >= model.threshold:
             found.append(i)
     return found
 
 
-def test_algorithm_1_as_the_paper_writes_it() -> None:
+def test_detector_follows_algorithm_1_of_the_paper() -> None:
     values = stepped()
-    detector = OnlineDetector(Steps())
+    detector = OnlineDetector(paper_model())
     decisions = run(detector, values)
-    assert detector.change_points == plainly(values) == [60, 80]
+    assert detector.change_points == algorithm_1(values) == [60, 80]
     assert [d.index for d in decisions if d.is_change] == [60, 80]
     assert decisions[0].probability == 0.0
-    assert [(s.kind, s.index) for s in detector.steps] == [(Kind.CALLED, 60), (Kind.CALLED, 80)]
+    called = StepKind.CALLED
+    assert [(s.kind, s.index) for s in detector.steps] == [(called, 60), (called, 80)]
 
 
-@pytest.mark.parametrize("model", [Steps(), EdgeScorer()], ids=["bauer8", "online"])
+@MODELS
 @pytest.mark.parametrize("history", [64, 2000])
-def test_batch_and_update_agree_to_the_bit(model: Steps | EdgeScorer, history: int) -> None:
+def test_replay_equals_update_to_the_bit(model: TriageModel, history: int) -> None:
     values = np.concatenate([stepped(), stepped() + 70.0, noise(150, 5)])
     detector = OnlineDetector(model, history=history)
     decisions = run(detector, values)
@@ -78,25 +67,19 @@ def test_batch_and_update_agree_to_the_bit(model: Steps | EdgeScorer, history: i
     assert detector.change_points
 
 
-def test_history_is_bounded_and_what_was_dropped_is_not_read() -> None:
+def test_dropped_values_do_not_influence_decisions() -> None:
     values = np.concatenate([1000.0 * noise(200, 1), noise(300, 2)])
-    bounded = run(OnlineDetector(EdgeScorer(), history=64), values)
-    late = run(OnlineDetector(EdgeScorer(), history=64), values[32 * 10 :])
+    bounded = run(OnlineDetector(edge_model(), history=64), values)
+    late = run(OnlineDetector(edge_model(), history=64), values[32 * 10 :])
     # After two halves both have seen nothing but the same values since.
     assert [d.probability for d in bounded[32 * 12 :]] == [d.probability for d in late[64:]]
 
 
-class Restless(Steps):
-    """Calls every point that it is asked about."""
-
-    threshold = 0.0
-
-
-def test_change_points_and_steps_are_bounded_and_no_decision_depends_on_the_dropped() -> None:
-    values = noise(300, 4)
-    detector = OnlineDetector(Restless(), history=64)
+def test_change_points_and_steps_are_bounded_by_history() -> None:
+    values, model = noise(300, 4), paper_model(threshold=0.0)  # every point is an alarm
+    detector = OnlineDetector(model, history=64)
     decisions = run(detector, values)
-    batch = replay(Restless(), values, history=64)
+    batch = replay(model, values, history=64)
     assert [d.probability for d in decisions] == batch.probability.tolist()
     assert detector.change_points == batch.change_points[-64:].tolist() == list(range(236, 300))
     assert tuple(detector.steps) == batch.steps[-64:]
@@ -104,44 +87,42 @@ def test_change_points_and_steps_are_bounded_and_no_decision_depends_on_the_drop
 
 
 @pytest.mark.parametrize("history", [64, 65, 2000])
-def test_half_of_the_history_is_always_kept(history: int) -> None:
+def test_kept_from_keeps_at_least_half_of_the_history(history: int) -> None:
     for at in range(5000):
         size = at - kept_from(at, history) + 1
         assert size <= history
         assert size > min(at, history // 2)
 
 
-def test_reasons_are_computed_when_read() -> None:
-    asked: list[int] = []
+def test_reasons_are_computed_on_access() -> None:
+    calls: list[int] = []
 
-    class Explaining(EdgeScorer):
-        def reasons(self, matrix: Floats) -> tuple[float, Floats]:
-            asked.append(len(matrix))
+    class Explaining(Edge):
+        def parts(self, matrix: Floats) -> tuple[float, Floats]:
+            calls.append(len(matrix))
             parts = np.zeros(matrix.shape)
             parts[:, 3], parts[:, 0] = -0.2, 0.1
             return 0.5, parts
 
-    decision = run(OnlineDetector(Explaining()), stepped())[-1]
-    assert not asked
-    first, second = decision.reasons[:2]
-    assert (first.name, first.part) == (FEATURE_SETS["online"][3], -0.2)
-    assert (second.name, second.part) == ("edge", 0.1)
-    assert asked == [1]
+    model = hand_made(Explaining(FEATURE_SETS["online"].index("edge")))
+    decision = run(OnlineDetector(model), stepped())[-1]
+    assert not calls
+    reasons = decision.reasons
+    assert [(r.name, r.part) for r in reasons[:2]] == [
+        (FEATURE_SETS["online"][3], -0.2),
+        ("edge", 0.1),
+    ]
+    assert sorted(r.name for r in reasons) == sorted(FEATURE_SETS["online"])
+    assert calls == [1]
 
 
-def test_without_parts_the_reasons_are_the_features() -> None:
-    decision = run(OnlineDetector(EdgeScorer()), stepped())[60]
-    assert [r.name for r in decision.reasons] == list(FEATURE_SETS["online"])
-    assert {r.part for r in decision.reasons} == {None}
-
-
-HUGE = pytest.param(10**5000, id="huge")  # Python does not even write it out
+HUGE = pytest.param(10**5000, id="huge")  # Python refuses to convert it to text
 NO_NUMBERS = [True, False, np.True_, "7", b"7", None, 1j, [1.0], np.ones(2)]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, HUGE, *NO_NUMBERS])
-def test_a_value_that_is_no_finite_number_changes_nothing(bad: Any) -> None:
-    detector, other = OnlineDetector(EdgeScorer()), OnlineDetector(EdgeScorer())
+def test_update_refuses_values_that_are_no_finite_numbers(bad: Any) -> None:
+    detector, other = OnlineDetector(edge_model()), OnlineDetector(edge_model())
     run(detector, noise(20))
     with pytest.raises(DataError, match=r"values\[20\] is .*; it must be a finite number"):
         detector.update(bad)
@@ -150,22 +131,26 @@ def test_a_value_that_is_no_finite_number_changes_nothing(bad: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [int, Decimal, Fraction, np.float32, np.int64, np.uint8])
-def test_every_kind_of_number_is_taken(kind: Callable[[int], Any]) -> None:
-    detector, other = OnlineDetector(EdgeScorer()), OnlineDetector(EdgeScorer())
+def test_update_accepts_every_kind_of_number(kind: Callable[[int], Any]) -> None:
+    detector, other = OnlineDetector(edge_model()), OnlineDetector(edge_model())
     for value in (100, 101, 100, 130, 131):
         assert detector.update(kind(value)) == other.update(float(value))
 
 
-def test_parameters_are_checked() -> None:
+def test_detector_refuses_a_short_history() -> None:
     with pytest.raises(ConfigError, match="history is 10"):
-        OnlineDetector(EdgeScorer(), history=10)
+        OnlineDetector(edge_model(), history=10)
 
 
-@pytest.mark.parametrize("model", [Steps(), EdgeScorer()], ids=["bauer8", "online"])
-def test_many_histories_at_once_are_answered_as_each_alone(model: Steps | EdgeScorer) -> None:
+@MODELS
+def test_replay_many_equals_replay_of_each(model: TriageModel) -> None:
     lengths = (0, 1, 2, 7, 120, 300, 90)
     series = [np.concatenate([stepped(), stepped(200)])[:size] + size for size in lengths]
     for values, many in zip(series, replay_many(model, series, history=64), strict=True):
         alone = replay(model, values, history=64)
         assert many.probability.tolist() == alone.probability.tolist()
         assert many.alarms.tolist() == alone.alarms.tolist()
+
+
+def test_replay_many_accepts_no_histories() -> None:
+    assert replay_many(edge_model(), []) == []

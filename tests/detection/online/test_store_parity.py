@@ -1,19 +1,20 @@
-"""The second look in the store is that of the detector, whatever the cut and the arrival."""
+"""The store decides as the detector does, however points are batched, delayed or repeated."""
 
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 
-import numpy as np
 import pytest
 
 from barograph.detection import OnlineDetector
 from barograph.detection.online import Budget, OnlineJudge
-from barograph.detection.online.confirming import ConfirmingJudge
 from barograph.errors import ConfigError
+from barograph.models import TriageModel
 from barograph.series import Floats
 from barograph.store import Measurement, Store, queries
 from barograph.store.steps import steps_of
+from tests.detection.online.models import paper_model
 from tests.store.digest import digest
 from tests.store.samples import series
 from tests.training.online_histories import histories, learned
@@ -27,24 +28,27 @@ def budget() -> Budget:
     return Budget.released(models.online, models.confirm, "even", 10)
 
 
-def judge(history: int = 500) -> ConfirmingJudge:
+def judge_of(online: TriageModel, confirm: TriageModel, history: int = 500) -> OnlineJudge:
+    return OnlineJudge.of(online, history).with_second_look(confirm, "even", 10)
+
+
+def judge(history: int = 500) -> OnlineJudge:
     _, models = learned()
-    first = OnlineJudge.of(models.online, history)
-    return ConfirmingJudge.of(first, models.confirm, "even", 10)
+    return judge_of(models.online, models.confirm, history)
 
 
-def test_the_pair_signs_with_all_that_it_decides_by() -> None:
+def test_version_depends_on_everything_that_decides() -> None:
     _, models = learned()
     tails = {**models.online.card["tails"], "0": models.confirm.card["tails"]["1"]}
     online = replace(models.online, card={**models.online.card, "tails": tails})
     confirm = replace(models.confirm, calibration=None)
-    pairs = [(one, two) for one in (models.online, online) for two in (models.confirm, confirm)]
-    judges = [ConfirmingJudge.of(OnlineJudge.of(one), two, "even", 10) for one, two in pairs]
+    pairs = list(product((models.online, online), (models.confirm, confirm)))
+    judges = [judge_of(online, confirm) for online, confirm in pairs]
     assert judges[0].version == judge().version
     assert len({judge.version for judge in judges}) == len(pairs)
 
 
-def courses() -> dict[str, Floats]:
+def histories_by_name() -> dict[str, Floats]:
     values = histories(3).values
     return {name: values[k * LENGTH : (k + 1) * LENGTH] for k, name in enumerate(NAMES)}
 
@@ -54,7 +58,7 @@ def sent() -> list[Measurement]:
     return [
         Measurement(series(name), float(values[at]), at // 2, f"c{at // 2}", str(at % 2))
         for at in range(LENGTH)
-        for name, values in courses().items()
+        for name, values in histories_by_name().items()
     ]
 
 
@@ -98,14 +102,16 @@ def batches(points: Sequence[Measurement], size: int) -> list[Sequence[Measureme
 
 
 @pytest.mark.parametrize("size", [1, 7, 900])
-def test_any_cut_answers_as_the_detector_does(new_url: Callable[[], str], size: int) -> None:
+def test_store_equals_the_detector_for_any_batch_size(
+    new_url: Callable[[], str], size: int
+) -> None:
     points = sent() if size > 1 else [one for one in sent() if one.series == series("b")]
     with Store(new_url(), judge()) as store:
         answers = [store.ingest(batch, "ci") for batch in batches(points, size)]
         told = [step for answer in answers for one in answer.outcomes for step in one.steps]
         kinds = set()
         wanted = 0
-        for name, values in courses().items():
+        for name, values in histories_by_name().items():
             if size == 1 and name != "b":
                 continue
             expected = detected(values)
@@ -116,7 +122,7 @@ def test_any_cut_answers_as_the_detector_does(new_url: Callable[[], str], size: 
     assert kinds >= {"called", "confirmed"}
 
 
-def test_late_points_and_repeats_are_looked_at_again(new_url: Callable[[], str]) -> None:
+def test_late_and_repeated_points_are_decided_again(new_url: Callable[[], str]) -> None:
     rng = random.Random(1)
     with Store(new_url(), judge(), room=300) as store:
         for _ in range(2):
@@ -125,17 +131,19 @@ def test_late_points_and_repeats_are_looked_at_again(new_url: Callable[[], str])
             points.sort(key=lambda one: (one.order or 0) + rng.uniform(0, 40))
             for batch in batches(points, 60):
                 store.ingest(batch, "ci")
-        for name, values in courses().items():
+        for name, values in histories_by_name().items():
             assert said(store, name) == detected(values)
         again = store.ingest(sent(), "ci")
         assert again.counts["duplicate"] == len(sent())
         steps = [step for one in again.outcomes for step in one.steps]
-        assert len(steps) == sum(len(detected(values)[1]) for values in courses().values())
+        assert len(steps) == sum(
+            len(detected(values)[1]) for values in histories_by_name().values()
+        )
 
 
-def test_a_restart_between_any_two_points_changes_nothing(new_url: Callable[[], str]) -> None:
+def test_restart_between_any_two_points_changes_nothing(new_url: Callable[[], str]) -> None:
     url = new_url()
-    values = courses()["a"]
+    values = histories_by_name()["a"]
     expected = detected(values)
     [first, *_] = expected[0]
     points = [one for one in sent() if one.series == series("a")]
@@ -149,7 +157,9 @@ def test_a_restart_between_any_two_points_changes_nothing(new_url: Callable[[], 
         assert said(store, "a") == expected
 
 
-def test_what_is_looked_at_is_bounded_and_the_cut_plays_no_part(new_url: Callable[[], str]) -> None:
+def test_bounded_history_gives_the_same_store_for_any_batch(
+    new_url: Callable[[], str],
+) -> None:
     found = set()
     for size in (50, 333):
         with Store(new_url(), judge(history=80)) as store:
@@ -160,16 +170,8 @@ def test_what_is_looked_at_is_bounded_and_the_cut_plays_no_part(new_url: Callabl
     assert len(found) == 1
 
 
-def test_models_that_look_at_change_points_are_refused() -> None:
+def test_second_look_refuses_models_whose_rows_depend_on_alarms() -> None:
     _, models = learned()
-
-    class Paper:
-        feature_set = "bauer8"
-        threshold = 0.5
-        card = models.online.card
-
-        def predict_proba(self, matrix: Floats) -> Floats:
-            return np.zeros((len(matrix), 2))
-
+    paper = replace(paper_model(), card=models.online.card)
     with pytest.raises(ConfigError, match="bauer8"):
-        ConfirmingJudge.of(OnlineJudge(Paper(), "x"), models.confirm, "even", 3)
+        judge_of(paper, models.confirm)

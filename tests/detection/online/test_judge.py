@@ -1,5 +1,6 @@
+"""The judge of the store decides on many series as the detector does on each."""
+
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -8,25 +9,23 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from barograph.detection.online import OnlineDetector, judge, newest, replay
-from barograph.detection.online.judge import OnlineJudge, Stretch
+from barograph.detection.online import OnlineDetector, OnlineJudge, PendingSeries, batch, replay
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
 from barograph.models.flat import FlatForest
 from barograph.models.flat_linear import FlatLinear
 from barograph.series import Floats, Ints
+from tests.detection.online.models import HandMade, hand_made
 
 
-@dataclass(frozen=True)
-class Changed:
-    """A model that looks at how far After lies from the mean of Pre."""
+class Distance(HandMade):
+    """How far After is from the mean of Pre."""
 
-    feature_set: str = "step"
-    threshold: float = 0.99
+    def real(self, matrix: Floats) -> Floats:
+        return np.tanh(np.abs(matrix[:, 0]))
 
-    def predict_proba(self, matrix: Floats) -> Floats:
-        real = np.tanh(np.abs(matrix[:, 0]))
-        return np.column_stack([1 - real, real])
+
+MODEL = hand_made(Distance(), "step", 0.99)
 
 
 def step(
@@ -42,7 +41,7 @@ def step(
 def quick_features() -> Iterator[None]:
     """The real ones take long to compile, and add nothing to what is tested here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(newest, "feature_matrix", step)
+        patch.setattr(batch, "feature_matrix", step)
         yield
 
 
@@ -56,66 +55,64 @@ def walks(seed: int, count: int, length: int) -> list[Floats]:
     ]
 
 
-@pytest.mark.parametrize("together", [300, judge.TOGETHER])
-def test_many_series_in_one_call_are_judged_as_each_alone(
-    together: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(judge, "TOGETHER", together)
+@pytest.mark.parametrize("together", [300, batch.VALUES_PER_BATCH])
+def test_judge_equals_replay_of_each_series(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "VALUES_PER_BATCH", together)
     series = walks(0, 40, 120)
-    judged = OnlineJudge(Changed(), "v").judge([Stretch(values, 0, 0) for values in series])
+    judged = OnlineJudge(MODEL, "v").judge([PendingSeries(values, 0, 0) for values in series])
     at = 0
     for values, start in zip(series, judged.starts, strict=True):
-        replayed = replay(Changed(), values)
+        replayed = replay(MODEL, values)
         probability, found = replayed.probability, replayed.change_points
         part = slice(at, at + values.size)
         assert judged.probability[part].tolist() == probability.tolist()
-        assert np.flatnonzero(judged.change[part]).tolist() == found.tolist()
+        assert np.flatnonzero(judged.is_change[part]).tolist() == found.tolist()
         assert start == (found[-1] if found.size else 0)
         at += values.size
-    assert judged.change.any()
+    assert judged.is_change.any()
 
 
 @given(seed=st.integers(0, 2**32), cut=st.integers(1, 79), history=st.integers(2, 60))
-def test_going_on_says_what_one_go_says(seed: int, cut: int, history: int) -> None:
+def test_two_calls_equal_one_call(seed: int, cut: int, history: int) -> None:
     [values] = walks(seed, 1, 80)
-    judge = OnlineJudge(Changed(), "v", history)
-    whole = judge.judge([Stretch(values, 0, 0)])
-    first = judge.judge([Stretch(values[:cut], 0, 0)])
+    judge = OnlineJudge(MODEL, "v", history)
+    whole = judge.judge([PendingSeries(values, 0, 0)])
+    first = judge.judge([PendingSeries(values[:cut], 0, 0)])
     if cut < values.size:
-        then = judge.judge([Stretch(values, cut, first.starts[0])])
+        then = judge.judge([PendingSeries(values, cut, first.starts[0])])
         assert [*first.probability, *then.probability] == whole.probability.tolist()
-        assert [*first.pre, *then.pre] == whole.pre.tolist()
+        assert [*first.baseline_size, *then.baseline_size] == whole.baseline_size.tolist()
         assert then.starts == whole.starts
-    assert whole.pre.max() <= history
+    assert whole.baseline_size.max() <= history
 
 
 @pytest.mark.parametrize("feature_set", ["bauer8", "online"])
-def test_the_answers_do_not_depend_on_how_many_threads_judge(
+def test_decisions_do_not_depend_on_the_number_of_threads(
     feature_set: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(newest, "feature_matrix", feature_matrix)
-    monkeypatch.setattr(newest, "WORTH_A_THREAD", 7)
+    monkeypatch.setattr(batch, "feature_matrix", feature_matrix)
+    monkeypatch.setattr(batch, "ROWS_PER_THREAD", 7)
     random = np.random.default_rng(0)
     columns = FEATURE_SETS[feature_set]
     rows = random.normal(size=(200, len(columns)))
     fitted = LogisticRegression().fit(rows, rows[:, 0] > 0)
     model = TriageModel("online", feature_set, columns, 0.7, FlatLinear.of(fitted))
-    stretches = [Stretch(values, values.size // 2, 0) for values in walks(3, 60, 50)]
+    stretches = [PendingSeries(values, values.size // 2, 0) for values in walks(3, 60, 50)]
     alone, several = (OnlineJudge(model, "v", threads=threads) for threads in (1, 3))
     one, other = alone.judge(stretches), several.judge(stretches)
     for mine, theirs in zip(one, other, strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    assert one.change.any()
+    assert one.is_change.any()
 
 
-def test_nothing_to_judge_is_no_error() -> None:
-    assert OnlineJudge(Changed(), "v").judge([]).probability.size == 0
-    only = OnlineJudge(Changed(), "v").judge([Stretch(np.array([4.0]), 0, 0)])
+def test_judge_accepts_no_series_and_a_single_point() -> None:
+    assert OnlineJudge(MODEL, "v").judge([]).probability.size == 0
+    only = OnlineJudge(MODEL, "v").judge([PendingSeries(np.array([4.0]), 0, 0)])
     assert only.probability.tolist() == [0.0]
-    assert only.pre.tolist() == [0]
+    assert only.baseline_size.tolist() == [0]
 
 
-def test_a_judge_signs_with_the_model_and_decides_by_its_threshold() -> None:
+def test_judge_takes_version_and_threshold_from_the_model() -> None:
     random = np.random.default_rng(0)
     columns = FEATURE_SETS["leznik"]
     rows = random.normal(size=(50, len(columns)))
@@ -125,16 +122,16 @@ def test_a_judge_signs_with_the_model_and_decides_by_its_threshold() -> None:
     assert (judge.version, judge.threshold) == (model.version, 0.7)
 
 
-def test_a_model_of_the_regime_sees_what_the_detector_sees(
+def test_judge_with_regime_features_equals_the_detector(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(newest, "feature_matrix", feature_matrix)
+    monkeypatch.setattr(batch, "feature_matrix", feature_matrix)
     model = TriageModel.default("online")
     series = [values for values in walks(5, 12, 60) if values.size > 8]
-    judged = OnlineJudge.of(model).judge([Stretch(values, 0, 0) for values in series])
+    judged = OnlineJudge.of(model).judge([PendingSeries(values, 0, 0) for values in series])
     expected = []
     for values in series:
         detector = OnlineDetector(model)
         expected += [detector.update(value).probability for value in values.tolist()]
     assert judged.probability.tolist() == expected
-    assert judged.change.any()
+    assert judged.is_change.any()

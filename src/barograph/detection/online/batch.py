@@ -1,0 +1,401 @@
+"""Many series at once: their new points are scored together, then decided one by one.
+
+A model of many trees is fast only with many rows per call. So all scores that can matter are
+computed first, and `AlarmRule.advance` visits only the points at which something can happen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.detection.online.budget import Budget
+from barograph.detection.online.decision import AlarmStep
+from barograph.detection.online.second_look import (
+    SECOND_LOOK_WINDOWS,
+    AlarmRule,
+    AlarmState,
+    Request,
+    WindowScore,
+    rule_for,
+)
+from barograph.detection.online.views import REGIME_SETS, kept_from, views_for
+from barograph.errors import ConfigError
+from barograph.features import feature_matrix
+from barograph.models import TriageModel
+from barograph.parallel import map_threads, row_ranges
+from barograph.series import Floats, Ints
+
+Flags = npt.NDArray[np.bool_]
+VALUES_PER_BATCH = 2_000_000  # bounds the memory for copies of values to 16 MB
+# If Pre starts at the last change point, scores after an alarm are void and computed again. So a
+# round scores only the next points of each series: between 8 and 512, and 16,384 rows in all.
+ROWS_PER_ROUND = 16_384
+NEAREST, FARTHEST = 8, 512
+ROWS_PER_THREAD = 512  # below this, another thread costs more than it saves
+ROWS_PER_CALL = 131_072  # bounds the memory for features
+
+
+class PendingSeries(NamedTuple):
+    """The last values of one series, some of which are new.
+
+    Attributes:
+        values: The values, oldest first.
+        first: Position of the first new value.
+        start: Position of the last change point before the new values, 0 if there is none.
+        base: Number of older values of the series that are not passed.
+        state: The state of the second look, by positions in the whole series.
+    """
+
+    values: Floats
+    first: int
+    start: int
+    base: int = 0
+    state: AlarmState | None = None
+
+
+@dataclass
+class AlarmLog:
+    """What happened to one series, by positions in the whole series.
+
+    Attributes:
+        alarms: The points at which an alarm was raised.
+        steps: What happened to change points, in order.
+        states: The state of the second look after each step.
+        state: The state of the second look after the last point; None if nothing matters later.
+    """
+
+    alarms: list[int] = field(default_factory=list)
+    steps: list[AlarmStep] = field(default_factory=list)
+    states: list[AlarmState] = field(default_factory=list)
+    state: AlarmState | None = None
+
+
+class BatchLog(NamedTuple):
+    """What happened to many series.
+
+    Attributes:
+        probability: The probability of each new point as the newest one; 0 if it was not scored.
+        baseline_size: Number of values that each new point was compared with.
+        logs: What happened to each series.
+    """
+
+    probability: Floats
+    baseline_size: Ints
+    logs: list[AlarmLog]
+
+
+def check_pair(model: TriageModel, confirm: TriageModel) -> None:
+    """Refuse two models with which a batch could not decide as a detector does.
+
+    Raises:
+        ConfigError: The features of a model depend on earlier alarms.
+    """
+    for feature_set in (model.feature_set, confirm.feature_set):
+        if feature_set not in REGIME_SETS:
+            raise ConfigError(
+                f"the feature set {feature_set!r} depends on earlier alarms: a second look over "
+                f"many series needs one of {', '.join(REGIME_SETS)}"
+            )
+
+
+def advance_all(
+    pending: Sequence[PendingSeries],
+    model: TriageModel,
+    confirm: TriageModel | None = None,
+    budget: Budget | None = None,
+    *,
+    history: int,
+    threads: int | None = 1,
+) -> BatchLog:
+    """Decide on the new points of many series, as `OnlineDetector` does on each.
+
+    Args:
+        pending: The series.
+        model: Scores the newest point.
+        confirm: Scores points that others have followed; see `check_pair`.
+        budget: The alarm budget; required with `confirm`.
+        history: Number of values kept of each series, as in `OnlineDetector`.
+        threads: Number of threads. Defaults to one per usable core if None. The result does not
+            depend on it.
+    """
+    by_change_points = views_for([model.feature_set])[model.feature_set].by_change_points
+    first = np.array([series.base + series.first for series in pending], dtype=np.int64)
+    base = np.array([series.base for series in pending], dtype=np.int64)
+    low = np.maximum(kept_from(first, history) - base, 0)
+    if by_change_points:
+        low = np.maximum(low, [series.start for series in pending])
+    probability: list[Floats] = [np.empty(0)]
+    sizes: list[Ints] = [np.empty(0, dtype=np.int64)]
+    logs: list[AlarmLog] = []
+    for part in _parts(np.array([series.values.size for series in pending]) - low):
+        batch = _Batch.of(pending[part], low[part].tolist(), history)
+        run = _Run(batch, model, confirm, budget, threads)
+        logs += run.decide()
+        probability.append(run.newest)
+        sizes.append(run.baseline_size)
+    return BatchLog(np.concatenate(probability), np.concatenate(sizes), logs)
+
+
+def _parts(sizes: Ints) -> Iterator[slice]:
+    """Cut a list of series so that no part holds more than VALUES_PER_BATCH values."""
+    first = held = 0
+    for k, size in enumerate(sizes.tolist()):
+        if held and held + size > VALUES_PER_BATCH:
+            yield slice(first, k)
+            first, held = k, 0
+        held += size
+    if sizes.size:
+        yield slice(first, sizes.size)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """New points of many series in flat arrays; a row is a new point.
+
+    Attributes:
+        values: The values of all series, concatenated.
+        newest: Position of each row in `values`.
+        places: Position of each row in its own series.
+        kept: Position in `values` of the first value that is kept as each row arrives.
+        bounds: The first row of each series, and the end of the last.
+        changes: Position in `values` of the last change point of each series.
+        states: State of the second look of each series.
+    """
+
+    values: Floats
+    newest: Ints
+    places: Ints
+    kept: Ints
+    bounds: Ints
+    changes: Ints
+    states: Sequence[AlarmState | None]
+
+    @classmethod
+    def of(cls, pending: Sequence[PendingSeries], low: Sequence[int], history: int) -> _Batch:
+        """Concatenate the values of each series from a position on."""
+        pieces = [series.values[k:] for series, k in zip(pending, low, strict=True)]
+        sizes = np.array([series.values.size for series in pending])
+        counts = sizes - [series.first for series in pending]
+        ends = np.cumsum([piece.size for piece in pieces])
+        bounds = np.concatenate([[0], np.cumsum(counts)])
+        held = ends - sizes  # where the first value of each series is, or would be
+        newest = np.arange(bounds[-1]) + np.repeat(ends - bounds[1:], counts)
+        origin = np.repeat(held - [series.base for series in pending], counts)
+        places = newest - origin
+        return cls(
+            np.concatenate(pieces),
+            newest,
+            places,
+            origin + kept_from(places, history),
+            bounds,
+            held + [series.start for series in pending],
+            [series.state for series in pending],
+        )
+
+
+class _Run:
+    """One pass over a batch: scores by window and row, and the logs of all series."""
+
+    def __init__(
+        self,
+        batch: _Batch,
+        model: TriageModel,
+        confirm: TriageModel | None,
+        budget: Budget | None,
+        threads: int | None,
+    ) -> None:
+        self._batch, self._budget, self._threads = batch, budget, threads
+        self._model, self._confirm = model, confirm
+        view = views_for([model.feature_set])[model.feature_set]
+        self._first, self._by_change_points = view.first, view.by_change_points
+        self._starts = batch.kept
+        if self._by_change_points:
+            changes = np.repeat(batch.changes, np.diff(batch.bounds))
+            self._starts = np.maximum(batch.kept, changes)
+        size = batch.newest.size
+        self._probability = {0: np.full(size, np.nan)}
+        self._surprise: dict[int, Floats] = {}
+        self._hot = np.zeros(size, dtype=np.bool_)  # rows that can raise an alarm
+
+    @property
+    def newest(self) -> Floats:
+        """The probability of each row as the newest point; 0 if it was not scored."""
+        probability: Floats = np.nan_to_num(self._probability[0], nan=0.0)
+        return probability
+
+    @property
+    def baseline_size(self) -> Ints:
+        """Number of values that each row was compared with."""
+        scored = self._batch.places >= self._first
+        sizes: Ints = np.where(scored, self._batch.newest - self._starts, 0)
+        return sizes
+
+    def decide(self) -> list[AlarmLog]:
+        """Decide on all rows; return the log of each series."""
+        batch = self._batch
+        idle = AlarmLog()
+        logs = [idle] * len(batch.states)
+        watched = np.array([state is not None for state in batch.states])
+        done, ends = batch.bounds[:-1].copy(), batch.bounds[1:]
+        while (active := np.flatnonzero(done < ends)).size:
+            active, counts = self._next(active, ends - done)
+            begins = np.cumsum(counts) - counts
+            rows = np.arange(counts.sum()) + np.repeat(done[active] - begins, counts)
+            self._score_rows(rows)
+            busy = np.logical_or.reduceat(self._hot[rows], begins) | watched[active]
+            first = done[active]
+            done[active] += counts
+            for k, row in zip(active[busy].tolist(), first[busy].tolist(), strict=True):
+                logs[k] = AlarmLog() if logs[k] is idle else logs[k]
+                rule = rule_for(self._model, self._budget, batch.states[k])
+                done[k] = self._follow(rule, row, int(done[k]), logs[k])
+        return logs
+
+    def _next(self, active: Ints, left: Ints) -> tuple[Ints, Ints]:
+        """Return the series whose next rows are scored now, and the number of rows of each."""
+        if not self._by_change_points:
+            return active, left[active]
+        ahead = min(max(ROWS_PER_ROUND // active.size, NEAREST), FARTHEST)
+        counts = np.minimum(left[active], ahead)
+        together = max(1, int(np.searchsorted(np.cumsum(counts), ROWS_PER_ROUND, "right")))
+        return active[:together], counts[:together]
+
+    def _follow(self, rule: AlarmRule, row: int, end: int, log: AlarmLog) -> int:
+        """Run a rule over the rows of one series; return the first row that is not decided."""
+        shift = int(self._batch.places[row]) - row
+        while (row := self._next_event(rule, row, end, shift)) < end:
+            at = row + shift
+            alarm, steps, _ = rule.advance(at, self._first, partial(self._look, row))
+            log.steps += steps
+            if rule.state is not None:
+                log.states += [rule.state] * len(steps)
+            row += 1
+            if alarm is not None:
+                log.alarms.append(at)
+                if self._by_change_points:
+                    self._restart(row)
+                    return row
+        log.state = rule.state_at(end + shift)
+        return end
+
+    def _next_event(self, rule: AlarmRule, row: int, end: int, shift: int) -> int:
+        """Return the next row at which something can happen."""
+        if row >= end or rule.is_watching(row + shift):
+            return row
+        ahead = self._hot[row:end]
+        return row + (int(ahead.argmax()) if ahead.any() else ahead.size)
+
+    def _look(self, row: int, requests: list[Request]) -> list[WindowScore]:
+        """Return scores that were computed for a row."""
+        return [
+            WindowScore(
+                *(window, split, float(self._probability[window][row])),
+                0.0 if self._budget is None else float(self._surprise[window][row]),
+            )
+            for window, split in requests
+        ]
+
+    def _restart(self, row: int) -> None:
+        """Start Pre at the point before a row, for the rest of its series."""
+        end = int(self._batch.bounds[np.searchsorted(self._batch.bounds, row, "left")])
+        self._starts[row:end] = np.maximum(self._starts[row:end], self._batch.newest[row - 1])
+
+    def _score_rows(self, rows: Ints) -> None:
+        """Compute all scores of some rows on which an alarm can depend; note hot rows."""
+        if self._budget is None:
+            self._score({0: self._rows_of(0, rows)})
+            self._hot[rows] = self._probability[0][rows] >= self._model.threshold
+            return
+        standing = self._standing()
+        windows = dict.fromkeys((0, *self._budget.weights))
+        self._score(
+            {window: self._rows_of(window, rows) for window in windows}
+            | self._other_windows(rows, standing)
+        )
+        splits = np.zeros(self._batch.values.size, dtype=np.bool_)
+        for window, weight in self._budget.weights.items():
+            above = self._surprise[window] + math.log(weight) >= self._budget.threshold
+            self._hot |= above
+            splits[self._batch.newest[above] - window] = True
+        self._score(self._other_windows(rows, splits & ~standing))
+
+    def _standing(self) -> Flags:
+        """Mark the values at which a change point stands already."""
+        batch = self._batch
+        marked = np.zeros(batch.values.size, dtype=np.bool_)
+        for first, state in zip(batch.bounds.tolist(), batch.states, strict=False):
+            if state is not None and state.change is not None:
+                marked[max(int(batch.newest[first] - batch.places[first]) + state.change, 0)] = True
+        return marked
+
+    def _rows_of(self, window: int, rows: Ints) -> Ints:
+        """Return the rows that have enough values for a window."""
+        return rows[self._batch.places[rows] >= self._first + window]
+
+    def _other_windows(self, rows: Ints, splits: Flags) -> dict[int, Ints]:
+        """Return the rows of windows that raise no alarm, for change points at some splits."""
+        if self._budget is None or not splits.any():
+            return {}
+        newest = self._batch.newest
+        wanted = {}
+        for window in SECOND_LOOK_WINDOWS:
+            if window not in self._budget.weights:
+                candidates = self._rows_of(window, rows)
+                wanted[window] = candidates[splits[newest[candidates] - window]]
+        return wanted
+
+    def _score(self, wanted: Mapping[int, Ints]) -> None:
+        """Compute the scores of some rows in each window.
+
+        All windows are scored together: those of one point read the same history, and it is
+        traversed once.
+        """
+        if not wanted:
+            return
+        size = self._batch.newest.size
+        rows = np.concatenate(list(wanted.values()))
+        windows = np.repeat(list(wanted), [part.size for part in wanted.values()])
+        order = np.lexsort((self._batch.newest[rows] - windows, self._starts[rows]))
+        rows_, windows_ = rows[order], windows[order]
+        threads = self._threads
+        scored = map_threads(
+            lambda part: self._probabilities(rows_[part], windows_[part]),
+            row_ranges(rows.size, threads, smallest=ROWS_PER_THREAD, largest=ROWS_PER_CALL),
+            threads=threads,
+        )
+        probability = np.empty(rows.size)
+        probability[order] = np.concatenate([np.empty(0), *scored])
+        for window, part in wanted.items():
+            if window not in self._probability:
+                self._probability[window] = np.full(size, np.nan)
+            self._probability[window][part] = found = probability[windows == window]
+            if self._budget is None:
+                continue
+            if window not in self._surprise:
+                self._surprise[window] = np.full(size, np.nan)
+            self._surprise[window][part] = self._budget.tails[window].surprise(found)
+
+    def _probabilities(self, rows: Ints, windows: Ints) -> Floats:
+        """Describe points with windows after them; ask each model once."""
+        batch = self._batch
+        starts, ends = self._starts[rows], batch.newest[rows] + 1
+        low, high = int(starts.min()), int(ends.max())
+        bounds = starts - low, ends - windows - 1 - low, ends - low
+        values = batch.values[low:high]
+        if self._confirm is None:
+            matrix = feature_matrix(values, *bounds, self._model.feature_set, threads=1)
+            return self._model.predict_proba(matrix)[:, 1]
+        matrix = feature_matrix(values, *bounds, "confirm", threads=1)
+        result = np.empty(rows.size)
+        for model, part in ((self._model, windows == 0), (self._confirm, windows > 0)):
+            if part.any():  # the columns of `online` are the first ones of `confirm`
+                columns = np.ascontiguousarray(matrix[part, : len(model.columns)])
+                result[part] = model.predict_proba(columns)[:, 1]
+        return result

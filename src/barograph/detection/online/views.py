@@ -1,0 +1,152 @@
+"""The bounded history of one series, and how a model sees it: as one row of features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from barograph.features import FEATURE_SETS, GrowingHistory, feature_matrix
+from barograph.features.bauer import FAMILY as BAUER
+from barograph.features.families import one_row
+from barograph.series import Floats, Ints
+
+HISTORY = 500  # values kept by the detector, replay and the store
+REGIME_SETS = ("online", "confirm")  # feature sets that find the current level by themselves
+T = TypeVar("T", int, Ints)
+
+
+def kept_from(at: T, history: int) -> T:
+    """Return the first value that is kept when point `at` arrives.
+
+    Half of the history is dropped whenever it is full: this costs little per point, and what is
+    kept does not depend on how the values were split into batches.
+    """
+    half = history // 2
+    block: T = (at // half - 1) * half
+    return block * (block > 0)
+
+
+class SeriesView(Protocol):
+    """The kept values of one series, described by one feature set."""
+
+    @property
+    def first(self) -> int:
+        """The first point that can be judged."""
+
+    @property
+    def by_change_points(self) -> bool:
+        """Whether Pre starts at the last change point, so that rows depend on earlier alarms."""
+
+    def reset(self, values: Sequence[float]) -> None:
+        """Replace all values."""
+
+    def append(self, value: float) -> None:
+        """Add the newest value."""
+
+    def row(self, start: int, split: int, end: int) -> Floats:
+        """Describe After = values[split:end] against Pre = values[start:split]."""
+
+
+class RegimeView:
+    """The newest points against the current level, which is found from the values alone."""
+
+    first = 5
+    by_change_points = False
+
+    def __init__(self) -> None:
+        self._history = GrowingHistory()
+
+    def reset(self, values: Sequence[float]) -> None:
+        """Replace all values."""
+        self._history = GrowingHistory()
+        for value in values:
+            self._history.append(value)
+
+    def append(self, value: float) -> None:
+        """Add the newest value."""
+        self._history.append(value)
+
+    def row(self, start: int, split: int, end: int) -> Floats:  # noqa: ARG002 - one signature
+        """Describe the values from the split to the newest one with the columns of `confirm`."""
+        return self._history.describe(end - 1 - split)
+
+
+class PreView:
+    """Pre from the last change point, After from the split: Algorithm 1 of Bauer et al. 2022."""
+
+    first = 1
+    by_change_points = True
+
+    def __init__(self, feature_set: str) -> None:
+        self._feature_set = feature_set
+        self._values = np.empty(128)
+        self._size = 0
+
+    def reset(self, values: Sequence[float]) -> None:
+        """Replace all values."""
+        self._size = 0
+        for value in values:
+            self.append(value)
+
+    def append(self, value: float) -> None:
+        """Add the newest value."""
+        if self._size == self._values.size:
+            self._values = np.concatenate((self._values, np.empty_like(self._values)))
+        self._values[self._size] = value
+        self._size += 1
+
+    def row(self, start: int, split: int, end: int) -> Floats:
+        """Describe the two sides."""
+        if self._feature_set == "bauer8":  # for one row the checks of a batch call cost too much
+            return one_row(BAUER, self._values[start:split], self._values[split:end])
+        bounds = ([0], [split - start], [end - start])
+        values = self._values[start:end]
+        row: Floats = feature_matrix(values, *bounds, self._feature_set, threads=1)[0]
+        return row
+
+
+def views_for(feature_sets: Iterable[str]) -> dict[str, SeriesView]:
+    """Return a view for each feature set; those in REGIME_SETS share one."""
+    regime = RegimeView()
+    return {name: regime if name in REGIME_SETS else PreView(name) for name in feature_sets}
+
+
+class HistoryWindow:
+    """The last values of one series, addressed by their position in the whole series.
+
+    Args:
+        history: Maximum number of values to keep.
+        feature_sets: The feature sets that rows are requested for.
+    """
+
+    def __init__(self, history: int, feature_sets: Iterable[str]) -> None:
+        self.count = 0
+        self._base, self._history = 0, history
+        self._values: list[float] = []
+        self._views = views_for(feature_sets)
+        self._distinct = list({id(view): view for view in self._views.values()}.values())
+
+    def view(self, feature_set: str) -> SeriesView:
+        """Return the view of a feature set."""
+        return self._views[feature_set]
+
+    def append(self, value: float) -> None:
+        """Add the newest value; drop half of the history first if it is full."""
+        base = kept_from(self.count, self._history)
+        if base != self._base:
+            self._values = self._values[base - self._base :]
+            self._base = base
+            for view in self._distinct:
+                view.reset(self._values)
+        self._values.append(value)
+        self.count += 1
+        for view in self._distinct:
+            view.append(value)
+
+    def row(self, feature_set: str, start: int, split: int, end: int) -> Floats:
+        """Describe values[split:end]; Pre begins at the first kept value if `start` is dropped."""
+        base = self._base
+        row = self._views[feature_set].row(max(start - base, 0), split - base, end - base)
+        return row[: len(FEATURE_SETS[feature_set])]
