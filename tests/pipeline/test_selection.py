@@ -48,7 +48,7 @@ def test_stage_reports_every_characteristic(asked: list[int]) -> None:
     assert asked == [100]
 
 
-def test_stage_started_again_computes_nothing_and_ends_the_same(
+def test_second_run_computes_nothing_and_writes_the_same_files(
     asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     selection.main()
@@ -58,7 +58,7 @@ def test_stage_started_again_computes_nothing_and_ends_the_same(
         assert not calls, label
         return []
 
-    monkeypatch.setattr(selection, "each", no_forest)
+    monkeypatch.setattr(selection, "map_parallel", no_forest)
     selection.main()
     assert {path.name: path.read_bytes() for path in selection.FOLDER.iterdir()} == first
     assert asked == [100]

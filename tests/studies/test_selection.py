@@ -16,14 +16,14 @@ from pandas.testing import assert_frame_equal
 from barograph.errors import ConfigError, DataError
 from barograph.evaluation.protocols import Split, random_splits
 from barograph.features import characteristics
-from barograph.studies.genetic import Life, evolve, members, to_subset
-from barograph.studies.memory import Memory
+from barograph.studies.genetic import SearchParameters, evolve, members, to_subset
+from barograph.studies.number_cache import NumberCache
 from barograph.studies.pool import FURTHER, NINE, POOL, _further, further_matrix, pool_matrix
 from barograph.studies.selection import Forest, Pool, Study, study
 from tests.shared import ROOT
 
 NAMES = ("noise", "level", "spread", "other")
-SMALL = Life(population=8, generations=3)
+SMALL = SearchParameters(population=8, generations=3)
 
 
 def bits(subsets: Sequence[int]) -> list[float]:
@@ -32,7 +32,7 @@ def bits(subsets: Sequence[int]) -> list[float]:
 
 
 def test_search_finds_the_best_of_four_thousand_subsets() -> None:
-    *_, last = evolve(12, bits, Life(population=60, generations=40), seed=3)
+    *_, last = evolve(12, bits, SearchParameters(population=60, generations=40), seed=3)
     assert last.number == 39
     assert last.subsets[0] == 0b111111
     assert last.fitness[0] == 1.0
@@ -40,7 +40,7 @@ def test_search_finds_the_best_of_four_thousand_subsets() -> None:
 
 def test_search_is_ranked_never_empty_and_never_loses_its_best() -> None:
     best = -np.inf
-    for generation in evolve(9, bits, Life(population=30, generations=15), seed=0):
+    for generation in evolve(9, bits, SearchParameters(population=30, generations=15), seed=0):
         assert len(generation.subsets) == 30
         assert all(0 < subset < 1 << 9 for subset in generation.subsets)
         assert list(generation.fitness) == sorted(bits(generation.subsets), reverse=True)
@@ -55,7 +55,9 @@ def test_course_depends_on_the_seed() -> None:
 
 
 def test_equally_fit_subsets_rank_by_size() -> None:
-    generation = next(evolve(6, lambda subsets: [0.5] * len(subsets), Life(20, 1), seed=0))
+    generation = next(
+        evolve(6, lambda subsets: [0.5] * len(subsets), SearchParameters(20, 1), seed=0)
+    )
     sizes = [subset.bit_count() for subset in generation.subsets]
     assert sizes == sorted(sizes)
 
@@ -75,21 +77,21 @@ def test_subsets_are_numbers() -> None:
 )
 def test_what_can_not_live_is_refused(life: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        Life(**life)
+        SearchParameters(**life)
     with pytest.raises(ConfigError, match="pool of 0 members"):
         next(evolve(0, bits, SMALL, 0))
 
 
 def test_memory_goes_on_after_a_torn_line(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "memory.jsonl"
-    with Memory(path) as memory:
-        memory.remember("a", 0.1 + 0.2)
-        memory.remember("b", 2.0)
+    with NumberCache(path) as memory:
+        memory.store("a", 0.1 + 0.2)
+        memory.store("b", 2.0)
     path.write_bytes(path.read_bytes() + b'["c", 3.')
-    with Memory(path) as memory:
+    with NumberCache(path) as memory:
         assert memory.known == {"a": 0.1 + 0.2, "b": 2.0}
-        memory.remember("d", 4.0)
-    assert Memory(path).known == {"a": 0.1 + 0.2, "b": 2.0, "d": 4.0}
+        memory.store("d", 4.0)
+    assert NumberCache(path).known == {"a": 0.1 + 0.2, "b": 2.0, "d": 4.0}
 
 
 @pytest.mark.parametrize("line", [b"\0\0", b'{"a": 1}', b'["a", null]', b'["a"]'])
@@ -97,7 +99,7 @@ def test_damaged_memory_is_named(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "memory.jsonl"
     path.write_bytes(b'["a", 1.0]\n' + line + b"\n")
     with pytest.raises(DataError, match=r"memory\.jsonl, line 2: .* is not a key and a number"):
-        Memory(path)
+        NumberCache(path)
 
 
 def made_pool() -> Pool:
@@ -130,7 +132,12 @@ class Counting:
 def run_study(folder: Path, spread: Counting) -> Study:
     forest = Forest(trees=5, seed=1)
     return study(
-        made_pool(), made_splits(), life=SMALL, forest=forest, folder=folder, spread=spread
+        made_pool(),
+        made_splits(),
+        parameters=SMALL,
+        forest=forest,
+        folder=folder,
+        parallel_map=spread,
     )
 
 
@@ -172,7 +179,12 @@ def test_other_data_share_no_memory(whole_study: tuple[Study, int, Path], tmp_pa
     names = {path.name for path in folder.iterdir()}
     forest, spread = Forest(trees=5, seed=2), Counting()
     study(
-        made_pool(), made_splits(), life=Life(4, 1), forest=forest, folder=tmp_path, spread=spread
+        made_pool(),
+        made_splits(),
+        parameters=SearchParameters(4, 1),
+        forest=forest,
+        folder=tmp_path,
+        parallel_map=spread,
     )
     assert names.isdisjoint(path.name for path in tmp_path.iterdir())
 
@@ -248,7 +260,7 @@ def test_further_characteristics_come_from_a_process_of_their_own() -> None:
     starts, splits, ends = np.array([0, 10]), np.array([40, 11]), np.array([60, 12])
     told: list[tuple[int, int]] = []
     further = further_matrix(
-        values, starts, splits, ends, processes=1, tell=lambda *p: told.append(p)
+        values, starts, splits, ends, processes=1, progress=lambda *p: told.append(p)
     )
     assert "tsfeatures" not in sys.modules
     assert told == [(4, 4)]

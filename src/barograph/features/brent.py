@@ -20,7 +20,7 @@ _TOLERANCE = 2.0**-13
 _ROOT_EPSILON = 2.0**-26
 
 
-class Search(NamedTuple):
+class BrentState(NamedTuple):
     """The state of the minimiser: the bracket and the three best points so far."""
 
     low: float
@@ -36,25 +36,25 @@ class Search(NamedTuple):
 
 
 @kernel
-def begin(value: float) -> Search:
+def begin(value: float) -> BrentState:
     """Return the state after the function was evaluated at FIRST."""
-    return Search(LOW, HIGH, FIRST, FIRST, FIRST, value, value, value, 0.0, 0.0)
+    return BrentState(LOW, HIGH, FIRST, FIRST, FIRST, value, value, value, 0.0, 0.0)
 
 
 @kernel
-def _tolerance(s: Search) -> float:
+def _tolerance(s: BrentState) -> float:
     return _ROOT_EPSILON * (abs(s.best) + 1.0) + _TOLERANCE / 3.0
 
 
 @kernel
-def is_found(s: Search) -> bool:
+def is_found(s: BrentState) -> bool:
     """Return whether the bracket is narrow enough."""
     middle = 0.5 * (s.low + s.high)
     return abs(s.best - middle) + 0.5 * (s.high - s.low) <= 2.0 * _tolerance(s)
 
 
 @kernel
-def next_step(s: Search) -> tuple[float, float]:
+def next_step(s: BrentState) -> tuple[float, float]:
     """Return the next step from the best point, and the value of `previous` that goes with it."""
     tolerance = _tolerance(s)
     left = s.best < 0.5 * (s.low + s.high)
@@ -76,19 +76,21 @@ def next_step(s: Search) -> tuple[float, float]:
 
 
 @kernel
-def next_point(s: Search, step: float) -> float:
+def next_point(s: BrentState, step: float) -> float:
     """Return the next point to evaluate, at least the tolerance away from the best point."""
     tolerance = _tolerance(s)
     return s.best + (step if abs(step) >= tolerance else np.copysign(tolerance, step))
 
 
 @kernel
-def narrowed(s: Search, u: float, value: float, step: float, previous: float) -> Search:
+def narrowed(s: BrentState, u: float, value: float, step: float, previous: float) -> BrentState:
     """Return the state after the function was evaluated at `u`."""
     low, high = s.low, s.high
     if value <= s.at_best:
         low, high = (low, s.best) if u < s.best else (s.best, high)
-        return Search(low, high, u, s.best, s.second, value, s.at_best, s.at_second, step, previous)
+        return BrentState(
+            low, high, u, s.best, s.second, value, s.at_best, s.at_second, step, previous
+        )
     low, high = (u, high) if u < s.best else (low, u)
     second, third = s.second, s.third
     at_second, at_third = s.at_second, s.at_third
@@ -97,4 +99,6 @@ def narrowed(s: Search, u: float, value: float, step: float, previous: float) ->
         at_second, at_third = value, at_second
     elif value <= at_third or third in (s.best, second):
         third, at_third = u, value
-    return Search(low, high, s.best, second, third, s.at_best, at_second, at_third, step, previous)
+    return BrentState(
+        low, high, s.best, second, third, s.at_best, at_second, at_third, step, previous
+    )

@@ -139,7 +139,7 @@ def _check(offsets: Ints, candidates: Candidates) -> None:
     bad = (candidates.series < 0) | (candidates.series >= count)
     if bad.any():
         k = int(np.argmax(bad))
-        raise DataError(f"candidate {k} has series {candidates.series[k]} of {count}")
+        raise DataError(f"candidate {k} names series {candidates.series[k]} of {count}")
     sizes = np.diff(offsets)[candidates.series]
     bad = (candidates.index < 1) | (candidates.index >= sizes)
     if bad.any():

@@ -25,7 +25,7 @@ from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.series import FINAL, Floats, Ints, Verdict
-from barograph.studies.genetic import Life
+from barograph.studies.genetic import SearchParameters
 from barograph.studies.pool import FURTHER, POOL, further_matrix, pool_matrix
 from barograph.studies.selection import Forest, Pool, Study, study
 
@@ -58,17 +58,17 @@ def select(params: SelectionParams) -> Study:
     further = remembered(history.values, starts, middles, ends)
     matrix = pool_matrix(history.values, starts, middles, ends, further)
     forest = Forest(params.trees, params.seed)
-    life = Life(params.population, params.generations)
+    search = SearchParameters(params.population, params.generations)
     parts = [split for split in splits(rows, params) if judged(split, truth)]
     if not parts:
         raise ConfigError(f"no split of {truth.size} decided candidates holds both verdicts")
     return study(
         Pool(POOL, matrix, truth),
         parts,
-        life=life,
+        parameters=search,
         forest=forest,
         folder=CACHE,
-        spread=map_parallel,
+        parallel_map=map_parallel,
     )
 
 
@@ -108,7 +108,7 @@ def remembered(values: Floats, starts: Ints, splits: Ints, ends: Ints) -> Floats
         splits,
         ends,
         processes=worker_count(),
-        tell=lambda d, n: progress("pool", d, n),
+        progress=lambda d, n: progress("pool", d, n),
     )
     with whole(path) as draft, draft.open("wb") as file:
         np.save(file, matrix)

@@ -1,7 +1,7 @@
-"""Tables 5, 7 and 8 of Leznik et al. 2022 on their published rows, and the same with our model.
+"""Tables 5, 7 and 8 of Leznik et al. 2022 on their published points.
 
-Their tables name the rates in different ways: Table 5 counts "no change point" as positive, and
-Table 7 prints predictive values. Here every rate comes from the confusion counts, with a real
+Their tables use the names of the rates differently: Table 5 counts "no change point" as positive,
+and Table 7 prints predictive values. Here every rate follows from the confusion counts, with a real
 change as the positive class.
 """
 
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import roc_auc_score
 
 from barograph.errors import DataError
@@ -35,23 +34,23 @@ PUBLISHED = {
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedPoints:
     """The triaged points that Leznik et al. published."""
 
     features: Floats  # the five deltas and the distance
-    found: npt.NDArray[np.bool_]  # whether Perfomalist found the point
+    perfomalist: npt.NDArray[np.bool_]  # whether this detector found the point
     truth: Ints
     series: Ints
     projects: npt.NDArray[np.object_]
 
     @property
     def inputs(self) -> Floats:
-        """Return what the stacked model gets: the features and the detector's bit."""
-        return np.column_stack([self.features, self.found])
+        """The input of the stacked model: the features and the result of the detector."""
+        return np.column_stack([self.features, self.perfomalist])
 
 
 class Rates(NamedTuple):
-    """Shares of the points that are told right: of all, of the real ones, of the noise."""
+    """The shares of correct predictions: of all points, of real changes and of noise."""
 
     accuracy: float
     sensitivity: float
@@ -59,97 +58,80 @@ class Rates(NamedTuple):
     auc: float = float("nan")
 
 
-class Split(NamedTuple):
-    """Row numbers: learn on `train`, judge on `test`."""
+class TrainTest(NamedTuple):
+    """Row numbers of the training part and of the test part."""
 
     train: Ints
     test: Ints
 
 
-def read(path: str | Path) -> Published:
-    """Read the published rows."""
+def read(path: str | Path) -> PublishedPoints:
+    """Read the published points."""
     import pandas as pd
 
     frame = pd.read_csv(path)
-    wanted = ["file", *FEATURES, "perfomalist", "label"]
-    missing = [name for name in wanted if name not in frame.columns]
+    columns = ["file", *FEATURES, "perfomalist", "label"]
+    missing = [name for name in columns if name not in frame.columns]
     if missing:
-        raise DataError(f"{path}: misses the columns {missing}")
+        raise DataError(f"{path}: missing columns: {missing}")
     names = frame["file"].astype(str)
-    return Published(
+    return PublishedPoints(
         features=frame[list(FEATURES)].to_numpy(dtype=np.float64),
-        found=(frame["perfomalist"] > 0).to_numpy(dtype=bool),
+        perfomalist=(frame["perfomalist"] > 0).to_numpy(dtype=bool),
         truth=np.asarray(frame["label"] == "true_positive", dtype=np.int64),
         series=pd.factorize(names)[0].astype(np.int64),
         projects=names.str.split("/").str[0].to_numpy(dtype=object),
     )
 
 
-def rates(truth: Ints, answer: npt.ArrayLike, score: Floats | None = None) -> Rates:
-    """Return the rates of some answers from their confusion counts; NaN where there is no case."""
-    right = np.asarray(answer).astype(np.int64) == truth
+def rates(truth: Ints, predicted: npt.ArrayLike, score: Floats | None = None) -> Rates:
+    """Return the rates of predictions from their confusion counts; NaN for an empty class."""
+    right = np.asarray(predicted).astype(np.int64) == truth
     parts = (right, right[truth == 1], right[truth == 0])
     all_, real, noise = (float(part.mean()) if part.size else float("nan") for part in parts)
     both = score is not None and np.unique(truth).size == 2
     return Rates(all_, real, noise, float(roc_auc_score(truth, score)) if both else float("nan"))
 
 
-def rules(rows: Published) -> dict[str, Rates]:
-    """Return Tables 5 and 7: the voting as printed and as learned here, and the detector."""
+def rule_tables(points: PublishedPoints) -> dict[str, Rates]:
+    """Return Tables 5 and 7: the voting as printed and as fitted here, and the detector."""
     table = {}
     for use_distance, name in ((False, "without distance"), (True, "with distance")):
         printed = VotingTriage.published(use_distance=use_distance)
-        learned = VotingTriage(use_distance=use_distance).fit(rows.features, rows.truth)
+        learned = VotingTriage(use_distance=use_distance).fit(points.features, points.truth)
         for label, voting in (("voting", printed), ("voting, fitted", learned)):
-            score = voting.score_samples(rows.features)
-            answer = voting.predict(rows.features)
-            table[f"{label} {name}"] = rates(rows.truth, answer, score)
-    table["perfomalist"] = rates(rows.truth, rows.found)
+            score = voting.score_samples(points.features)
+            predicted = voting.predict(points.features)
+            table[f"{label} {name}"] = rates(points.truth, predicted, score)
+    table["perfomalist"] = rates(points.truth, points.perfomalist)
     return table
 
 
 def splits(
-    rows: Published, protocol: str, repetitions: int = REPETITIONS, seed: int = 0
-) -> Iterator[Split]:
-    """Yield random 90/10 splits: of the rows, as their code does, or of the series, as they write.
+    points: PublishedPoints, protocol: str, repetitions: int = REPETITIONS, seed: int = 0
+) -> Iterator[TrainTest]:
+    """Yield random 90/10 splits: of the rows, as in their code, or of the series, as in their text.
 
-    Points of one series are near copies of one another, so the first protocol flatters.
+    Points of one series are near copies of each other, so the first protocol is optimistic.
     """
     if protocol not in PROTOCOLS:
         raise ValueError(f"protocol {protocol!r} is unknown; allowed: {PROTOCOLS}")
-    owner = rows.series if protocol == "series" else np.arange(rows.truth.size)
+    owner = points.series if protocol == "series" else np.arange(points.truth.size)
     groups = int(owner.max()) + 1
     for child in np.random.SeedSequence(seed).spawn(repetitions):
         held = np.zeros(groups, dtype=bool)
         order = np.random.default_rng(child).permutation(groups)
         held[order[: round(groups * TEST_SHARE)]] = True
-        yield Split(np.flatnonzero(~held[owner]), np.flatnonzero(held[owner]))
-
-
-def without_project(rows: Published) -> Iterator[tuple[str, Split]]:
-    """Yield each project with the split that holds all of it back."""
-    for project in np.unique(rows.projects.astype(str)):
-        inside = rows.projects == project
-        yield str(project), Split(np.flatnonzero(~inside), np.flatnonzero(inside))
+        yield TrainTest(np.flatnonzero(~held[owner]), np.flatnonzero(held[owner]))
 
 
 def stacked(seed: int) -> StackedTriage:
-    """Return their model: the votes as printed, which have seen all rows, as theirs had."""
+    """Return their model: its votes use the printed thresholds, which were fitted to all points."""
     return StackedTriage(published=True, random_state=seed)
 
 
-def best(seed: int, trees: int = 500) -> StackedTriage:
-    """Return our best model on the same inputs: a forest, and votes learned in training."""
-    return StackedTriage(RandomForestClassifier(trees, random_state=seed, n_jobs=1))
-
-
-def judged(model: Any, rows: Published, split: Split) -> Rates:
-    """Learn on one part and return the rates on the other, answers from one half on."""
-    model.fit(rows.inputs[split.train], rows.truth[split.train])
-    score = model.predict_proba(rows.inputs[split.test])[:, 1]
-    return rates(rows.truth[split.test], score > 0.5, score)
-
-
-def mean(found: list[Rates]) -> Rates:
-    """Return the mean rates over several splits."""
-    return Rates(*np.mean(np.array(found), axis=0).tolist())
+def fit_and_rate(model: Any, points: PublishedPoints, split: TrainTest) -> Rates:
+    """Fit a model on one part and return the rates on the other, with the threshold 0.5."""
+    model.fit(points.inputs[split.train], points.truth[split.train])
+    score = model.predict_proba(points.inputs[split.test])[:, 1]
+    return rates(points.truth[split.test], score > 0.5, score)

@@ -1,9 +1,9 @@
-"""The pool that the selection study draws from: the paper's nine characteristics and further ones.
+"""The pool of the selection study: the paper's nine characteristics and others of tsfeatures.
 
-The further ones are those of tsfeatures that take under a millisecond or so. Its import takes many
-seconds and turns off all warnings of the process, and some of its functions write into the series
-they are given: it runs in processes of its own, on a copy for each function. What it has no answer
-to (short and constant sides, for the most part) is NaN, which a forest takes as a value missing.
+The others are those that take about a millisecond or less. Importing tsfeatures takes many seconds
+and disables all warnings of the process, and some of its functions modify their input. It runs in
+separate processes, with a copy of the input for each function. Where it has no result, mostly for
+short and constant sides, the value is NaN, which forests treat as missing.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.series import Floats, Ints
 
 NINE = tuple(name.removeprefix("pre_") for name in FEATURE_SETS["bauer9"][:9])
-# The functions of tsfeatures, and which of their answers belong to the pool.
+# The functions of tsfeatures, and the results of each that belong to the pool.
 FURTHER: dict[str, tuple[str, ...]] = {
     "acf_features": (
         "x_acf1",
@@ -37,7 +37,7 @@ POOL = (*NINE, *(name for names in FURTHER.values() for name in names))
 CHUNK = 100  # sides
 LARGEST = 1e30  # forests compute in single precision
 
-Tell = Callable[[int, int], None]
+Progress = Callable[[int, int], None]  # called with the sides that are done and all sides
 
 
 def pool_matrix(values: Floats, starts: Ints, splits: Ints, ends: Ints, further: Floats) -> Floats:
@@ -48,7 +48,7 @@ def pool_matrix(values: Floats, starts: Ints, splits: Ints, ends: Ints, further:
         starts: Where each Pre starts.
         splits: Where each After starts.
         ends: Where each After ends.
-        further: What `further_matrix` gave for the same bounds.
+        further: The result of `further_matrix` for the same bounds.
     """
     nine = feature_matrix(values, starts, splits, ends, "bauer9")
     pairs = zip(np.split(nine, 2, axis=1), np.split(further, 2, axis=1), strict=True)
@@ -56,7 +56,7 @@ def pool_matrix(values: Floats, starts: Ints, splits: Ints, ends: Ints, further:
 
 
 def further_matrix(
-    values: Floats, starts: Ints, splits: Ints, ends: Ints, *, processes: int, tell: Tell
+    values: Floats, starts: Ints, splits: Ints, ends: Ints, *, processes: int, progress: Progress
 ) -> Floats:
     """Return one row per candidate: the further characteristics of Pre, then those of After.
 
@@ -65,27 +65,27 @@ def further_matrix(
         starts: Where each Pre starts.
         splits: Where each After starts.
         ends: Where each After ends.
-        processes: How many processes to start.
-        tell: Called with how many sides are done, and of how many.
+        processes: The number of processes.
+        progress: Called after every chunk.
     """
     sides = [values[a:b] for a, b in zip((*starts, *splits), (*splits, *ends), strict=True)]
-    pre, after = np.split(np.concatenate(list(_spread(sides, processes, tell))), 2)
+    pre, after = np.split(np.concatenate(list(_computed(sides, processes, progress))), 2)
     return np.concatenate((pre, after), axis=1)
 
 
-def _spread(sides: list[Floats], processes: int, tell: Tell) -> Iterator[Floats]:
+def _computed(sides: list[Floats], processes: int, progress: Progress) -> Iterator[Floats]:
     chunks = [sides[first : first + CHUNK] for first in range(0, len(sides), CHUNK)]
     done = 0
-    # A spawned process shares nothing with this one, so it can patch what it likes.
+    # A spawned process shares no state with this one.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
         for chunk, rows in zip(chunks, executor.map(further_rows, chunks), strict=True):
             done += len(chunk)
-            tell(done, len(sides))
+            progress(done, len(sides))
             yield rows
 
 
 def further_rows(sides: list[Floats]) -> Floats:
-    """Return the further characteristics of each side; call it in a process of its own only."""
+    """Return the further characteristics of each side; call it in a separate process only."""
     import tsfeatures
 
     functions = {name: getattr(tsfeatures, name) for name in FURTHER}
@@ -95,12 +95,12 @@ def further_rows(sides: list[Floats]) -> Floats:
 
 def _further(side: Floats, functions: dict[str, Callable[..., dict[str, float]]]) -> Floats:
     row: list[float] = []
-    for name, wanted in FURTHER.items():
+    for name, selected in FURTHER.items():
         try:
-            answers = functions[name](side.copy(), freq=1)
-        except Exception:  # whatever it stumbles over, it has no answer
-            answers = {}
-        row += [float(answers.get(answer, np.nan)) for answer in wanted]
+            results = functions[name](side.copy(), freq=1)
+        except Exception:  # any error means that there is no result
+            results = {}
+        row += [float(results.get(result, np.nan)) for result in selected]
     numbers = np.array(row)
     numbers[~(np.abs(numbers) <= LARGEST)] = np.nan
     return numbers

@@ -1,8 +1,8 @@
-"""Which characteristics tell changes from noise: the selection study of Bauer et al. 2022, 2.1.
+"""Which characteristics separate changes from noise: the selection study of Bauer et al. 2022, 2.1.
 
-A genetic search over subsets of a pool, with the accuracy on validation of a small forest as its
-fitness. A chosen characteristic is that of both sides. Every run has a split of its own; its test
-part is looked at once the search is over, and by every number that the report gives for worth.
+A genetic search over subsets of a pool, with the validation accuracy of a small forest as fitness.
+A selected characteristic counts for both sides. Every run has its own split; the test part is used
+only after the search, for the accuracies in the report.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,11 +17,11 @@ import pandas as pd
 from barograph.errors import DataError
 from barograph.evaluation.protocols import Split
 from barograph.series import Floats, Ints
-from barograph.studies.genetic import Generation, Life, evolve, members
-from barograph.studies.memory import Memory
+from barograph.studies.genetic import Generation, SearchParameters, evolve, members
+from barograph.studies.number_cache import NumberCache
 
 # Calls a function with each tuple of arguments and yields the results in order.
-Spread = Callable[[Callable[..., float], Sequence[tuple[Any, ...]], str], Iterable[float]]
+ParallelMap = Callable[[Callable[..., float], Sequence[tuple[Any, ...]], str], Iterable[float]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Pool:
     truth: Ints  # 1 where a person said true positive
 
     def __post_init__(self) -> None:
-        """Refuse columns that are not two for each name."""
+        """Check that there are two columns per name."""
         if self.matrix.shape != (self.truth.size, 2 * len(self.names)):
             raise DataError(
                 f"the matrix has the shape {self.matrix.shape}; {len(self.names)} names and "
@@ -48,7 +48,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """The classifier of the fitness; one seed for all subsets, so that luck is shared."""
+    """The classifier of the fitness, with the same seed for all subsets."""
 
     trees: int
     seed: int
@@ -62,114 +62,124 @@ class Study(NamedTuple):
     generations: pd.DataFrame
 
 
-def accuracy(matrix: Floats, truth: Ints, train: Ints, judged: Ints, forest: Forest) -> float:
-    """Return the share of the judged rows that a forest learned from `train` gets right."""
+def accuracy(matrix: Floats, truth: Ints, train: Ints, test: Ints, forest: Forest) -> float:
+    """Return the accuracy on the rows `test` of a forest trained on the rows `train`."""
     from sklearn.ensemble import RandomForestClassifier
 
-    # One thread: the order in which several add up their trees would decide ties.
+    # One thread, because the order in which several threads add up their trees would decide ties.
     model = RandomForestClassifier(forest.trees, random_state=forest.seed, n_jobs=1)
     model.fit(matrix[train], truth[train])
-    return float(np.mean(model.predict(matrix[judged]) == truth[judged]))
+    return float(np.mean(model.predict(matrix[test]) == truth[test]))
 
 
-class Judge:
-    """Accuracies of subsets on one split, each computed once in a lifetime of its memory."""
+class SubsetScorer:
+    """Computes the accuracy of subsets on one split, each at most once per cache."""
 
     def __init__(
-        self, pool: Pool, split: Split, forest: Forest, memory: Memory, spread: Spread
+        self,
+        pool: Pool,
+        split: Split,
+        forest: Forest,
+        cache: NumberCache,
+        parallel_map: ParallelMap,
     ) -> None:
         self.pool = pool
         self.split = split
         self.forest = forest
-        self.memory = memory
-        self.spread = spread
+        self.cache = cache
+        self.parallel_map = parallel_map
 
     def __call__(self, part: str, subsets: Sequence[int], label: str) -> list[float]:
         """Return the accuracy on a part of the split, `validation` or `test`, of each subset."""
         keys = [f"{part}:{subset:x}" for subset in subsets]
-        new = {k: s for k, s in zip(keys, subsets, strict=True) if k not in self.memory.known}
-        judged = getattr(self.split, part)
+        new = {k: s for k, s in zip(keys, subsets, strict=True) if k not in self.cache.known}
+        rows = getattr(self.split, part)
         calls = [
-            (self.pool.columns(s), self.pool.truth, self.split.train, judged, self.forest)
+            (self.pool.columns(s), self.pool.truth, self.split.train, rows, self.forest)
             for s in new.values()
         ]
-        for key, value in zip(new, self.spread(accuracy, calls, label), strict=True):
-            self.memory.remember(key, value)
-        return [self.memory.known[key] for key in keys]
+        for key, value in zip(new, self.parallel_map(accuracy, calls, label), strict=True):
+            self.cache.store(key, value)
+        return [self.cache.known[key] for key in keys]
 
 
 def study(
     pool: Pool,
     splits: Sequence[Split],
     *,
-    life: Life,
+    parameters: SearchParameters,
     forest: Forest,
     folder: Path,
-    spread: Spread,
+    parallel_map: ParallelMap,
 ) -> Study:
-    """Run the search once for each split and report what was chosen, and what it is worth.
+    """Run the search once per split and report the selected characteristics and their accuracy.
 
     Args:
         pool: The candidates and their characteristics.
-        splits: One for each run; the search sees train and validation only.
-        life: How the population lives.
+        splits: One per run; the search uses only its train and validation parts.
+        parameters: The parameters of the search.
         forest: The classifier of the fitness.
-        folder: Where accuracies are remembered. A study that was killed and starts again with the
-            same arguments gives the very result of one that ran through.
-        spread: How the forests of one generation are spread over processes.
+        folder: The folder of the cached accuracies. A study that is killed and started again with
+            the same arguments has the same result as an uninterrupted one.
+        parallel_map: Computes the forests of a generation.
     """
     runs: list[_Run] = []
     for number, split in enumerate(splits):
         path = folder / f"{_fingerprint(pool, split, forest)}.jsonl"
-        with Memory(path) as memory:
-            judge = Judge(pool, split, forest, memory, spread)
-            runs.append(_run(number, len(pool.names), judge, life, forest.seed + number))
+        with NumberCache(path) as cache:
+            scorer = SubsetScorer(pool, split, forest, cache, parallel_map)
+            runs.append(_run(number, len(pool.names), scorer, parameters, forest.seed + number))
     return Study(_characteristics(pool.names, runs), _runs(pool.names, runs), _generations(runs))
 
 
 @dataclass(frozen=True)
 class _Run:
-    """What one run found."""
+    """The result of one run."""
 
     generations: list[Generation]
-    tested: list[int]  # subsets tested by each generation's end
-    worth: dict[str, list[float]]  # accuracy on test
+    tested: list[int]  # the number of subsets tested at the end of each generation
+    accuracies: dict[str, list[float]]  # on the test part
 
     @property
     def winner(self) -> int:
         return self.generations[-1].subsets[0]
 
 
-def _run(number: int, size: int, judge: Judge, life: Life, seed: int) -> _Run:
+def _run(
+    number: int, size: int, scorer: SubsetScorer, parameters: SearchParameters, seed: int
+) -> _Run:
     seen: set[int] = set()
     generations: list[Generation] = []
     tested: list[int] = []
 
     def fitness(subsets: Sequence[int]) -> list[float]:
-        return judge("validation", subsets, f"run {number}, generation {len(tested)}")
+        return scorer("validation", subsets, f"run {number}, generation {len(tested)}")
 
-    for generation in evolve(size, fitness, life, seed):
+    for generation in evolve(size, fitness, parameters, seed):
         seen.update(generation.subsets)
         generations.append(generation)
         tested.append(len(seen))
     everything = (1 << size) - 1
-    asked = {
+    subsets_of = {
         "winner": [generations[-1].subsets[0]],
         "all": [everything],
         "alone": [1 << k for k in range(size)],
-        # Of a pool of one, nothing is left.
+        # A pool of one member has no rest.
         "left_out": [everything & ~(1 << k) or everything for k in range(size)],
     }
-    worth = {name: judge("test", s, f"run {number}, {name}") for name, s in asked.items()}
-    return _Run(generations, tested, worth)
+    accuracies = {
+        name: scorer("test", subsets, f"run {number}, {name}")
+        for name, subsets in subsets_of.items()
+    }
+    return _Run(generations, tested, accuracies)
 
 
 def _characteristics(names: tuple[str, ...], runs: list[_Run]) -> pd.DataFrame:
-    """Return, for each characteristic, how often it was chosen and what it is worth."""
+    """Return how often each characteristic was selected, and its accuracy."""
     last = [subset for run in runs for subset in run.generations[-1].subsets]
-    alone = np.mean([run.worth["alone"] for run in runs], axis=0)
-    without = np.mean([run.worth["left_out"] for run in runs], axis=0)
-    everything = np.mean([run.worth["all"] for run in runs])
+    alone = np.mean([run.accuracies["alone"] for run in runs], axis=0)
+    without = np.mean([run.accuracies["left_out"] for run in runs], axis=0)
+    everything = np.mean([run.accuracies["all"] for run in runs])
     table = pd.DataFrame(
         {
             "characteristic": names,
@@ -190,8 +200,8 @@ def _runs(names: tuple[str, ...], runs: list[_Run]) -> pd.DataFrame:
             "chosen": " ".join(names[k] for k in members(run.winner)),
             "size": run.winner.bit_count(),
             "validation_accuracy": run.generations[-1].fitness[0],
-            "test_accuracy": run.worth["winner"][0],
-            "test_accuracy_of_all": run.worth["all"][0],
+            "test_accuracy": run.accuracies["winner"][0],
+            "test_accuracy_of_all": run.accuracies["all"][0],
             "tested": run.tested[-1],
         }
         for number, run in enumerate(runs)
@@ -213,7 +223,7 @@ def _generations(runs: list[_Run]) -> pd.DataFrame:
 
 
 def _fingerprint(pool: Pool, split: Split, forest: Forest) -> str:
-    """Return what stands for everything that an accuracy depends on but the subset."""
+    """Return a digest of everything that an accuracy depends on except the subset."""
     import sklearn
 
     digest = sha256(repr((pool.names, pool.matrix.shape, forest, sklearn.__version__)).encode())
