@@ -13,7 +13,6 @@ VALUES = np.concatenate(SERIES)
 OFFSETS = np.cumsum([0, *(values.size for values in SERIES)])
 DETECTORS: list[Detector] = [
     Hunter(pvalue=0.01),
-    Hunter(pvalue=0.05, test="permutation", permutations=19),
     EDivisive(permutations=19),
     Gesd(),
 ]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_series import random_series
 
-from barograph.detection import EDivisive, Hunter
+from barograph.detection import Hunter
 from barograph.errors import ConfigError
 from barograph.series import ChangePoint, Floats
 from tests.detection.hunter_reference import hunter, pvalue
@@ -136,13 +136,3 @@ def test_a_clear_step_is_found_from_both_ends(left: int, right: int, seed: int) 
 def test_parameters_are_checked(parameters: dict[str, float], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Hunter(**parameters)  # type: ignore[arg-type]
-
-
-def test_the_permutation_test_is_e_divisive_over_the_whole_series() -> None:
-    values = np.concatenate([STEP, STEP[::-1]])
-    hunter = Hunter(pvalue=0.05, test="permutation", permutations=99, seed=3)
-    points = hunter.detect(values)
-    assert points == EDivisive(0.05, 99, 3, min_size=1).detect(values)
-    assert indices(points) == [30, 90]
-    with pytest.raises(ConfigError, match="permutations is 99: it must be at least 999"):
-        Hunter(test="permutation", permutations=99)

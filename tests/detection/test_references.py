@@ -5,7 +5,7 @@ import pytest
 import ruptures
 
 from barograph.detection import Dynp, Pelt
-from barograph.detection.levels import noise_level
+from barograph.detection.least_squares import noise_level
 from barograph.errors import ConfigError
 from barograph.series import Floats
 

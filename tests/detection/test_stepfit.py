@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from barograph.detection import StepCluster, StepFit, cluster_steps
 from barograph.detection.stepfit import Status
 from barograph.detection.stepfit.clusters import BEST, coalesce
-from barograph.detection.stepfit.shapes import shapes
-from barograph.detection.stepfit.step import best_step
+from barograph.detection.stepfit.step import best_step, shapes
 from barograph.errors import ConfigError, DataError
 from barograph.series import Floats
 

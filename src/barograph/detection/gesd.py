@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import stdtr
 
 from barograph.detection.base import Detector, Found, Observations, observe, require
-from barograph.detection.scaling import power_of_two
+from barograph.detection.numerics import power_of_two
 from barograph.errors import NotEnoughDataError
 from barograph.series import Floats, Ints, as_float
 

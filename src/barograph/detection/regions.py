@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.detection.sums import mean_and_squares
+from barograph.detection.numerics import mean_and_squares
 from barograph.series import Floats, Ints, Region
 
 

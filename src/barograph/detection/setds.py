@@ -10,7 +10,7 @@ import numpy as np
 
 from barograph.compiled import kernel
 from barograph.detection.base import Detector, Found, Observations, require
-from barograph.detection.scaling import power_of_two
+from barograph.detection.numerics import power_of_two
 from barograph.series import Floats, Ints
 
 

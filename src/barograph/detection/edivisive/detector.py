@@ -8,7 +8,7 @@ import numpy as np
 
 from barograph.detection.base import Detector, Found, Observations, allowed, require
 from barograph.detection.edivisive.divide import Rules, divide, room
-from barograph.detection.scaling import power_of_two
+from barograph.detection.numerics import power_of_two
 from barograph.series import Floats
 
 Search = Literal["split", "tau_kappa"]

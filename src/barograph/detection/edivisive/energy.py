@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from barograph.compiled import fused_kernel, kernel
 from barograph.detection.base import observe, require
-from barograph.detection.scaling import power_of_two
+from barograph.detection.numerics import power_of_two
 from barograph.detection.tau_kappa import distances_back
 from barograph.series import Floats, Ints
 

@@ -1,21 +1,17 @@
 """The Hunter detector: its parameters, and the two steps put together."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
-from typing import Literal, get_args
 
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.detection.base import Detector, Found, Observations, allowed, require
-from barograph.detection.edivisive import EDivisive
+from barograph.detection.base import Detector, Found, Observations, require
 from barograph.detection.hunter.merge import merge
 from barograph.detection.hunter.windows import room, weak_points
 from barograph.detection.tau_kappa import remembered
 from barograph.series import Floats, Ints
-
-Test = Literal["student", "permutation"]
 
 SHORTEST = 3
 # Squares and sums of values in this range neither overflow nor vanish.
@@ -39,10 +35,6 @@ class Hunter(Detector):
             stretches are compared with NumPy's rounding.
         weak: find weak change points at a generous p-value first, and merge them; without it the
             windows are divided at `pvalue` itself (Fleming et al. 2023, Table 1).
-        test: "student", or "permutation" for what Hunter started from: E-Divisive over the whole
-            series, without windows, merging and magnitude (the first row of that table).
-        permutations: how many stand for chance, with test="permutation".
-        seed: where they start.
     """
 
     window: int = 50
@@ -50,18 +42,12 @@ class Hunter(Detector):
     min_magnitude: float = 0.0
     parity: bool = False
     weak: bool = True
-    test: Test = field(default="student", kw_only=True)
-    permutations: int = field(default=999, kw_only=True)
-    seed: int = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.window >= 2, "window", self.window, "at least 2 points")
         require(0 < self.pvalue < 1, "pvalue", self.pvalue, "between 0 and 1")
         require(self.min_magnitude >= 0, "min_magnitude", self.min_magnitude, "0 or more")
-        allowed("test", self.test, get_args(Test))
-        if self.test == "permutation":
-            self._origin()
 
     @property
     def shortest(self) -> int:
@@ -70,15 +56,11 @@ class Hunter(Detector):
 
     def find(self, series: Observations) -> list[Found]:
         """Locate the change points of one series."""
-        if self.test == "permutation":
-            return self._origin().find(series)
         edges = np.array((0, series.values.size))
         return self._find(series.values, edges, series.values.size)[0]
 
     def find_many(self, values: Floats, offsets: Ints) -> list[list[Found]]:
         """Locate the change points of many series: values[offsets[i]:offsets[i + 1]] is one."""
-        if self.test == "permutation":
-            return self._origin().find_many(values, offsets)
         return self._find(values, offsets, int(np.diff(offsets).max(initial=0)))
 
     def _find(self, values: Floats, offsets: Ints, longest: int) -> list[list[Found]]:
@@ -100,10 +82,6 @@ class Hunter(Detector):
         rows = (points[:total].tolist(), energies[:total].tolist(), pvalues[:total].tolist())
         found = map(Found, *rows)
         return [list(islice(found, count)) for count in counts.tolist()]
-
-    def _origin(self) -> EDivisive:
-        """Return the detector that Hunter started from."""
-        return EDivisive(self.pvalue, self.permutations, self.seed, min_size=1)
 
     @property
     def limits(self) -> tuple[int, float, float, float, bool]:

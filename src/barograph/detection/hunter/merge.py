@@ -8,7 +8,7 @@ import numpy as np
 
 from barograph.compiled import kernel
 from barograph.detection.hunter.windows import t_test
-from barograph.detection.student import two_sided
+from barograph.detection.numerics import two_sided
 from barograph.series import Floats, Ints
 
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from barograph.compiled import kernel
 from barograph.detection.edivisive.divide import strongest
-from barograph.detection.student import significant
-from barograph.detection.sums import mean_and_squares
+from barograph.detection.numerics import mean_and_squares, significant
 from barograph.detection.tau_kappa import Lanes, add_distances, best_pair, distances_back, lanes
 from barograph.series import Floats, Ints
 

@@ -1,6 +1,6 @@
 """Step functions fitted to the shapes of traces, and to clusters of them (Skia)."""
 
 from barograph.detection.stepfit.clusters import Status, StepCluster, cluster_steps
-from barograph.detection.stepfit.single import StepFit
+from barograph.detection.stepfit.detector import StepFit
 
 __all__ = ["Status", "StepCluster", "StepFit", "cluster_steps"]

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.base import allowed, require
-from barograph.detection.scaling import power_of_two
-from barograph.detection.stepfit.shapes import SD_FLOOR, shapes
-from barograph.detection.stepfit.step import Fit, best_step
+from barograph.detection.numerics import power_of_two
+from barograph.detection.stepfit.step import SD_FLOOR, Fit, best_step, shapes
 from barograph.errors import DataError
 from barograph.series import Floats, Ints
 

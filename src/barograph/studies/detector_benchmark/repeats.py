@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from barograph.detection import Hunter
+from barograph.detection import EDivisive, Hunter
 from barograph.detection.base import Detector
 from barograph.evaluation.metrics import interval
 from barograph.studies.detector_benchmark.cases import (
@@ -18,9 +18,9 @@ from barograph.studies.detector_benchmark.cases import (
 )
 
 
-def _origin(seed: int) -> Hunter:
-    """Return Hunter with the permutation test that it started from, and E-Divisive's limits."""
-    return Hunter(pvalue=0.05, test="permutation", permutations=100, seed=seed)
+def _origin(seed: int) -> EDivisive:
+    """Return the permutation test that Hunter started from, with E-Divisive's limits."""
+    return EDivisive(0.05, 100, seed, min_size=1)
 
 
 # The paper's three variants, and the permutation test with one seed. The permutations of the paper

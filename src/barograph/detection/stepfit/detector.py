@@ -6,9 +6,8 @@ from typing import get_args
 import numpy as np
 
 from barograph.detection.base import Detector, Found, Observations, allowed, require
-from barograph.detection.scaling import power_of_two
-from barograph.detection.stepfit.shapes import SD_FLOOR, shapes
-from barograph.detection.stepfit.step import Fit, best_step
+from barograph.detection.numerics import power_of_two
+from barograph.detection.stepfit.step import SD_FLOOR, Fit, best_step, shapes
 from barograph.series import Floats
 
 
