@@ -1,12 +1,12 @@
 """Find change points: one file per detector."""
 
+from barograph.detection.base import Nothing
 from barograph.detection.batch import detect_many
 from barograph.detection.edivisive import EDivisive, IncrementalEDivisive, energy_statistic
 from barograph.detection.false_discovery import Discoveries, control_discoveries
 from barograph.detection.gesd import Gesd, Judgement
 from barograph.detection.hunter import Hunter
 from barograph.detection.least_squares import Dynp, Pelt
-from barograph.detection.nothing import Nothing
 from barograph.detection.online import OnlineDetector
 from barograph.detection.setds import Setds
 from barograph.detection.stepfit import StepCluster, StepFit, cluster_steps
