@@ -1,29 +1,33 @@
-# Everything a newcomer needs; `make` alone lists it. Only Python 3.11 or newer, make and git
-# are expected: the first verb makes .venv with the exact versions of constraints.txt.
+# `make` lists the targets. Python 3.11 or newer, make and git are required: the first target creates
+# .venv with the exact versions of constraints.txt.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# DVC starts the stages as `python`; they must find the one of the environment.
+# DVC starts the stages as `python`, which must be the one of the environment.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro paper test check defaults bench clean
+.PHONY: help setup repro studies paper test check defaults bench clean
 
-help:    ## list the verbs
+help:    ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-setup: $(VENV)/.installed ## make .venv with the pinned dependencies
+setup: $(VENV)/.installed ## create .venv with the pinned dependencies
 
-repro: setup ## run the pipeline to the end and print its tables
+repro: setup ## run the pipeline and print its results
 	dvc repro
-	@python -m barograph.pipeline.summary
+	@python -m barograph.pipeline.report
 
-paper: setup ## the same with the paper's numbers of splits and trees (hours)
+studies: setup ## run the pipeline, then the papers' experiments
+	dvc repro
+	dvc repro $(addprefix studies/dvc.yaml:,learning audit explain statistics detectors)
+
+paper: setup ## both with the papers' numbers of splits and trees (hours)
 	sed -i 's/^profile: .*/profile: paper/' params.yaml
-	dvc repro
-	@python -m barograph.pipeline.summary
+	$(MAKE) studies
+	@python -m barograph.pipeline.report
 
-test: setup check ## check the code, then run every test
+test: setup check ## check the code, then run all tests
 	python -m pytest -n 2
 
 check: setup ## formatting, lint and types
@@ -31,13 +35,13 @@ check: setup ## formatting, lint and types
 	ruff check .
 	mypy
 
-defaults: setup ## rebuild the models that the package ships, and say whether they differ
-	python -m barograph.pipeline.defaults
+defaults: setup ## rebuild the shipped models and report whether they differ
+	python tools/defaults.py
 
-bench: setup ## run every benchmark and render one table
+bench: setup ## run all benchmarks and print one table
 	python benchmarks/every.py
 
-clean:   ## remove what the pipeline and the compiler made, never your own data or runs
+clean:   ## remove generated files, but never your own data or runs
 	rm -rf $(addprefix data/,interim processed models reports release defaults prior cache raw/simulated)
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from side_by_side import arguments, show
 
-from barograph.evaluation.experiment import repetition
 from barograph.evaluation.protocols import random_splits
 from barograph.features import FEATURE_SETS
 from barograph.parallel import VARIABLE, worker_count
-from barograph.pipeline.repeated import Repetition, repeated
+from barograph.studies.repetitions import Repetition, repeat, repetition
 from barograph.training.tables import Labelled
 
 MODELS = ("random_forest", "svm", "xgboost")
@@ -44,9 +43,9 @@ def measured(name: str, rows: Labelled, splits: int) -> dict[str, Any]:
     """Measure one model on so many splits by the clock, and one split by its processor time."""
     parts = list(random_splits(rows.truth.size, splits, seed=1))
     # Starting the workers and importing the libraries is paid once, not for each split.
-    repeated([Repetition(name, drawn(200), s, 0, 1, "accuracy") for s in first_of(rows)], "start")
+    repeat([Repetition(name, drawn(200), s, 0, 1, "accuracy") for s in first_of(rows)], "start")
     begin = time.perf_counter()
-    found = repeated(
+    found = repeat(
         [Repetition(name, rows, s, k, TREES, "accuracy") for k, s in enumerate(parts)], name
     )
     seconds = time.perf_counter() - begin

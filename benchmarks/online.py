@@ -26,7 +26,8 @@ from barograph.models.kinds import flattened
 from barograph.models.triage import TriageModel
 from barograph.pipeline.replay import CHUNK
 from barograph.series import Floats
-from barograph.training.online import Learned, Truth, learn
+from barograph.training.online.learn import Learned, learn
+from barograph.training.online.truth import Truth
 
 LENGTH, TREES = 28, 500
 AT, DECISIONS = 100, 400

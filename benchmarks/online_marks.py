@@ -33,19 +33,18 @@ from barograph.errors import NotEnoughDataError
 from barograph.evaluation.marked import Marked
 from barograph.models import TriageModel
 from barograph.series import Floats
-from barograph.training.histories import Simulated
-from barograph.training.online.algorithm_1 import Algorithm1
-from barograph.training.online.curve import (
+from barograph.training.online.alarm_rates import (
     RATES,
     Alarms,
-    Point,
+    OperatingPoint,
     at_rate,
     every_alarm,
     gated,
-    measured,
+    measure,
 )
-from barograph.training.online.fit import Prior
-from barograph.training.online.learn import combined, judged_by, learn
+from barograph.training.online.algorithm_1 import Algorithm1
+from barograph.training.online.histories import Simulated
+from barograph.training.online.learn import Prior, combined, learn, surprises_of
 from barograph.training.online.rows import NAMES, rows_of
 from barograph.training.online.truth import FIRST, Flags, Truth
 
@@ -109,7 +108,7 @@ def split_by_group(histories: Marked) -> tuple[Marked, Marked]:
 def methods_of(pair: Pair, train: Truth, test: Truth) -> Iterable[Method]:
     """The newest point alone, and with the second look in each setting."""
     models = {0: pair.online, 2: pair.confirm, 5: pair.confirm}
-    unseen = {window: judged_by(model, test, window) for window, model in models.items()}
+    unseen = {window: surprises_of(model, test, window) for window, model in models.items()}
     known = unseen if pair.surprises is None else pair.surprises
     shipped = pair.surprises is None
     tails = TailRates.from_card(pair.online.card, 0)
@@ -202,13 +201,13 @@ def _hunter_alarms(truth: Truth, pvalue: float, reach: int) -> Flags:
 def judge(method: Method, train: Truth, test: Truth) -> dict[str, Any]:
     """Return what a method finds by rate, its curve, and where the threshold of train leads."""
 
-    def found(truth: Truth, alarms: Alarms, rate: float) -> Point:
+    def found(truth: Truth, alarms: Alarms, rate: float) -> OperatingPoint:
         return at_rate(truth, alarms, rate, method.low, method.high)
 
     chosen = method.threshold
     if chosen is None:
         chosen = found(method.chosen_on or train, method.train, OPERATING).threshold
-    point = measured(test, method.test(chosen), chosen)
+    point = measure(test, method.test(chosen), chosen)
     curve = [found(test, method.test, rate) for rate in (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)]
     return {
         "recall": {f"{rate:g}": list(found(test, method.test, rate).recall) for rate in RATES},
@@ -217,7 +216,7 @@ def judge(method: Method, train: Truth, test: Truth) -> dict[str, Any]:
     }
 
 
-def operating(point: Point) -> dict[str, Any]:
+def operating(point: OperatingPoint) -> dict[str, Any]:
     """Render one threshold."""
     return {
         "threshold": point.threshold,
@@ -236,7 +235,7 @@ def detected(pair: Pair, truth: Truth, setting: str) -> dict[str, Any]:
         seen = replay(pair.online, truth.values[first:end], pair.confirm, budget=budget)
         raised[first + seen.alarms] = True
         withdrawn[first + np.array([s.at for s in seen.steps if s.kind == "withdrawn"], int)] = True
-    found = operating(measured(truth, raised, budget.threshold))
+    found = operating(measure(truth, raised, budget.threshold))
     return found | {
         "withdrawn_false": int((withdrawn & ~truth.marked).sum()),
         "withdrawn_marked": int((withdrawn & truth.marked).sum()),

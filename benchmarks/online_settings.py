@@ -19,7 +19,7 @@ from side_by_side import arguments, show, table
 
 from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.series import Floats
-from barograph.training.online.curve import (
+from barograph.training.online.alarm_rates import (
     DELAYS,
     RATES,
     Alarms,
@@ -28,8 +28,7 @@ from barograph.training.online.curve import (
     found_within,
     gated,
 )
-from barograph.training.online.fit import Prior
-from barograph.training.online.learn import ALWAYS, NEVER, combined, learn
+from barograph.training.online.learn import ALWAYS, NEVER, Prior, combined, learn
 from barograph.training.online.truth import Truth
 
 REPEATS = 1

@@ -31,11 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "pipeline": EVERYTHING,
 }
 # Imports that the table does not allow and that are still to go.
-KNOWN: set[tuple[str, str]] = {
-    ("training/histories.py", "pipeline"),
-    ("training/pair.py", "pipeline"),
-    ("training/registry.py", "pipeline"),
-}
+KNOWN: set[tuple[str, str]] = set()
 
 
 @pytest.mark.parametrize("name", LINKS)

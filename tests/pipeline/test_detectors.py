@@ -12,6 +12,7 @@ from barograph.history import History
 from barograph.pipeline import detectors
 from barograph.series import Verdict
 from barograph.studies.detector_benchmark.cases import ONE_PERSON
+from barograph.studies.detector_benchmark.history import segments, triaged_series
 
 FOLDER = Path("data/reports/detectors")
 PARAMS = """
@@ -56,18 +57,18 @@ def test_second_run_writes_the_same_bytes() -> None:
 @pytest.mark.usefixtures("comparison_project")
 def test_triaged_returns_only_series_with_a_decided_candidate() -> None:
     history = History.read("data/interim")
-    data = detectors.triaged(history, most=1000, seed=0)
+    data = triaged_series(history, most=1000, seed=0)
     assert all(any(v.is_final for v in one.verdicts.values()) for one in data)
     candidates = history.candidates.to_pylist()
     decided = {c["series"] for c in candidates if Verdict(c["verdict"]).is_final}
     assert {int(one.series) for one in data} == decided
-    assert len(detectors.triaged(history, most=7, seed=0)) == 7
+    assert len(triaged_series(history, most=7, seed=0)) == 7
 
 
 @pytest.mark.usefixtures("comparison_project")
 def test_histories_have_times_in_seconds() -> None:
     history = History.read("data/interim")
-    (first, *_) = detectors.histories(history, seed=0)
+    (first, *_) = segments(history, seed=0)
     assert first.times is not None
     assert len(first.times) == len(first[1])
     assert np.all(np.diff(first.times) > 3600)

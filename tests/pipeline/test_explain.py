@@ -10,6 +10,7 @@ from scipy.special import logit
 from barograph.errors import ArtifactError, ConfigError
 from barograph.models.triage import TriageModel
 from barograph.pipeline import characterise, explain, report, subseries, train
+from barograph.studies.importance import SHAP
 from barograph.training import tables
 
 SECTION = "explain: {use: label_free, rows: 50, features: 5, candidates: 7}\n"
@@ -24,7 +25,7 @@ def trained(project: Path, classifier: str) -> None:
     train.main()
 
 
-def test_shapley_values_add_up_to_the_margin(project: Path) -> None:
+def test_shapley_values_add_up_to_the_log_odds(project: Path) -> None:
     trained(project, "xgboost")
     explain.main()
     found = pd.read_csv(explain.FOLDER / "candidates.csv")
@@ -37,7 +38,7 @@ def test_shapley_values_add_up_to_the_margin(project: Path) -> None:
     assert len(found) == 7
     assert found["probability"].is_monotonic_decreasing
     means = pd.read_csv(explain.FOLDER / "importance.csv")
-    assert set(means["method"]) == {explain.SHAP}
+    assert set(means["method"]) == {SHAP}
     assert means.groupby("use").size().eq(16).all()
     best = means[means["use"] == "label_free"]
     assert best["mean_abs"].is_monotonic_decreasing
@@ -45,7 +46,7 @@ def test_shapley_values_add_up_to_the_margin(project: Path) -> None:
     assert f"| {best['feature'].iloc[0]} " in (explain.FOLDER / "explain.md").read_text()
 
 
-def test_the_library_s_model_of_another_training_is_refused(project: Path) -> None:
+def test_explain_refuses_library_model_of_another_training(project: Path) -> None:
     trained(project, "xgboost")
     other = (train.LIBRARY / "online.ubj").read_bytes()
     report.write_bytes(train.LIBRARY / "label_free.ubj", other)
@@ -53,7 +54,7 @@ def test_the_library_s_model_of_another_training_is_refused(project: Path) -> No
         explain.main()
 
 
-def test_a_forest_is_explained_along_its_paths(project: Path) -> None:
+def test_explain_uses_decision_paths_for_forests(project: Path) -> None:
     trained(project, "random_forest")
     assert not train.LIBRARY.exists()
     explain.main()
@@ -65,6 +66,6 @@ def test_a_forest_is_explained_along_its_paths(project: Path) -> None:
     assert "decision paths, in probability" in text
 
 
-def test_a_use_without_a_model_is_named() -> None:
+def test_params_refuse_unknown_use() -> None:
     with pytest.raises(ConfigError, match=r"explain\.use is 'dancing'"):
         explain.ExplainParams("dancing", 1, 1, 1)

@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 from barograph.errors import ArtifactError
+from barograph.evaluation import resume
 from barograph.evaluation.replayed import delays
 from barograph.models import OnlineModels
-from barograph.pipeline import chunks, replay, replaying
+from barograph.pipeline import replay, replaying
 from tests.training.online_histories import learned
 
 REPORTS = Path("data/reports")
@@ -102,14 +103,14 @@ def test_what_was_done_is_not_done_again(models: Path, monkeypatch: pytest.Monke
 def test_keys_differ_where_anything_does() -> None:
     values = np.arange(3.0)
     keys = {
-        chunks.key("a", values),
-        chunks.key("a", values[:2], values[2:]),
-        chunks.key("a", values.astype(np.float32)),
-        chunks.key("b", values),
-        chunks.key("a", 1, values),
+        resume.key("a", values),
+        resume.key("a", values[:2], values[2:]),
+        resume.key("a", values.astype(np.float32)),
+        resume.key("b", values),
+        resume.key("a", 1, values),
     }
     assert len(keys) == 5
-    assert chunks.key("a", values) == chunks.key("a", values.copy())
+    assert resume.key("a", values) == resume.key("a", values.copy())
 
 
 def test_the_delay_is_to_the_first_alarm_of_the_same_series() -> None:

@@ -9,9 +9,11 @@ import pytest
 
 from barograph.errors import ConfigError
 from barograph.history import History
-from barograph.pipeline import selection, subseries
+from barograph.pipeline import selection as stage
+from barograph.pipeline import subseries
 from barograph.pipeline.load import FOLDER
 from barograph.series import Floats
+from barograph.studies import selection
 from barograph.studies.pool import FURTHER, POOL
 
 SECTION = """
@@ -37,30 +39,27 @@ def asked(project: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_stage_reports_every_characteristic(asked: list[int]) -> None:
-    selection.main()
-    table = pd.read_csv(selection.FOLDER / "characteristics.csv")
+    stage.main()
+    table = pd.read_csv(stage.FOLDER / "characteristics.csv")
     assert sorted(table["characteristic"]) == sorted(POOL)
-    runs = pd.read_csv(selection.FOLDER / "runs.csv")
+    runs = pd.read_csv(stage.FOLDER / "runs.csv")
     assert len(runs) == 2
     assert runs["validation_accuracy"].between(0.5, 1.0).all()
-    assert len(pd.read_csv(selection.FOLDER / "generations.csv")) == 4
-    assert "population 6, 2 generations" in (selection.FOLDER / "characteristics.md").read_text()
+    assert len(pd.read_csv(stage.FOLDER / "generations.csv")) == 4
+    assert "population 6, 2 generations" in (stage.FOLDER / "characteristics.md").read_text()
     assert asked == [100]
 
 
-def test_second_run_computes_nothing_and_writes_the_same_files(
-    asked: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    selection.main()
-    first = {path.name: path.read_bytes() for path in selection.FOLDER.iterdir()}
+def test_stage_reads_cached_results(asked: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.main()
+    first = {path.name: path.read_bytes() for path in stage.FOLDER.iterdir()}
 
-    def no_forest(_: object, calls: list[Any], label: str) -> list[float]:
-        assert not calls, label
-        return []
+    def no_forest(*_: object) -> list[float]:
+        raise AssertionError("computed again")
 
     monkeypatch.setattr(selection, "map_parallel", no_forest)
-    selection.main()
-    assert {path.name: path.read_bytes() for path in selection.FOLDER.iterdir()} == first
+    stage.main()
+    assert {path.name: path.read_bytes() for path in stage.FOLDER.iterdir()} == first
     assert asked == [100]
 
 
@@ -68,19 +67,23 @@ def test_second_run_computes_nothing_and_writes_the_same_files(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"policy": "nearest"}, "has no policy 'nearest'"),
+        ({"policy": "nearest"}, "no bounds of the policy 'nearest'"),
         ({"protocol": "forward"}, r"protocol is 'forward'; give one of \('random', 'grouped'\)"),
         ({"population": 1}, "population is 1"),
     ],
 )
-def test_bad_parameters_are_named(change: dict[str, Any], message: str) -> None:
+def test_select_refuses_bad_parameters(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        selection.select(selection.SelectionParams(**change))
+        selection.select(
+            selection.SelectionParams(**change),
+            History.read(FOLDER),
+            pd.read_parquet(subseries.OUT),
+        )
 
 
 @pytest.mark.usefixtures("asked")
 def test_grouped_splits_share_no_series() -> None:
-    rows = selection.decided(History.read(FOLDER), "adaptive")
-    for split in selection.splits(rows, selection.SelectionParams(protocol="grouped", runs=3)):
+    rows = selection.decided(History.read(FOLDER), pd.read_parquet(subseries.OUT), "adaptive")
+    for split in selection.splits_of(rows, selection.SelectionParams(protocol="grouped", runs=3)):
         held = set(rows["series"].iloc[split.test])
         assert held.isdisjoint(rows["series"].iloc[split.train])

@@ -25,6 +25,7 @@ from barograph.pipeline import (
     train,
     windows,
 )
+from barograph.studies.table_one import EvaluateParams
 from barograph.training import candidates, tables
 
 REPORTS = Path("data/reports")
@@ -40,7 +41,7 @@ def metrics(stage: str) -> Any:
 
 
 @pytest.mark.usefixtures("project")
-def test_every_policy_gets_a_table_of_every_candidate() -> None:
+def test_characterise_writes_every_policy() -> None:
     described()
     assert len(list(Path("data/processed").glob("*.parquet"))) == 24
     adaptive, newest = tables.read("adaptive"), tables.read("label_free:w0")
@@ -50,7 +51,7 @@ def test_every_policy_gets_a_table_of_every_candidate() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_a_missing_table_or_column_is_named() -> None:
+def test_tables_name_missing_table_or_column() -> None:
     with pytest.raises(DataError, match=r"adaptive\.parquet: no such feature table"):
         tables.read("adaptive")
     described()
@@ -64,7 +65,7 @@ def test_a_missing_table_or_column_is_named() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_a_table_says_what_it_holds_and_one_of_another_version_is_refused(
+def test_tables_refuse_another_version_of_features(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     described()
@@ -95,7 +96,7 @@ def test_a_table_says_what_it_holds_and_one_of_another_version_is_refused(
 
 
 @pytest.mark.usefixtures("project")
-def test_models_learn_the_step_and_are_released_with_a_card() -> None:
+def test_train_and_release_write_models_and_cards() -> None:
     described()
     train.main()
     assert metrics("train")["label_free"]["auc"] > 0.9
@@ -110,7 +111,7 @@ def test_models_learn_the_step_and_are_released_with_a_card() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_the_untriaged_are_classified_the_surest_first() -> None:
+def test_classify_lists_most_likely_candidates_first() -> None:
     described()
     train.main()
     classify.main()
@@ -125,7 +126,7 @@ def test_the_untriaged_are_classified_the_surest_first() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_the_table_holds_three_protocols_and_a_baseline_that_knows_nothing() -> None:
+def test_evaluate_reports_three_protocols_and_a_baseline() -> None:
     described()
     evaluate.main()
     table = pd.read_csv(REPORTS / "evaluate/table.csv")
@@ -146,13 +147,13 @@ def test_the_table_holds_three_protocols_and_a_baseline_that_knows_nothing() -> 
         (dict.fromkeys(USES, "bauer88"), "no feature set 'bauer88'"),
     ],
 )
-def test_a_use_without_a_feature_set_is_named(sets: dict[str, Any], says: str) -> None:
+def test_train_params_need_a_feature_set_for_every_use(sets: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         candidates.TrainParams(sets, "random_forest", "sigmoid", 1, "f1", 1)
 
 
 @pytest.mark.usefixtures("project")
-def test_verdicts_of_one_class_or_of_one_series_are_refused() -> None:
+def test_training_refuses_one_class_or_one_series() -> None:
     described()
     frame = tables.read("adaptive")
     one = frame[frame["verdict"] == "true_positive"]
@@ -170,13 +171,13 @@ def test_verdicts_of_one_class_or_of_one_series_are_refused() -> None:
         ({"bauer8": ["forest"]}, "no classifier 'forest'"),
     ],
 )
-def test_an_experiment_that_cannot_end_does_not_begin(sets: dict[str, Any], says: str) -> None:
+def test_evaluate_params_refuse_unknown_names(sets: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        evaluate.EvaluateParams(("adaptive",), sets, 1, 1, "f1", 1)
+        EvaluateParams(("adaptive",), sets, 1, 1, "f1", 1)
 
 
 @pytest.mark.usefixtures("project")
-def test_the_window_study_has_a_row_a_size_and_a_picture() -> None:
+def test_windows_reports_every_window() -> None:
     described()
     windows.main()
     table = pd.read_csv(REPORTS / "windows/windows.csv")
@@ -185,7 +186,7 @@ def test_the_window_study_has_a_row_a_size_and_a_picture() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_the_replay_finds_steps_at_their_first_point() -> None:
+def test_replay_finds_steps_at_their_first_point() -> None:
     described()
     train.main()
     replay.main()
@@ -196,7 +197,7 @@ def test_the_replay_finds_steps_at_their_first_point() -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_any_number_of_workers_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stages_give_same_bytes_with_any_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     described()
     train.main()
     for stage in (evaluate, replay):
@@ -214,7 +215,7 @@ def contents() -> dict[str, bytes]:
 
 
 @pytest.mark.usefixtures("project")
-def test_wrong_tables_and_workers_are_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stages_refuse_wrong_tables_and_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("data/interim/series.parquet").write_bytes(b"no parquet")
     with pytest.raises(DataError, match=r"series\.parquet: not a readable Parquet file"):
         subseries.main()

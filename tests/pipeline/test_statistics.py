@@ -9,8 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from barograph.errors import ConfigError, DataError
+from barograph.history import History
 from barograph.pipeline import subseries
-from barograph.pipeline.statistics import FOLDER, candidate_rows, main, read_rows
+from barograph.pipeline.statistics import FOLDER, main, read_rows
+from barograph.studies.statistics import candidate_rows
 
 
 @pytest.fixture
@@ -60,20 +62,20 @@ def test_stage_compares_the_decided_candidates(project: Path) -> None:
     assert len(projects) == 7
 
 
-@pytest.mark.usefixtures("project")
-def test_stage_names_a_policy_that_is_not_there() -> None:
+def test_candidate_rows_refuse_unknown_policy(project: Path) -> None:
     subseries.main()
-    with pytest.raises(ConfigError, match="has no policy 'nearest'"):
-        candidate_rows("nearest")
+    history = History.read(project / "data/interim")
+    with pytest.raises(ConfigError, match="no bounds of the policy 'nearest'"):
+        candidate_rows(history, pd.read_parquet(subseries.OUT), "nearest")
 
 
-def test_rows_without_a_folder_to_write_to_are_a_usage_error(tmp_path: Path) -> None:
+def test_command_needs_rows_and_out_together(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["--rows", str(tmp_path / "rows.csv")])
     assert result.exit_code == 2
     assert "--rows and --out belong together" in result.output
 
 
-def test_command_says_what_is_wrong_in_one_line(tmp_path: Path, rows: pd.DataFrame) -> None:
+def test_command_prints_errors_in_one_line(tmp_path: Path, rows: pd.DataFrame) -> None:
     path = tmp_path / "rows.csv"
     rows.drop(columns="verdict").to_csv(path, index=False)
     result = CliRunner().invoke(main, ["--rows", str(path), "--out", str(tmp_path / "out")])
@@ -82,7 +84,7 @@ def test_command_says_what_is_wrong_in_one_line(tmp_path: Path, rows: pd.DataFra
     assert not (tmp_path / "out").exists()
 
 
-def test_unreadable_tables_are_refused(tmp_path: Path) -> None:
+def test_read_rows_refuses_unreadable_tables(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         read_rows(tmp_path / "none.csv")
     for name in ("empty.csv", "broken.parquet"):

@@ -11,7 +11,7 @@ import pytest
 from barograph.errors import ConfigError
 from barograph.models.catalogue import classifier
 from barograph.models.triage import TriageModel
-from barograph.pipeline import characterise, settings, subseries, train, tune
+from barograph.pipeline import characterise, report, subseries, train, tune
 from barograph.training import candidates, tables
 
 SECTION = """
@@ -33,9 +33,9 @@ def described(project: Path) -> Path:
 
 
 @pytest.mark.usefixtures("described")
-def test_every_try_is_recorded_and_the_chosen_one_is_learned_with() -> None:
+def test_tune_records_every_trial_and_train_uses_the_best() -> None:
     tune.main()
-    table = pd.read_csv(settings.TABLE)
+    table = pd.read_csv(tune.TABLE)
     assert len(table) == 9
     assert table.groupby(["use", "classifier"])["chosen"].sum().eq(1).all()
     folds = table[["auc_0", "auc_1", "auc_2"]].to_numpy()
@@ -44,9 +44,11 @@ def test_every_try_is_recorded_and_the_chosen_one_is_learned_with() -> None:
     assert table.loc[table["chosen"], "auc"].equals(best[table["chosen"]])
     found = json.loads(Path("data/reports/tune.json").read_text())
     assert found["online"]["random_forest"]["tried"] == 3
-    assert "| label_free | logistic " in tune.PAGE.read_text()
+    assert "| label_free | logistic " in (tune.FOLDER / "tuning.md").read_text()
 
-    settings.write({"label_free": {"random_forest": {"model__min_samples_leaf": 3}}})
+    report.write_json(
+        tune.CHOSEN, {"label_free": {"random_forest": {"model__min_samples_leaf": 3}}}
+    )
     train.main()
     model = TriageModel.load("data/models/label_free.baro")
     assert model.card["settings"] == {"model__min_samples_leaf": 3}
@@ -61,7 +63,7 @@ def test_every_try_is_recorded_and_the_chosen_one_is_learned_with() -> None:
 
 
 @pytest.mark.usefixtures("described")
-def test_what_models_are_judged_on_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tune_sees_only_training_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = tables.labelled(tables.read("label_free"), "bauer8")
     split = candidates.held_out(rows, 1)
     seen: list[Any] = []
@@ -73,11 +75,11 @@ def test_what_models_are_judged_on_is_not_looked_at(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(tune, "searched", spied)
     tune.main()
     np.testing.assert_array_equal(seen[0][1], rows.matrix[split.train])
-    assert "Not tuned, label_free, logistic: not today." in tune.PAGE.read_text()
-    assert settings.chosen_for("label_free", "random_forest") == {}
+    assert "Not tuned, label_free, logistic: not today." in (tune.FOLDER / "tuning.md").read_text()
+    assert tune.chosen_for("label_free", "random_forest") == {}
 
 
-def test_too_few_verdicts_keep_the_catalogues_settings() -> None:
+def test_tune_reports_too_few_verdicts() -> None:
     params = tune.TuneParams({}, 2, 5, 1)
     few = np.zeros((4, 2))
     said = tune.searched("logistic", few, np.array([0, 1, 0, 1]), np.arange(4), params, 5)
@@ -91,6 +93,6 @@ def test_too_few_verdicts_keep_the_catalogues_settings() -> None:
         ({"online": ["voting"]}, r"online: 'voting' has nothing to tune; tuned are \['logistic'"),
     ],
 )
-def test_a_search_that_cannot_be_is_named(searches: dict[str, Any], says: str) -> None:
+def test_tune_refuses_unknown_searches(searches: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         tune.TuneParams(searches, 1, 5, 1)

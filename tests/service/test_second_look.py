@@ -13,7 +13,7 @@ from barograph.errors import DataError
 from barograph.models import OnlineModels
 from barograph.series import Floats
 from barograph.service import ModelWatch
-from barograph.training.online import learn
+from barograph.training.online.learn import learn
 from tests.service.conftest import Start, app_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,15 @@ from pandas.testing import assert_frame_equal
 from barograph.errors import ConfigError, DataError
 from barograph.evaluation.protocols import Split, random_splits
 from barograph.features import characteristics
+from barograph.studies import selection
 from barograph.studies.genetic import SearchParameters, evolve, members, to_subset
-from barograph.studies.number_cache import NumberCache
 from barograph.studies.pool import FURTHER, NINE, POOL, _further, further_matrix, pool_matrix
 from barograph.studies.selection import Forest, Pool, Study, study
 from tests.shared import ROOT
 
 NAMES = ("noise", "level", "spread", "other")
 SMALL = SearchParameters(population=8, generations=3)
+FOREST = Forest(trees=5, seed=1)
 
 
 def bits(subsets: Sequence[int]) -> list[float]:
@@ -82,26 +83,6 @@ def test_what_can_not_live_is_refused(life: dict[str, Any], message: str) -> Non
         next(evolve(0, bits, SMALL, 0))
 
 
-def test_memory_goes_on_after_a_torn_line(tmp_path: Path) -> None:
-    path = tmp_path / "folder" / "memory.jsonl"
-    with NumberCache(path) as memory:
-        memory.store("a", 0.1 + 0.2)
-        memory.store("b", 2.0)
-    path.write_bytes(path.read_bytes() + b'["c", 3.')
-    with NumberCache(path) as memory:
-        assert memory.known == {"a": 0.1 + 0.2, "b": 2.0}
-        memory.store("d", 4.0)
-    assert NumberCache(path).known == {"a": 0.1 + 0.2, "b": 2.0, "d": 4.0}
-
-
-@pytest.mark.parametrize("line", [b"\0\0", b'{"a": 1}', b'["a", null]', b'["a"]'])
-def test_damaged_memory_is_named(tmp_path: Path, line: bytes) -> None:
-    path = tmp_path / "memory.jsonl"
-    path.write_bytes(b'["a", 1.0]\n' + line + b"\n")
-    with pytest.raises(DataError, match=r"memory\.jsonl, line 2: .* is not a key and a number"):
-        NumberCache(path)
-
-
 def made_pool() -> Pool:
     """Verdicts follow the level of After, and a little the spread of Pre; the rest is noise."""
     generator = np.random.default_rng(6)
@@ -115,36 +96,32 @@ def made_splits() -> list[Split]:
     return list(random_splits(240, 2, seed=0))
 
 
-class Counting:
-    """Calls one after the other, and counts."""
+def run_study(folder: Path) -> Study:
+    return study(made_pool(), made_splits(), parameters=SMALL, forest=FOREST, folder=folder)
 
-    def __init__(self) -> None:
-        self.calls = 0
 
-    def __call__(
-        self, function: Callable[..., float], calls: Sequence[tuple[Any, ...]], _: str
-    ) -> Iterable[float]:
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Count the forests that are grown, in this process."""
+    grown: list[str] = []
+
+    def counted(
+        function: Callable[..., float], calls: Sequence[tuple[Any, ...]], label: str
+    ) -> Iterator[float]:
         for call in calls:
-            self.calls += 1
+            grown.append(label)
             yield function(*call)
 
-
-def run_study(folder: Path, spread: Counting) -> Study:
-    forest = Forest(trees=5, seed=1)
-    return study(
-        made_pool(),
-        made_splits(),
-        parameters=SMALL,
-        forest=forest,
-        folder=folder,
-        parallel_map=spread,
-    )
+    monkeypatch.setattr(selection, "map_parallel", counted)
+    return grown
 
 
-@pytest.fixture(scope="module")
-def whole_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, int, Path]:
-    spread, folder = Counting(), tmp_path_factory.mktemp("whole")
-    return run_study(folder, spread), spread.calls, folder
+@pytest.fixture
+def whole_study(tmp_path: Path, calls: list[str]) -> tuple[Study, int, Path]:
+    study = run_study(tmp_path / "whole")
+    count = len(calls)
+    calls.clear()
+    return study, count, tmp_path / "whole"
 
 
 def same(found: Study, expected: Study) -> None:
@@ -165,60 +142,55 @@ def test_report_tells_what_helps_from_noise(whole_study: tuple[Study, int, Path]
     assert (found.runs["tested"] <= 15).all()
 
 
-def test_no_forest_is_grown_twice(whole_study: tuple[Study, int, Path]) -> None:
-    found, calls, folder = whole_study
+def test_study_caches_every_forest(whole_study: tuple[Study, int, Path], calls: list[str]) -> None:
+    found, count, folder = whole_study
     # At most every subset on validation; on test the winner, all, four alone and four left out.
-    assert calls <= 2 * (15 + 10)
-    spread = Counting()
-    same(run_study(folder, spread), found)
-    assert spread.calls == 0
+    assert count <= 2 * (15 + 10)
+    same(run_study(folder), found)
+    assert calls == []
 
 
-def test_other_data_share_no_memory(whole_study: tuple[Study, int, Path], tmp_path: Path) -> None:
+def test_cache_depends_on_the_forest(whole_study: tuple[Study, int, Path], tmp_path: Path) -> None:
     _, _, folder = whole_study
     names = {path.name for path in folder.iterdir()}
-    forest, spread = Forest(trees=5, seed=2), Counting()
+    other = tmp_path / "other"
+    forest = Forest(trees=5, seed=2)
     study(
-        made_pool(),
-        made_splits(),
-        parameters=SearchParameters(4, 1),
-        forest=forest,
-        folder=tmp_path,
-        parallel_map=spread,
+        made_pool(), made_splits(), parameters=SearchParameters(4, 1), forest=forest, folder=other
     )
-    assert names.isdisjoint(path.name for path in tmp_path.iterdir())
+    assert names.isdisjoint(path.name for path in other.iterdir())
 
 
-def test_killed_study_ends_with_the_same_result(
-    whole_study: tuple[Study, int, Path], tmp_path: Path
+def test_interrupted_study_ends_with_the_same_result(
+    whole_study: tuple[Study, int, Path], calls: list[str], tmp_path: Path
 ) -> None:
-    expected, calls, _ = whole_study
+    expected, count, _ = whole_study
     code = (
-        "import time; from pathlib import Path; from tests.studies import test_selection as t\n"
-        "class Slow(t.Counting):\n"
-        "    def __call__(self, f, calls, label):\n"
-        "        for value in super().__call__(f, calls, label): time.sleep(0.05); yield value\n"
-        f"t.run_study(Path({str(tmp_path)!r}), Slow())"
+        "import time; from pathlib import Path; from barograph.evaluation import resume\n"
+        "from tests.studies import test_selection as t\n"
+        "save = resume.save\n"
+        "resume.save = lambda *a: (save(*a), time.sleep(0.5))\n"
+        f"t.run_study(Path({str(tmp_path / 'killed')!r}))"
     )
     command = [sys.executable, "-c", code]
-    child = subprocess.Popen(command, cwd=ROOT, env=path_of_sources())  # noqa: S603
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
+        "BAROGRAPH_WORKERS": "1",
+    }
+    child = subprocess.Popen(command, cwd=ROOT, env=environment)  # noqa: S603
     try:
-        wait_for_lines(tmp_path, 5, child)
+        wait_for_files(tmp_path / "killed", 2, child)
     finally:
         child.send_signal(signal.SIGKILL)
         child.wait()
-    spread = Counting()
-    same(run_study(tmp_path, spread), expected)
-    assert 0 < spread.calls < calls
+    same(run_study(tmp_path / "killed"), expected)
+    assert 0 < len(calls) < count
 
 
-def path_of_sources() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
-
-
-def wait_for_lines(folder: Path, count: int, child: subprocess.Popen[bytes]) -> None:
+def wait_for_files(folder: Path, count: int, child: subprocess.Popen[bytes]) -> None:
     end = time.monotonic() + 120
-    while sum(path.read_bytes().count(b"\n") for path in folder.glob("*.jsonl")) < count:
+    while len(list(folder.glob("*.npz"))) < count:
         assert child.poll() is None, "the study ended before it could be killed"
         assert time.monotonic() < end, "the study did not start within two minutes"
         time.sleep(0.02)

@@ -7,7 +7,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from barograph.evaluation.marked import Marked
 from barograph.series import Floats
-from barograph.training.online import Learned, Truth, learn
+from barograph.training.online.learn import Learned, learn
+from barograph.training.online.truth import Truth
 
 LENGTH, SERIES = 220, 16
 

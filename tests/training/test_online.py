@@ -8,12 +8,11 @@ from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.marked import Marked
 from barograph.features import feature_matrix
-from barograph.training.online import Prior, Truth, learn
+from barograph.training.online.alarm_rates import at_rate, every_alarm, gated, measure
 from barograph.training.online.algorithm_1 import Algorithm1
-from barograph.training.online.curve import at_rate, every_alarm, gated, measured
-from barograph.training.online.extra_positives import ENOUGH, WEIGHT, Scarce
-from barograph.training.online.learn import combined, judged_by
-from barograph.training.online.rows import NAMES, lesson, rows_of
+from barograph.training.online.learn import Prior, combined, learn, surprises_of
+from barograph.training.online.rows import ENOUGH, NAMES, WEIGHT, ExtraPositives, rows_of, sample
+from barograph.training.online.truth import Truth
 from tests.training.online_histories import LENGTH, forest, histories, learned
 
 
@@ -21,13 +20,13 @@ def flat(marks: tuple[tuple[int, ...], ...], length: int = 40) -> Truth:
     return Truth.of(Marked(np.zeros(length), np.array([0, length]), (marks,), np.array([0])))
 
 
-def test_points_near_anybodys_mark_are_not_quiet_and_the_first_five_are_not_judged() -> None:
+def test_truth_excludes_points_near_marks_and_first_five_points() -> None:
     truth = flat(((20,), (20,), (30,)))
     assert truth.changes.tolist() == [20]
     assert np.flatnonzero(~truth.quiet).tolist() == [*range(5), *range(15, 36)]
 
 
-def test_what_less_than_a_majority_saw_is_disputed() -> None:
+def test_truth_disputes_marks_without_a_majority() -> None:
     truth = flat(((20,), (20,), (30,)))
     assert truth.disputed.tolist() == [30]
     assert truth.shares.tolist() == [1 / 3]
@@ -44,11 +43,11 @@ def test_recall_counts_alarms_from_the_change_on_and_false_ones_far_from_any_mar
     truth = flat(((20,), (20,), (30,)))
     raised = np.zeros(40, dtype=np.bool_)
     raised[[3, 10, 15, 22, 32]] = True
-    point = measured(truth, raised, 0.5)
+    point = measure(truth, raised, 0.5)
     assert point.false_per_thousand == pytest.approx(1000 / 35)  # the alarm at 10
     assert point.recall == (0.0, 1.0, 1.0)
     raised[22] = False
-    assert measured(truth, raised, 0.5).recall == (0.0, 0.0, 0.0)
+    assert measure(truth, raised, 0.5).recall == (0.0, 0.0, 0.0)
 
 
 def test_alarms_do_not_reach_into_the_next_series() -> None:
@@ -56,7 +55,7 @@ def test_alarms_do_not_reach_into_the_next_series() -> None:
     truth = Truth.of(Marked(np.zeros(80), np.array([0, 40, 80]), marks, np.array([0, 1])))
     raised = np.zeros(80, dtype=np.bool_)
     raised[45] = True
-    assert measured(truth, raised, 0.5).recall == (0.0, 0.0, 0.0)
+    assert measure(truth, raised, 0.5).recall == (0.0, 0.0, 0.0)
 
 
 def test_a_rate_is_never_exceeded() -> None:
@@ -75,7 +74,7 @@ def test_lessons_hold_changes_and_quiet_rows_only_and_weights_restore_the_sample
     assert part.X[:, NAMES.index("window")].tolist() == [2.0] * part.splits.size
     quiet = ~truth.marked[part.splits] & ~truth.marked[part.newest]
     half = np.arange(truth.values.size) < truth.values.size // 2
-    X, y, weights = lesson([part], half, "confirm", np.random.default_rng(0))
+    X, y, weights = sample([part], half, "confirm", np.random.default_rng(0))
     assert y.sum() == (truth.changes < truth.values.size // 2).sum()
     assert weights.sum() == pytest.approx(y.sum() + (quiet & half[part.splits]).sum())
     assert len(X) == len(y)
@@ -91,53 +90,53 @@ def disputed() -> Truth:
     return Truth.of(Marked(both, np.array([0, 120, 240]), marks, np.array([0, 1])))
 
 
-def test_points_after_a_change_are_described_as_if_each_were_the_first() -> None:
+def test_extra_positives_put_each_following_point_in_place_of_the_change() -> None:
     truth = disputed()
-    scarce = Scarce.of(truth)
-    assert scarce.changes.tolist() == [60] * 5 + [100] * 4
-    assert scarce.points.tolist() == [60, 61, 62, 63, 64, 101, 102, 103, 104]
-    for row, change, point in zip(scarce.X, scarce.changes, scarce.points, strict=True):
+    extra = ExtraPositives.of(truth)
+    assert extra.changes.tolist() == [60] * 5 + [100] * 4
+    assert extra.points.tolist() == [60, 61, 62, 63, 64, 101, 102, 103, 104]
+    for row, change, point in zip(extra.X, extra.changes, extra.points, strict=True):
         alone = np.append(truth.values[:change], truth.values[point])
         wanted = feature_matrix(alone, [0], [change], [change + 1], "online", threads=1)[0]
         assert row.tolist() == wanted.astype(np.float32).tolist()
 
 
-def test_disputed_rows_stand_for_both_classes_and_later_points_weigh_less() -> None:
+def test_extra_positives_weigh_classes_by_share_and_later_points_less() -> None:
     truth = disputed()
-    scarce = Scarce.of(truth)
-    _, y, weights = scarce.lesson(np.arange(truth.values.size) < 100)
+    extra = ExtraPositives.of(truth)
+    _, y, weights = extra.sample(np.arange(truth.values.size) < 100)
     assert weights[y == 1].tolist() == [0.25] + [0.25 * WEIGHT] * 4
     assert weights[y == 0].tolist() == [0.75] + [0.75 * WEIGHT] * 4
     allowed = np.ones(truth.values.size, dtype=np.bool_)
     allowed[[60, 103]] = False
-    X, y, weights = scarce.lesson(allowed)
-    assert X.tolist() == scarce.X[[5, 6, 8]].tolist()
+    X, y, weights = extra.sample(allowed)
+    assert X.tolist() == extra.X[[5, 6, 8]].tolist()
     assert y.tolist() == [1, 1, 1]
     assert weights.tolist() == [WEIGHT] * 3
 
 
-def test_points_after_a_change_end_with_its_series_and_with_the_next_change() -> None:
+def test_extra_positives_end_with_the_series_and_at_the_next_change() -> None:
     offsets, groups = np.array([0, 40, 80]), np.array([0, 1])
     true = np.array([3, 20, 22, 38, 50])
     truth = Truth.of_verdicts(np.arange(80.0), offsets, groups, true=true, undecided=np.array([52]))
-    scarce = Scarce.of(truth)
-    assert scarce.points.tolist() == [21, 23, 24, 25, 26, 39, 51, 52, 53, 54]
-    assert scarce.share.tolist() == [1.0] * 10
+    extra = ExtraPositives.of(truth)
+    assert extra.points.tolist() == [21, 23, 24, 25, 26, 39, 51, 52, 53, 54]
+    assert extra.share.tolist() == [1.0] * 10
 
 
 @pytest.mark.parametrize(("changes", "rows"), [(ENOUGH - 1, 4 * (ENOUGH - 1)), (ENOUGH, 0)])
-def test_where_there_are_enough_changes_there_are_no_further_rows(changes: int, rows: int) -> None:
+def test_extra_positives_are_empty_with_enough_changes(changes: int, rows: int) -> None:
     offsets = np.arange(0, 10 * changes + 1, 10)
     one_each, nowhere = offsets[:-1] + 5, np.array([], dtype=np.int64)
     truth = Truth.of_verdicts(
         np.zeros(offsets[-1]), offsets, np.zeros_like(one_each), true=one_each, undecided=nowhere
     )
-    scarce = Scarce.of(truth)
-    assert scarce.points.size == rows
-    assert len(scarce.lesson(np.ones(offsets[-1], dtype=np.bool_))[0]) == rows
+    extra = ExtraPositives.of(truth)
+    assert extra.points.size == rows
+    assert len(extra.sample(np.ones(offsets[-1], dtype=np.bool_))[0]) == rows
 
 
-def test_what_is_learned_finds_steps_it_has_not_seen() -> None:
+def test_learned_models_find_unseen_steps() -> None:
     truth, models = learned()
     for setting, least in (("early", 0.6), ("sure", 0.8)):
         score = combined(models.surprises, ALARM_POLICIES[setting])
@@ -148,11 +147,11 @@ def test_what_is_learned_finds_steps_it_has_not_seen() -> None:
 
 
 @pytest.mark.parametrize("setting", ALARM_POLICIES)
-def test_the_detector_raises_the_very_alarms_that_are_measured(setting: str) -> None:
+def test_detector_raises_the_measured_alarms(setting: str) -> None:
     _, models = learned()
     fresh = Truth.of(histories(1))
     surprises = {
-        w: judged_by(models.online if w == 0 else models.confirm, fresh, w) for w in (0, 2, 5)
+        w: surprises_of(models.online if w == 0 else models.confirm, fresh, w) for w in (0, 2, 5)
     }
     budget = Budget.released(models.online, models.confirm, setting, 10)
     wanted = gated(fresh, combined(surprises, budget.weights))(budget.threshold)
@@ -163,7 +162,7 @@ def test_the_detector_raises_the_very_alarms_that_are_measured(setting: str) -> 
     assert wanted.any()
 
 
-def test_verdicts_make_changes_and_points_left_out_are_neither_learned_from_nor_judged() -> None:
+def test_truth_of_verdicts_excludes_undecided_and_left_out_points() -> None:
     offsets, groups = np.array([0, 40, 80]), np.array([0, 1])
     true, undecided = np.array([20]), np.array([38, 60])
     truth = Truth.of_verdicts(np.zeros(80), offsets, groups, true=true, undecided=undecided)
@@ -174,12 +173,12 @@ def test_verdicts_make_changes_and_points_left_out_are_neither_learned_from_nor_
     assert np.flatnonzero(rest.quiet).tolist() == [30, 31, 32, *range(45, 55), *range(66, 80)]
 
 
-def test_a_twin_does_not_learn_from_what_is_kept_apart() -> None:
+def test_twin_does_not_learn_from_held_out_points() -> None:
     _, whole = learned()
     histories_ = histories()
-    apart = np.arange(histories_.values.size) >= histories_.values.size // 2
+    held_out = np.arange(histories_.values.size) >= histories_.values.size // 2
     first = histories_.part(np.arange(len(histories_) // 2))
-    both = learn(Truth.of(histories_), apart=apart, make=forest)
+    both = learn(Truth.of(histories_), held_out=held_out, make=forest)
     alone = learn(Truth.of(first), make=forest)
     X = rows_of(Truth.of(histories(1)), 0).X[:, : len(alone.online.columns)].astype(np.float64)
     said = [one.flat.predict_proba(X) for one in (both.twins["online"], alone.online, both.online)]
@@ -189,7 +188,7 @@ def test_a_twin_does_not_learn_from_what_is_kept_apart() -> None:
     assert both.confirm.card["changes"] == alone.confirm.card["changes"]
 
 
-def test_a_prior_teaches_what_own_histories_do_not_show() -> None:
+def test_prior_adds_weighted_changes() -> None:
     one = histories()
     nobody = Truth.of(Marked(one.values, one.offsets, (((), ()),) * len(one), one.groups))
     with pytest.raises(NotEnoughDataError, match="0 changes"):
@@ -200,7 +199,7 @@ def test_a_prior_teaches_what_own_histories_do_not_show() -> None:
         one.values, one.offsets, one.groups, true=fresh.changes[:0], undecided=fresh.changes[:0]
     )
     prior = Prior(fresh, 0.5)
-    X, y, weights = prior.lessons(0)["online"]
+    X, y, weights = prior.samples(0)["online"]
     assert (y == 1).sum() == fresh.changes.size
     assert weights[y == 1].tolist() == [0.5] * fresh.changes.size
     assert len(X) == len(y) > part.y.sum()
@@ -213,7 +212,7 @@ def test_algorithm_1_raises_fewer_alarms_at_a_higher_threshold() -> None:
     assert alarms(0.95).sum() == 0
 
 
-def test_one_group_or_no_change_is_not_enough() -> None:
+def test_learn_refuses_one_group_or_no_change() -> None:
     one = histories()
     alone = Marked(one.values, one.offsets, one.marks, np.zeros_like(one.groups))
     with pytest.raises(NotEnoughDataError, match="1 group"):

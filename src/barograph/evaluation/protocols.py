@@ -89,6 +89,12 @@ def forward_splits(decided: npt.ArrayLike, seed: int, cuts: int = CUTS) -> Itera
         yield _validated(np.flatnonzero(when <= start), test, generator)
 
 
+def is_usable(split: Split, truth: Ints) -> bool:
+    """Return whether a split can be learned from and judged: both classes in train and in test."""
+    parts = (split.train, split.test)
+    return all(np.unique(truth[part]).size == 2 for part in parts) and split.validation.size > 0
+
+
 def _generators(seed: int, count: int) -> Iterator[np.random.Generator]:
     for child in np.random.SeedSequence(seed).spawn(count):
         yield np.random.default_rng(child)

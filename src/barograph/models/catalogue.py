@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 
 from barograph.errors import ConfigError
 from barograph.models.voting import VotingTriage
+from barograph.series import Floats
 
 Make = Callable[[int, int], Any]  # (seed, trees) -> unfitted classifier
 
@@ -94,3 +95,9 @@ def classifier(
     if unknown:
         raise ConfigError(f"{name} has no parameter {unknown[0]!r}")
     return made.set_params(**(settings or {}))
+
+
+def real_probability(model: Any, matrix: Floats) -> Floats:
+    """Return the probability of a real change that a fitted classifier gives to each row."""
+    probability: Floats = model.predict_proba(matrix)[:, 1]
+    return probability

@@ -1,25 +1,22 @@
-"""Stage `detectors`: the other detectors beside ours, on injected changes and on the verdicts."""
+"""Stage `detectors`: all detectors side by side, on injected changes and on the verdicts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from barograph.history import History
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
-from barograph.series import UNKNOWN_TIME, Floats, Verdict
-from barograph.studies.detector_benchmark.cases import default_detectors
-from barograph.studies.detector_benchmark.injection import Segment
+from barograph.pipeline.stage import run
+from barograph.studies.detector_benchmark.history import history_tables
 from barograph.studies.detector_benchmark.report import comparison_figure, formatted
-from barograph.studies.detector_benchmark.tables import ALL, BenchmarkSize, injection_tables
-from barograph.studies.detector_benchmark.verdict_hits import TriagedSeries, by_verdict
+from barograph.studies.detector_benchmark.tables import ALL, BenchmarkSize
 
 FOLDER = report.FOLDER / "detectors"
-# What a clock says differs from run to run: no file of a stage may hold it.
+# Times differ from run to run, so no file of a stage may hold them.
 TIMED = ("seconds", "seconds, low", "seconds, high")
 
 
@@ -30,46 +27,10 @@ class DetectorsParams(BenchmarkSize):
     triaged: int = 200
 
 
-def tables_of(history: History, params: DetectorsParams) -> dict[str, pd.DataFrame]:
-    """Return every table of the comparison for one data set."""
-    names = [field.name for field in fields(BenchmarkSize)]
-    size = BenchmarkSize(**{name: getattr(params, name) for name in names})
-    detectors = default_detectors()
-    tables = injection_tables(histories(history, params.seed), detectors, size)
-    verdicts = by_verdict(
-        triaged(history, params.triaged, params.seed), detectors, seed=params.seed
-    )
-    return {**tables, "verdicts": verdicts}
-
-
-def histories(history: History, seed: int) -> list[Segment]:
-    """Return all series in a random order."""
-    order = np.random.default_rng(seed).permutation(len(history))
-    return [Segment(str(k), history.values_of(k), _times(history, k)) for k in order.tolist()]
-
-
-def triaged(history: History, most: int, seed: int) -> list[TriagedSeries]:
-    """Return some of the series that hold a decided candidate, with all their verdicts."""
-    verdicts: dict[int, dict[int, Verdict]] = {}
-    columns = (
-        history.candidates.column(name).to_pylist() for name in ("series", "index", "verdict")
-    )
-    for series, index, verdict in zip(*columns, strict=True):
-        verdicts.setdefault(series, {})[index] = Verdict(verdict)
-    decided = [k for k, given in verdicts.items() if any(v.is_final for v in given.values())]
-    order = np.random.default_rng(seed).permutation(sorted(decided))[:most]
-    return [TriagedSeries(str(k), history.values_of(k), verdicts[k]) for k in order.tolist()]
-
-
-def _times(history: History, number: int) -> Floats | None:
-    times = history.times[history.offsets[number] : history.offsets[number + 1]]
-    return None if (times == UNKNOWN_TIME).any() else times / 1000.0
-
-
 def write(
     folder: Path, tables: Mapping[str, pd.DataFrame], subtitle: str, *, timed: bool = False
 ) -> None:
-    """Write every table for programs and for people, and the picture."""
+    """Write every table for programs and for people, and the figure."""
     for name, table in tables.items():
         kept = table if timed else table.drop(columns=[c for c in TIMED if c in table])
         report.write_csv(folder / f"{name}.csv", kept)
@@ -88,7 +49,7 @@ NOTES: tuple[str, ...] = (
 def main() -> None:
     """Run the stage."""
     params = parameters(DetectorsParams, "detectors")
-    tables = tables_of(History.read(INTERIM), params)
+    tables = history_tables(History.read(INTERIM), params, params.triaged)
     write(FOLDER, tables, f"profile {profile_name()}")
     report.write_json(report.FOLDER / "detectors.json", metrics(tables))
 
@@ -104,4 +65,4 @@ def metrics(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, float]]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,18 +1,17 @@
-"""Stage `prior`: a simulated history, described like the loaded one, for scarce verdicts."""
+"""Stage `prior`: the feature tables of a simulated history, to mix with scarce verdicts."""
 
 from pathlib import Path
 
 from barograph.pipeline import characterise, load, simulate, subseries
-from barograph.pipeline.defaults import place
-from barograph.pipeline.stage import run
-from barograph.training.mixing import FOLDER
+from barograph.pipeline.stage import in_folder, run
+from barograph.training.candidates import PRIOR
 
 PROFILE = "prior"
 
 
-def main(folder: Path = FOLDER) -> None:
+def main(folder: Path = PRIOR) -> None:
     """Run the first four stages in a folder of their own, with the profile `prior`."""
-    with place(folder, PROFILE):
+    with in_folder(folder, PROFILE):
         for stage in (simulate, load, subseries, characterise):
             stage.main()
 

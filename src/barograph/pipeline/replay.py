@@ -12,9 +12,10 @@ from functools import partial
 
 import pyarrow as pa
 
+from barograph.evaluation import resume
 from barograph.evaluation.partitions import parts_of
 from barograph.parallel import map_parallel
-from barograph.pipeline import chunks, report
+from barograph.pipeline import report
 from barograph.pipeline.found import held_against_verdicts, write
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
@@ -23,7 +24,7 @@ from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 
 CHUNK = 2000  # series a call: small enough to spread, large enough for a forest to be quick
-CACHE = chunks.FOLDER / "replay"
+CACHE = resume.FOLDER / "replay"
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from barograph import __version__
 from barograph.detection.online import Budget, replay_many
 from barograph.detection.online.views import HISTORY
 from barograph.errors import ArtifactError
+from barograph.evaluation import resume
 from barograph.evaluation.partitions import Part, offsets_of, rows_of
 from barograph.features import FEATURES_VERSION
 from barograph.models import OnlineModels, TriageModel
-from barograph.pipeline import chunks
 from barograph.series import Floats
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -55,7 +55,7 @@ class Task:
         names = [m.version for m in models]
         settings = (self.shortest, self.setting, self.per_thousand, HISTORY)
         self.budget()
-        signature = chunks.key(__version__, FEATURES_VERSION, *settings, *names)
+        signature = resume.key(__version__, FEATURES_VERSION, *settings, *names)
         return replace(self, signature=signature)
 
     def budget(self) -> Budget | None:
@@ -94,12 +94,12 @@ def replayed(part: Part, task: Task) -> pa.Table:
     """
     points = rows_of(part, "points")
     values, offsets = points.column("value").to_numpy(), offsets_of(part, points)
-    path = Path(task.cache) / f"{chunks.key(task.signature, offsets, values)}.npz"
-    said = chunks.load(path) if task.cache else None
+    path = Path(task.cache) / f"{resume.key(task.signature, offsets, values)}.npz"
+    said = resume.load(path) if task.cache else None
     if said is None:
         said = _judged(task, np.split(values, offsets[1:-1]))
         if task.cache:
-            chunks.keep(path, said)
+            resume.save(path, said)
     index = np.arange(values.size) - np.repeat(offsets[:-1], np.diff(offsets))
     table = points.select(["series", "order", "commit"])
     table = table.add_column(1, "index", pa.array(index, pa.int32()))

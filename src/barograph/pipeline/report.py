@@ -1,15 +1,33 @@
-"""How stages write what people and DVC read: JSON metrics, CSV and Markdown tables."""
+"""Write what people and DVC read: JSON metrics, CSV and Markdown tables, and a summary.
+
+`python -m barograph.pipeline.report` prints the results of the default pipeline.
+"""
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import pandas as pd
 
+from barograph.errors import DataError
 from barograph.files import whole
+from barograph.sources.report import KINDS
 
 FOLDER = Path("data/reports")
+WIDTH = 120  # columns of the terminal that the summary fits into
+NEXT = {
+    "data/reports/evaluate/table.md": "this table and every metric; table.csv for programs",
+    "data/reports/windows/windows.png": "how many later results a verdict needs",
+    "data/reports/classify/": "the candidates without a verdict, most likely real first",
+    "data/reports/replay/": "what the online detector reports, commit by commit",
+    "data/reports/tune/tuning.md": "the settings that were tried",
+    "data/release/": "the models and their cards; `mlflow ui` shows the runs",
+    "params.yaml": "point `load` at your own history and run `make repro` again",
+}
+STUDIES = "`make studies` runs the papers' experiments, the label audit and the explanations."
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -19,36 +37,36 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def write_csv(path: Path, frame: pd.DataFrame) -> None:
-    """Write a table for programs; numbers in their shortest exact form."""
+    """Write a table for programs, with numbers in their shortest exact form."""
     with whole(path) as draft:
         frame.to_csv(draft, index=False, lineterminator="\n")
 
 
 def write_parquet(path: Path, frame: pd.DataFrame) -> None:
-    """Write a table whole, with the same bytes for the same content."""
+    """Write a table, with the same bytes for the same content."""
     with whole(path) as draft:
         frame.to_parquet(draft, index=False, compression="zstd")
 
 
 def write_table(path: Path, title: str, frame: pd.DataFrame, notes: Sequence[str]) -> None:
-    """Write a table for people, in Markdown, under a title that names the profile."""
+    """Write a table for people, in Markdown."""
     write_text(path, "\n".join([f"# {title}", "", markdown(frame), "", *notes, ""]))
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a page whole."""
+    """Write a page, whole or not at all."""
     with whole(path) as draft:
         draft.write_text(text, encoding="utf-8")
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole."""
+    """Write a file, whole or not at all."""
     with whole(path) as draft:
         draft.write_bytes(content)
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """Render a table in Markdown, aligned so that it reads well as plain text too."""
+    """Render a table in Markdown, with aligned columns."""
     cells = [[str(name) for name in frame.columns], *frame.astype(str).to_numpy().tolist()]
     widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
     lines = [
@@ -56,3 +74,54 @@ def markdown(frame: pd.DataFrame) -> str:
     ]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines)
+
+
+def summary() -> str:
+    """Return the table of results, the numbers of some stages, and where to look next.
+
+    Raises:
+        DataError: The pipeline has not run.
+    """
+    path = FOLDER / "evaluate" / "table.md"
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; run `make repro` first")
+    first = path.read_text(encoding="utf-8").split("\n## ")[0].rstrip()
+    table = "\n".join(row if row.startswith("|") else fill(row, WIDTH) for row in first.split("\n"))
+    stages = "\n".join([_loaded(), _numbers("replay"), _numbers("classify")])
+    width = max(map(len, NEXT))
+    following = "\n".join(f"  {place.ljust(width)}  {what}" for place, what in NEXT.items())
+    return f"{table}\n\n{stages}\n\nWhere to look next\n{following}\n\n{STUDIES}\n"
+
+
+def _loaded() -> str:
+    """Return what was loaded, and how much of it was skipped."""
+    loaded = json.loads((FOLDER / "load.json").read_text(encoding="utf-8"))
+    counts = []
+    for kind in KINDS:
+        skipped = sum(entry["count"] for entry in loaded["skipped"][kind].values())
+        note = f" ({skipped:,} skipped)" if skipped else ""
+        counts.append(f"{loaded['kept'][kind]:,} {kind}{note}")
+    return fill(f"data: {loaded['source']}, {', '.join(counts)}", WIDTH, subsequent_indent="  ")
+
+
+def _numbers(stage: str) -> str:
+    """Return the numbers of a stage's metrics in one line: counts whole, shares with 4 digits."""
+    metrics = json.loads((FOLDER / f"{stage}.json").read_text(encoding="utf-8"))
+    numbers = [
+        f"{name} {number:,}" if isinstance(number, int) else f"{name} {number:.4g}"
+        for name, number in metrics.items()
+        if isinstance(number, (int, float))
+    ]
+    return fill(f"{stage}: " + ", ".join(numbers), WIDTH, subsequent_indent="  ")
+
+
+def main() -> None:
+    """Print the summary."""
+    try:
+        sys.stdout.write(summary())
+    except (DataError, OSError) as error:
+        sys.exit(f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,18 +1,44 @@
-"""How a stage starts: what goes wrong on purpose is told in one line, without a traceback."""
+"""Run a stage: by itself, or as one of several in a folder of their own."""
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
 
 from barograph.errors import BarographError
+from barograph.pipeline import report
+from barograph.pipeline.params import PARAMS
+from barograph.training.tracking import SWITCH
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run a stage; exit with 1 and the message where it raises one of our errors.
+    """Run a stage; print expected errors in one line, without a traceback, and exit with 1.
 
-    So do the errors of the system: a full disk or a folder that may not be written to is no
-    fault of the code, and its message names the file.
+    Expected are our own errors and those of the system, such as a full disk: their message names
+    the file.
     """
     try:
         main()
     except (BarographError, OSError) as error:
         sys.exit(f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def in_folder(folder: Path, profile: str) -> Iterator[None]:
+    """Change to another folder, with a profile of params.yaml of its own and without MLflow."""
+    document = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
+    document["profile"] = profile
+    report.write_text(folder / PARAMS, yaml.safe_dump(document))
+    before, switch = Path.cwd(), os.environ.get(SWITCH)
+    os.chdir(folder)
+    os.environ[SWITCH] = "off"
+    try:
+        yield
+    finally:
+        os.chdir(before)
+        os.environ.pop(SWITCH)
+        if switch is not None:
+            os.environ[SWITCH] = switch

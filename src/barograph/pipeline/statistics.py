@@ -1,6 +1,6 @@
-"""Stage `statistics`: what tells confirmed change points from false ones, as tables.
+"""Stage `statistics`: how confirmed change points differ from false ones, as tables.
 
-Without options it is the stage, on the candidates of the data set. Also for a table of one's own:
+Without options, the stage runs on the candidates of the data set. For another table:
 
     python -m barograph.pipeline.statistics --rows points.csv --out folder
 """
@@ -13,43 +13,30 @@ from typing import Any
 import click
 import pandas as pd
 
-from barograph.errors import BarographError, ConfigError, DataError
+from barograph.errors import BarographError, DataError
 from barograph.files import whole
 from barograph.history import History
 from barograph.pipeline import report
-from barograph.pipeline.characterise import characterise, keys_of
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.subseries import OUT as BOUNDS
-from barograph.series import FINAL
 from barograph.studies import statistics
 from barograph.studies.statistics_page import page
 
 FOLDER = report.FOLDER / "statistics"
-FEATURE_SET = "leznik"
 
 
 @dataclass(frozen=True)
 class StatisticsParams:
-    """Which bounds the features see, and the seed of the sample for Shapiro-Wilk."""
+    """What the tables are of.
+
+    Attributes:
+        policy: Of the bounds that the features see.
+        seed: Of the sample for Shapiro-Wilk.
+    """
 
     policy: str = "adaptive"
     seed: int = 0
-
-
-def candidate_rows(policy: str) -> pd.DataFrame:
-    """Return the deltas of the decided candidates under a policy, with project and verdict."""
-    history = History.read(INTERIM)
-    bounds = pd.read_parquet(BOUNDS)
-    bounds = bounds[bounds["policy"] == policy]
-    if bounds.empty:
-        raise ConfigError(f"{BOUNDS} has no policy {policy!r}")
-    keys = keys_of(history)
-    final = keys["verdict"].isin(FINAL)
-    bounds = bounds[final.to_numpy()[bounds["candidate"].to_numpy()]]
-    rows = characterise(history, bounds, (FEATURE_SET,), keys)
-    projects = history.series.column("project").to_pandas().to_numpy()
-    return rows.assign(project=projects[rows["series"].to_numpy()])
 
 
 def analyse(rows: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
@@ -70,7 +57,7 @@ def read_rows(path: Path) -> pd.DataFrame:
 
 
 def write(tables: dict[str, pd.DataFrame], folder: Path, origin: str) -> None:
-    """Write one CSV per table, all of them as JSON, and the page that says of what they are."""
+    """Write every table as CSV, all of them as JSON, and a page."""
     for name, table in tables.items():
         report.write_csv(folder / f"{name}.csv", table)
     report.write_json(
@@ -81,7 +68,7 @@ def write(tables: dict[str, pd.DataFrame], folder: Path, origin: str) -> None:
 
 
 def records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
-    """Return the rows of a table for JSON, which has no NaN."""
+    """Return the rows of a table for JSON, with null for NaN."""
     return table.astype(object).where(table.notna(), None).to_dict(orient="records")
 
 
@@ -94,12 +81,12 @@ def records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
     type=click.Path(path_type=Path),
     help="CSV or Parquet with delta_*, distance, verdict or label, and project or file.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="The folder to write to.")
-@click.option("--seed", type=int, help="Of the sample for Shapiro-Wilk.  [default: 0]")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder to write to.")
+@click.option("--seed", type=int, help="Seed of the sample for Shapiro-Wilk.  [default: 0]")
 def main(path: Path | None, out: Path | None, seed: int | None) -> None:
     """Compare the features of confirmed and of false change points.
 
-    With neither --rows nor --out: those of the data set, as params.yaml says.
+    Without --rows and --out, the candidates of the data set are compared, as set in params.yaml.
     """
     try:
         if path is not None and out is not None:
@@ -108,7 +95,12 @@ def main(path: Path | None, out: Path | None, seed: int | None) -> None:
         elif path is None and out is None:
             params = parameters(StatisticsParams, "statistics")
             write(
-                analyse(candidate_rows(params.policy), params.seed if seed is None else seed),
+                analyse(
+                    statistics.candidate_rows(
+                        History.read(INTERIM), pd.read_parquet(BOUNDS), params.policy
+                    ),
+                    params.seed if seed is None else seed,
+                ),
                 FOLDER,
                 f"Profile `{profile_name()}`, bounds `{params.policy}`.",
             )

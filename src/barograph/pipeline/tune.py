@@ -1,9 +1,11 @@
 """Stage `tune`: a small seeded search for the settings of the classifiers, recorded in full.
 
-Only what the twins of `train` learn from is looked at: not their validation, nor the series and
-commits that are held out to judge them.
+It sees only what the twins of `train` learn from: not their validation rows, nor the held-out
+series and commits.
 """
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,28 +15,37 @@ from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.models.triage import USES
 from barograph.models.tuning import SPACES, Search, search
 from barograph.parallel import map_parallel
-from barograph.pipeline import report, settings
+from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 from barograph.series import Floats, Ints
 from barograph.training import tables
 from barograph.training.candidates import TrainParams, held_out
 
-PAGE = settings.FOLDER / "tuning.md"
+FOLDER = report.FOLDER / "tune"
+TABLE = FOLDER / "tuning.csv"
+CHOSEN = FOLDER / "settings.json"
 SHOWN = ["use", "classifier", "tried", "settings", "auc", "sd", "chosen"]
 
 
 @dataclass(frozen=True)
 class TuneParams:
-    """What is tuned, and how long is searched."""
+    """What is tuned, and how long the search is.
 
-    searches: dict[str, Any]  # the classifiers that are tuned for each use
+    Attributes:
+        searches: The classifiers that are tuned for each use.
+        trials: Settings that are tried for each.
+        folds: Of the cross-validation.
+        seed: Of the search.
+    """
+
+    searches: dict[str, Any]
     trials: int
     folds: int
     seed: int
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be tuned before anything is."""
+        """Refuse what cannot be tuned."""
         for use, names in self.searches.items():
             if use not in USES:
                 raise ConfigError(f"tune.searches: no use {use!r}; known: {list(USES)}")
@@ -54,7 +65,7 @@ def searched(
     params: TuneParams,
     trees: int,
 ) -> Search | str:
-    """Return the search, or why there are too few verdicts for one."""
+    """Return the search, or why it is not possible."""
     try:
         return search(
             name,
@@ -71,7 +82,7 @@ def searched(
 
 
 def tune(params: TuneParams, learned: TrainParams) -> dict[tuple[str, str], Search | str]:
-    """Search for every use and classifier, or say why not."""
+    """Search for every use and classifier."""
     calls = {
         (use, name): (name, *_part(use, learned), params, learned.trees)
         for use, names in params.searches.items()
@@ -87,9 +98,9 @@ def _part(use: str, learned: TrainParams) -> tuple[Floats, Ints, Ints]:
     return rows.matrix[part], rows.truth[part], rows.identities[part]
 
 
-def table_of(found: dict[tuple[str, str], Search]) -> pd.DataFrame:
-    """Return one row a try, with its settings, its folds, and whether it was chosen."""
-    rows = [{"use": use} | row for (use, _), one in found.items() for row in one.table()]
+def table_of(searches: dict[tuple[str, str], Search]) -> pd.DataFrame:
+    """Return one row for each try: its settings, its folds, and whether it was chosen."""
+    rows = [{"use": use} | row for (use, _), result in searches.items() for row in result.table()]
     # Another classifier's settings leave gaps, which would turn whole numbers into others.
     frame = pd.DataFrame(rows, columns=None if rows else SHOWN).convert_dtypes()
     varied = sorted(name for name in frame.columns if name.startswith("model__"))
@@ -98,21 +109,21 @@ def table_of(found: dict[tuple[str, str], Search]) -> pd.DataFrame:
 
 
 def page(table: pd.DataFrame, without: dict[tuple[str, str], str], params: TuneParams) -> str:
-    """Render what was tried, and what could not be."""
+    """Render what was tried, and what could not be tuned."""
     names = [name for name in table.columns if name.startswith("model__")]
-    told = [
+    settings = [
         ", ".join(
             f"{name.rpartition('__')[2]} {row[name]}" for name in names if not pd.isna(row[name])
         )
         for row in table.to_dict("records")
     ]
-    shown = table.assign(settings=told).reindex(columns=SHOWN).round(4)
+    shown = table.assign(settings=settings).reindex(columns=SHOWN).round(4)
     marks = shown["chosen"].map({True: "yes", False: ""})
     parts = [
         f"# Settings that were tried, profile {profile_name()}",
-        f"Mean AUC over {params.folds} folds that share no series, and its standard deviation over "
-        f"them, seed {params.seed}. Try 0 has the settings of the catalogue, the others are drawn. "
-        "Nothing that the models are judged on was looked at. `train` takes the chosen ones; "
+        f"Mean AUC over {params.folds} folds that share no series, and its standard deviation, "
+        f"seed {params.seed}. Try 0 has the settings of the catalogue, the others are drawn. "
+        "No row that the models are judged on was used. `train` takes the chosen settings; "
         "`evaluate` keeps the catalogue's, since its splits test on these very rows. "
         "tuning.csv has every fold.",
         report.markdown(shown.assign(chosen=marks)),
@@ -121,32 +132,40 @@ def page(table: pd.DataFrame, without: dict[tuple[str, str], str], params: TuneP
     return "\n\n".join(parts) + "\n"
 
 
-def metrics_of(found: dict[tuple[str, str], Search]) -> dict[str, Any]:
-    """Return by use and classifier what the best and the catalogue's settings reach."""
+def metrics_of(searches: dict[tuple[str, str], Search]) -> dict[str, Any]:
+    """Return the AUC of the best and of the catalogue's settings, by use and classifier."""
     metrics: dict[str, Any] = {}
-    for (use, name), one in found.items():
+    for (use, name), result in searches.items():
         metrics.setdefault(use, {})[name] = {
-            "auc": one.best.auc,
-            "auc_of_catalogue": one.trials[0].auc,
-            "tried": len(one.trials),
+            "auc": result.best.auc,
+            "auc_of_catalogue": result.trials[0].auc,
+            "tried": len(result.trials),
         }
     return metrics
+
+
+def chosen_for(use: str, classifier: str) -> Mapping[str, Any]:
+    """Return the chosen settings; empty, for those of the catalogue, if nothing was tuned."""
+    if not CHOSEN.is_file():
+        return {}
+    settings: Mapping[str, Any] = json.loads(CHOSEN.read_bytes()).get(use, {}).get(classifier, {})
+    return settings
 
 
 def main() -> None:
     """Run the stage."""
     params = parameters(TuneParams, "tune")
     tried = tune(params, parameters(TrainParams, "train"))
-    found = {key: one for key, one in tried.items() if isinstance(one, Search)}
-    without = {key: one for key, one in tried.items() if isinstance(one, str)}
-    chosen: dict[str, dict[str, settings.Settings]] = {}
-    for (use, name), one in found.items():
-        chosen.setdefault(use, {})[name] = one.best.settings
-    table = table_of(found)
-    report.write_csv(settings.TABLE, table)
-    report.write_text(PAGE, page(table, without, params))
-    settings.write(chosen)
-    report.write_json(report.FOLDER / "tune.json", metrics_of(found))
+    searches = {key: result for key, result in tried.items() if isinstance(result, Search)}
+    without = {key: result for key, result in tried.items() if isinstance(result, str)}
+    chosen: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for (use, name), result in searches.items():
+        chosen.setdefault(use, {})[name] = result.best.settings
+    table = table_of(searches)
+    report.write_csv(TABLE, table)
+    report.write_text(FOLDER / "tuning.md", page(table, without, params))
+    report.write_json(CHOSEN, chosen)
+    report.write_json(report.FOLDER / "tune.json", metrics_of(searches))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,10 @@
-"""Pictures of what moves a model: each feature's mean part, and the parts of single candidates."""
+"""What moves a model: each feature's mean part, and the parts of single candidates.
 
+Boosted trees are explained by Shapley values from the library's own form of the model, which
+`train` keeps for this; other models by their reasons along the decision paths.
+"""
+
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +12,65 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from barograph.evaluation.figures import save
-from barograph.series import Floats
+from barograph.models.flat_boosted import FlatBoosted
+from barograph.models.shapley import contributions
+from barograph.models.triage import TriageModel
+from barograph.series import Floats, Ints
+
+SHAP, PATHS = "TreeSHAP", "decision paths"
+UNITS = {SHAP: "log-odds, before calibration", PATHS: "probability"}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Rows explained: the base and the parts of a row add up to what the model says of it.
+
+    Attributes:
+        method: `SHAP` or `PATHS`.
+        names: The names of the parts.
+        base: The same for all rows.
+        parts: One row for each row explained.
+    """
+
+    method: str
+    names: list[str]
+    base: float
+    parts: Floats
+
+    def importance(self, use: str) -> pd.DataFrame:
+        """Return each feature's mean absolute part, the greatest first."""
+        mean = np.abs(self.parts).mean(axis=0)
+        order = np.argsort(-mean, kind="stable")
+        columns = {"use": use, "feature": np.array(self.names)[order], "mean_abs": mean[order]}
+        return pd.DataFrame(columns).assign(method=self.method, unit=UNITS[self.method])
+
+    def largest(self, count: int) -> list[str]:
+        """Return the largest parts of each row, as text."""
+        texts = []
+        for row in self.parts:
+            order = np.argsort(-np.abs(row), kind="stable")[:count]
+            texts.append("; ".join(f"{self.names[k]} {row[k]:+.3f}" for k in order))
+        return texts
+
+
+def explain(model: TriageModel, library: Path, rows: Floats) -> Explanation:
+    """Explain rows of features.
+
+    Args:
+        model: What is explained.
+        library: The file of the library's own form of the model, which only boosted trees need.
+        rows: The columns of the model.
+    """
+    if isinstance(model.flat, FlatBoosted):
+        base, parts = contributions(library.read_bytes(), model.flat, rows)
+        return Explanation(SHAP, list(model.columns), base, parts)
+    base, parts = model.reasons(rows)
+    return Explanation(PATHS, list(model.reason_names), base, parts)
+
+
+def evenly_spaced(count: int, most: int) -> Ints:
+    """Return at most `most` numbers below `count`, evenly spaced."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 
 
 def importance_figure(

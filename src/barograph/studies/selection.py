@@ -5,23 +5,50 @@ A selected characteristic counts for both sides. Every run has its own split; th
 only after the search, for the accuracies in the report.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from barograph.errors import DataError
-from barograph.evaluation.protocols import Split
-from barograph.series import Floats, Ints
+from barograph.errors import ConfigError, DataError
+from barograph.evaluation import resume
+from barograph.evaluation.protocols import Split, grouped_splits, is_usable, random_splits
+from barograph.history import History
+from barograph.parallel import map_parallel, progress, worker_count
+from barograph.series import FINAL, Floats, Ints, Verdict
 from barograph.studies.genetic import Generation, SearchParameters, evolve, members
-from barograph.studies.number_cache import NumberCache
+from barograph.studies.pool import FURTHER, POOL, further_matrix, pool_matrix
+from barograph.training.tables import keys_of
 
-# Calls a function with each tuple of arguments and yields the results in order.
-ParallelMap = Callable[[Callable[..., float], Sequence[tuple[Any, ...]], str], Iterable[float]]
+CACHE = resume.FOLDER / "selection"
+PROTOCOLS = ("random", "grouped")
+
+
+@dataclass(frozen=True)
+class SelectionParams:
+    """How long the search goes on, and what it learns from.
+
+    Attributes:
+        policy: Of the bounds.
+        protocol: Of the splits; one of `PROTOCOLS`.
+        runs: Searches, each with a split of its own.
+        population: Subsets of one generation.
+        generations: Of one run.
+        trees: Of a forest.
+        seed: Of splits, searches and forests.
+    """
+
+    policy: str = "adaptive"
+    protocol: str = "random"
+    runs: int = 1
+    population: int = 200
+    generations: int = 71
+    trees: int = 50
+    seed: int = 1
 
 
 @dataclass(frozen=True)
@@ -73,34 +100,39 @@ def accuracy(matrix: Floats, truth: Ints, train: Ints, test: Ints, forest: Fores
 
 
 class SubsetScorer:
-    """Computes the accuracy of subsets on one split, each at most once per cache."""
+    """Accuracies of subsets on one split; each is computed once, also across interrupted runs."""
 
-    def __init__(
-        self,
-        pool: Pool,
-        split: Split,
-        forest: Forest,
-        cache: NumberCache,
-        parallel_map: ParallelMap,
-    ) -> None:
+    def __init__(self, pool: Pool, split: Split, forest: Forest, folder: Path) -> None:
+        import sklearn
+
         self.pool = pool
         self.split = split
         self.forest = forest
-        self.cache = cache
-        self.parallel_map = parallel_map
+        self._folder = folder
+        self._known: dict[str, float] = {}
+        facts = pool.names, forest, sklearn.__version__
+        self._facts = resume.key(*facts, pool.matrix, pool.truth, *split)
 
     def __call__(self, part: str, subsets: Sequence[int], label: str) -> list[float]:
         """Return the accuracy on a part of the split, `validation` or `test`, of each subset."""
         keys = [f"{part}:{subset:x}" for subset in subsets]
-        new = {k: s for k, s in zip(keys, subsets, strict=True) if k not in self.cache.known}
+        new = {k: s for k, s in zip(keys, subsets, strict=True) if k not in self._known}
+        if new:
+            path = self._folder / f"{resume.key(self._facts, *new)}.npz"
+            stored = resume.load(path)
+            if stored is None:
+                stored = {"accuracy": np.array(self._accuracies(part, list(new.values()), label))}
+                resume.save(path, stored)
+            self._known |= dict(zip(new, stored["accuracy"].tolist(), strict=True))
+        return [self._known[key] for key in keys]
+
+    def _accuracies(self, part: str, subsets: Sequence[int], label: str) -> list[float]:
         rows = getattr(self.split, part)
         calls = [
             (self.pool.columns(s), self.pool.truth, self.split.train, rows, self.forest)
-            for s in new.values()
+            for s in subsets
         ]
-        for key, value in zip(new, self.parallel_map(accuracy, calls, label), strict=True):
-            self.cache.store(key, value)
-        return [self.cache.known[key] for key in keys]
+        return list(map_parallel(accuracy, calls, label))
 
 
 def study(
@@ -109,27 +141,84 @@ def study(
     *,
     parameters: SearchParameters,
     forest: Forest,
-    folder: Path,
-    parallel_map: ParallelMap,
+    folder: Path = CACHE,
 ) -> Study:
     """Run the search once per split and report the selected characteristics and their accuracy.
 
     Args:
         pool: The candidates and their characteristics.
-        splits: One per run; the search uses only its train and validation parts.
-        parameters: The parameters of the search.
+        splits: One for each run; the search sees train and validation only.
+        parameters: Of the search.
         forest: The classifier of the fitness.
-        folder: The folder of the cached accuracies. A study that is killed and started again with
-            the same arguments has the same result as an uninterrupted one.
-        parallel_map: Computes the forests of a generation.
+        folder: Where the accuracies of every generation are kept. An interrupted study that starts
+            again with the same arguments gives the same result.
     """
-    runs: list[_Run] = []
+    runs = []
     for number, split in enumerate(splits):
-        path = folder / f"{_fingerprint(pool, split, forest)}.jsonl"
-        with NumberCache(path) as cache:
-            scorer = SubsetScorer(pool, split, forest, cache, parallel_map)
-            runs.append(_run(number, len(pool.names), scorer, parameters, forest.seed + number))
+        scorer = SubsetScorer(pool, split, forest, folder)
+        runs.append(_run(number, len(pool.names), scorer, parameters, forest.seed + number))
     return Study(_characteristics(pool.names, runs), _runs(pool.names, runs), _generations(runs))
+
+
+def select(params: SelectionParams, history: History, bounds: pd.DataFrame) -> Study:
+    """Run the study on the candidates that people decided.
+
+    Args:
+        params: How long the search goes on.
+        history: The values and verdicts.
+        bounds: The bounds of every candidate under every policy.
+    """
+    rows = decided(history, bounds, params.policy)
+    truth = (rows["verdict"] == Verdict.TRUE_POSITIVE.value).to_numpy().astype(np.int64)
+    sides = (rows[name].to_numpy(dtype=np.int64) for name in ("start", "split", "end"))
+    starts, middles, ends = sides
+    further = _cached_further(history.values, starts, middles, ends)
+    pool = Pool(POOL, pool_matrix(history.values, starts, middles, ends, further), truth)
+    splits = [split for split in splits_of(rows, params) if is_usable(split, truth)]
+    if not splits:
+        raise ConfigError(f"no split of {truth.size} decided candidates holds both verdicts")
+    parameters, forest = (
+        SearchParameters(params.population, params.generations),
+        Forest(params.trees, params.seed),
+    )
+    return study(pool, splits, parameters=parameters, forest=forest)
+
+
+def decided(history: History, bounds: pd.DataFrame, policy: str) -> pd.DataFrame:
+    """Return the candidates that people decided, with their bounds under a policy.
+
+    Raises:
+        ConfigError: There are no bounds of this policy.
+    """
+    bounds = bounds[bounds["policy"] == policy]
+    if bounds.empty:
+        raise ConfigError(f"there are no bounds of the policy {policy!r}")
+    rows = bounds.merge(keys_of(history), on="candidate", validate="one_to_one")
+    return rows[rows["verdict"].isin(FINAL)].reset_index(drop=True)
+
+
+def splits_of(rows: pd.DataFrame, params: SelectionParams) -> list[Split]:
+    """Return one split for each run: the paper's, or one that shares no series and no commit."""
+    if params.protocol == "random":
+        return list(random_splits(len(rows), params.runs, params.seed))
+    if params.protocol == "grouped":
+        series, commits = rows["series"].to_numpy(), rows["commit"].to_numpy()
+        return list(grouped_splits(series, commits, params.runs, params.seed))
+    raise ConfigError(f"protocol is {params.protocol!r}; give one of {PROTOCOLS}")
+
+
+def _cached_further(values: Floats, starts: Ints, splits: Ints, ends: Ints) -> Floats:
+    """Return the slow part of the pool, from the disk if it was computed before."""
+    sides = values, starts, splits, ends
+    path = CACHE / f"{resume.key(FURTHER, version('tsfeatures'), *sides)}.npz"
+    stored = resume.load(path)
+    if stored is not None:
+        return stored["further"]
+    matrix = further_matrix(
+        *sides, processes=worker_count(), progress=lambda done, total: progress("pool", done, total)
+    )
+    resume.save(path, {"further": matrix})
+    return matrix
 
 
 @dataclass(frozen=True)
@@ -220,13 +309,3 @@ def _generations(runs: list[_Run]) -> pd.DataFrame:
         for number, run in enumerate(runs)
         for generation, tested in zip(run.generations, run.tested, strict=True)
     )
-
-
-def _fingerprint(pool: Pool, split: Split, forest: Forest) -> str:
-    """Return a digest of everything that an accuracy depends on except the subset."""
-    import sklearn
-
-    digest = sha256(repr((pool.names, pool.matrix.shape, forest, sklearn.__version__)).encode())
-    for array in (pool.matrix, pool.truth, *split):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:24]

@@ -13,12 +13,32 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from barograph.errors import DataError, NotEnoughDataError
+from barograph.errors import ConfigError, DataError, NotEnoughDataError
+from barograph.history import History
 from barograph.series import FINAL, Floats, Verdict
+from barograph.training import tables as feature_tables
 
 SAMPLE = 5000  # Shapiro and Wilk's test is defined for so many values at most
 LEVEL = 0.05
+FEATURE_SET = "leznik"
 LABELS = ("verdict", "label")
+
+
+def candidate_rows(history: History, bounds: pd.DataFrame, policy: str) -> pd.DataFrame:
+    """Return the deltas of the decided candidates under a policy, with project and verdict.
+
+    Raises:
+        ConfigError: There are no bounds of this policy.
+    """
+    bounds = bounds[bounds["policy"] == policy]
+    if bounds.empty:
+        raise ConfigError(f"there are no bounds of the policy {policy!r}")
+    keys = feature_tables.keys_of(history)
+    final = keys["verdict"].isin(FINAL)
+    bounds = bounds[final.to_numpy()[bounds["candidate"].to_numpy()]]
+    rows = feature_tables.build(history, bounds, (FEATURE_SET,), keys)
+    projects = history.series.column("project").to_pandas().to_numpy()
+    return rows.assign(project=projects[rows["series"].to_numpy()])
 
 
 def triaged(rows: pd.DataFrame) -> pd.DataFrame:

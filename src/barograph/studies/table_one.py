@@ -1,12 +1,25 @@
-"""Table 1 of Bauer et al. 2022 as a page: our figures and the paper's, three protocols at once."""
+"""Table 1 of Bauer et al. 2022: our figures beside the paper's, under three protocols."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from barograph.evaluation.metrics import METRICS, Interval
-from barograph.evaluation.protocols import PROTOCOLS
+from barograph.errors import ConfigError
+from barograph.evaluation.metrics import METRICS, Interval, summary
+from barograph.evaluation.protocols import (
+    PROTOCOLS,
+    Split,
+    forward_splits,
+    grouped_splits,
+    is_usable,
+    random_splits,
+)
+from barograph.features import FEATURE_SETS
+from barograph.models.catalogue import CLASSIFIERS
+from barograph.studies.repetitions import Repetition, repeat
+from barograph.training import tables
 
 KEYS = ("policy", "protocol", "feature_set", "classifier", "repetitions")
 # Bauer et al. 2022, Table 1: MongoDB's own verdicts, random splits, adaptive bounds, in per cent.
@@ -20,6 +33,110 @@ HEADS = ("bounds", "features", "classifier")
 COMPACT = ("auc", "accuracy")
 
 Row = Mapping[str, Any]  # KEYS, and an Interval for every metric
+
+
+@dataclass(frozen=True)
+class EvaluateParams:
+    """What the experiment varies, and how often it is repeated.
+
+    Attributes:
+        policies: Bounds of Pre and After.
+        feature_sets: The classifiers that are judged on each feature set.
+        repetitions: Splits of the random and the grouped protocol.
+        trees: Of every forest.
+        goal: What thresholds are chosen for.
+        seed: Of splits and classifiers.
+        footnote: The same as `feature_sets`, for footnote 2 of the paper.
+    """
+
+    policies: tuple[str, ...]
+    feature_sets: dict[str, Any]
+    repetitions: int
+    trees: int
+    goal: str
+    seed: int
+    footnote: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what would stop the experiment hours later."""
+        for chosen in (self.feature_sets, self.footnote):
+            for feature_set, classifiers in chosen.items():
+                if feature_set not in FEATURE_SETS:
+                    known = sorted(FEATURE_SETS)
+                    raise ConfigError(f"evaluate: no feature set {feature_set!r}; known: {known}")
+                unknown = sorted(set(classifiers) - set(CLASSIFIERS))
+                if unknown:
+                    raise ConfigError(
+                        f"evaluate: no classifier {unknown[0]!r}; known: {sorted(CLASSIFIERS)}"
+                    )
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One row of the table: what is judged, and on which splits."""
+
+    policy: str
+    protocol: str
+    feature_set: str
+    classifier: str
+    splits: list[Split]
+
+
+def evaluate(
+    params: EvaluateParams, policies: Sequence[str], feature_sets: Mapping[str, Any], label: str
+) -> list[Row]:
+    """Return one row for every policy, feature set, classifier and protocol.
+
+    Args:
+        params: How often and with which seed.
+        policies: Bounds of Pre and After.
+        feature_sets: The classifiers that are judged on each feature set.
+        label: Of the progress bar.
+    """
+    cells, repetitions = [], []
+    for cell, rows in _cells(params, policies, feature_sets):
+        cells.append(cell)
+        repetitions += [
+            Repetition(cell.classifier, rows, split, params.seed + k, params.trees, params.goal)
+            for k, split in enumerate(cell.splits)
+        ]
+    scores = iter(repeat(repetitions, label))
+    return [_row(cell, [next(scores) for _ in cell.splits]) for cell in cells]
+
+
+def splits_of(rows: tables.Labelled, protocol: str, params: EvaluateParams) -> list[Split]:
+    """Return the splits of a protocol that hold both classes where it matters."""
+    if protocol == "random":
+        drawn = random_splits(rows.truth.size, params.repetitions, params.seed)
+    elif protocol == "grouped":
+        drawn = grouped_splits(rows.series, rows.commits, params.repetitions, params.seed)
+    else:
+        drawn = forward_splits(rows.decided, params.seed)
+    return [split for split in drawn if is_usable(split, rows.truth)]
+
+
+def _cells(
+    params: EvaluateParams, policies: Sequence[str], feature_sets: Mapping[str, Any]
+) -> Iterator[tuple[_Cell, tables.Labelled]]:
+    for policy in policies:
+        frame = tables.read(policy)
+        for feature_set, classifiers in feature_sets.items():
+            rows = tables.labelled(frame, feature_set)
+            splits = {protocol: splits_of(rows, protocol, params) for protocol in PROTOCOLS}
+            for name in classifiers:
+                for protocol in PROTOCOLS:
+                    yield _Cell(policy, protocol, feature_set, name, splits[protocol]), rows
+
+
+def _row(cell: _Cell, scores: list[dict[str, float]]) -> Row:
+    return {
+        "policy": cell.policy,
+        "protocol": cell.protocol,
+        "feature_set": cell.feature_set,
+        "classifier": cell.classifier,
+        "repetitions": len(scores),
+        **summary(scores),
+    }
 
 
 def flat(rows: Sequence[Row]) -> pd.DataFrame:

@@ -1,21 +1,26 @@
-"""What it takes to learn any of the models: parameters, the held-out part, and the card."""
+"""Learn the models that judge candidates, from people's verdicts on them."""
 
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from barograph.errors import ConfigError, NotEnoughDataError
-from barograph.evaluation.experiment import judged
-from barograph.evaluation.protocols import Split, lasting_split
+from barograph.evaluation.metrics import scores
+from barograph.evaluation.protocols import Split, is_usable, lasting_split
 from barograph.features import FEATURE_SETS
-from barograph.models.triage import USES, TriageModel
-from barograph.series import Floats
+from barograph.models.catalogue import classifier, real_probability
+from barograph.models.kinds import flattened
+from barograph.models.shapley import library_bytes
+from barograph.models.triage import FILES, USES, TriageModel
+from barograph.series import Floats, Ints
 from barograph.training import tables
-from barograph.training.histories import Histories, Simulated
 
-PAIR = ("online", "confirm")
-DRAWS = 100  # how many seeds are tried for parts that hold both classes
+PRIOR = Path("data/prior")  # the feature tables of a simulated history
+DRAWS = 100  # seeds that are tried for held-out rows of both classes
 LIMITS = (
     "Says how people judged the candidates of the data named here. Series, detectors and people "
     "unlike those may need verdicts of their own: see the learning curve."
@@ -24,22 +29,36 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class TrainParams:
-    """What is learned."""
+    """What is learned.
 
-    feature_sets: dict[str, Any]  # the feature set of each use
+    Attributes:
+        feature_sets: The feature set of each use.
+        classifier: Of the candidate models; one of the catalogue.
+        calibration: `sigmoid` or `isotonic`.
+        trees: Of every forest.
+        goal: What the threshold is chosen for.
+        seed: Of everything that is drawn.
+        enough: Number of verdicts from which on no simulated row is mixed in.
+        prior_weight: Weight of a simulated row if there were no verdict.
+        histories: What the online models learn from, `own` or `simulated` histories.
+        points: Of own histories, at most.
+        simulated: Simulated histories: the seed and the numbers of series.
+    """
+
+    feature_sets: dict[str, Any]
     classifier: str
     calibration: str
     trees: int
     goal: str
     seed: int
-    enough: int = 0  # verdicts from which on nothing simulated is mixed in
-    prior_weight: float = 1.0  # of a simulated row where there is no verdict yet
-    histories: str = "own"  # that the online pair learns from, or `simulated`
-    points: int = 400_000  # of own histories, at most
-    simulated: dict[str, Any] = field(default_factory=dict)  # histories: seed and numbers of series
+    enough: int = 0
+    prior_weight: float = 1.0
+    histories: str = "own"
+    points: int = 400_000
+    simulated: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what is not known, and a use without a feature set."""
+        """Refuse unknown values, and a use without a feature set."""
         if self.histories not in ("own", "simulated"):
             raise ConfigError(
                 f"train.histories is {self.histories!r}; allowed are 'own' and 'simulated'"
@@ -57,39 +76,126 @@ class TrainParams:
                 )
 
     @property
-    def whole(self) -> bool:
-        """Whether the online pair learns from whole histories."""
-        return all(self.feature_sets[use] == use for use in PAIR)
-
-    def simulated_histories(self) -> Histories:
-        """Return the simulated histories."""
-        try:
-            return Simulated(**self.simulated).histories()
-        except TypeError as error:
-            raise ConfigError(f"train.simulated: {error}") from error
+    def learns_histories(self) -> bool:
+        """Whether the online models learn from every point of whole histories."""
+        return all(self.feature_sets[use] == use for use in FILES["online"])
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model, its twin, and what the twin said of the held-out rows."""
+    """A model and its twin, which was learned without the held-out rows.
+
+    Attributes:
+        model: Learned from everything.
+        twin: Judged on the held-out rows.
+        truth: The verdicts of the held-out rows.
+        probability: What the twin says of them.
+        library: The model in its library's own form, if that can explain it.
+    """
 
     model: TriageModel
     twin: TriageModel
-    truth: Any
+    truth: Ints
     probability: Floats
-    library: bytes | None  # the model in its library's own form, where that can explain it
+    library: bytes | None
+
+
+def train(
+    use: str,
+    rows: tables.Labelled,
+    prior: tables.Labelled | None,
+    params: TrainParams,
+    profile: str,
+    settings: Mapping[str, Any],
+) -> Trained:
+    """Learn the model of one use, and its twin.
+
+    Args:
+        use: One of `USES`.
+        rows: The verdicts.
+        prior: Simulated rows to mix in, if verdicts are scarce.
+        params: What is learned.
+        profile: Named on the card.
+        settings: Of the classifier, where they differ from the catalogue's.
+    """
+    split = held_out(rows, params.seed)
+    fitted = _fit(rows, split.train, prior, params, settings)
+    twin = TriageModel.of(
+        fitted,
+        use,
+        str(params.feature_sets[use]),
+        truth=rows.truth[split.validation],
+        score=real_probability(fitted, rows.matrix[split.validation]),
+        goal=params.goal,
+        method=params.calibration,
+        data_hash=hashlib.sha256(rows.digest).hexdigest(),
+    )
+    truth = rows.truth[split.test]
+    probability = twin.predict_proba(rows.matrix[split.test])[:, 1]
+    twin = replace(
+        twin,
+        metrics=scores(truth, probability, twin.threshold),
+        card=card(rows, split, params, profile) | {"settings": dict(settings)},
+    )
+    everything = _fit(rows, np.arange(rows.truth.size), prior, params, settings)
+    model = replace(twin, flat=flattened(everything))
+    return Trained(model, twin, truth, probability, library_bytes(everything))
+
+
+def _fit(
+    rows: tables.Labelled,
+    part: Ints,
+    prior: tables.Labelled | None,
+    params: TrainParams,
+    settings: Mapping[str, Any],
+) -> Any:
+    model = classifier(params.classifier, seed=params.seed, trees=params.trees, settings=settings)
+    matrix, truth = rows.matrix[part], rows.truth[part]
+    if prior is None:
+        return model.fit(matrix, truth)
+    verdicts = np.unique(rows.candidates[part]).size
+    weight = prior_weight(verdicts, params.prior_weight, params.enough)
+    return fit_with_prior(model, matrix, truth, prior, weight)
+
+
+def read_prior(use: str, feature_set: str) -> tables.Labelled:
+    """Read the simulated rows of one use."""
+    return tables.labelled(tables.read_for(use, PRIOR), feature_set)
+
+
+def prior_weight(verdicts: int, weight: float, enough: int) -> float:
+    """Return the weight of a simulated row: it falls with every verdict, to 0 at `enough`."""
+    if weight < 0:
+        raise ConfigError(f"prior_weight is {weight}; expected a number of at least 0")
+    return weight * max(0.0, 1.0 - verdicts / enough) if enough > 0 else 0.0
+
+
+def fit_with_prior(
+    model: Any, matrix: Floats, truth: Ints, prior: tables.Labelled, weight: float
+) -> Any:
+    """Fit a classifier to own rows of weight 1 and simulated rows of a lower weight."""
+    if not weight:
+        return model.fit(matrix, truth)
+    both = np.concatenate([matrix, prior.matrix])
+    verdicts = np.concatenate([truth, prior.truth])
+    weights = np.concatenate([np.ones(truth.size), np.full(prior.truth.size, weight)])
+    return model.fit(both, verdicts, model__sample_weight=weights)
 
 
 def held_out(rows: tables.Labelled, seed: int) -> Split:
-    """Return the first lasting split that can be learned from, chosen on and judged."""
-    return lasting_split(rows.identities, rows.commits, drawn(rows, seed))
+    """Return the split of `held_out_seed`."""
+    return lasting_split(rows.identities, rows.commits, held_out_seed(rows, seed))
 
 
-def drawn(rows: tables.Labelled, seed: int) -> int:
-    """Return the seed of that split."""
+def held_out_seed(rows: tables.Labelled, seed: int) -> int:
+    """Return the first seed whose lasting split can be learned from, chosen on and judged.
+
+    Raises:
+        NotEnoughDataError: There is no such split.
+    """
     for draw in range(seed, seed + DRAWS):
         split = lasting_split(rows.identities, rows.commits, draw)
-        if judged(split, rows.truth) and np.unique(rows.truth[split.validation]).size == 2:
+        if is_usable(split, rows.truth) and np.unique(rows.truth[split.validation]).size == 2:
             return draw
     raise NotEnoughDataError(
         f"{rows.truth.size} triaged points of {np.unique(rows.identities).size} series and "
@@ -98,7 +204,7 @@ def drawn(rows: tables.Labelled, seed: int) -> int:
 
 
 def card(rows: tables.Labelled, split: Split, params: TrainParams, profile: str) -> dict[str, Any]:
-    """Return what a model's card says of its training."""
+    """Return what a model's card says about its training."""
     return {
         "profile": profile,
         "classifier": params.classifier,

@@ -18,7 +18,6 @@ from typing import Any
 from barograph.errors import ConfigError, DataError
 from barograph.files import whole
 from barograph.models.artifact import file_digest
-from barograph.pipeline import report
 
 FOLDER = Path("data/registry")
 SERVED = Path("data/release")
@@ -60,7 +59,8 @@ class Index:
     def write(self) -> None:
         """Write the index."""
         content = {name: getattr(self, name) for name in ("champions", "withdrawn", "decisions")}
-        report.write_json(FOLDER / f"{self.name}.json", content)
+        with whole(FOLDER / f"{self.name}.json") as draft:
+            draft.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
     def promoted(self, digest: str, decision: Mapping[str, Any]) -> Index:
         """Return the index with another champion."""
@@ -96,7 +96,8 @@ class Index:
         digest = file_digest(model)
         _copy(twin, self.folder(digest) / TWIN)
         _copy(model, self.folder(digest) / MODEL)
-        report.write_text(self.folder(digest) / CARD, card)
+        with whole(self.folder(digest) / CARD) as draft:
+            draft.write_text(card, encoding="utf-8")
         return digest
 
 

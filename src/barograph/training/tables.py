@@ -1,8 +1,13 @@
-"""The feature tables between `characterise` and the stages that learn from them or judge."""
+"""The feature tables of the candidates: built from a history, and read for learning.
+
+There is one table for each policy of bounds. A row is a candidate: keys, verdict and features. A
+table says which feature sets it holds, and of which version of the features.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,17 +17,25 @@ import numpy.typing as npt
 import pandas as pd
 
 from barograph.errors import ConfigError, DataError, NotEnoughDataError
-from barograph.features import FEATURE_SETS, FEATURES_VERSION
+from barograph.features import (
+    CONTEXT_NAMES,
+    FEATURE_SETS,
+    FEATURES_VERSION,
+    SubSeries,
+    contrast_context,
+    feature_matrix,
+)
 from barograph.features.bauer import CHANGES, DIFFERENCES
 from barograph.features.families import Derived
+from barograph.features.matrix import columns_of
 from barograph.features.subseries import WIDEST, Policy
+from barograph.history import History
 from barograph.models.triage import TriageModel
 from barograph.series import FINAL, Floats, Ints, Verdict
 
 FOLDER = Path("data/processed")
-KEYS = ("candidate", "series", "identity", "index", "commit", "verdict", "decided")
 CONFIRM = tuple(f"label_free:w{width}" for width in range(1, WIDEST + 1))
-# Which bounds each use sees: `online` judges the newest point alone, before any later result;
+# The bounds that each use sees: `online` judges the newest point, before any later result;
 # `confirm` judges a point that 1 to 10 others have followed.
 POLICIES: dict[str, tuple[str, ...]] = {
     "adaptive": ("adaptive",),
@@ -32,17 +45,31 @@ POLICIES: dict[str, tuple[str, ...]] = {
 }
 
 
+# These sets follow the current regime by themselves: their Pre is the whole past.
+WHOLE_PAST = frozenset({"online", "confirm"})
+
+
 @dataclass(frozen=True)
 class Labelled:
-    """The triaged candidates of a feature table: what models learn from."""
+    """The triaged candidates of a feature table: what models learn from.
+
+    Attributes:
+        matrix: The features, one row for each candidate.
+        truth: 1 where a person said true positive.
+        series: Number of the series.
+        identities: Names the series in every data set.
+        commits: Of the candidates.
+        candidates: Number of the candidate.
+        decided: When the verdict was given, in milliseconds since 1970.
+    """
 
     matrix: Floats
-    truth: Ints  # 1 where a person said true positive
+    truth: Ints
     series: Ints
-    identities: Ints  # what names a series in every data set
+    identities: Ints
     commits: npt.NDArray[np.object_]
     candidates: Ints
-    decided: Ints  # when the person said it, milliseconds since 1970
+    decided: Ints
 
     @cached_property
     def digest(self) -> bytes:
@@ -51,37 +78,84 @@ class Labelled:
         return hashlib.sha256(shape + self.matrix.tobytes() + self.truth.tobytes()).digest()
 
 
+def build(
+    history: History, bounds: pd.DataFrame, feature_sets: Sequence[str], keys: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the table of one policy: the keys of the candidates and their features.
+
+    Args:
+        history: The values.
+        bounds: The columns candidate, policy, start, split and end.
+        feature_sets: The sets that the table holds.
+        keys: What `keys_of` returns.
+    """
+    rows = keys.iloc[bounds["candidate"].to_numpy()].reset_index(drop=True)
+    pair = SubSeries(*(bounds[name].to_numpy(np.int64) for name in ("start", "split", "end")))
+    series = rows["series"].to_numpy()
+    columns = {column for name in feature_sets for column in columns_of(name)}
+    context = None
+    if not columns.isdisjoint(CONTEXT_NAMES):
+        # In a window, nothing that comes later is known yet.
+        windowed = [Policy.named(name).width is not None for name in bounds["policy"]]
+        lasts = np.where(windowed, pair.ends, history.offsets[series + 1])
+        context = contrast_context(history.values, *pair, history.offsets[series], lasts)
+    features: dict[str, Floats] = {}
+    for name in feature_sets:
+        if features.keys() >= set(columns_of(name)):  # part of a larger set
+            continue
+        starts = history.offsets[series] if name in WHOLE_PAST else pair.starts
+        matrix = feature_matrix(
+            history.values, starts, pair.splits, pair.ends, name, context=context
+        )
+        features |= dict(zip(columns_of(name), matrix.T, strict=True))
+    return _stamped(pd.concat([rows, pd.DataFrame(features)], axis=1))
+
+
+def keys_of(history: History) -> pd.DataFrame:
+    """Return what a feature table says about each candidate besides its features."""
+    table = history.candidates
+    decided = table.column("triaged_on").cast("int64").fill_null(-1)
+    series = table.column("series").to_numpy()
+    return pd.DataFrame(
+        {
+            "candidate": np.arange(table.num_rows),
+            "series": series,
+            "identity": history.identities()[series],
+            "index": table.column("index").to_numpy(),
+            "commit": table.column("commit").to_pandas(),
+            "verdict": table.column("verdict").to_pandas(),
+            "decided": decided.to_numpy(),
+        }
+    )
+
+
 def path_of(policy: Policy) -> Path:
-    """Return where the table of a policy lies."""
+    """Return the path of the table of a policy."""
     return FOLDER / f"{str(policy).replace(':', '_')}.parquet"
 
 
-def stamped(frame: pd.DataFrame) -> pd.DataFrame:
-    """Let a table say which feature sets it holds, of which version: Parquet keeps that too."""
-    names = set(frame.columns)
-    held = [name for name in FEATURE_SETS if names.issuperset(_sources(name))]
-    frame.attrs = {"feature_sets": held, "features_version": FEATURES_VERSION}
-    return frame
-
-
 def read(policy: str, root: Path = Path()) -> pd.DataFrame:
-    """Read the table of one policy of bounds, by its name."""
+    """Read the table of a policy, by its name.
+
+    Raises:
+        DataError: There is no such table, or it was built with another version of the features.
+    """
     path = root / path_of(Policy.named(policy))
     if not path.is_file():
         known = sorted(p.stem for p in path.parent.glob("*.parquet"))
         raise DataError(f"{path}: no such feature table; there are {known}")
     frame = pd.read_parquet(path)
-    made = frame.attrs.get("features_version")
-    if made != FEATURES_VERSION:
+    version = frame.attrs.get("features_version")
+    if version != FEATURES_VERSION:
         raise DataError(
-            f"{path}: built with version {made!r} of the features; this program computes "
+            f"{path}: built with version {version!r} of the features; this program computes "
             f"{FEATURES_VERSION!r}: run the stage `characterise` again"
         )
     return frame
 
 
 def read_for(use: str, root: Path = Path()) -> pd.DataFrame:
-    """Read what a model of one use learns from; for `confirm` all windows, one below the other."""
+    """Read what a model of one use learns from; for `confirm`, the tables of all windows."""
     return pd.concat([read(policy, root) for policy in POLICIES[use]], ignore_index=True)
 
 
@@ -93,22 +167,30 @@ def columns(frame: pd.DataFrame, feature_set: str) -> Floats:
     missing = [name for name in sources if name not in frame.columns]
     if missing:
         raise DataError(f"the feature table misses the columns {missing} of {feature_set}")
-    found = frame[sources].to_numpy(dtype=np.float64)
-    return derived.columns(found) if derived else found
+    matrix = frame[sources].to_numpy(dtype=np.float64)
+    return derived.columns(matrix) if derived else matrix
 
 
 def judged_by(model: TriageModel, frame: pd.DataFrame) -> Floats:
-    """Return the rows that a model judges; refuse a table of other features than it was taught."""
+    """Return the columns that a model needs; refuse a table of other features."""
     held = frame.attrs.get("feature_sets", ())
     names = {column for feature_set in held for column in FEATURE_SETS.get(feature_set, ())}
     model.check_table(names, held, frame.attrs.get("features_version"))
     return columns(frame, model.feature_set)
 
 
+def _stamped(frame: pd.DataFrame) -> pd.DataFrame:
+    """Name the feature sets in the table, and their version; Parquet keeps both."""
+    names = set(frame.columns)
+    held = [name for name in FEATURE_SETS if names.issuperset(_sources(name))]
+    frame.attrs = {"feature_sets": held, "features_version": FEATURES_VERSION}
+    return frame
+
+
 def _derived(feature_set: str) -> Derived | None:
-    """What follows element by element from other columns need not lie on the disk."""
+    """Return how a set follows from other columns; such a set is not stored."""
     names = FEATURE_SETS[feature_set]
-    return next((one for one in (DIFFERENCES, CHANGES) if one.names == names), None)
+    return next((family for family in (DIFFERENCES, CHANGES) if family.names == names), None)
 
 
 def _sources(feature_set: str) -> tuple[str, ...]:
@@ -117,7 +199,11 @@ def _sources(feature_set: str) -> tuple[str, ...]:
 
 
 def labelled(frame: pd.DataFrame, feature_set: str) -> Labelled:
-    """Return what models learn from: the rows that people decided."""
+    """Return what models learn from: the rows that people decided.
+
+    Raises:
+        NotEnoughDataError: They are all of one class.
+    """
     decided = triaged(frame)
     truth = (decided["verdict"] == Verdict.TRUE_POSITIVE.value).to_numpy().astype(np.int64)
     if np.unique(truth).size < 2:
@@ -141,5 +227,5 @@ def triaged(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def untriaged(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that still wait for a person."""
+    """Return the rows without a verdict."""
     return frame.drop(triaged(frame).index)

@@ -12,7 +12,7 @@ from barograph.detection.online import replay_many
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models.kinds import flattened
 from barograph.models.triage import TriageModel
-from barograph.training.online.curve import Alarms
+from barograph.training.online.alarm_rates import Alarms
 from barograph.training.online.rows import CALM
 from barograph.training.online.truth import Flags, Truth
 
@@ -23,13 +23,13 @@ GRID = (0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.6)
 
 @dataclass(frozen=True)
 class Algorithm1:
-    """A forest on the 16 characteristics of Pre, from the last change found, and of the point."""
+    """A forest on the characteristics of Pre, from the last change found, and of the point."""
 
     model: TriageModel
 
     @classmethod
     def learn(cls, truth: Truth, seed: int = 0) -> Algorithm1:
-        """Learn with Pre from the last change that people saw; other rows as for our own models."""
+        """Learn with Pre from the last change that people saw; rows are drawn as for our models."""
         generator = np.random.default_rng(seed)
         points = np.arange(truth.values.size)
         last = np.zeros(points.size, dtype=np.int64)
@@ -51,7 +51,7 @@ class Algorithm1:
         return cls(TriageModel("online", "bauer8", columns, 0.5, flattened(forest), {}))
 
     def on(self, truth: Truth) -> Alarms:
-        """Replay all series at every threshold of the grid; between two, the higher one counts."""
+        """Return the alarms of a replay at every threshold of the grid; others are rounded up."""
         raised: Mapping[float, Flags] = {p: self._raised(truth, p) for p in GRID}
 
         def alarms(threshold: float) -> Flags:
@@ -65,6 +65,6 @@ class Algorithm1:
         cuts = truth.offsets[1:-1]
         seen = replay_many(model, np.split(truth.values, cuts))
         result = np.zeros(truth.values.size, dtype=np.bool_)
-        for first, one in zip(truth.offsets[:-1], seen, strict=True):
-            result[first + one.alarms] = True
+        for first, replayed in zip(truth.offsets[:-1], seen, strict=True):
+            result[first + replayed.alarms] = True
         return result

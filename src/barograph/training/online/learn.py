@@ -1,15 +1,17 @@
-"""Learn the two models of the online detector, their tail rates, and the budget's thresholds."""
+"""Learn the two models of the online detector, their tail rates, and the alarm thresholds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import GroupKFold
 
 from barograph.detection.online import TailRates
 from barograph.detection.online.budget import ALARM_POLICIES, RATES
+from barograph.errors import NotEnoughDataError
 from barograph.features import FEATURE_SETS
 from barograph.models.calibration import Calibration, calibrate
 from barograph.models.conformal import Conformal
@@ -17,28 +19,80 @@ from barograph.models.kinds import flattened
 from barograph.models.shapley import library_bytes
 from barograph.models.triage import TriageModel
 from barograph.models.versions import versions
+from barograph.parallel import map_threads
 from barograph.series import Floats, Ints
-from barograph.training.online.curve import at_rate, every_alarm, gated
-from barograph.training.online.extra_positives import Scarce
-from barograph.training.online.fit import ALARMING, USES, Fitter, Make, Prior, boosted
-from barograph.training.online.rows import WINDOWS, rows_of
+from barograph.training.online.alarm_rates import at_rate, every_alarm, gated
+from barograph.training.online.rows import (
+    WIDTH,
+    WINDOWS,
+    ExtraPositives,
+    Rows,
+    Sample,
+    rows_of,
+    sample,
+)
 from barograph.training.online.truth import Flags, Truth
 
+FOLDS = 5
+THREADS = 2
+USES: Mapping[str, tuple[int, ...]] = {"online": (0,), "confirm": WINDOWS[1:]}
+ALARMING = frozenset(window for weights in ALARM_POLICIES.values() for window in weights)
+# Windows that raise no alarm only need tail rates: of MANY points, one in SPARSE is judged.
+SPARSE, MANY = 5, 20_000
+STEEPEST = 0.3
 NEVER, ALWAYS = 40.0, 0.0  # surprises between which every threshold lies
-KEPT = 5_000  # held-out scores of quiet points: enough for answers with a stated coverage
+KEPT = 5_000  # held-out scores of quiet points: enough for prediction sets
+
+Make = Callable[[int], Any]
+
+
+def boosted(seed: int, *, trees: int = 400, threads: int = 1) -> Any:
+    """Return shallow boosted trees, each on three tenths of the columns."""
+    from xgboost import XGBClassifier
+
+    return XGBClassifier(
+        n_estimators=trees,
+        max_depth=4,
+        learning_rate=min(STEEPEST, 15.0 / trees),
+        subsample=0.7,
+        colsample_bytree=0.3,
+        min_child_weight=3,
+        reg_lambda=3,
+        max_bin=64,
+        n_jobs=threads,
+        random_state=seed,
+    )
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Further histories to learn from, and the weight of each of their rows."""
+
+    truth: Truth
+    weight: float
+
+    def samples(self, seed: int) -> dict[str, Sample]:
+        """Return what to learn each use from."""
+        everything = np.ones(self.truth.values.size, dtype=np.bool_)
+        result = {}
+        for use, windows in USES.items():
+            rows = [rows_of(self.truth, window) for window in windows]
+            X, y, weights = sample(rows, everything, use, np.random.default_rng(seed))
+            result[use] = X, y, self.weight * weights
+        return result
 
 
 @dataclass(frozen=True)
 class Learned:
-    """The models, and what they said of histories that they had not seen.
+    """The models, and what they say of histories that they have not seen.
 
     Attributes:
-        online: judges the newest point.
-        confirm: judges points that 1 to 10 others have followed.
-        surprises: per window, of each point as the newest one, from models that did not see its
-            group; -inf where there is none; of windows that raise no alarm for some points.
-        twins: by use, the same model learned without the points that were kept apart.
-        libraries: by use, the model in its library's own form, where that can explain it.
+        online: Judges the newest point.
+        confirm: Judges points that 1 to 10 others have followed.
+        surprises: By window, the surprise of each point as the newest one, from models that did
+            not see its group; -inf where there is none. Windows that raise no alarm have some.
+        twins: By use, the same model learned without the held-out points.
+        libraries: By use, the model in its library's own form, if that can explain it.
     """
 
     online: TriageModel
@@ -51,7 +105,7 @@ class Learned:
 def learn(
     truth: Truth,
     *,
-    apart: Flags | None = None,
+    held_out: Flags | None = None,
     prior: Prior | None = None,
     make: Make = boosted,
     seed: int = 0,
@@ -59,51 +113,55 @@ def learn(
     """Learn from histories and what people saw there.
 
     Groups are never split between learning and judging. Calibration, tail rates and thresholds
-    come from what was judged so, and never from the points kept apart.
+    come from cross-validation, and never from the held-out points.
 
     Args:
-        truth: the histories.
-        apart: points that only the models in the end learn from, their twins do not.
-        prior: further histories to learn from.
-        make: makes an unfitted classifier from a seed.
-        seed: of all that is drawn.
+        truth: The histories.
+        held_out: Points that the final models learn from, but their twins do not.
+        prior: Further histories to learn from.
+        make: Makes an unfitted classifier from a seed.
+        seed: Of everything that is drawn.
     """
     everything = np.ones(truth.values.size, dtype=np.bool_)
-    allowed = everything if apart is None else ~apart
-    seen = truth if apart is None else truth.without(apart)
-    parts = {window: rows_of(truth, window) for window in WINDOWS}
-    further = {} if prior is None else prior.lessons(seed)
-    fitter = Fitter(parts, Scarce.of(truth), further, make, seed)
-    held_out = fitter.held_out(truth, allowed)
-    made = {use: _held(fitter, held_out, seen, use) for use in USES}
+    allowed = everything if held_out is None else ~held_out
+    seen = truth if held_out is None else truth.without(held_out)
+    fitter = _Fitter(
+        {window: rows_of(truth, window) for window in WINDOWS},
+        ExtraPositives.of(truth),
+        {} if prior is None else prior.samples(seed),
+        make,
+        seed,
+    )
+    probability = fitter.cross_validate(truth, allowed)
+    calibrated = {use: _calibrate(fitter, probability, seen, use) for use in USES}
     for use, windows in USES.items():
         for window in windows:
-            known = held_out[window] >= 0
-            held_out[window][known] = made[use][0](held_out[window][known])
-    tails = {w: TailRates.of(p[seen.quiet & (p >= 0)]) for w, p in held_out.items()}
-    surprises = {w: _surprise(tails[w], held_out[w]) for w in ALARMING}
-    alone = at_rate(seen, every_alarm(held_out[0]), 3.0, 0.0, 1.0).threshold
+            known = probability[window] >= 0
+            probability[window][known] = calibrated[use][0](probability[window][known])
+    tails = {w: TailRates.of(p[seen.quiet & (p >= 0)]) for w, p in probability.items()}
+    surprises = {w: _surprise(tails[w], probability[w]) for w in ALARMING}
+    newest_alone = at_rate(seen, every_alarm(probability[0]), 3.0, 0.0, 1.0).threshold
     cards = {use: _card(seen, {w: tails[w] for w in windows}) for use, windows in USES.items()}
-    cards["confirm"]["alarm_thresholds"] = thresholds(seen, surprises)
+    cards["confirm"]["alarm_thresholds"] = _thresholds(seen, surprises)
 
     def model(use: str, fitted: Any) -> TriageModel:
         return TriageModel(
             use,
             use,
             FEATURE_SETS[use],
-            alone if use == "online" else 0.5,
+            newest_alone if use == "online" else 0.5,
             flattened(fitted),
             cards[use],
-            *made[use],
+            *calibrated[use],
             versions(),
         )
 
-    fitted = {use: fitter.fitted(use, everything) for use in USES}
-    models = {use: model(use, one) for use, one in fitted.items()}
+    fitted = {use: fitter.fit(use, everything) for use in USES}
+    models = {use: model(use, classifier) for use, classifier in fitted.items()}
     twins = models
-    if apart is not None:
-        twins = {use: model(use, fitter.fitted(use, allowed)) for use in USES}
-    libraries = {use: library_bytes(one) for use, one in fitted.items()}
+    if held_out is not None:
+        twins = {use: model(use, fitter.fit(use, allowed)) for use in USES}
+    libraries = {use: library_bytes(classifier) for use, classifier in fitted.items()}
     return Learned(models["online"], models["confirm"], surprises, twins, libraries)
 
 
@@ -114,24 +172,86 @@ def combined(surprises: Mapping[int, Floats], weights: Mapping[int, float]) -> F
     return best
 
 
-def thresholds(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, dict[str, float]]:
-    """Return the least score of an alarm for each setting and each rate of false alarms."""
+def surprises_of(model: TriageModel, truth: Truth, window: int) -> Floats:
+    """Return a model's surprise at each point as the newest one; -inf where there is none."""
+    rows = rows_of(truth, window)
+    probability = np.full(truth.values.size, -1.0)
+    probability[rows.newest] = model.predict_proba(rows.X[:, : len(model.columns)])[:, 1]
+    return _surprise(TailRates.from_card(model.card, window), probability)
+
+
+@dataclass(frozen=True)
+class _Fitter:
+    """Fits the model of a use to any part of the points.
+
+    Attributes:
+        rows: The rows of each window.
+        extra: More rows of changes, for window 0.
+        prior: By use, what is learned from in any case.
+        make: Makes an unfitted classifier from a seed.
+        seed: Of everything that is drawn.
+    """
+
+    rows: Mapping[int, Rows]
+    extra: ExtraPositives
+    prior: Mapping[str, Sample]
+    make: Make
+    seed: int
+
+    def fit(self, use: str, allowed: Flags) -> Any:
+        """Fit the model of a use to the points allowed."""
+        windows = [self.rows[window] for window in USES[use]]
+        samples = [sample(windows, allowed, use, np.random.default_rng(self.seed))]
+        samples += [self.extra.sample(allowed)] if use == "online" else []
+        samples += [self.prior[use]] if use in self.prior else []
+        X, y, weights = (np.concatenate(column) for column in zip(*samples, strict=True))
+        if np.unique(y).size < 2:
+            raise NotEnoughDataError(f"{int(y.sum())} changes in {y.size} points: nothing to learn")
+        return self.make(self.seed).fit(X, y, sample_weight=weights)
+
+    def cross_validate(self, truth: Truth, allowed: Flags) -> dict[int, Floats]:
+        """Return each newest point's probability, by models that saw no series of its group.
+
+        It is -1 where there is none: before the first row, at points that are not allowed, and, if
+        there are many, at most points of windows that raise no alarm.
+        """
+        count = np.unique(truth.groups).size
+        if count < 2:
+            raise NotEnoughDataError(
+                f"{count} group of series: nothing could be held out; 2 are needed"
+            )
+        folds = GroupKFold(min(FOLDS, count), shuffle=True, random_state=self.seed)
+        result = {window: np.full(truth.values.size, -1.0) for window in self.rows}
+
+        def judge(train: Ints) -> None:
+            inside = np.isin(truth.series, train)
+            for use, windows in USES.items():
+                model = self.fit(use, inside & allowed)
+                for window in windows:
+                    rows = self.rows[window]
+                    rest = ~inside[rows.splits] & allowed[rows.newest]
+                    if window not in ALARMING and truth.values.size > MANY:
+                        rest &= rows.splits % SPARSE == 0
+                    if rest.any():
+                        probability = model.predict_proba(rows.X[rest, : WIDTH[use]])[:, 1]
+                        result[window][rows.newest[rest]] = probability
+
+        series = np.arange(truth.groups.size)
+        # Folds write to different places; fitting trees releases the interpreter lock.
+        parts = [train for train, _ in folds.split(series, groups=truth.groups)]
+        map_threads(judge, parts, threads=THREADS)
+        return result
+
+
+def _thresholds(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, dict[str, float]]:
+    """Return the least score of an alarm for each policy and each rate of false alarms."""
     result: dict[str, dict[str, float]] = {}
-    for setting, weights in ALARM_POLICIES.items():
+    for policy, weights in ALARM_POLICIES.items():
         method = gated(truth, combined(surprises, weights))
-        result[setting] = {
+        result[policy] = {
             str(rate): at_rate(truth, method, rate, ALWAYS, NEVER).threshold for rate in RATES
         }
     return result
-
-
-def judged_by(model: TriageModel, truth: Truth, window: int) -> Floats:
-    """Return a learned model's surprise for each point as the newest one; -inf where none."""
-    part = rows_of(truth, window)
-    probability = model.predict_proba(part.X[:, : len(model.columns)])[:, 1]
-    spread = np.full(truth.values.size, -1.0)
-    spread[part.newest] = probability
-    return _surprise(TailRates.from_card(model.card, window), spread)
 
 
 def _surprise(tails: TailRates, probability: Floats) -> Floats:
@@ -141,20 +261,20 @@ def _surprise(tails: TailRates, probability: Floats) -> Floats:
     return result
 
 
-def _held(
-    fitter: Fitter, held_out: Mapping[int, Floats], seen: Truth, use: str
+def _calibrate(
+    fitter: _Fitter, probability: Mapping[int, Floats], seen: Truth, use: str
 ) -> tuple[Calibration, Conformal]:
-    """Learn from held-out points of a use what its scores mean, and keep some of them."""
+    """Learn what the scores of a use mean from points that its models did not see."""
     scores: list[Floats] = []
     truths: list[Ints] = []
     left_out = seen.marked.copy()
     left_out[seen.changes] = False
     for window in sorted(ALARMING.intersection(USES[use])):
-        part = fitter.parts[window]
-        score = held_out[window][part.newest]
-        clear = (score >= 0) & part.clean & ~(left_out[part.splits])
+        rows = fitter.rows[window]
+        score = probability[window][rows.newest]
+        clear = (score >= 0) & rows.clean & ~(left_out[rows.splits])
         scores.append(score[clear])
-        truths.append(part.y[clear].astype(np.int64))
+        truths.append(rows.y[clear].astype(np.int64))
     score, truth = np.concatenate(scores), np.concatenate(truths)
     quiet = np.random.default_rng(fitter.seed).permutation(np.flatnonzero(truth == 0))[:KEPT]
     kept = np.concatenate([np.flatnonzero(truth == 1), quiet])

@@ -1,4 +1,4 @@
-"""The rows from which the online models learn: every point, with each window behind it."""
+"""The rows that the online models learn from: every point of the histories, in each window."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from barograph.series import Floats, Ints
 from barograph.training.online.truth import FIRST, Flags, Truth
 
 Singles = npt.NDArray[np.float32]
+Sample = tuple[Singles, Ints, Floats]  # rows, classes and weights
 WINDOWS = (0, *SECOND_LOOK_WINDOWS)
 NAMES = FEATURE_SETS["confirm"]
 WIDTH = {"online": len(FEATURE_SETS["online"]), "confirm": len(NAMES)}
-# An edge beyond three noise units: points that are easily mistaken are all learned from.
+# Quiet points with an edge of more than three noise units are easily mistaken: all are used.
 CONSPICUOUS = np.log(4.0)
-CALM = 20_000  # of the other quiet rows, so many stand for all
-CALM_EACH = 6_000  # where several windows are learned from together
+CALM = 20_000  # a sample of the other quiet rows, weighted to stand for all of them
+CALM_EACH = 6_000  # the same for each of several windows
+ENOUGH = 1_000  # number of changes from which on no extra positives are needed
+FOLLOWING = 4  # points of a new level that make extra positives, at most
+WEIGHT = 0.125  # of each: together half of a change
 
 
 @dataclass(frozen=True)
@@ -28,11 +32,11 @@ class Rows:
     """All points of one window.
 
     Attributes:
-        window: how many points have followed.
-        splits: the point that is judged.
-        X: the columns of `confirm`, in single precision, as trees read them.
-        y: whether a change begins exactly there.
-        clean: rows to learn from: changes, and those far from any mark.
+        window: The number of points that have followed.
+        splits: The point that is judged.
+        X: The columns of `confirm`, in single precision, as trees read them.
+        y: Whether a change begins exactly there.
+        clean: Rows to learn from: changes, and those far from any mark.
     """
 
     window: int
@@ -48,7 +52,7 @@ class Rows:
 
 
 def rows_of(truth: Truth, window: int) -> Rows:
-    """Describe every point of a window; nothing after its newest point is read."""
+    """Describe every point in a window; nothing after its newest point is read."""
     points = np.arange(truth.values.size)
     starts = truth.offsets[truth.series]
     ends = truth.offsets[truth.series + 1]
@@ -62,25 +66,108 @@ def rows_of(truth: Truth, window: int) -> Rows:
     return Rows(window, splits, X.astype(np.float32), y[splits], y[splits] | ~near)
 
 
-def lesson(
-    parts: Sequence[Rows], allowed: Flags, use: str, generator: np.random.Generator
-) -> tuple[Singles, Ints, Floats]:
-    """Return rows, classes and weights to learn a use from, out of the points allowed.
+def sample(
+    windows: Sequence[Rows], allowed: Flags, use: str, generator: np.random.Generator
+) -> Sample:
+    """Return what to learn a use from: all changes, and a weighted sample of the quiet points.
 
-    All changes, all conspicuous quiet rows, and a weighted sample of the calm ones.
+    Args:
+        windows: The rows of each window of the use.
+        allowed: The points that may be used.
+        use: `online` or `confirm`.
+        generator: Draws the calm rows; conspicuous ones are all used.
     """
     X, y, weights = [], [], []
-    most = CALM if len(parts) == 1 else CALM_EACH
+    most = CALM if len(windows) == 1 else CALM_EACH
     edge = NAMES.index("edge")
-    for part in parts:
-        usable = part.clean & allowed[part.splits]
-        vivid = usable & (part.y | (np.abs(part.X[:, edge]) > CONSPICUOUS))
-        calm = np.flatnonzero(usable & ~vivid)
+    for rows in windows:
+        usable = rows.clean & allowed[rows.splits]
+        kept = usable & (rows.y | (np.abs(rows.X[:, edge]) > CONSPICUOUS))
+        calm = np.flatnonzero(usable & ~kept)
         drawn = generator.permutation(calm)[:most]
-        chosen = np.concatenate([np.flatnonzero(vivid), drawn])
-        X.append(part.X[chosen, : WIDTH[use]])
-        y.append(part.y[chosen])
+        chosen = np.concatenate([np.flatnonzero(kept), drawn])
+        X.append(rows.X[chosen, : WIDTH[use]])
+        y.append(rows.y[chosen])
         weight = np.ones(chosen.size)
         weight[chosen.size - drawn.size :] = calm.size / max(1, drawn.size)
         weights.append(weight)
     return np.concatenate(X), np.concatenate(y).astype(np.int64), np.concatenate(weights)
+
+
+@dataclass(frozen=True)
+class ExtraPositives:
+    """More rows of `online` that look like changes, where histories hold few changes.
+
+    Where some people saw a change and most did not, that is half a positive, and marks hold twice
+    as many such points as changes. What window 0 sees of a change is one draw from the new level,
+    and the points that follow are others: each is described as if it followed the old level.
+
+    Attributes:
+        changes: Where the level of each row begins.
+        points: The point that is put in the place of the change.
+        X: The columns.
+        share: Of the people who saw the change; 1 where a majority did.
+        weights: Of each row.
+    """
+
+    changes: Ints
+    points: Ints
+    X: Singles
+    share: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, truth: Truth) -> ExtraPositives:
+        """Describe disputed points, and the points that follow changes and disputed points.
+
+        A level ends with its series, or where the next one begins. There are no rows if there are
+        `ENOUGH` changes.
+        """
+        places, ends = _levels(truth)
+        after = np.tile(np.arange(FOLLOWING + 1), places.size)
+        changes, end = np.repeat(places, FOLLOWING + 1), np.repeat(ends, FOLLOWING + 1)
+        # A change that a majority saw is an ordinary row.
+        wanted = (changes + after < end) & ((after > 0) | (truth.share[changes] < 1.0))
+        changes, after = changes[wanted], after[wanted]
+        points, weights = changes + after, np.where(after > 0, WEIGHT, 1.0)
+        return cls(
+            changes, points, _in_place(truth, changes, points), truth.share[changes], weights
+        )
+
+    def sample(self, allowed: Flags) -> Sample:
+        """Return rows, classes and weights of the points allowed.
+
+        A disputed row stands for both classes, by the share of the people.
+        """
+        usable = allowed[self.changes] & allowed[self.points]
+        X, share, weights = self.X[usable], self.share[usable], self.weights[usable]
+        disputed = share < 1.0
+        classes = np.repeat([1, 0], [share.size, disputed.sum()])
+        votes = np.concatenate([share * weights, ((1.0 - share) * weights)[disputed]])
+        return np.concatenate([X, X[disputed]]), classes, votes
+
+
+def _levels(truth: Truth) -> tuple[Ints, Ints]:
+    """Return where levels begin, and where what is known of each ends."""
+    few = truth.changes.size < ENOUGH
+    places = np.sort(np.concatenate([truth.changes, truth.disputed]))[: None if few else 0]
+    places = places[places - truth.offsets[truth.series[places]] >= FIRST]
+    ends = truth.offsets[truth.series[places] + 1]
+    ends[:-1] = np.minimum(ends[:-1], places[1:])
+    return places, ends
+
+
+def _in_place(truth: Truth, changes: Ints, points: Ints) -> Singles:
+    """Describe points in the place of changes, one series at a time: each row copies its past."""
+    cuts = np.searchsorted(changes, truth.offsets)
+    X = np.empty((changes.size, WIDTH["online"]), dtype=np.float32)
+    for first, low, high in zip(truth.offsets[:-1], cuts[:-1], cuts[1:], strict=True):
+        if low == high:
+            continue
+        pairs = zip(changes[low:high], points[low:high], strict=True)
+        pieces = [np.append(truth.values[first:c], truth.values[p]) for c, p in pairs]
+        ends = np.cumsum([piece.size for piece in pieces])
+        starts = np.concatenate([[0], ends[:-1]])
+        values = np.concatenate(pieces)
+        X[low:high] = feature_matrix(values, starts, ends - 1, ends, "online", threads=1)
+    return X

@@ -1,4 +1,4 @@
-"""What counts as a change, and which points are quiet, where several people marked."""
+"""Which points of histories are changes and which are quiet, by what people marked or decided."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ FIRST = 5  # points of a series before the first that is judged
 
 @dataclass(frozen=True)
 class Truth:
-    """Histories one behind the other, with what people saw in them.
+    """Histories, one after the other, with the changes that people saw in them.
 
     Attributes:
-        values: all points.
-        offsets: series k owns values[offsets[k]:offsets[k + 1]].
-        groups: of each series; those of one group are related.
-        series: which series each point belongs to.
-        changes: the points at which a majority saw a change.
-        disputed: the points at which some people did, but not more than half of them.
-        shares: how many of the people, at each disputed point.
-        marked: points within the margin of anybody's mark.
-        judged: points that a method is asked about: all but the first of each series.
+        values: All points.
+        offsets: Series k owns values[offsets[k]:offsets[k + 1]].
+        groups: The group of each series; series of one group are related.
+        series: The series of each point.
+        changes: The points at which a majority saw a change.
+        disputed: The points at which some people did, but no majority.
+        shares: The share of the people at each disputed point.
+        marked: Points within the margin of any mark.
+        judged: Points that a method is judged on: all but the first of each series.
     """
 
     values: Floats
@@ -46,16 +46,20 @@ class Truth:
         """Read the marks of the people of each series."""
         firsts = np.asarray(histories.offsets, dtype=np.int64)
         lengths = np.diff(firsts)
-        seen: list[int] = []
-        found: list[tuple[int, float]] = []
+        marks: list[int] = []
+        clusters: list[tuple[int, float]] = []
         for first, length, people in zip(firsts[:-1], lengths, histories.marks, strict=True):
-            seen += [int(first) + mark for one in people for mark in one if mark < length]
-            found += [
-                (int(first) + c, share) for c, share in mark_clusters(people, margin) if c < length
+            marks += [int(first) + mark for own in people for mark in own if mark < length]
+            clusters += [
+                (int(first) + place, share)
+                for place, share in mark_clusters(people, margin)
+                if place < length
             ]
         groups = np.asarray(histories.groups, dtype=np.int64)
-        places, shares = _ints([place for place, _ in found]), np.array([s for _, s in found])
-        return cls._of(histories.values, firsts, groups, places, shares, _ints(seen), margin)
+        places = np.array([place for place, _ in clusters], dtype=np.int64)
+        shares = np.array([share for _, share in clusters])
+        near = np.array(marks, dtype=np.int64)
+        return cls._of(histories.values, firsts, groups, places, shares, near, margin)
 
     @classmethod
     def of_verdicts(
@@ -68,18 +72,18 @@ class Truth:
         undecided: Ints,
         margin: int = MARGIN,
     ) -> Truth:
-        """Read what people said of candidates; elsewhere, and where they said false, it is calm.
+        """Read people's verdicts on candidates; all points that are not near one are quiet.
 
         Args:
-            values: all points.
-            offsets: where each series begins, and the end of the last.
-            groups: of each series.
-            true: the points that were called real changes.
-            undecided: those that nobody decided on; what is near one is left out.
-            margin: what counts as near.
+            values: All points.
+            offsets: Where each series begins, and the end of the last.
+            groups: The group of each series.
+            true: The candidates that people called real changes.
+            undecided: The candidates without a verdict; points near one are left out.
+            margin: How near is near.
         """
-        both = np.concatenate([true, undecided])
-        return cls._of(values, offsets, groups, np.sort(true), np.ones(true.size), both, margin)
+        near = np.concatenate([true, undecided])
+        return cls._of(values, offsets, groups, np.sort(true), np.ones(true.size), near, margin)
 
     @classmethod
     def _of(
@@ -89,13 +93,13 @@ class Truth:
         groups: Ints,
         places: Ints,
         shares: Floats,
-        seen: Ints,
+        marks: Ints,
         margin: int,
     ) -> Truth:
         series = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
         edges = np.zeros(values.size + 1, dtype=np.int64)
-        np.add.at(edges, np.maximum(offsets[series[seen]], seen - margin), 1)
-        np.add.at(edges, np.minimum(offsets[series[seen] + 1], seen + margin + 1), -1)
+        np.add.at(edges, np.maximum(offsets[series[marks]], marks - margin), 1)
+        np.add.at(edges, np.minimum(offsets[series[marks] + 1], marks + margin + 1), -1)
         marked = np.cumsum(edges[:-1]) > 0
         judged = np.arange(values.size) - offsets[series] >= FIRST
         changes = shares > MAJORITY
@@ -112,7 +116,7 @@ class Truth:
         )
 
     def without(self, points: Flags) -> Truth:
-        """Leave points out: nothing is learned from them, and no method is asked about them."""
+        """Leave points out: nothing is learned from them, and no method is judged on them."""
         return replace(
             self,
             changes=self.changes[~points[self.changes]],
@@ -124,7 +128,7 @@ class Truth:
 
     @property
     def share(self) -> Floats:
-        """For each point, which share of the people saw a change there; 1 where a majority did."""
+        """The share of the people who saw a change at each point; 1 where a majority did."""
         share = np.zeros(self.values.size)
         share[self.disputed] = self.shares
         share[self.changes] = 1.0
@@ -135,7 +139,3 @@ class Truth:
         """Judged points that are far from any mark: an alarm there is false."""
         flags: Flags = self.judged & ~self.marked
         return flags
-
-
-def _ints(numbers: list[int]) -> Ints:
-    return np.array(numbers, dtype=np.int64)

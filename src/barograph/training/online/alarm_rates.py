@@ -16,24 +16,25 @@ _HALVINGS = 24
 Alarms = Callable[[float], Flags]  # the alarms at a threshold; fewer as it rises
 
 
-class Point(NamedTuple):
-    """One threshold: how many alarms in a thousand points are false, and what is found by when."""
+class OperatingPoint(NamedTuple):
+    """One threshold: false alarms in a thousand points, and the recall within each delay."""
 
     threshold: float
     false_per_thousand: float
     recall: tuple[float, ...]
 
 
-def measured(truth: Truth, raised: Flags, threshold: float) -> Point:
+def measure(truth: Truth, raised: Flags, threshold: float) -> OperatingPoint:
     """Judge the alarms of one threshold; every alarm counts."""
     judged = raised & truth.judged
     rate = 1000.0 * float((judged & ~truth.marked).sum()) / float(truth.judged.sum())
-    found = (found_within(truth, judged, delay) for delay in DELAYS)
-    return Point(threshold, rate, tuple(float(one.mean()) if one.size else 0.0 for one in found))
+    found = [found_within(truth, judged, delay) for delay in DELAYS]
+    recall = tuple(float(flags.mean()) if flags.size else 0.0 for flags in found)
+    return OperatingPoint(threshold, rate, recall)
 
 
 def found_within(truth: Truth, raised: Flags, delay: int) -> Flags:
-    """Return of each change whether there is an alarm at it or up to `delay` points later."""
+    """Return for each change whether there is an alarm at it or up to `delay` points later."""
     before = np.concatenate([[0], np.cumsum(raised)])
     ends = truth.offsets[truth.series[truth.changes] + 1]
     last = np.minimum(truth.changes + delay + 1, ends)
@@ -41,24 +42,32 @@ def found_within(truth: Truth, raised: Flags, delay: int) -> Flags:
     return found
 
 
-def at_rate(truth: Truth, method: Alarms, rate: float, low: float, high: float) -> Point:
-    """Return the most that a method finds while at most `rate` alarms in a thousand are false."""
+def at_rate(truth: Truth, method: Alarms, rate: float, low: float, high: float) -> OperatingPoint:
+    """Return the lowest threshold with at most `rate` false alarms in a thousand points.
+
+    Args:
+        truth: The histories.
+        method: Returns the alarms of a threshold.
+        rate: False alarms in a thousand points.
+        low: A threshold with too many alarms.
+        high: A threshold with few enough.
+    """
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        if measured(truth, method(middle), middle).false_per_thousand > rate:
+        if measure(truth, method(middle), middle).false_per_thousand > rate:
             low = middle
         else:
             high = middle
-    return measured(truth, method(high), high)
+    return measure(truth, method(high), high)
 
 
 def every_alarm(score: Floats) -> Alarms:
-    """Return the alarms of a score per point, each one for itself."""
+    """Return the method that raises an alarm at every point whose score reaches the threshold."""
     return lambda threshold: score >= threshold
 
 
 def gated(truth: Truth, score: Floats) -> Alarms:
-    """Return the alarms that the detector raises: repeats only where they are surer."""
+    """Return the alarms that the detector raises: repeats only where they are more certain."""
 
     def raised(threshold: float) -> Flags:
         result = np.zeros(score.size, dtype=np.bool_)

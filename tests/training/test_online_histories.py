@@ -11,12 +11,13 @@ from barograph.history import History
 from barograph.models.flat_boosted import FlatBoosted
 from barograph.models.online import OnlineModels
 from barograph.models.shapley import contributions
-from barograph.models.triage import TriageModel
+from barograph.models.triage import FILES, TriageModel
 from barograph.pipeline import characterise, load, report, simulate, subseries, train
 from barograph.pipeline.params import parameters
 from barograph.series import Verdict
-from barograph.training import candidates, histories, pair, tables
-from barograph.training.histories import Simulated
+from barograph.training import candidates, tables
+from barograph.training.online import histories, pair
+from barograph.training.online.histories import Simulated
 from barograph.training.release import card
 
 SETS = "online: bauer8, confirm: bauer8"
@@ -28,7 +29,7 @@ def history(project: Path) -> History:
     return History.read(project / "data/interim")
 
 
-def test_true_verdicts_are_changes_and_what_nobody_decided_is_left_out(history: History) -> None:
+def test_own_histories_leave_out_points_near_undecided_candidates(history: History) -> None:
     truth = histories.own(history, 10**6, 0).truth
     index = history.candidates.column("index").to_numpy()
     verdicts = np.array(history.candidates.column("verdict").to_pylist())
@@ -41,39 +42,41 @@ def test_true_verdicts_are_changes_and_what_nobody_decided_is_left_out(history: 
     np.testing.assert_array_equal(truth.values, history.values)
 
 
-def test_series_with_verdicts_come_first_and_no_more_points_than_asked_for(
+def test_own_histories_prefer_series_with_verdicts_within_the_limit(
     history: History,
 ) -> None:
     length = int(history.offsets[1])
     known = histories.own(history, 100 * length, 3)
     assert known.truth.groups.size == 100
     # The last 20 series have no verdict.
-    assert set(known.identities) == set(characterise.identities(history)[:100])
+    assert set(known.identities) == set(history.identities()[:100])
     few = histories.own(history, 7 * length + 3, 3)
     assert few.commits.size == few.truth.values.size == 7 * length
     with pytest.raises(NotEnoughDataError, match="no series fits into 5 points"):
         histories.own(history, 5, 3)
 
 
-def test_what_candidates_are_judged_on_is_kept_apart(history: History) -> None:
+def test_held_out_points_cover_held_out_candidates(history: History) -> None:
     subseries.main()
     characterise.main()
     rows = tables.labelled(tables.read_for("online"), "bauer8")
-    draw = candidates.drawn(rows, 1)
+    draw = candidates.held_out_seed(rows, 1)
     split = candidates.held_out(rows, 1)
     known = histories.own(history, 10**6, 0)
-    apart = known.apart(draw)
+    held_out = known.held_out(draw)
     at = (
         history.offsets[rows.series]
         + history.candidates.column("index").to_numpy()[rows.candidates]
     )
-    assert apart[at[split.test]].all()
-    assert not apart[at[split.train]].any()
-    held = np.unique(known.identities[apart])
-    assert not known.truth.without(apart).judged[np.isin(known.identities, held) & apart].any()
+    assert held_out[at[split.test]].all()
+    assert not held_out[at[split.train]].any()
+    held = np.unique(known.identities[held_out])
+    assert (
+        not known.truth.without(held_out).judged[np.isin(known.identities, held) & held_out].any()
+    )
 
 
-def test_simulated_histories_are_those_of_the_stage(
+def test_simulated_histories_equal_those_of_the_stage(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (project / "params.yaml").read_text()
@@ -89,7 +92,7 @@ def test_simulated_histories_are_those_of_the_stage(
     made = Simulated(5, 3, 4).histories()
     np.testing.assert_array_equal(made.truth.values, loaded.values)
     assert made.commits.tolist() == loaded.commits.to_pylist()
-    owners = np.repeat(characterise.identities(loaded), np.diff(loaded.offsets))
+    owners = np.repeat(loaded.identities(), np.diff(loaded.offsets))
     np.testing.assert_array_equal(made.identities, owners)
     assert np.unique(made.truth.groups).size == 2  # one project of each kind
 
@@ -105,7 +108,7 @@ def taught(project: Path) -> Path:
     return params
 
 
-def test_the_pair_carries_all_that_a_detector_needs(taught: Path) -> None:
+def test_pair_holds_everything_a_detector_needs(taught: Path) -> None:
     from barograph.detection import OnlineDetector
 
     train.main()
@@ -130,21 +133,27 @@ def test_the_pair_carries_all_that_a_detector_needs(taught: Path) -> None:
     assert taught.is_file()
 
 
-def test_simulated_histories_help_where_verdicts_are_scarce(taught: Path) -> None:
-    rows = {use: tables.labelled(tables.read_for(use), use) for use in candidates.PAIR}
-    alone = dict(pair.train_pair(rows, parameters(candidates.TrainParams, "train"), "tiny"))
+def test_pair_mixes_simulated_histories_if_verdicts_are_scarce(
+    taught: Path, history: History
+) -> None:
+    rows = {use: tables.labelled(tables.read_for(use), use) for use in FILES["online"]}
+    alone = dict(
+        pair.train_pair(history, rows, parameters(candidates.TrainParams, "train"), "tiny")
+    )
     scarce = "enough: 900\n  simulated: {seed: 3, long_series: 6, short_series: 0}\n  calibration:"
     taught.write_text(taught.read_text().replace("calibration:", scarce))
-    mixed = dict(pair.train_pair(rows, parameters(candidates.TrainParams, "train"), "tiny"))
+    mixed = dict(
+        pair.train_pair(history, rows, parameters(candidates.TrainParams, "train"), "tiny")
+    )
     matrix = rows["online"].matrix
     said = [one["online"].model.predict_proba(matrix)[:, 1] for one in (alone, mixed)]
     assert not np.array_equal(said[0], said[1])
     taught.write_text(taught.read_text().replace("long_series: 6", "series: 6"))
     with pytest.raises(ConfigError, match=r"train\.simulated: .*series"):
-        dict(pair.train_pair(rows, parameters(candidates.TrainParams, "train"), "tiny"))
+        dict(pair.train_pair(history, rows, parameters(candidates.TrainParams, "train"), "tiny"))
 
 
-def test_only_own_or_simulated_histories_are_known(taught: Path) -> None:
+def test_params_refuse_unknown_histories(taught: Path) -> None:
     taught.write_text(taught.read_text().replace("calibration:", "histories: hers\n  calibration:"))
     with pytest.raises(ConfigError, match="histories is 'hers'; allowed are 'own'"):
         parameters(candidates.TrainParams, "train")

@@ -1,4 +1,4 @@
-"""What was judged once is remembered, and nothing is remembered for anything else."""
+"""Scores of repetitions are cached by everything that they depend on."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,15 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.evaluation.experiment import repetition
 from barograph.evaluation.protocols import random_splits
-from barograph.pipeline import repeated
-from barograph.pipeline.repeated import Repetition
+from barograph.studies import repetitions
+from barograph.studies.repetitions import Repetition, repeat, repetition
 from barograph.training.tables import Labelled
 
 
 @pytest.fixture
-def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Repetition]:
+def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Repetition]:
     """Three repetitions of a forest on forty rows, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BAROGRAPH_WORKERS", "1")
@@ -32,19 +31,19 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     def judged(*_: object, **__: object) -> None:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(repeated, "repetition", judged)
+    monkeypatch.setattr(repetitions, "repetition", judged)
 
 
-def test_a_second_run_reads_what_the_first_one_wrote(
-    wanted: list[Repetition], monkeypatch: pytest.MonkeyPatch
+def test_repeat_reads_cached_scores(
+    planned: list[Repetition], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = repeated.repeated(wanted, "test")
+    first = repeat(planned, "test")
     forbid(monkeypatch)
-    assert repeated.repeated(wanted[::-1], "test") == first[::-1]
+    assert repeat(planned[::-1], "test") == first[::-1]
 
 
-def test_a_killed_run_goes_on_where_it_was(
-    wanted: list[Repetition], monkeypatch: pytest.MonkeyPatch
+def test_repeat_continues_after_a_killed_run(
+    planned: list[Repetition], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[int] = []
     judge = repetition
@@ -55,29 +54,29 @@ def test_a_killed_run_goes_on_where_it_was(
         done.append(1)
         return judge(*args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(repeated, "repetition", dying)
+    monkeypatch.setattr(repetitions, "repetition", dying)
     with pytest.raises(KeyboardInterrupt):
-        repeated.repeated(wanted, "test")
-    assert [one.path.is_file() for one in wanted] == [True, True, False]
-    monkeypatch.setattr(repeated, "repetition", judge)
-    assert len(repeated.repeated(wanted, "test")) == 3
+        repeat(planned, "test")
+    assert [one.path.is_file() for one in planned] == [True, True, False]
+    monkeypatch.setattr(repetitions, "repetition", judge)
+    assert len(repeat(planned, "test")) == 3
 
 
-def test_a_damaged_file_is_computed_again(wanted: list[Repetition]) -> None:
-    first = repeated.repeated(wanted, "test")
-    wanted[1].path.write_text("{")
-    assert repeated.repeated(wanted, "test") == first
+def test_repeat_replaces_a_damaged_file(planned: list[Repetition]) -> None:
+    first = repeat(planned, "test")
+    planned[1].path.write_text("{")
+    assert repeat(planned, "test") == first
 
 
-def test_whatever_changes_the_numbers_changes_the_name(wanted: list[Repetition]) -> None:
-    one = wanted[0]
+def test_path_depends_on_everything_that_scores_depend_on(planned: list[Repetition]) -> None:
+    one = planned[0]
     other = replace(one.rows, matrix=one.rows.matrix + 1)
     changed = [
         replace(one, classifier="logistic"),
         replace(one, seed=9),
         replace(one, trees=4),
         replace(one, goal="accuracy"),
-        replace(one, split=wanted[1].split),
+        replace(one, split=planned[1].split),
         replace(one, rows=other),
     ]
     assert len({one.path, *(each.path for each in changed)}) == 7

@@ -1,4 +1,4 @@
-"""Whole histories, with what people saw there: what the two online models learn from."""
+"""Whole histories with the changes that people saw: what the online models learn from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from barograph.errors import NotEnoughDataError
 from barograph.evaluation.marked import Marked
 from barograph.evaluation.protocols import lasting_split
 from barograph.history import History
-from barograph.pipeline.characterise import identities
 from barograph.series import FINAL, Ints, Verdict
 from barograph.sources.simulator import (
     LONG,
@@ -24,23 +23,28 @@ from barograph.sources.simulator import (
     stream,
     survey,
 )
-from barograph.training.online import Truth
+from barograph.training.online.truth import Flags, Truth
 
-Flags = npt.NDArray[np.bool_]
 PEOPLE = 5
 
 
 @dataclass(frozen=True)
 class Histories:
-    """Histories with their truth, and what each point is called in every data set."""
+    """Histories, and what names the series and the commit of each point in every data set.
+
+    Attributes:
+        truth: All points, and what is a change.
+        identities: Of the series of each point.
+        commits: Of each point.
+    """
 
     truth: Truth
-    identities: Ints  # of the series of each point
+    identities: Ints
     commits: npt.NDArray[np.object_]
 
-    def apart(self, draw: int) -> Flags:
+    def held_out(self, seed: int) -> Flags:
         """Return the points of those series and commits that the candidates are judged on."""
-        split = lasting_split(self.identities, self.commits, draw)
+        split = lasting_split(self.identities, self.commits, seed)
         result = np.ones(self.commits.size, dtype=np.bool_)
         result[split.train] = result[split.validation] = False
         return result
@@ -55,69 +59,69 @@ class Simulated:
     short_series: int
 
     def series(self) -> Iterator[SimulatedSeries]:
-        """Make them: with the same seed the same as those of the stage `simulate`."""
+        """Yield the series; the same seed gives those of the stage `simulate`."""
         yield from World(self.seed, LONG).stream(0, self.long_series)
         yield from World(self.seed, SHORT).stream(0, self.short_series)
 
     def histories(self) -> Histories:
-        """Let simulated people mark what they see; the series of one project are related."""
-        made = list(self.series())
+        """Return the series with the marks of simulated people; those of a project are a group."""
+        series = list(self.series())
         marks = []
-        for one in made:
+        for one in series:
             rng = stream(self.seed, Stream.CROWD, one.home.profile.key, one.number)
             crowd = survey(one.values, one.events, PEOPLE, rng)
             marks.append(tuple(tuple(places.tolist()) for places in crowd.marks))
-        projects = [one.home.name for one in made]
+        projects = [one.home.name for one in series]
         marked = Marked(
-            np.concatenate([np.empty(0), *(one.values for one in made)]),
-            np.cumsum([0, *(one.values.size for one in made)]),
+            np.concatenate([np.empty(0), *(one.values for one in series)]),
+            np.cumsum([0, *(one.values.size for one in series)]),
             tuple(marks),
             np.unique(projects, return_inverse=True)[1].astype(np.int64),
         )
-        digests = b"".join(one.identity.digest[:8] for one in made)
-        names = np.frombuffer(digests, dtype="<i8").astype(np.int64)
+        digests = b"".join(one.identity.digest[:8] for one in series)
+        identities = np.frombuffer(digests, dtype="<i8").astype(np.int64)
         commits = [
-            commit_hash(one.home.name, order) for one in made for order in one.orders.tolist()
+            commit_hash(one.home.name, order) for one in series for order in one.orders.tolist()
         ]
         truth = Truth.of(marked)
-        return Histories(truth, names[truth.series], np.array(commits, dtype=object))
+        return Histories(truth, identities[truth.series], np.array(commits, dtype=object))
 
 
 def own(history: History, most: int, seed: int) -> Histories:
-    """Read the verdicts of a history: a true one is a change at its very point.
+    """Return a history with its verdicts: a true one is a change at that very point.
 
-    Candidates that nobody decided on are left out with what is near; all other points are calm.
-    Series of one test are related.
+    Points near candidates without a verdict are left out; all other points are quiet. Series of one
+    test are a group.
 
     Args:
-        history: the series, and people's verdicts on their candidates.
-        most: how many points are learned from; series with verdicts come first.
-        seed: draws the others.
+        history: The series, and people's verdicts on their candidates.
+        most: Maximum number of points. Series with verdicts come first.
+        seed: Draws the other series.
     """
     owners = history.candidates.column("series").to_numpy()
     verdicts = np.array(history.candidates.column("verdict").to_pylist(), dtype=object)
     decided = np.isin(verdicts, FINAL)
-    chosen = _drawn(history, np.unique(owners[decided]), most, seed)
+    chosen = _draw_series(history, np.unique(owners[decided]), most, seed)
     lengths = np.diff(history.offsets)[chosen]
     offsets = np.cumsum([0, *lengths])
     places = np.arange(offsets[-1]) + np.repeat(history.offsets[chosen] - offsets[:-1], lengths)
     number = np.full(len(history), -1)
     number[chosen] = np.arange(chosen.size)
-    here = number[owners] >= 0
+    included = number[owners] >= 0
     at = offsets[number[owners]] + history.candidates.column("index").to_numpy()
     truth = Truth.of_verdicts(
         history.values[places],
         offsets,
-        _tests(history)[chosen],
-        true=at[here & (verdicts == Verdict.TRUE_POSITIVE.value)],
-        undecided=at[here & ~decided],
+        _test_numbers(history)[chosen],
+        true=at[included & (verdicts == Verdict.TRUE_POSITIVE.value)],
+        undecided=at[included & ~decided],
     )
     commits = history.commits.take(places).to_numpy(zero_copy_only=False)
-    return Histories(truth, identities(history)[chosen][truth.series], commits)
+    return Histories(truth, history.identities()[chosen][truth.series], commits)
 
 
-def _drawn(history: History, first: Ints, most: int, seed: int) -> Ints:
-    """Return as many series as fit, those given first before any others."""
+def _draw_series(history: History, first: Ints, most: int, seed: int) -> Ints:
+    """Return as many series as fit into `most` points, those in `first` before any others."""
     order = np.random.default_rng(seed).permutation(len(history))
     order = order[np.argsort(~np.isin(order, first), kind="stable")]
     chosen = order[np.cumsum(np.diff(history.offsets)[order]) <= most]
@@ -126,8 +130,8 @@ def _drawn(history: History, first: Ints, most: int, seed: int) -> Ints:
     return np.sort(chosen)
 
 
-def _tests(history: History) -> Ints:
-    """Number the tests of all projects."""
+def _test_numbers(history: History) -> Ints:
+    """Return a number for the test of each series, different for tests of different projects."""
     columns = [history.series.column(name).to_pylist() for name in ("project", "task", "test")]
     names = ["\0".join(row) for row in zip(*columns, strict=True)]
     return np.unique(names, return_inverse=True)[1].astype(np.int64)

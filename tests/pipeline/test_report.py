@@ -1,4 +1,4 @@
-"""What is printed at the end fits a terminal, and says what the files say."""
+"""The summary at the end of `make repro`."""
 
 from pathlib import Path
 
@@ -7,9 +7,10 @@ import pytest
 from barograph.errors import DataError
 from barograph.evaluation.metrics import METRICS, Interval
 from barograph.models.catalogue import CLASSIFIERS
-from barograph.pipeline import report, summary
+from barograph.pipeline import report
 from barograph.sources import LoadReport, Place, Skip
 from barograph.studies import table_one
+from tests.shared import ROOT
 
 REPORTS = report.FOLDER
 
@@ -47,11 +48,11 @@ def write() -> None:
     report.write_json(REPORTS / "classify.json", {"share": 0.25, "nested": {"auc": 1}})
 
 
-def test_every_line_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_summary_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     write()
-    summary.main()
+    report.main()
     said = capsys.readouterr().out
-    assert max(map(len, said.splitlines())) <= summary.WIDTH
+    assert max(map(len, said.splitlines())) <= report.WIDTH
     assert "# A title" in said
     assert "These words go on" in said
     assert "## More" not in said
@@ -61,11 +62,20 @@ def test_every_line_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert "share 0.25" in said
 
 
-def test_nothing_to_print_says_what_to_run() -> None:
+def test_summary_without_results_names_the_command() -> None:
     with pytest.raises(DataError, match=r"table\.md: no such file; run `make repro` first"):
-        summary.main()
+        report.summary()
 
 
-def test_a_stage_tells_counts_whole_and_shares_short() -> None:
-    report.write_json(REPORTS / "x.json", {"found": 73747, "auc": 0.704412, "note": "text"})
-    assert summary.line("x") == "x: auc 0.7044, found 73,747"
+def test_summary_prints_counts_whole_and_shares_short() -> None:
+    write()
+    report.write_json(REPORTS / "replay.json", {"found": 73747, "auc": 0.704412, "note": "text"})
+    assert "replay: auc 0.7044, found 73,747\n" in report.summary()
+
+
+def test_summary_names_only_outputs_of_the_default_pipeline() -> None:
+    text = (ROOT / "dvc.yaml").read_text()
+    for place in report.NEXT:
+        assert place.rstrip("/") in text or place == "params.yaml" or place.endswith(".md")
+        stage = place.split("/")[2] if place.startswith("data/reports/") else "release"
+        assert f"  {stage}:\n" in text

@@ -1,0 +1,80 @@
+"""Figure 2 of Bauer et al. 2022: AUC by the number of later results that are waited for."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from barograph.evaluation.figures import save
+from barograph.evaluation.metrics import interval
+from barograph.evaluation.protocols import is_usable, random_splits
+from barograph.features.subseries import WIDEST
+from barograph.studies.repetitions import Repetition, repeat
+from barograph.training import tables
+
+
+@dataclass(frozen=True)
+class WindowsParams:
+    """What is judged, and how often.
+
+    Attributes:
+        feature_set: What the classifier sees.
+        classifier: One of the catalogue.
+        base: The policy of the bounds that are cut to windows.
+        repetitions: Number of splits.
+        trees: Of every forest.
+        goal: What thresholds are chosen for.
+        seed: Of splits and classifiers.
+    """
+
+    feature_set: str
+    classifier: str
+    base: str
+    repetitions: int
+    trees: int
+    goal: str
+    seed: int
+
+
+def auc_by_window(params: WindowsParams) -> pd.DataFrame:
+    """Return AUC with its interval for windows 0 to 10; the last row is of the uncut bounds."""
+    policies = {str(w): f"{params.base}:w{w}" for w in range(WIDEST + 1)}
+    policies[params.base] = params.base
+    repetitions = {window: _repetitions(policy, params) for window, policy in policies.items()}
+    scores = iter(repeat([one for many in repetitions.values() for one in many], "windows"))
+    rows = []
+    for window, many in repetitions.items():
+        auc = interval([next(scores)["auc"] for _ in many])
+        rows.append({"window": window, "auc": auc.mean, "low": auc.low, "high": auc.high})
+    return pd.DataFrame(rows)
+
+
+def _repetitions(policy: str, params: WindowsParams) -> list[Repetition]:
+    rows = tables.labelled(tables.read(policy), params.feature_set)
+    splits = random_splits(rows.truth.size, params.repetitions, params.seed)
+    return [
+        Repetition(params.classifier, rows, split, params.seed + k, params.trees, params.goal)
+        for k, split in enumerate(splits)
+        if is_usable(split, rows.truth)
+    ]
+
+
+def window_figure(table: pd.DataFrame, subtitle: str, path: Path) -> None:
+    """Draw AUC by window with intervals; the uncut bounds are a dashed line."""
+    windows, uncut = table.iloc[:-1], table.iloc[-1]
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.subplots()
+    errors = [windows["auc"] - windows["low"], windows["high"] - windows["auc"]]
+    axes.errorbar(
+        windows["window"], windows["auc"], yerr=errors, fmt="o-", capsize=3, color="#20508f"
+    )
+    axes.axhline(uncut["auc"], linestyle="--", color="#b0451f", label=f"{uncut['window']} bounds")
+    axes.set(
+        xlabel="points after the candidate (window size)",
+        ylabel="AUC",
+        title=f"How many results after a change are needed? ({subtitle})",
+    )
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right")
+    save(figure, path)

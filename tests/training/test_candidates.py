@@ -1,0 +1,54 @@
+"""Candidate models: simulated verdicts are mixed in while own ones are scarce."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from barograph.errors import ConfigError, DataError
+from barograph.models.catalogue import classifier
+from barograph.pipeline import characterise, subseries, train
+from barograph.training import candidates, tables
+
+
+@pytest.fixture
+def described(project: Path) -> tables.Labelled:
+    """A project whose prior is its own history."""
+    subseries.main()
+    characterise.main()
+    shutil.copytree("data/processed", candidates.PRIOR / "data/processed")
+    return tables.labelled(tables.read("adaptive"), "bauer8")
+
+
+def test_prior_weight_falls_with_every_verdict() -> None:
+    weights = [candidates.prior_weight(n, 0.4, 100) for n in (0, 50, 100, 200)]
+    assert weights == pytest.approx([0.4, 0.2, 0.0, 0.0])
+    assert candidates.prior_weight(0, 0.4, 0) == 0.0
+    with pytest.raises(ConfigError, match="prior_weight is -1"):
+        candidates.prior_weight(0, -1, 10)
+
+
+def test_fit_with_prior_ignores_rows_without_weight(described: tables.Labelled) -> None:
+    def fitted(weight: float) -> Any:
+        model = classifier("random_forest", seed=1, trees=5)
+        turned = replace(described, truth=1 - described.truth)
+        return candidates.fit_with_prior(model, described.matrix, described.truth, turned, weight)
+
+    alone = classifier("random_forest", seed=1, trees=5).fit(described.matrix, described.truth)
+    said = alone.predict_proba(described.matrix)
+    np.testing.assert_array_equal(fitted(0.0).predict_proba(described.matrix), said)
+    heavy = fitted(10.0).predict(described.matrix)
+    assert (heavy != described.truth).mean() > 0.9
+
+
+@pytest.mark.usefixtures("described")
+def test_train_reads_prior_only_if_verdicts_are_scarce() -> None:
+    shutil.rmtree(candidates.PRIOR)
+    train.main()
+    params = Path("params.yaml")
+    params.write_text(params.read_text().replace("calibration:", "enough: 101\n  calibration:"))
+    with pytest.raises(DataError, match=r"prior/data/processed/adaptive\.parquet: no such feature"):
+        train.main()
