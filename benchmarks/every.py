@@ -47,7 +47,7 @@ def main() -> None:
 def measured(name: str) -> dict[str, Any]:
     """Run one benchmark in a process of its own, and return what it printed as JSON."""
     print(f"benchmark {name} ...", file=sys.stderr)
-    command = [sys.executable, str(HERE / f"{name}.py"), "--output", "json"]
+    command = [sys.executable, str(HERE / f"{name}.py"), "--format", "json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         return {"title": name, "rows": [], "failed": f"exit status {done.returncode}"}

@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 def arguments(description: str) -> argparse.ArgumentParser:
     """Return a parser with the one option that every benchmark has."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--output", choices=["text", "json"], default="text")
+    parser.add_argument("--format", dest="output", choices=["text", "json"], default="text")
     return parser
 
 

@@ -28,7 +28,7 @@ EXTRAS = (
 COMMANDS = (
     *(["detect", "results.csv"], ["gate", "results.csv"]),
     *(["score", "results.csv"], ["import", "results.csv"], ["recompute"], ["export", "tables"]),
-    *(["replay", "tables", "--workers", "1", "--to", "found"],),
+    *(["replay", "tables", "--workers", "1", "--out", "found"],),
     *(["classify", "tables", "--workers", "1"], ["token", "add", "ci", "--scope", "read"]),
 )
 

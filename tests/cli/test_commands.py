@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from barograph.cli import COMMANDS, group, main
-from barograph.cli.looks import ALARM_POLICIES
+from barograph.cli.options import ALARM_POLICIES
 from barograph.detection.online import budget
 
 
@@ -32,43 +32,41 @@ def code(*arguments: str) -> int:
     return int(left.value.code or 0)
 
 
-def test_every_command_has_help_with_an_example() -> None:
+def test_help_of_every_command_shows_an_example() -> None:
     for name in COMMANDS:
         done = CliRunner().invoke(group, [name, "--help"])
         assert done.exit_code == 0
         assert f"Example: barograph {name}" in done.output
 
 
-def test_detect_tells_people_and_programs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_detect_prints_text_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = results(tmp_path, 20, at=30)
     assert code("detect", str(path)) == 0
     assert "c30  index 30" in capsys.readouterr().out
-    assert code("detect", str(path), "--output", "json") == 0
+    assert code("detect", str(path), "--format", "json") == 0
     [series] = json.loads(capsys.readouterr().out)["series"]
     assert [point["order"] for point in series["change_points"]] == [30]
 
 
-def test_order_and_value_alone_are_one_series_named_by_its_file(
+def test_table_without_labels_is_a_series_named_by_its_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [f"{order},{100.0 + (order % 3) + 30 * (order >= 40)}" for order in range(80)]
     (tmp_path / "latency.csv").write_text("\n".join(["order,value", *rows, ""]))
-    assert code("detect", str(tmp_path / "latency.csv"), "--output", "json") == 0
+    assert code("detect", str(tmp_path / "latency.csv"), "--format", "json") == 0
     [series] = json.loads(capsys.readouterr().out)["series"]
     assert "latency" in series["series"]
     assert [point["order"] for point in series["change_points"]] == [40]
 
 
-def test_detect_controls_and_reports_false_discoveries_on_demand(
+def test_detect_controls_false_discoveries_on_demand(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(results(tmp_path, 20, at=30))
-    assert code("detect", path, "--output", "json") == 0
+    assert code("detect", path, "--format", "json") == 0
     assert "false_discoveries" not in json.loads(capsys.readouterr().out)
     for rate, removed in (("0.05", 0), ("1e-300", 1)):
-        options = ("--false-discoveries", rate, "--output", "json")
+        options = ("--false-discoveries", rate, "--format", "json")
         assert code("detect", path, *options) == 0
         told = json.loads(capsys.readouterr().out)
         assert len(told["series"][0]["change_points"]) == 1 - removed
@@ -82,36 +80,36 @@ def test_detect_controls_and_reports_false_discoveries_on_demand(
     ("shift", "direction", "expected"),
     [(20, -1, 2), (-20, -1, 0), (-20, 1, 2), (20, 1, 0), (20, 0, 2), (0, -1, 0)],
 )
-def test_gate_fails_on_what_is_worse(
+def test_gate_fails_on_a_regression(
     tmp_path: Path, shift: float, direction: int, expected: int
 ) -> None:
     assert code("gate", str(results(tmp_path, shift, direction=direction))) == expected
 
 
-def test_gate_passes_an_old_or_small_change(tmp_path: Path) -> None:
+def test_gate_passes_old_and_small_changes(tmp_path: Path) -> None:
     assert code("gate", str(results(tmp_path, 20, at=30))) == 0
-    assert code("gate", str(results(tmp_path, 20)), "--least", "50") == 0
+    assert code("gate", str(results(tmp_path, 20)), "--min-change", "50") == 0
 
 
 @pytest.mark.parametrize(("direction", "expected"), [(-1, 2), (1, 0), (0, 2)])
-def test_a_rise_from_nothing_is_larger_than_any_share(
+def test_gate_treats_a_rise_from_zero_as_larger_than_any_minimum(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], direction: int, expected: int
 ) -> None:
     path = tmp_path / "errors.csv"
     rows = [f"{order},{direction},{5 * (order >= 57)}" for order in range(60)]
     path.write_text("\n".join(["order,direction,value", *rows, ""]))
-    assert code("gate", str(path), "--least", "50") == expected
+    assert code("gate", str(path), "--min-change", "50") == expected
     assert capsys.readouterr().out.startswith("errors: from 0 at 57\n") == (expected == 2)
-    code("detect", str(path), "--output", "json")
+    code("detect", str(path), "--format", "json")
     [point] = json.loads(capsys.readouterr().out)["series"][0]["change_points"]
     assert (point["mean_before"], point["mean_after"], point["percent"]) == (0, 5, None)
 
 
-def test_gate_says_when_there_is_too_little(
+def test_gate_exits_3_without_enough_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = results(tmp_path, 0, length=5, at=5)
-    assert code("gate", str(path), "--output", "json") == 3
+    assert code("gate", str(path), "--format", "json") == 3
     assert json.loads(capsys.readouterr().out) == {"series": 1, "too_short": 1, "regressions": []}
 
 
@@ -123,14 +121,14 @@ def test_gate_says_when_there_is_too_little(
         (("detect", "x.csv", "--detector", "dice"), "'dice' is not one of"),
         (
             ("detect", "x.csv", "--detector", "pelt", "--false-discoveries", "0.1"),
-            "pelt has no p-value to control: allowed are hunter, edivisive, gesd",
+            "pelt has no p-value to control; allowed are hunter, edivisive, gesd",
         ),
         (("detect", "x.csv", "--false-discoveries", "1"), "1.0 is not in the range"),
         (("dance",), "there is no command 'dance'"),
         (("gate", "x.csv", "--newest", "0"), "0 is not in the range"),
     ],
 )
-def test_a_mistake_is_exit_1_and_told_without_a_traceback(
+def test_errors_exit_1_without_a_traceback(
     arguments: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert code(*arguments) == 1
@@ -139,7 +137,7 @@ def test_a_mistake_is_exit_1_and_told_without_a_traceback(
     assert "Traceback" not in told
 
 
-def test_the_settings_of_a_second_look_are_those_of_the_budget() -> None:
+def test_alarm_policies_are_those_of_the_budget() -> None:
     assert tuple(ALARM_POLICIES) == tuple(budget.ALARM_POLICIES)
 
 
@@ -153,7 +151,7 @@ def test_the_settings_of_a_second_look_are_those_of_the_budget() -> None:
         (["serve", "--port", "x"], "barograph serve: Invalid value for '--port': 'x' is not a"),
     ],
 )
-def test_wrong_usage_is_one_line(
+def test_wrong_usage_prints_one_line(
     arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert code(*arguments) == 1

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from barograph.cli import COMMANDS, group, main
-from barograph.cli.stores import open_store
+from barograph.cli.options import open_store
 from barograph.history import SCHEMAS, History
 from barograph.models import OnlineModels, TriageModel
 from barograph.pipeline import replaying
@@ -60,11 +60,11 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
-    code, out, _ = run(capsys, *arguments, "--output", "json")
+    code, out, _ = run(capsys, *arguments, "--format", "json")
     return code, json.loads(out)
 
 
-def test_score_fails_on_a_regression_and_says_the_same_again(
+def test_score_fails_on_a_regression_and_repeats_its_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     name = write("results.csv")
@@ -80,7 +80,7 @@ def test_score_fails_on_a_regression_and_says_the_same_again(
     assert again["regressions"] == told["regressions"]
 
 
-def test_score_takes_the_lines_that_the_service_takes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_reads_the_json_lines_of_the_service(capsys: pytest.CaptureFixture[str]) -> None:
     with Path(write("results.csv")).open() as file:
         rows = [*csv.DictReader(file)]
     for row in rows:
@@ -93,7 +93,7 @@ def test_score_takes_the_lines_that_the_service_takes(capsys: pytest.CaptureFixt
     assert expected[0] == 2
 
 
-def test_score_holds_a_result_against_the_level_before_it(
+def test_score_compares_a_result_with_the_level_before_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     noise = np.random.default_rng(0).normal(0.0, 0.5, 120)
@@ -118,29 +118,29 @@ def test_score_holds_a_result_against_the_level_before_it(
         ({"length": 4}, 3),
     ],
 )
-def test_score_judges_by_the_direction(
+def test_score_respects_the_direction(
     capsys: pytest.CaptureFixture[str], options: dict[str, Any], expected: int
 ) -> None:
     assert run(capsys, "score", write("results.csv", **options))[0] == expected
 
 
-def test_score_takes_one_result_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_accepts_results_one_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "score", write("old.csv", by=0.0))[0] == 0
     Path("new.csv").write_text("project,test,order,commit,value\ndb,query,30,c30,150\n")
     code, told = run_json(capsys, "score", "new.csv")
     assert code == 2
     assert [one["baseline_size"] for one in told["series"]] == [30]
-    assert run(capsys, "score", "new.csv", "--least", "90")[0] == 0
+    assert run(capsys, "score", "new.csv", "--min-change", "90")[0] == 0
 
 
 @pytest.mark.parametrize("command", ["score", "import"])
-def test_what_the_store_does_not_take_is_told_with_its_reason(
+def test_rejected_points_are_reported_with_their_reason(
     capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     run(capsys, "import", write("results.csv", by=0.0))
     head = "project,test,order,commit,value"
     Path("new.csv").write_text(f"{head}\ndb,query,29,other,100\ndb,query,30,c30,100\n")
-    code, out, err = run(capsys, command, "new.csv", "--output", "json")
+    code, out, err = run(capsys, command, "new.csv", "--format", "json")
     reason = "commit: order 29 of this series is 'c29'"
     assert (code, json.loads(out)["reasons"]) == (0, {reason: 1})
     assert f"1 points were rejected: {reason} (1 times)" in err
@@ -159,7 +159,7 @@ def test_import_export_and_import_again(capsys: pytest.CaptureFixture[str]) -> N
     assert history.values.size == 60
 
 
-def test_what_was_exported_is_a_source_of_every_command(
+def test_export_is_a_source_of_every_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     run(capsys, "import", write("results.csv"))
@@ -178,7 +178,7 @@ def test_what_was_exported_is_a_source_of_every_command(
         assert run(capsys, command, "out")[0] in (0, 2)
 
 
-def test_recompute_finds_candidates_and_scores_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_recompute_finds_and_scores_candidates(capsys: pytest.CaptureFixture[str]) -> None:
     rows = ["project,test,order,value"]
     rows += [f"db,query,{k},{100 + k % 3 + (50 if k >= 20 else 0)}" for k in range(40)]
     Path("steps.csv").write_text("\n".join([*rows, ""]))
@@ -190,33 +190,33 @@ def test_recompute_finds_candidates_and_scores_them(capsys: pytest.CaptureFixtur
     [candidate] = History.read("out").candidates.to_pylist()
     assert candidate["index"] == 20
     code, told = run_json(capsys, "classify", "out", "--workers", "1")
-    assert (code, told["candidates"]) == (0, 1)
-    assert told["first"][0]["commit"] is None
-    assert 0 <= told["first"][0]["probability"] <= 1
+    assert (code, told["total"]) == (0, 1)
+    assert told["candidates"][0]["commit"] is None
+    assert 0 <= told["candidates"][0]["probability"] <= 1
 
 
-def test_classify_says_when_nothing_waits(capsys: pytest.CaptureFixture[str]) -> None:
+def test_classify_exits_3_without_candidates(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, error = run(capsys, "classify", write("results.csv"), "--workers", "1")
     assert code == 3
-    assert "holds no candidate" in error
+    assert "no candidate without a verdict" in error
 
 
 @pytest.mark.parametrize(
     "arguments",
     [("export", "tables"), ("recompute",), ("token", "list"), ("token", "revoke", "ci")],
 )
-def test_a_mistyped_store_is_told_and_not_made(
+def test_mistyped_store_is_an_error_and_not_created(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, _, error = run(capsys, *arguments, "--store", "absent.db")
     assert code == 1
     assert error == (
-        "barograph: --store absent.db: no such store; score, import and serve make one\n"
+        "barograph: --store absent.db: no such store; score, import and serve create one\n"
     )
     assert not Path("absent.db").exists()
 
 
-def test_classify_names_series_as_every_command_does(
+def test_classify_names_series_like_every_command(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = ["project,test,measurement,order,value"]
@@ -229,12 +229,12 @@ def test_classify_names_series_as_every_command_does(
     run(capsys, "export", "tables")
     code, told = run_json(capsys, "classify", "tables", "--workers", "1")
     assert code == 0
-    assert {one["name"] for one in told["first"]} == {"db/query/a", "db/query/b"}
+    assert {one["name"] for one in told["candidates"]} == {"db/query/a", "db/query/b"}
 
 
 def test_replay_judges_every_point(capsys: pytest.CaptureFixture[str]) -> None:
     name = write("results.csv")
-    code, told = run_json(capsys, "replay", name, "--workers", "1", "--to", "replayed")
+    code, told = run_json(capsys, "replay", name, "--workers", "1", "--out", "replayed")
     assert (code, told["points"]) == (0, 60)
     assert told["found"] >= 1
     lines = Path("replayed/found.csv").read_text().splitlines()
@@ -271,14 +271,14 @@ def marked_tables() -> None:
         pq.write_table(pa.Table.from_pylist(rows[name], schema), f"tables/{name}.parquet")
 
 
-def test_replay_looks_again_and_is_held_against_the_verdicts(
+def test_replay_with_a_second_look_is_compared_with_verdicts(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned_pair()
     marked_tables()
-    options = ("--model", "models/online.baro", "--workers", "1", "--to", "out")
+    options = ("--model", "models/online.baro", "--workers", "1", "--out", "out")
     _, alone = run_json(capsys, "replay", "tables", *options)
-    again = ("--second-look", "--setting", "sure", "--alarms", "10")
+    again = ("--second-look", "--alarm-policy", "sure", "--false-alarms-per-1000", "10")
     code, told = run_json(capsys, "replay", "tables", *options, *again)
     assert code == 0
     assert told["alarms_per_series"] == told["alarms"] / 6
@@ -288,7 +288,7 @@ def test_replay_looks_again_and_is_held_against_the_verdicts(
     text = run(capsys, "replay", "tables", *options, *again)[1]
     assert f"AUC {told['auc']:.3f}" in text
     # What was done before the last part failed is not done again.
-    monkeypatch.setattr("barograph.cli.spreading.SERIES", 2)
+    monkeypatch.setattr("barograph.cli.bulk.SERIES", 2)
     whole = Path("out/found.csv").read_bytes()
     judge, done = replaying._judged, []
 
@@ -306,7 +306,7 @@ def test_replay_looks_again_and_is_held_against_the_verdicts(
     assert not Path("out/.parts").exists()
 
 
-def test_score_looks_again_at_the_results_before_the_newest(
+def test_score_with_a_second_look_reports_where_a_change_begins(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     learned_pair()
@@ -323,7 +323,7 @@ def test_score_looks_again_at_the_results_before_the_newest(
         assert one["begins"] == (40 if one["steps"] else one["order"])
     assert [kind for _, _, kinds in seen for kind in kinds][:1] == ["called"]
     assert {code for code, change, _ in seen if change} == {2}
-    sure = ("--setting", "sure", "--store", "t.db")
+    sure = ("--alarm-policy", "sure", "--store", "t.db")
     [one] = run_json(capsys, "score", "r.csv", *pair, *sure)[1]["series"]
     assert (one["order"], one["begins"], one["is_change"]) == (42, 40, True)
     assert (one["commit"], one["begins_commit"]) == ("c42", "c40")
@@ -332,7 +332,7 @@ def test_score_looks_again_at_the_results_before_the_newest(
     assert 29 < one["percent"] < 31
 
 
-def test_a_pair_that_cannot_look_together_is_said_or_refused(
+def test_models_without_a_second_look_are_reported_or_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     learned_pair()
@@ -359,10 +359,12 @@ def test_tokens(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "token", "list")[1] == "ci  ingest  revoked\n"
 
 
-def test_serve_listens_to_others_only_with_a_token(capsys: pytest.CaptureFixture[str]) -> None:
+def test_serve_needs_a_token_for_other_addresses(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     code, _, error = run(capsys, "serve", "--host", "0.0.0.0")  # noqa: S104
     assert code == 1
-    assert "without any token" in error
+    assert "without a token" in error
 
 
 @pytest.mark.parametrize(
@@ -374,7 +376,7 @@ def test_serve_listens_to_others_only_with_a_token(capsys: pytest.CaptureFixture
         (("replay", "results.csv", "--scheduler", "tcp://127.0.0.1:1"), "cannot be reached"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(
+def test_errors_are_printed_in_one_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     arguments: tuple[str, ...],
@@ -403,7 +405,7 @@ TAKE_MODELS = [
 
 
 @pytest.mark.parametrize(("command", "option"), TAKE_MODELS)
-def test_no_model_takes_the_place_of_one_that_is_not_there(
+def test_missing_model_is_never_replaced(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     command: tuple[str, ...],
@@ -416,16 +418,16 @@ def test_no_model_takes_the_place_of_one_that_is_not_there(
     code, _, error = run(capsys, *command, option, "typo.baro")
     assert (code, error.count("\n")) == (1, 1)
     assert error.startswith(
-        f"barograph: {option} typo.baro: no such file; name that of a model, or "
+        f"barograph: {option} typo.baro: no such file; name an existing model, or "
     )
-    assert "shipped" in error
+    assert "built-in" in error
     # Nor where the path is the default one: somebody named it.
     released = f"data/release/{option.removeprefix('--').replace('-', '_')}.baro"
     Path(released).unlink(missing_ok=True)
     assert f"{option} {released}: no such file" in run(capsys, *command, option, released)[2]
 
 
-def test_every_option_that_names_a_model_is_tried() -> None:
+def test_every_model_option_is_tested() -> None:
     named = {
         (name, option)
         for name in COMMANDS
@@ -436,7 +438,7 @@ def test_every_option_that_names_a_model_is_tried() -> None:
     assert named == {(command[0], option) for command, option in TAKE_MODELS}
 
 
-def test_without_the_option_the_shipped_model_decides_until_one_is_released(
+def test_built_in_model_is_used_until_one_is_released(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write("results.csv")
@@ -448,7 +450,7 @@ def test_without_the_option_the_shipped_model_decides_until_one_is_released(
     assert run(capsys, "recompute", "--store", "s--second-look.db")[0] == 0
 
 
-def test_an_export_is_of_one_moment(
+def test_export_is_a_snapshot(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = exchange.give_back
@@ -462,16 +464,16 @@ def test_an_export_is_of_one_moment(
     run(capsys, "import", write("results.csv"), "--store", "s.db")
     code, told = run_json(capsys, "export", "out", "--store", "s.db")
     assert (code, told["points"]) == (0, 60)
-    archived = run_json(capsys, "import", "out", "--whole", "--store", "two.db")[1]
+    archived = run_json(capsys, "import", "out", "--restore", "--store", "two.db")[1]
     assert archived["points"] == 60
     assert run_json(capsys, "export", "later", "--store", "s.db")[1]["points"] == 80
 
 
-def test_a_whole_store_moves_by_export_and_import(capsys: pytest.CaptureFixture[str]) -> None:
+def test_restore_copies_a_whole_store(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"query,{k},{100 + k % 3}" for k in range(30)]
     Path("results.csv").write_text("\n".join(["test,order,value", *rows, ""]))
     run_json(capsys, "import", "results.csv", "--store", "one.db")
     assert run(capsys, "export", "out", "--store", "one.db")[0] == 0
-    code, told = run_json(capsys, "import", "out", "--whole", "--store", "two.db")
+    code, told = run_json(capsys, "import", "out", "--restore", "--store", "two.db")
     assert (code, told["points"], told["models"]) == (0, 30, 1)
-    assert run(capsys, "import", "out", "--whole", "--store", "two.db")[0] == 1
+    assert run(capsys, "import", "out", "--restore", "--store", "two.db")[0] == 1

@@ -1,7 +1,6 @@
-"""The command line: one file a command, and nothing big imported before it runs.
+"""The command line: one module per command, imported when the command is called.
 
-Exit codes, the same for every command: 0 clean, 1 a usage or data error, 2 a regression found,
-3 not enough data to say.
+Exit codes of every command: 0 clean, 1 a usage or data error, 2 a regression, 3 not enough data.
 """
 
 from __future__ import annotations
@@ -17,34 +16,33 @@ from barograph import __version__
 from barograph.errors import BarographError, NotEnoughDataError
 
 CLEAN, ERROR, REGRESSION, TOO_LITTLE = range(4)
-# What `--help` lists; the module of the same name is imported when the command is called.
+# Commands and their help texts; each is in the module of the same name.
 COMMANDS = {
-    "classify": "Say which candidates of a source people would call real.",
-    "detect": "Find the change points of a history.",
-    "export": "Write everything that the store holds as tables.",
-    "gate": "Fail when the newest results are a regression.",
-    "import": "Fill the store from a source.",
-    "recompute": "Find the change points of every series of the store anew.",
-    "replay": "Run the online detector over every commit of a source.",
-    "score": "Put results into the store, and fail when the newest are a regression.",
-    "serve": "Start the service.",
-    "token": "Make, list and revoke the tokens of the service.",
+    "classify": "Rank candidates by how likely people would call them real.",
+    "detect": "Find the change points of every series of a source.",
+    "export": "Write the contents of the store as tables.",
+    "gate": "Fail if the newest results of a source are a regression.",
+    "import": "Add the data of a source to the store.",
+    "recompute": "Recompute the change points of every series in the store.",
+    "replay": "Judge every commit of a source as if it were the newest.",
+    "score": "Add results to the store, and fail if the newest are a regression.",
+    "serve": "Start the HTTP service.",
+    "token": "Create, list and revoke the tokens of the service.",
 }
 
 
-class Lazy(click.Group):
-    """A group that knows its commands by name, and imports the one that is called."""
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names."""
+        """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
         if cmd_name not in COMMANDS:
             ctx.fail(f"there is no command {cmd_name!r}; there are {', '.join(COMMANDS)}")
-        # `import` is a word of the language: no module can have that name.
-        module = "fill" if cmd_name == "import" else cmd_name
+        module = "import_" if cmd_name == "import" else cmd_name  # a keyword cannot name a module
         command: click.Command = import_module(f"{__name__}.{module}").command
         return command
 
@@ -54,7 +52,7 @@ class Lazy(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def group() -> None:
     """Find where benchmark performance changed, and learn from every verdict.
@@ -64,7 +62,7 @@ def group() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and leave with its exit code; an error is one line on stderr."""
+    """Run a command and exit with its code; errors are printed as one line on stderr."""
     try:
         sys.exit(group.main(arguments, prog_name="barograph", standalone_mode=False))
     except click.exceptions.Exit as done:
@@ -75,26 +73,26 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         error.show()
         sys.exit(ERROR)
     except click.ClickException as error:
-        _tell(_one_line(error), _path_of(error))
+        _print_error(_one_line(error), _path_of(error))
         sys.exit(ERROR)
     except NotEnoughDataError as error:
-        _tell(error)
+        _print_error(error)
         sys.exit(TOO_LITTLE)
     except (BarographError, OSError) as error:
-        _tell(error)
+        _print_error(error)
         sys.exit(ERROR)
 
 
 def _one_line(error: click.ClickException) -> str:
-    """What is wrong; click lists what is allowed in lines of its own."""
+    """Return the message of click, which may have several lines, as one line."""
     return " ".join(line.strip() for line in error.format_message().splitlines())
 
 
 def _path_of(error: click.ClickException) -> str:
-    """The command whose usage is wrong, with the names of those above it."""
+    """Return the command with the wrong usage, including its parent commands."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     return "barograph" if context is None else context.command_path
 
 
-def _tell(error: object, where: str = "barograph") -> None:
+def _print_error(error: object, where: str = "barograph") -> None:
     click.echo(f"{where}: {error}", err=True)

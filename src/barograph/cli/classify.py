@@ -1,65 +1,86 @@
-"""`barograph classify`: the candidates of a source, the surest first."""
+"""`barograph classify`: rank the candidates of a source by probability."""
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from barograph.cli.spreading import (
-    artifact_path,
-    judged,
-    judging_options,
-    tables_at,
-    write_tables,
-)
+from barograph.cli.bulk import artifact_path, bulk_options, score_parts, tables_at
+from barograph.cli.options import echo_json
 from barograph.errors import NotEnoughDataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 USE = "label_free"
 
 
-@click.command(epilog="Example: barograph classify dump --kind mongodump --output json")
-@judging_options(USE)
-@click.option("--all", "triaged", is_flag=True, help="Also those that have a verdict.")
-@click.option("--first", type=click.IntRange(min=0), default=20, show_default=True, help="Shown.")
+@click.command(epilog="Example: barograph classify dump --kind mongodump --format json")
+@bulk_options(USE, "scores candidates")
+@click.option(
+    "--all",
+    "triaged",
+    is_flag=True,
+    help="Include candidates that already have a verdict. By default they are left out.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Maximum number of candidates to show.",
+)
 def command(
     location: str,
     kind: str,
     model: Path,
     triaged: bool,
-    first: int,
+    limit: int,
     workers: int,
     scheduler: str | None,
-    to: Path | None,
-    output: str,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
-    """Say which candidates of the source at LOCATION people would call real.
+    """Rank the candidates at LOCATION by how likely people would call them real.
 
-    LOCATION may be a folder of the three tables, too. A scheduler's workers must see it.
+    LOCATION may also be a folder of the three tables. Workers of a scheduler must see it.
     """
     from barograph.evaluation.partitions import classified
     from barograph.history import read_table
     from barograph.series import SeriesId
 
     with tables_at(kind, location) as folder:
-        names = read_table(folder, "series").to_pylist()
-        judge = partial(classified, triaged=triaged)
+        series = read_table(folder, "series").to_pylist()
+        classify = partial(classified, triaged=triaged)
         path = artifact_path(USE, model)
-        table = judged(judge, folder, path, USE, workers=workers, scheduler=scheduler)
+        table = score_parts(classify, folder, path, USE, workers=workers, scheduler=scheduler)
     table = table.sort_by([("probability", "descending"), ("series", "ascending")])
-    if to is not None:
-        write_tables(table, to, "classified")
+    if out is not None:
+        _write(table, out)
     if not table.num_rows:
-        raise NotEnoughDataError(f"{location}: holds no candidate that waits for a verdict")
-    rows = table.slice(0, first).to_pylist()
+        raise NotEnoughDataError(f"{location}: no candidate without a verdict")
+    rows = table.slice(0, limit).to_pylist()
     for row in rows:
-        row["name"] = str(SeriesId.from_row(names[row["series"]]))
+        row["name"] = str(SeriesId.from_row(series[row["series"]]))
     real = sum(table.column("real").to_pylist())
-    if output == "json":
-        click.echo(json.dumps({"candidates": table.num_rows, "real": real, "first": rows}))
+    if as_json:
+        echo_json({"total": table.num_rows, "real": real, "candidates": rows})
         return
     for row in rows:
         click.echo(f"{row['probability']:.3f}  {row['commit'] or row['order']}  {row['name']}")
-    click.echo(f"{real} of {table.num_rows} candidates are called real")
+    click.echo(f"{real} of {table.num_rows} candidates are probably real")
+
+
+def _write(table: pa.Table, folder: Path) -> None:
+    import pyarrow.csv as pacsv
+    import pyarrow.parquet as pq
+
+    from barograph.files import whole
+
+    with whole(folder / "classified.csv") as draft:
+        pacsv.write_csv(table, str(draft))
+    with whole(folder / "classified.parquet") as draft:
+        pq.write_table(table, draft, compression="zstd")

@@ -1,35 +1,41 @@
-"""`barograph gate`: a verdict for CI on the newest results of every series."""
+"""`barograph gate`: fail a CI job when the newest results of a source are a regression."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import click
 
 from barograph.cli import REGRESSION, TOO_LITTLE
-from barograph.cli.detect import by_name, change, detected, detector_option
-from barograph.cli.histories import (
+from barograph.cli.detect import change_points, change_text, describe
+from barograph.cli.options import (
+    detector_option,
     echo_json,
-    least_option,
-    output_option,
+    format_option,
+    make_detector,
+    min_change_option,
     read_history,
     source_options,
 )
 
 
-@click.command(epilog="Example: barograph gate results.csv --newest 3 --least 2.5 || exit 1")
+@click.command(epilog="Example: barograph gate results.csv --newest 3 --min-change 2.5 || exit 1")
 @source_options
-@detector_option("Which method, with the parameters it has by default.")
+@detector_option("Detection method.")
 @click.option(
     "--newest",
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="A change counts when it begins among so many newest results.",
+    help="Report a change only if it begins among this many newest results.",
 )
-@least_option
-@click.option("--shortest", type=click.IntRange(min=2), default=10, show_default=True)
-@output_option
+@min_change_option
+@click.option(
+    "--min-history",
+    type=click.IntRange(min=2),
+    default=10,
+    show_default=True,
+    help="Judge a series only if it has at least this many results.",
+)
+@format_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -37,46 +43,41 @@ def command(
     kind: str,
     detector: str,
     newest: int,
-    least: float,
-    shortest: int,
-    output: str,
+    min_change: float,
+    min_history: int,
+    as_json: bool,
 ) -> None:
-    """Fail when a series at LOCATION became worse with its newest results.
+    """Fail if the newest results of a series at LOCATION are a regression.
 
-    Worse is what the series' direction says; where the direction is unknown, any change counts.
+    The direction of the series tells which change is a regression; if it is unknown, any change
+    counts. Exit code 2 means a regression, 3 that no series has enough results.
     """
     history = read_history(kind, location)
-    lengths = [int(n) for n in history.offsets[1:] - history.offsets[:-1]]
-    directions = history.series.column("direction").to_pylist()
+    described = describe(history, change_points(history, make_detector(detector)))
     regressions = [
-        {"series": series["series"], **point}
-        for series, length, direction in zip(
-            detected(history, by_name(detector)), lengths, directions, strict=True
-        )
-        for point in series["change_points"]
-        if length >= shortest
-        and point["index"] >= length - newest
-        and worse(point["percent"], direction, least)
+        {"series": row["series"], **point}
+        for series, row in zip(history, described, strict=True)
+        for point in row["change_points"]
+        if len(series) >= min_history
+        and point["index"] >= len(series) - newest
+        and is_regression(point["percent"], series.direction, min_change)
     ]
-    short = sum(length < shortest for length in lengths)
-    tell(regressions, len(lengths), short, output)
+    short = sum(len(series) < min_history for series in history)
+    if as_json:
+        echo_json({"series": len(history), "too_short": short, "regressions": regressions})
+    else:
+        for point in regressions:
+            place = point["commit"] or point["order"]
+            click.echo(f"{point['series']}: {change_text(point)} at {place}")
+        click.echo(
+            f"regressions: {len(regressions)}, series: {len(history)}, too short to judge: {short}"
+        )
     if regressions:
         context.exit(REGRESSION)
-    if short == len(lengths):
+    if short == len(history):
         context.exit(TOO_LITTLE)
 
 
-def worse(percent: float, direction: int, least: float) -> bool:
-    """Whether a change goes the wrong way by enough."""
-    return abs(percent) >= least and not percent * direction > 0
-
-
-def tell(regressions: list[dict[str, Any]], series: int, short: int, output: str) -> None:
-    """Print what was found, and how many series were too short to judge."""
-    if output == "json":
-        told = {"series": series, "too_short": short, "regressions": regressions}
-        echo_json(told)
-        return
-    for one in regressions:
-        click.echo(f"{one['series']}: {change(one)} at {one['commit'] or one['order']}")
-    click.echo(f"regressions: {len(regressions)}, series: {series}, too short to judge: {short}")
+def is_regression(percent: float, direction: int, min_change: float) -> bool:
+    """Return whether a change is large enough and goes the wrong way."""
+    return abs(percent) >= min_change and not percent * direction > 0

@@ -1,8 +1,7 @@
-"""`barograph replay`: the online detector over every commit of a source."""
+"""`barograph replay`: run the online detector over every commit of a source."""
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from barograph.cli.looks import second_look_options
-from barograph.cli.spreading import artifact_path, judged, judging_options, tables_at
+from barograph.cli.bulk import artifact_path, bulk_options, score_parts, tables_at
+from barograph.cli.options import echo_json, second_look_options
 from barograph.errors import NotEnoughDataError
 
 if TYPE_CHECKING:
@@ -20,56 +19,56 @@ if TYPE_CHECKING:
     from barograph.detection.online import SecondLookConfig
 
 USE = "online"
-PARTS = ".parts"  # what is done already, while a replay runs
+PARTS = ".parts"  # finished parts of a running replay
 
 
-@click.command(epilog="Example: barograph replay data/interim --to replayed --output json")
-@judging_options(USE)
+@click.command(epilog="Example: barograph replay data/interim --out replayed --format json")
+@bulk_options(USE, "scores new results")
 @second_look_options(on=False)
 def command(
     location: str,
     kind: str,
     model: Path,
-    again: SecondLookConfig | None,
+    second_look: SecondLookConfig | None,
     workers: int,
     scheduler: str | None,
-    to: Path | None,
-    output: str,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
-    """Judge every commit of the source at LOCATION as if it were the newest.
+    """Judge every commit at LOCATION as if it were the newest.
 
-    LOCATION may be a folder of the three tables, too. A scheduler's workers must see it. With --to
-    a replay that was broken off goes on where it was.
+    LOCATION may also be a folder of the three tables. Workers of a scheduler must see it. With
+    --out, a replay that was interrupted continues where it stopped.
     """
     from barograph.pipeline.found import write
     from barograph.pipeline.replaying import Task, replayed
 
-    kept = "" if to is None else str((to / PARTS).resolve())
-    task = Task(artifact_path(USE, model), shortest=1, cache=kept)
-    if again is not None:
+    cache = "" if out is None else str((out / PARTS).resolve())
+    task = Task(artifact_path(USE, model), shortest=1, cache=cache)
+    if second_look is not None:
         task = replace(
             task,
             second_look=True,
-            setting=again.alarm_policy,
-            per_thousand=again.false_alarms_per_1000,
+            setting=second_look.alarm_policy,
+            per_thousand=second_look.false_alarms_per_1000,
         )
     task = task.signed()
     with tables_at(kind, location) as folder:
-        points = judged(replayed, folder, task, workers=workers, scheduler=scheduler)
+        points = score_parts(replayed, folder, task, workers=workers, scheduler=scheduler)
         if not points.num_rows:
-            raise NotEnoughDataError(f"{location}: holds no point")
-        told = _told(folder, points)
-    if to is not None:
-        write(to, points)
-        shutil.rmtree(kept, ignore_errors=True)
-    if output == "json":
-        click.echo(json.dumps(told))
+            raise NotEnoughDataError(f"{location}: no points")
+        summary = _summary(folder, points)
+    if out is not None:
+        write(out, points)
+        shutil.rmtree(cache, ignore_errors=True)
+    if as_json:
+        echo_json(summary)
     else:
-        _say(told)
+        _print(summary)
 
 
-def _told(folder: str, points: pa.Table) -> dict[str, Any]:
-    """How often alarms are raised; where people judged both ways, how early and how right, too."""
+def _summary(folder: str, points: pa.Table) -> dict[str, Any]:
+    """Return how many alarms there are and, if people gave both verdicts, how good they are."""
     from barograph.evaluation.replayed import rates
     from barograph.history import History
     from barograph.pipeline.found import held_against_verdicts
@@ -82,23 +81,24 @@ def _told(folder: str, points: pa.Table) -> dict[str, Any]:
         return rates(History.read(folder), alarms, found)
 
 
-def _say(told: dict[str, Any]) -> None:
+def _print(summary: dict[str, Any]) -> None:
     click.echo(
-        f"{told['alarms']} alarms in {told['points']} points: "
-        f"{told['alarms_per_thousand']:.2f} per thousand, {told['alarms_per_series']:.2f} a series"
+        f"{summary['alarms']} alarms in {summary['points']} points: "
+        f"{summary['alarms_per_thousand']:.2f} per thousand points, "
+        f"{summary['alarms_per_series']:.2f} per series"
     )
-    if "auc" not in told:
-        click.echo(f"{told['found']} points are found")
+    if "auc" not in summary:
+        click.echo(f"{summary['found']} change points found")
         return
-    verdicts = ", ".join(f"{count} {name}" for name, count in told["found_by_verdict"].items())
-    others = told["found_without_candidate"]
-    click.echo(f"{told['found']} points are found: {verdicts}, {others} without a candidate")
+    verdicts = ", ".join(f"{count} {name}" for name, count in summary["found_by_verdict"].items())
+    others = summary["found_without_candidate"]
+    click.echo(f"{summary['found']} change points found: {verdicts}, {others} without a candidate")
     click.echo(
-        f"AUC {told['auc']:.3f}, accuracy {told['accuracy']:.3f}, sensitivity "
-        f"{told['sensitivity']:.3f}, specificity {told['specificity']:.3f}"
+        f"AUC {summary['auc']:.3f}, accuracy {summary['accuracy']:.3f}, sensitivity "
+        f"{summary['sensitivity']:.3f}, specificity {summary['specificity']:.3f}"
     )
-    within = told["delay"]
+    delay = summary["delay"]
     click.echo(
-        f"true changes with an alarm at once {within['share_within_0']:.2f}, "
-        f"within 2 points {within['share_within_2']:.2f}, within 5 {within['share_within_5']:.2f}"
+        f"true changes with an alarm at once {delay['share_within_0']:.2f}, "
+        f"within 2 points {delay['share_within_2']:.2f}, within 5 {delay['share_within_5']:.2f}"
     )

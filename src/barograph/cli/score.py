@@ -1,52 +1,53 @@
-"""`barograph score`: what the service does, for a CI job without a server."""
+"""`barograph score`: store the results of a CI job, and fail when the newest are a regression."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from barograph.cli import REGRESSION, TOO_LITTLE
-from barograph.cli.detect import change, percent
-from barograph.cli.gate import worse
-from barograph.cli.histories import (
+from barograph.cli.detect import change_text, percent
+from barograph.cli.gate import is_regression
+from barograph.cli.import_ import report_rejected
+from barograph.cli.options import (
     echo_json,
-    least_option,
+    format_option,
     loaded_tables,
-    output_option,
-    source_options,
-)
-from barograph.cli.looks import second_look_options
-from barograph.cli.stores import (
+    min_change_option,
     model_option,
     online_models,
     open_store,
+    second_look_options,
+    source_options,
     store_option,
-    tell_rejected,
 )
 
 if TYPE_CHECKING:
+    import sqlalchemy as sa
+
     from barograph.detection.online import SecondLookConfig
-    from barograph.history import History
+    from barograph.series import Series
     from barograph.store import Store
-    from barograph.store.exchange import Filled
+    from barograph.store.queries import Measured
 
 
-@click.command(epilog="Example: barograph score results.csv --store ci.db --output json || exit 1")
+@click.command(epilog="Example: barograph score results.csv --store ci.db --format json || exit 1")
 @source_options
 @store_option
 @model_option("online")
 @second_look_options(on=True)
-@least_option
+@min_change_option
 @click.option(
-    "--shortest",
+    "--min-history",
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
-    help="A result is judged when it is held against so many at least.",
+    help="Judge a result only if its baseline has at least this many points.",
 )
-@output_option
+@format_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -54,136 +55,137 @@ def command(
     kind: str,
     url: str,
     model: Path,
-    again: SecondLookConfig | None,
-    least: float,
-    shortest: int,
-    output: str,
+    second_look: SecondLookConfig | None,
+    min_change: float,
+    min_history: int,
+    as_json: bool,
 ) -> None:
-    """Put the results at LOCATION into the store, and judge the newest of every series.
+    """Add the results at LOCATION to the store, and judge the newest of every series.
 
-    Exit 2 where one of them is a change for the worse; where the direction is unknown, any change
-    counts. The same results again give the same answer.
+    The direction of the series tells which change is a regression; if it is unknown, any change
+    counts. Exit code 2 means a regression, 3 that no result could be judged. Scoring the same
+    results again gives the same answer.
     """
     from barograph.history import History
     from barograph.store.exchange import fill
 
     models = online_models(model)
-    with loaded_tables(kind, location) as folder, open_store(url, models, again) as store:
+    with loaded_tables(kind, location) as folder, open_store(url, models, second_look) as store:
         filled = fill(store, folder, "score")
-        tell_rejected(filled)
-        found = newest(store, History.read(folder), models.newest.feature_set)
-    short = sum(one["baseline_size"] < shortest for one in found)
+        report_rejected(filled)
+        results = newest_results(store, History.read(folder), models.newest.feature_set)
+    short = sum(result["baseline_size"] < min_history for result in results)
     regressions = [
-        one
-        for one in found
-        if one["is_change"]
-        and one["baseline_size"] >= shortest
-        and worse(one["percent"], one["direction"], least)
+        result
+        for result in results
+        if result["is_change"]
+        and result["baseline_size"] >= min_history
+        and is_regression(result["percent"], result["direction"], min_change)
     ]
-    _tell(filled, found, regressions, short, output)
+    if as_json:
+        stored = {"points": filled.points, "reasons": filled.reasons}
+        echo_json(stored | {"series": results, "too_short": short, "regressions": regressions})
+    else:
+        for result in regressions:
+            click.echo(_line(result))
+        click.echo(
+            f"regressions: {len(regressions)}, series: {len(results)}, too short to judge: {short}"
+        )
     if regressions:
         context.exit(REGRESSION)
-    if short == len(found):
+    if short == len(results):
         context.exit(TOO_LITTLE)
 
 
-def newest(store: Store, history: History, feature_set: str) -> list[dict[str, Any]]:
-    """Return what was decided of the newest result of each series of a history.
+def newest_results(
+    store: Store, history: Iterable[Series], feature_set: str
+) -> list[dict[str, Any]]:
+    """Return the decision on the newest result of every series, as plain values.
 
     Args:
-        store: has the results.
-        history: its series are told of.
-        feature_set: of the model that decided; it says what a result was held against.
+        store: The store with the results.
+        history: The series to report.
+        feature_set: The feature set of the online model.
     """
     from barograph.store import queries
     from barograph.store.steps import steps_of
 
-    found = []
+    results = []
     with store.read() as connection:
-        for number in range(len(history)):
-            last = int(history.offsets[number + 1]) - 1
-            name = history.id_of(number)
-            row = queries.number_of(connection, name)
-            if row is None or last < history.offsets[number]:
+        for series in history:
+            number = queries.number_of(connection, series.id)
+            if number is None or not len(series):
                 continue
-            order = int(history.orders[last])
-            points = queries.points_of(connection, row, first=order, last=order, newest=True)
+            order = int(series.orders[-1])
+            points = queries.points_of(connection, number, first=order, last=order, newest=True)
             if not points:
                 continue
-            one = points[-1]
-            steps = steps_of(connection, row, order, order).get((order, one.run))
-            here = (one.order, one.run)
+            point = points[-1]
+            here = (point.order, point.run)
+            steps = steps_of(connection, number, order, order).get(here)
             begins = here if steps is None else steps[0][1:3]
-            found.append(
+            change = 0.0
+            if point.is_change:
+                change = _percent(connection, number, point, begins, feature_set)
+            results.append(
                 {
-                    "series": str(name),
-                    "commit": one.commit,
-                    "order": one.order,
-                    "value": one.value,
-                    "direction": int(queries.one_series(connection, row).direction),
-                    "probability": one.probability,
-                    "is_change": one.is_change,
+                    "series": str(series.id),
+                    "commit": point.commit,
+                    "order": point.order,
+                    "value": point.value,
+                    "direction": int(queries.one_series(connection, number).direction),
+                    "probability": point.probability,
+                    "is_change": point.is_change,
                     "begins": begins[0],
-                    "begins_commit": one.commit
-                    if begins == here
-                    else _commit(connection, row, begins),
+                    "begins_commit": _commit(connection, number, begins),
                     "steps": [] if steps is None else [steps[0]._asdict()],
-                    "baseline_size": one.baseline_size,
-                    "percent": _percent(connection, row, one, begins, feature_set)
-                    if one.is_change
-                    else 0.0,
+                    "baseline_size": point.baseline_size,
+                    "percent": change,
                 }
             )
-    return found
+    return results
 
 
-def _commit(connection: Any, row: int, place: tuple[int, str]) -> str:
-    """The commit of a point."""
+def _commit(connection: sa.Connection, number: int, key: tuple[int, str]) -> str:
+    """Return the commit of a point."""
     from barograph.store import queries
 
-    order, run = place
-    points = queries.points_of(connection, row, first=order, last=order)
+    order, run = key
+    points = queries.points_of(connection, number, first=order, last=order)
     return next((str(point.commit) for point in points if point.run == run), "")
 
 
 def _percent(
-    connection: Any, row: int, one: Any, begins: tuple[int, str], feature_set: str
+    connection: sa.Connection,
+    number: int,
+    newest: Measured,
+    begins: tuple[int, str],
+    feature_set: str,
 ) -> float:
-    """The mean from the change on, against that of the level that was held against it."""
+    """Return the change of the mean since a point, in percent of its baseline."""
     from barograph.detection.online.views import REGIME_SETS
     from barograph.features import GrowingHistory
     from barograph.store import queries
 
-    points = queries.points_of(
-        connection, row, last=one.order, limit=one.baseline_size + 1, newest=True
-    )
-    upto = [point for point in points if (point.order, point.run) <= (one.order, one.run)]
-    before = [point.value for point in upto if (point.order, point.run) < begins]
-    after = [point.value for point in upto if (point.order, point.run) >= begins]
-    if feature_set in REGIME_SETS:  # such a model saw the levels before this one, too
-        seen = GrowingHistory()
+    limit = newest.baseline_size + 1
+    points = queries.points_of(connection, number, last=newest.order, limit=limit, newest=True)
+    points = [point for point in points if (point.order, point.run) <= (newest.order, newest.run)]
+    before = [point.value for point in points if (point.order, point.run) < begins]
+    after = [point.value for point in points if (point.order, point.run) >= begins]
+    if feature_set in REGIME_SETS:  # the baseline of such a model includes earlier levels
+        history = GrowingHistory()
         for value in before:
-            seen.append(value)
-        before = before[-seen.regime :]
+            history.append(value)
+        before = before[-history.regime :]
     return percent(sum(before) / len(before), sum(after) / len(after))
 
 
-def _tell(
-    filled: Filled,
-    found: list[dict[str, Any]],
-    regressions: list[dict[str, Any]],
-    short: int,
-    output: str,
-) -> None:
-    if output == "json":
-        told = {"points": filled.points, "reasons": filled.reasons, "series": found}
-        echo_json(told | {"too_short": short, "regressions": regressions})
-        return
-    for one in regressions:
-        where = one["begins_commit"] or one["begins"]
-        seen = f", seen at {one['commit'] or one['order']}" if one["begins"] != one["order"] else ""
-        # A second look says it of the change, not of the newest result.
-        said = one["steps"][0]["probability"] if one["steps"] else one["probability"]
-        click.echo(f"{one['series']}: {change(one)} at {where}{seen}, probability {said:.2f}")
-    total = f"regressions: {len(regressions)}, series: {len(found)}, too short to judge: {short}"
-    click.echo(total)
+def _line(result: dict[str, Any]) -> str:
+    where = result["begins_commit"] or result["begins"]
+    seen = ""
+    if result["begins"] != result["order"]:
+        seen = f", seen at {result['commit'] or result['order']}"
+    # With a second look, the probability is that of the change, not of the newest result.
+    judged = result["steps"][0] if result["steps"] else result
+    change = change_text(result)
+    return f"{result['series']}: {change} at {where}{seen}, probability {judged['probability']:.2f}"

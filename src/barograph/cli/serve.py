@@ -1,4 +1,4 @@
-"""`barograph serve`: the service, with no configuration at all."""
+"""`barograph serve`: start the HTTP service."""
 
 from __future__ import annotations
 
@@ -9,41 +9,59 @@ from typing import TYPE_CHECKING
 
 import click
 
-from barograph.cli.detect import DETECTORS, by_name, detector_option
-from barograph.cli.looks import second_look_options
-from barograph.cli.stores import make_folder, model_option, store_option
+from barograph.cli.options import (
+    DETECTORS,
+    detector_option,
+    make_detector,
+    make_folder,
+    model_option,
+    second_look_options,
+    store_option,
+)
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
     from barograph.detection.online import SecondLookConfig
 
-LOG_PAGES = 65_536  # 128 MB, should the process behind the requests ever fail to write them back
+LOG_PAGES = 65_536  # 128 MB of write-ahead log, if the background worker fails to write it back
 LEVELS = ("debug", "info", "warning", "error")
 
 
 @click.command(epilog="Example: barograph serve --port 8000 --store results.db")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port to listen on; 0 for any free port.",
+)
 @store_option
 @model_option("online")
 @second_look_options(on=True)
-@model_option("label_free", "--label-free", "Scores the candidates")
-@detector_option("Looks again at the series whose points changed.")
-@click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True)
+@model_option("label_free", "--label-free", does="scores candidates")
+@detector_option("Detector that recomputes change points when a series gets new data.")
+@click.option(
+    "--log-level",
+    type=click.Choice(LEVELS),
+    default="info",
+    show_default=True,
+    help="Lowest level of log messages.",
+)
 def command(
     host: str,
     port: int,
     url: str,
     model: Path,
-    again: SecondLookConfig | None,
+    second_look: SecondLookConfig | None,
     label_free: Path,
     detector: str,
     log_level: str,
 ) -> None:
-    """Take results over HTTP, decide on them, and keep them.
+    """Accept results over HTTP, judge and store them.
 
-    Without any token only this machine is served; `barograph token add` makes one. Another model
-    at the same place is taken up without a restart.
+    Without a token the service serves this machine only; `barograph token add` creates one. A new
+    model file at the same path is used without a restart.
     """
     try:
         import uvicorn
@@ -68,16 +86,16 @@ def command(
     )
     for chatty in ("alembic", "numba"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    # A request waits for the interpreter, where others compute, a tenth as long as usual.
+    # Threads yield the interpreter ten times as often as by default, so requests wait less.
     sys.setswitchinterval(0.0005)
-    # It decides, and so is compiled, before anyone can ask: the first answer is a quick one.
-    watch = ModelWatch(model, again)
+    # Load and compile the model before the first request arrives.
+    watch = ModelWatch(model, second_look)
     first = watch.start()
     make_folder(url)
     with Store(url, first.judge, log=LOG_PAGES) as store:
         local = is_loopback(host)
         _check_tokens(store, host, local=local)
-        config = WorkerConfig(url, by_name(detector), DETECTORS[detector], label_free)
+        config = WorkerConfig(url, make_detector(detector), DETECTORS[detector], label_free)
         app = create_app(store, watch, Settings(local=local), BackgroundWorker(config))
         try:
             uvicorn.run(
@@ -88,24 +106,24 @@ def command(
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                proxy_headers=False,  # who asks is who connects
+                proxy_headers=False,  # the client is the peer of the connection
                 timeout_graceful_shutdown=10,
             )
-        except SystemExit as left:  # its own codes mean something else here
-            if left.code:
-                raise ConfigError(f"cannot listen at {host}:{port}; the log says why") from None
+        except SystemExit as exit_:  # exit codes of uvicorn differ from ours
+            if exit_.code:
+                raise ConfigError(f"cannot listen on {host}:{port}; see the log") from None
 
 
 def _check_tokens(store: object, host: str, *, local: bool) -> None:
     from barograph.store import Store, tokens
 
-    assert isinstance(store, Store)  # noqa: S101 - only imported when needed
+    assert isinstance(store, Store)  # noqa: S101 - the type is imported late
     with store.read() as connection:
         if tokens.every(connection):
             return
     if not local:
         raise ConfigError(
-            f"--host {host}: without any token the service listens on this machine alone; make "
-            "one with: barograph token add NAME --scope ingest"
+            f"--host {host}: without a token the service only listens on this machine; create one "
+            "with: barograph token add NAME --scope ingest"
         )
-    click.echo("no token is set: this machine alone is served, and may do everything", err=True)
+    click.echo("no token exists: every process of this machine has full access", err=True)

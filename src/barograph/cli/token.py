@@ -1,28 +1,32 @@
-"""`barograph token`: who may use the service."""
+"""`barograph token`: manage the tokens of the service."""
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from barograph.cli.histories import output_option
-from barograph.cli.stores import open_existing, open_store, store_option
+from barograph.cli.options import echo_json, format_option, open_existing, open_store, store_option
 
 SCOPES = ("ingest", "read", "triage", "admin")
 
 
 @click.group(epilog="Example: barograph token add ci --scope ingest")
 def command() -> None:
-    """Make, list and revoke tokens; without any the service serves this machine alone."""
+    """Create, list and revoke tokens; without tokens the service serves this machine only."""
 
 
 @command.command(epilog="Example: barograph token add ci --scope ingest --scope read")
 @click.argument("name")
-@click.option("--scope", "scopes", type=click.Choice(SCOPES), multiple=True, required=True)
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice(SCOPES),
+    multiple=True,
+    required=True,
+    help="Permission of the token; can be repeated. Required.",
+)
 @store_option
 def add(name: str, scopes: tuple[str, ...], url: str) -> None:
-    """Make a token named NAME and print it: it is never shown again."""
+    """Create the token NAME and print it; it is shown only once."""
     from barograph.store import tokens
     from barograph.store.tokens import Scope
 
@@ -35,7 +39,7 @@ def add(name: str, scopes: tuple[str, ...], url: str) -> None:
 @click.argument("name")
 @store_option
 def revoke(name: str, url: str) -> None:
-    """Let the token named NAME be good for nothing."""
+    """Revoke the token NAME."""
     from barograph.store import tokens
 
     with open_existing(url) as store:
@@ -44,20 +48,24 @@ def revoke(name: str, url: str) -> None:
 
 @command.command(name="list", epilog="Example: barograph token list")
 @store_option
-@output_option
-def listed(url: str, output: str) -> None:
-    """List the tokens: their names and scopes, never what they are."""
+@format_option
+def list_(url: str, as_json: bool) -> None:
+    """List the names and scopes of all tokens; their secrets are not stored."""
     from barograph.store import tokens
 
     with open_existing(url) as store, store.read() as connection:
-        found = tokens.every(connection)
-    rows = [
-        {"name": one.name, "scopes": sorted(one.scopes), "revoked": one.revoked is not None}
-        for one in found
-    ]
-    if output == "json":
-        click.echo(json.dumps({"tokens": rows}))
+        every = tokens.every(connection)
+    if as_json:
+        rows = [
+            {
+                "name": token.name,
+                "scopes": sorted(token.scopes),
+                "revoked": token.revoked is not None,
+            }
+            for token in every
+        ]
+        echo_json({"tokens": rows})
         return
-    for row in rows:
-        scopes = " ".join(map(str, row["scopes"] if isinstance(row["scopes"], list) else []))
-        click.echo(f"{row['name']}  {scopes}" + ("  revoked" if row["revoked"] else ""))
+    for token in every:
+        revoked = "" if token.revoked is None else "  revoked"
+        click.echo(f"{token.name}  {' '.join(sorted(token.scopes))}{revoked}")

@@ -108,7 +108,7 @@ def _checked(folder: Path) -> set[str]:
     if version != VERSION:
         raise DataError(
             f"{folder} was written for tables of version {version!r}, but this is version "
-            f"{VERSION!r}; take the folder in without --whole"
+            f"{VERSION!r}; import the folder without --restore"
         )
     for name, written in sums.items():
         path = folder / f"{name}.parquet"

@@ -1,4 +1,4 @@
-"""How commands judge a whole data set in parts, here or on a cluster."""
+"""Score a whole data set in parts, on this machine or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from barograph.cli.histories import loaded_tables, output_option, source_options
-from barograph.cli.stores import model_option
+from barograph.cli.options import format_option, loaded_tables, model_option, source_options
 from barograph.parallel import worker_count
 
 if TYPE_CHECKING:
@@ -20,40 +19,41 @@ F = TypeVar("F", bound=Callable[..., Any])
 SERIES = 200  # of one part: small enough to spread, large enough to be worth a call
 
 
-def judging_options(use: str) -> Callable[[F], F]:
-    """Add what every command takes that judges a whole data set."""
+def bulk_options(use: str, does: str) -> Callable[[F], F]:
+    """Add the options of a command that scores a whole data set."""
 
     def add(function: F) -> F:
-        return source_options(model_option(use)(spread_options(output_option(function))))
+        options = _parallel_options(format_option(function))
+        return source_options(model_option(use, does=does)(options))
 
     return add
 
 
-def spread_options(function: F) -> F:
-    """Add --workers, --scheduler and --to to a command."""
+def _parallel_options(function: F) -> F:
     workers = click.option(
         "--workers",
         type=click.IntRange(min=1),
         default=worker_count,
-        show_default="one for each core",
-        help="Processes of this machine.",
+        show_default="BAROGRAPH_WORKERS, else one per core",
+        help="Number of processes on this machine.",
     )
     scheduler = click.option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Run on the workers of a Dask scheduler instead; they must see the same files.",
+        help="Address of a Dask scheduler to run on instead; its workers must see the same files.",
     )
-    to = click.option(
-        "--to",
+    out = click.option(
+        "--out",
+        metavar="FOLDER",
         type=click.Path(file_okay=False, path_type=Path),
-        help="A folder for the whole table, as CSV and Parquet.",
+        help="Folder to write the complete table to, as CSV and Parquet. By default none.",
     )
-    return workers(scheduler(to(function)))
+    return workers(scheduler(out(function)))
 
 
 @contextmanager
 def tables_at(kind: str, location: str) -> Iterator[str]:
-    """The three tables of a source; where LOCATION is a folder of them they are used in place."""
+    """Load a source into tables, or use LOCATION in place if it is a folder of tables."""
     names = ("series", "points", "candidates")
     if all((Path(location) / f"{name}.parquet").is_file() for name in names):
         yield str(Path(location).resolve())
@@ -63,7 +63,7 @@ def tables_at(kind: str, location: str) -> Iterator[str]:
 
 
 def artifact_path(use: str, path: Path) -> str:
-    """Check a model here, where errors are told; return what the workers load."""
+    """Return the path that workers load a model from; check it here, so errors come early."""
     from barograph.models import TriageModel
 
     if not path.exists():
@@ -73,14 +73,14 @@ def artifact_path(use: str, path: Path) -> str:
     return str(path.resolve())
 
 
-def judged(
+def score_parts(
     function: Callable[..., Any],
     folder: str,
     *arguments: Any,
     workers: int,
     scheduler: str | None,
 ) -> pa.Table:
-    """Judge every part of a data set and put the answers together, in order."""
+    """Call a function for every part of a data set, and join the tables in order."""
     import pyarrow as pa
 
     from barograph.evaluation.partitions import parts_of
@@ -90,22 +90,9 @@ def judged(
     tables = map_parallel(
         function,
         calls,
+        "scoring",
         workers=workers,
         scheduler=scheduler,
-        label="scoring",
         scheduler_name="--scheduler",
     )
     return pa.concat_tables(tables)
-
-
-def write_tables(table: pa.Table, folder: Path, name: str) -> None:
-    """Write a table as CSV and Parquet."""
-    import pyarrow.csv as pacsv
-    import pyarrow.parquet as pq
-
-    from barograph.files import whole
-
-    with whole(folder / f"{name}.csv") as draft:
-        pacsv.write_csv(table, str(draft))
-    with whole(folder / f"{name}.parquet") as draft:
-        pq.write_table(table, draft, compression="zstd")

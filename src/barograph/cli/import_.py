@@ -1,0 +1,97 @@
+"""`barograph import`: fill the store from any source."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from barograph.cli.options import (
+    echo_json,
+    format_option,
+    loaded_tables,
+    model_option,
+    online_models,
+    open_store,
+    second_look_options,
+    source_options,
+    store_option,
+)
+from barograph.errors import DataError
+
+if TYPE_CHECKING:
+    from barograph.detection.online import SecondLookConfig
+    from barograph.store.exchange import Filled
+
+REASONS = 3  # shown at most
+
+
+@click.command(name="import", epilog="Example: barograph import dump --kind mongodump")
+@source_options
+@store_option
+@model_option("online")
+@second_look_options(on=True)
+@format_option
+@click.option(
+    "--restore",
+    is_flag=True,
+    help="Restore an empty store from LOCATION, a folder that `export` wrote. By default series, "
+    "points and candidates are added to the store.",
+)
+def command(
+    location: str,
+    kind: str,
+    url: str,
+    model: Path,
+    second_look: SecondLookConfig | None,
+    as_json: bool,
+    restore: bool,
+) -> None:
+    """Add every series, point and candidate at LOCATION to the store.
+
+    Rows that the store already has are skipped, so an import can be repeated.
+    """
+    from barograph.store import archive
+    from barograph.store.exchange import fill, gave
+
+    if restore:
+        with open_store(url) as store:
+            counts = archive.restore(store, location)
+        if as_json:
+            echo_json(counts)
+        else:
+            rows = [f"{count} {name}" for name, count in counts.items() if count]
+            click.echo(", ".join(rows) or "nothing")
+        return
+    models = online_models(model)
+    exported = kind == "tabular" and gave(location)  # read in place: sources have no runs
+    tables = nullcontext(location) if exported else loaded_tables(kind, location)
+    with tables as folder, open_store(url, models, second_look) as store:
+        filled = fill(store, folder, "import")
+    report_rejected(filled)
+    if as_json:
+        candidates = {"written": filled.candidates, "had": filled.already}
+        echo_json({"points": filled.points, "reasons": filled.reasons, "candidates": candidates})
+        return
+    points = ", ".join(f"{count} {status}" for status, count in filled.points.items())
+    click.echo(f"points: {points}")
+    click.echo(f"candidates: {filled.candidates} written, {filled.already} already there")
+
+
+def report_rejected(filled: Filled) -> None:
+    """Print on stderr how many points were rejected, and why.
+
+    Raises:
+        DataError: All points were rejected.
+    """
+    count = filled.points["rejected"]
+    if not count:
+        return
+    reasons = [f"{reason} ({number} times)" for reason, number in filled.reasons.items()]
+    more = "" if len(reasons) <= REASONS else f"; {len(reasons) - REASONS} more reasons"
+    text = f"{count} points were rejected: {'; '.join(reasons[:REASONS])}{more}"
+    if count == sum(filled.points.values()):
+        raise DataError(text)
+    click.echo(text, err=True)

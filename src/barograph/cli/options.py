@@ -1,0 +1,268 @@
+"""The options that several commands share, and how commands open sources, models and stores."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from barograph.errors import ConfigError
+
+if TYPE_CHECKING:
+    from barograph.detection.base import Detector
+    from barograph.detection.online import SecondLookConfig
+    from barograph.history import History
+    from barograph.models import OnlineModels
+    from barograph.store import Store
+
+F = TypeVar("F", bound=Callable[..., Any])
+KINDS = ("tabular", "mongodump", "mongodb", "zenodo")
+DETECTORS = {
+    "hunter": "Hunter",
+    "edivisive": "EDivisive",
+    "setds": "Setds",
+    "stepfit": "StepFit",
+    "gesd": "Gesd",
+    "pelt": "Pelt",
+}
+ALARM_POLICIES = ("early", "even", "steady", "sure")
+RELEASED = Path("data/release")  # where the pipeline releases models
+
+
+def source_options(function: F) -> F:
+    """Add LOCATION and --kind to a command."""
+    location = click.argument("location")
+    kind = click.option(
+        "--kind",
+        type=click.Choice(KINDS),
+        default="tabular",
+        show_default=True,
+        help="Kind of LOCATION: a table or a folder of tables, a MongoDB dump, a MongoDB URL, or "
+        "a Zenodo record.",
+    )
+    return location(kind(function))
+
+
+def format_option(function: F) -> F:
+    """Add --format to a command, which gets it as `as_json`."""
+    return click.option(
+        "--format",
+        "as_json",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        callback=lambda _context, _option, value: value == "json",
+        help="Output format: text for people, or one JSON object for programs.",
+    )(function)
+
+
+def detector_option(text: str) -> Callable[[F], F]:
+    """Add --detector to a command."""
+    return click.option(
+        "--detector",
+        type=click.Choice(list(DETECTORS)),
+        default="hunter",
+        show_default=True,
+        help=text,
+    )
+
+
+def min_change_option(function: F) -> F:
+    """Add --min-change to a command that fails on regressions."""
+    return click.option(
+        "--min-change",
+        type=click.FloatRange(min=0.0),
+        default=0.0,
+        show_default=True,
+        metavar="PERCENT",
+        help="Smallest change that counts as a regression, in percent of the level before.",
+    )(function)
+
+
+def store_option(function: F) -> F:
+    """Add --store to a command, which gets it as `url`."""
+    return click.option(
+        "--store",
+        "url",
+        envvar="BAROGRAPH_STORE",
+        show_envvar=True,
+        default=_default_store,
+        show_default="barograph/barograph.db in your data folder",
+        help="Store: an SQLite file, or the URL of a PostgreSQL database.",
+    )(function)
+
+
+def _default_store() -> str:
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return str(Path(home) / "barograph" / "barograph.db")
+
+
+def model_option(
+    use: str, name: str = "--model", does: str = "scores new results"
+) -> Callable[[F], F]:
+    """Add an option for a model file to a command."""
+    return click.option(
+        name,
+        type=click.Path(path_type=Path),
+        callback=_require_named_model,
+        default=RELEASED / f"{use}.baro",
+        show_default=f"{RELEASED / use}.baro if it exists, else the built-in model",
+        help=f"Model that {does}.",
+    )
+
+
+def _require_named_model(context: click.Context, option: click.Parameter, path: Path) -> Path:
+    """Refuse a model that the user named and that does not exist: nothing replaces it."""
+    named = context.get_parameter_source(str(option.name)) is not ParameterSource.DEFAULT
+    if named and not path.exists():
+        raise ConfigError(
+            f"{option.opts[0]} {path}: no such file; name an existing model, or leave the option "
+            f"out to use {option.default} or the built-in model"
+        )
+    return path
+
+
+def second_look_options(*, on: bool) -> Callable[[F], F]:
+    """Add --second-look, --alarm-policy and --false-alarms-per-1000 to a command.
+
+    The command gets them as `second_look`, a configuration or None.
+
+    Args:
+        on: Whether there is a second look by default, if the models support it.
+    """
+
+    def add(function: F) -> F:
+        @functools.wraps(function)
+        def command(
+            *arguments: Any,
+            second_look: bool | None,
+            alarm_policy: str,
+            false_alarms_per_1000: float,
+            **more: Any,
+        ) -> Any:
+            from barograph.detection.online import SecondLookConfig
+
+            config = None
+            if second_look or (second_look is None and on):
+                needed = second_look is not None
+                config = SecondLookConfig(alarm_policy, false_alarms_per_1000, needed=needed)
+            return function(*arguments, second_look=config, **more)
+
+        options: Any = command
+        for option in (
+            click.option(
+                "--false-alarms-per-1000",
+                type=click.FloatRange(1.0, 10.0),
+                default=3.0,
+                show_default=True,
+                metavar="RATE",
+                help="False alarms allowed per 1,000 points, from 1 to 10.",
+            ),
+            click.option(
+                "--alarm-policy",
+                type=click.Choice(ALARM_POLICIES),
+                default="steady",
+                show_default=True,
+                help="Trade early alarms against certain ones.",
+            ),
+            click.option(
+                "--second-look/--no-second-look",
+                default=None,
+                show_default="on if the models support it" if on else "off",
+                help="Judge recent points again as new results arrive.",
+            ),
+        ):
+            options = option(options)
+        result: F = options
+        return result
+
+    return add
+
+
+def echo_json(content: dict[str, Any]) -> None:
+    """Print one JSON object; numbers that are not finite become null."""
+    click.echo(json.dumps(_finite(content), allow_nan=False))
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {name: _finite(value) for name, value in content.items()}
+    if isinstance(content, list):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+@contextmanager
+def loaded_tables(kind: str, location: str) -> Iterator[str]:
+    """Load a source into a temporary folder of tables, and report skipped documents on stderr."""
+    from barograph.sources import load, open_source
+
+    with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
+        report = load(open_source(kind, location), folder)
+        if any(report.skipped_share(name) for name in ("series", "points", "candidates")):
+            click.echo(str(report), err=True)
+        yield folder
+
+
+def read_history(kind: str, location: str) -> History:
+    """Load a source into memory."""
+    from barograph.history import History
+
+    with loaded_tables(kind, location) as folder:
+        return History.read(folder)
+
+
+def make_detector(name: str) -> Detector:
+    """Return a detector with its default parameters."""
+    from barograph import detection
+
+    detector: Detector = getattr(detection, DETECTORS[name])()
+    return detector
+
+
+def online_models(path: Path) -> OnlineModels:
+    """Load the online models of a file, or the built-in ones if there is no such file."""
+    from barograph.models import OnlineModels
+
+    return OnlineModels.load(path) if path.exists() else OnlineModels.default()
+
+
+def open_store(
+    url: str, models: OnlineModels | None = None, second_look: SecondLookConfig | None = None
+) -> Store:
+    """Open a store, and create it if there is none; without models it accepts no results."""
+    from barograph.detection.online import make_judge
+    from barograph.store import Store
+    from barograph.store.nobody import Nobody
+
+    judge, disabled = (Nobody(), "") if models is None else make_judge(models, second_look)
+    if disabled:
+        click.echo(disabled, err=True)
+    make_folder(url)
+    return Store(url, judge)
+
+
+def open_existing(url: str) -> Store:
+    """Open a store to read from it.
+
+    Raises:
+        ConfigError: There is no such file; a mistyped name must not create an empty store.
+    """
+    if "://" not in url and not Path(url).exists():
+        raise ConfigError(f"--store {url}: no such store; score, import and serve create one")
+    return open_store(url)
+
+
+def make_folder(url: str) -> None:
+    """Create the folder of a store that is a file."""
+    if "://" not in url:
+        Path(url).parent.mkdir(parents=True, exist_ok=True)
