@@ -23,7 +23,7 @@ from sklearn.metrics import roc_auc_score
 from barograph.errors import DataError
 from barograph.evaluation.annotators import f1, person_agreement
 from barograph.evaluation.crowd import CROWD, LOOSE, STRICT, CrowdTriage, choose_rule
-from barograph.evaluation.marked import Marked, rows_of
+from barograph.evaluation.marked import Marked, marked_candidates
 from barograph.models import TriageModel
 from barograph.models.boosted import boosted, probability
 from barograph.series import Floats, Ints
@@ -74,7 +74,7 @@ def read(folder: Path) -> Marked:
 
 def judge(triage: CrowdTriage, marked: Marked) -> Judged:
     """Judge a triage on series that it has not seen."""
-    rows = rows_of(marked, STRICT)
+    rows = marked_candidates(marked, STRICT)
     crowded = rows.where(rows.people >= CROWD)
     panel = [k for k, marks in enumerate(marked.marks) if len(marks) == PANEL]
     found = triage.report(marked)
@@ -93,7 +93,7 @@ def judge(triage: CrowdTriage, marked: Marked) -> Judged:
 
 def learned(marked: Marked) -> CrowdTriage:
     """Learn from one folder."""
-    return CrowdTriage.learn(marked, lambda: boosted(threads=THREADS))
+    return CrowdTriage.fit(marked, lambda: boosted(threads=THREADS))
 
 
 def cross_validated(marked: Marked) -> list[Judged]:
@@ -111,7 +111,7 @@ def shipped() -> CrowdTriage:
     """Take the shipped model, and choose its rule on simulated people's marks."""
     model = TriageModel.default("label_free")
     marked = simulated()
-    rows = rows_of(marked, LOOSE)
+    rows = marked_candidates(marked, LOOSE)
     return CrowdTriage(model, *choose_rule(marked, rows, probability(model, rows.X)))
 
 

@@ -6,7 +6,7 @@ import pytest
 from barograph.detection import Hunter
 from barograph.evaluation.annotators import f1
 from barograph.evaluation.crowd import CrowdTriage, agreement, choose_rule, report
-from barograph.evaluation.marked import Marked, Rows, rows_of, votes_for
+from barograph.evaluation.marked import Marked, MarkedCandidates, marked_candidates, votes_for
 from barograph.models.boosted import boosted
 from barograph.series import Floats
 
@@ -35,7 +35,7 @@ def marked(count: int, seed: int) -> Marked:
 
 @pytest.fixture(scope="module")
 def triage() -> CrowdTriage:
-    return CrowdTriage.learn(marked(30, 1), lambda: boosted(trees=30, members=1))
+    return CrowdTriage.fit(marked(30, 1), lambda: boosted(trees=30, members=1))
 
 
 def test_beats_silence_and_plain_detection_on_new_series(triage: CrowdTriage) -> None:
@@ -48,7 +48,7 @@ def test_beats_silence_and_plain_detection_on_new_series(triage: CrowdTriage) ->
 
 
 def test_probability_follows_the_share_of_people(triage: CrowdTriage) -> None:
-    rows = rows_of(marked(15, 3), Hunter(pvalue=0.001, parity=True))
+    rows = marked_candidates(marked(15, 3), Hunter(pvalue=0.001, parity=True))
     q = triage.probability(rows)
     assert q[rows.share > 0.5].min() > q[rows.votes == 0].mean() + 0.3
 
@@ -60,7 +60,7 @@ def test_votes_count_people_within_the_margin() -> None:
 def test_rows_are_label_free() -> None:
     data = marked(6, 4)
     blind = Marked(data.values, data.offsets, ((((),) * PEOPLE),) * 6, data.groups)
-    seen, unseen = (rows_of(d, Hunter(pvalue=0.01)) for d in (data, blind))
+    seen, unseen = (marked_candidates(d, Hunter(pvalue=0.01)) for d in (data, blind))
     assert (seen.X == unseen.X).all()
     assert seen.votes.any()
     assert not unseen.votes.any()
@@ -70,8 +70,8 @@ def test_a_part_is_the_series_alone() -> None:
     data = marked(6, 5)
     part = data.part(np.array([4, 1]))
     detector = Hunter(pvalue=0.01)
-    whole = rows_of(data, detector)
-    rows = rows_of(part, detector)
+    whole = marked_candidates(data, detector)
+    rows = marked_candidates(part, detector)
     expected = [np.flatnonzero(whole.series == k) for k in (4, 1)]
     assert (whole.X[np.concatenate(expected)] == rows.X).all()
     assert part.groups.tolist() == [2, 0]
@@ -81,7 +81,7 @@ def test_the_rule_is_chosen_by_agreement() -> None:
     marks = (((50,), (50,), (50,)), ((), (), (70,)))
     data = Marked(np.zeros(200), np.array([0, 100, 200]), marks, np.arange(2))
     column = np.array([0, 0, 1])
-    rows = Rows(
+    rows = MarkedCandidates(
         column, np.array([20, 50, 70]), np.zeros((3, 1)), column, column, column.astype(np.int64)
     )
     q = np.array([0.15, 0.7, 0.3])

@@ -7,8 +7,8 @@ from barograph.errors import NotEnoughDataError
 from barograph.evaluation.protocols import (
     forward_splits,
     grouped_splits,
-    lasting_split,
     random_splits,
+    stable_split,
 )
 
 
@@ -73,7 +73,7 @@ def test_too_few_verdicts_cannot_be_cut() -> None:
 def test_a_lasting_split_holds_out_the_same_rows_however_the_history_grows() -> None:
     generator = np.random.default_rng(5)
     series, commits = generator.integers(0, 300, 4000), generator.integers(0, 300, 4000)
-    early, late = (lasting_split(series[:n], commits[:n], 1) for n in (1500, 4000))
+    early, late = (stable_split(series[:n], commits[:n], 1) for n in (1500, 4000))
     for before, after in zip(early, late, strict=True):
         assert set(before) == {row for row in after if row < 1500}
     train, validation, test = late
@@ -82,4 +82,4 @@ def test_a_lasting_split_holds_out_the_same_rows_however_the_history_grows() -> 
     assert not set(commits[learned]) & set(commits[test])
     assert not set(series[train]) & set(series[validation])
     assert test.size / 4000 == pytest.approx(0.04, abs=0.02)
-    assert lasting_split(series, commits, 2).test.tolist() != test.tolist()
+    assert stable_split(series, commits, 2).test.tolist() != test.tolist()

@@ -1,1 +1,1 @@
-"""Measure how good it is: metrics, protocols, tables and figures."""
+"""Measures of quality: metrics, splits, matching, and agreement with people."""

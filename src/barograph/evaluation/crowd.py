@@ -1,4 +1,4 @@
-"""A triage learned from what a crowd marked, that reports what most likely agrees with it."""
+"""A model of the marks of several people, and the rule for what to report to agree with them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from scipy.ndimage import gaussian_filter
 from barograph.detection import Hunter
 from barograph.evaluation.annotators import MARGIN, f1
 from barograph.evaluation.expected_f1 import best_set, strongest_apart
-from barograph.evaluation.marked import Marked, Rows, rows_of
+from barograph.evaluation.marked import Marked, MarkedCandidates, marked_candidates
 from barograph.models.boosted import fit_shares, held_out_probability, probability
 from barograph.series import Floats
 
-# Fewer people than this are no crowd: their share says little.
+# The share of fewer people than this says little.
 CROWD = 3
-# The strict candidates are what people usually look at; the loose ones, which the report is chosen
-# from, hold what those miss.
+# People usually look at the strict candidates. The report is chosen from the loose ones, which
+# include changes that the strict ones miss.
 STRICT = Hunter(window=50, pvalue=0.001, parity=True)
 LOOSE = Hunter(window=50, pvalue=0.01, parity=True)
-# The same steps seen between nearer and farther neighbours teach the ranking not to mind them.
+# Training on the same steps between nearer and farther neighbours makes the ranking robust to them.
 TAUGHT = (
     LOOSE,
     STRICT,
@@ -31,28 +31,29 @@ TAUGHT = (
 )
 CROWDS = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)
 THRESHOLDS = tuple(round(0.02 * k, 2) for k in range(21))
-# Rules are judged with their neighbours in both lists: a lone peak is chance.
+# The score of a rule is smoothed over its neighbours in both lists, because a single peak is
+# chance.
 SMOOTHING = (1.0, 2.0)
 
 
 @dataclass(frozen=True)
 class CrowdTriage:
-    """Says how likely a person marks a candidate, and which candidates to report of a series."""
+    """Estimates how likely a person marks a candidate, and selects the candidates to report."""
 
     model: Any
     crowd: float
     threshold: float
 
     @classmethod
-    def learn(cls, marked: Marked, make: Callable[[], Any], seed: int = 0) -> CrowdTriage:
-        """Learn the model from every candidate, and the rule from held-out groups.
+    def fit(cls, marked: Marked, make: Callable[[], Any], seed: int = 0) -> CrowdTriage:
+        """Fit the model to every candidate, and choose the rule on held-out groups.
 
         Args:
             marked: Histories with their marks; those of fewer than three people are left out.
-            make: Called without arguments for an unfitted classifier that takes weights.
-            seed: Which groups are held out together.
+            make: Returns an unfitted classifier that supports sample weights.
+            seed: Seed of the division into held-out groups.
         """
-        views = [_crowded(rows_of(marked, source)) for source in TAUGHT]
+        views = [_crowded(marked_candidates(marked, source)) for source in TAUGHT]
         X = np.concatenate([rows.X for rows in views])
         share = np.concatenate([rows.share for rows in views])
         groups = np.concatenate([rows.groups for rows in views])
@@ -61,18 +62,20 @@ class CrowdTriage:
         crowd, threshold = choose_rule(marked, loose, held_out[: loose.index.size])
         return cls(fit_shares(make(), X, share), crowd, threshold)
 
-    def probability(self, rows: Rows) -> Floats:
+    def probability(self, rows: MarkedCandidates) -> Floats:
         """Return the probability that a person marks each candidate."""
         return probability(self.model, rows.X)
 
     def report(self, marked: Marked) -> dict[int, list[int]]:
         """Return the change points to report, by series."""
-        rows = rows_of(marked, LOOSE)
+        rows = marked_candidates(marked, LOOSE)
         return report(rows, self.probability(rows), self.crowd, self.threshold)
 
 
-def report(rows: Rows, q: Floats, crowd: float, threshold: float) -> dict[int, list[int]]:
-    """Return what the rule reports of every series that has candidates."""
+def report(
+    rows: MarkedCandidates, q: Floats, crowd: float, threshold: float
+) -> dict[int, list[int]]:
+    """Return the change points that the rule reports, by series that has candidates."""
     chosen = {}
     for series, places in _by_series(rows):
         apart = places[strongest_apart(rows.index[places], q[places], MARGIN)]
@@ -81,7 +84,7 @@ def report(rows: Rows, q: Floats, crowd: float, threshold: float) -> dict[int, l
     return chosen
 
 
-def choose_rule(marked: Marked, rows: Rows, q: Floats) -> tuple[float, float]:
+def choose_rule(marked: Marked, rows: MarkedCandidates, q: Floats) -> tuple[float, float]:
     """Return the crowd and the threshold whose reports agree best with the marks."""
     mean = np.array(
         [
@@ -95,16 +98,16 @@ def choose_rule(marked: Marked, rows: Rows, q: Floats) -> tuple[float, float]:
 
 
 def agreement(marked: Marked, chosen: dict[int, list[int]]) -> float:
-    """Return the mean F1 of the reports over the series that a crowd marked."""
+    """Return the mean F1 of the reports over the series with at least three people."""
     crowded = [k for k, marks in enumerate(marked.marks) if len(marks) >= CROWD]
     return float(np.mean([f1(chosen.get(k, []), marked.marks[k]) for k in crowded]))
 
 
-def _crowded(rows: Rows) -> Rows:
+def _crowded(rows: MarkedCandidates) -> MarkedCandidates:
     return rows.where(rows.people >= CROWD)
 
 
-def _by_series(rows: Rows) -> list[tuple[int, Any]]:
+def _by_series(rows: MarkedCandidates) -> list[tuple[int, Any]]:
     edges = np.flatnonzero(np.diff(rows.series)) + 1
     places = np.split(np.arange(rows.series.size), edges)
     return [(int(rows.series[group[0]]), group) for group in places if group.size]

@@ -1,15 +1,15 @@
-"""Choose the set of candidates whose expected agreement with people is the greatest.
+"""Select the set of candidates with the greatest expected agreement with people.
 
-`annotators.f1` rewards a point that a single person marked in its precision, and what everybody
-marked in its recall: a candidate may be worth reporting that the majority would not mark, and
-the more so the fewer points the series has. With q the probability that a person marks a
-candidate and n the number that is reported,
+In `annotators.f1`, a point that a single person marked counts for precision, and a point that all
+people marked counts fully for recall. It can therefore pay to report a candidate that the majority
+would not mark, especially in series with few candidates. With q the probability that a person marks
+a candidate and n the number of reported candidates,
 
     precision = (1 + sum of 1 - (1 - q)^crowd) / (1 + n)
     recall    = (1 + sum of q over the reported) / (1 + sum of q over all)
 
-where the ones are index 0, and `crowd` is how many independent people the crowd is worth. The best
-set of n are the n most probable, so the best n is found in one pass.
+where the terms 1 are index 0, and `crowd` is the equivalent number of independent people. The best
+set of size n consists of the n most probable candidates, so one pass finds the best n.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def expected_f1(probability: Floats, crowd: float) -> Floats:
 
 
 def best_set(probability: Floats, crowd: float, threshold: float = 0.0) -> Ints:
-    """Return the places of the candidates to report; none is less probable than the threshold."""
+    """Return the positions of the candidates to report, none less probable than the threshold."""
     count = int(np.argmax(expected_f1(probability, crowd)))
     order = np.argsort(-probability, kind="stable")[:count]
     chosen: Ints = np.sort(order[probability[order] >= threshold])
@@ -37,7 +37,7 @@ def best_set(probability: Floats, crowd: float, threshold: float = 0.0) -> Ints:
 
 
 def strongest_apart(index: Ints, probability: Floats, margin: int) -> Ints:
-    """Return the places of candidates more than `margin` apart, the more probable first.
+    """Return positions of candidates more than `margin` apart, preferring the more probable ones.
 
     Two candidates for one change share its marks, and only one of them can be matched.
     """

@@ -1,4 +1,4 @@
-"""Histories that several people marked, and what a detector's candidates look like on them."""
+"""Histories with the marks of several people, and a detector's candidates on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from barograph.series import Floats, Ints
 
 @dataclass(frozen=True)
 class Marked:
-    """Series k owns values[offsets[k]:offsets[k + 1]]; series of one group are related."""
+    """Series with marks; series k has values[offsets[k]:offsets[k + 1]], groups are related."""
 
     values: Floats
     offsets: Ints
@@ -23,11 +23,11 @@ class Marked:
     groups: Ints
 
     def __len__(self) -> int:
-        """How many series there are."""
+        """Return the number of series."""
         return len(self.marks)
 
     def part(self, series: Ints) -> Marked:
-        """Return a part of the series, in the order given."""
+        """Return a part of the series, in the given order."""
         pieces = [self.values[self.offsets[k] : self.offsets[k + 1]] for k in series]
         return Marked(
             np.concatenate([np.empty(0), *pieces]),
@@ -38,8 +38,8 @@ class Marked:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Candidates, one row each: where, what they look like, and how many people marked them."""
+class MarkedCandidates:
+    """Candidates, one row each: place, features, and the number of people who marked them."""
 
     series: Ints
     index: Ints
@@ -54,9 +54,9 @@ class Rows:
         share: Floats = self.votes / self.people
         return share
 
-    def where(self, chosen: npt.NDArray[np.bool_]) -> Rows:
+    def where(self, chosen: npt.NDArray[np.bool_]) -> MarkedCandidates:
         """Return a part of the rows."""
-        return Rows(
+        return MarkedCandidates(
             self.series[chosen],
             self.index[chosen],
             self.X[chosen],
@@ -66,15 +66,17 @@ class Rows:
         )
 
 
-def rows_of(marked: Marked, detector: Hunter, feature_set: str = "contrast") -> Rows:
-    """Describe a detector's candidates with label-free windows, and count who marked them.
+def marked_candidates(
+    marked: Marked, detector: Hunter, feature_set: str = "contrast"
+) -> MarkedCandidates:
+    """Return a detector's candidates with their features and votes.
 
-    Pre and After reach to the neighbouring candidates; no mark is read but to count the votes.
+    Pre and After reach to the neighbouring candidates. The marks are used only to count the votes.
     """
-    found = detector.find_many(marked.values, marked.offsets)
-    counts = np.array([len(points) for points in found], dtype=np.int64)
+    candidates = detector.find_many(marked.values, marked.offsets)
+    counts = np.array([len(points) for points in candidates], dtype=np.int64)
     series = np.repeat(np.arange(len(marked)), counts)
-    index = np.array([point.index for points in found for point in points], dtype=np.int64)
+    index = np.array([point.index for points in candidates for point in points], dtype=np.int64)
     firsts, lasts = marked.offsets[series], marked.offsets[series + 1]
     splits = firsts + index
     inner = series[1:] == series[:-1]
@@ -85,11 +87,11 @@ def rows_of(marked: Marked, detector: Hunter, feature_set: str = "contrast") -> 
     X = feature_matrix(marked.values, starts, splits, ends, feature_set, context=context)
     votes = [votes_for(int(i), marked.marks[k]) for k, i in zip(series, index, strict=True)]
     people = np.array([len(marks) for marks in marked.marks], dtype=np.int64)
-    return Rows(
+    return MarkedCandidates(
         series, index, X, np.array(votes, dtype=np.int64), people[series], marked.groups[series]
     )
 
 
 def votes_for(index: int, marks: tuple[tuple[int, ...], ...]) -> int:
     """Return how many people marked a point within the margin."""
-    return sum(any(abs(index - mark) <= MARGIN for mark in one) for one in marks)
+    return sum(any(abs(index - mark) <= MARGIN for mark in own) for own in marks)

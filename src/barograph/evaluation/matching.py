@@ -1,4 +1,4 @@
-"""How well found change points agree with known ones (Fleming et al. 2023, 4.3)."""
+"""Agreement of found change points with known ones (Fleming et al. 2023, 4.3)."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from barograph.series import Ints
 
 
 class Counts(NamedTuple):
-    """Change points that were found rightly, found wrongly, and missed."""
+    """The numbers of true, false and missed change points."""
 
     tp: int
     fp: int
@@ -18,17 +18,17 @@ class Counts(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """The share of the found that is true; 1 where nothing was found and nothing was there."""
+        """The share of the found points that is true; 1 if there is none and none is found."""
         return _share(self.tp, self.tp + self.fp, empty=float(self.fn == 0))
 
     @property
     def recall(self) -> float:
-        """The share of the true that was found; 1 where nothing was there and nothing was found."""
+        """The share of the true points that is found; 1 if there is none and none is found."""
         return _share(self.tp, self.tp + self.fn, empty=float(self.fp == 0))
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both; 1 where nothing was there and nothing was found."""
+        """The harmonic mean of both; 1 if there is nothing to find and none is found."""
         return _share(2 * self.tp, 2 * self.tp + self.fp + self.fn, empty=1.0)
 
     @property
@@ -38,10 +38,10 @@ class Counts(NamedTuple):
 
 
 def pairs(found: Iterable[int], truth: Iterable[int], margin: int) -> list[tuple[int, int]]:
-    """Pair found with true points at most `margin` apart, each used once, as many as possible.
+    """Pair found and true points at most `margin` apart: each at most once, as many as possible.
 
-    The paper marks a true point as visited so that it counts once. All reaches are equally long,
-    so taking both in order gives the largest number of pairs, whatever the order of discovery.
+    The paper marks a true point as visited so that it counts once. All margins are equal, so
+    pairing both in order gives the largest number of pairs.
     """
     if margin < 0:
         raise ConfigError(f"margin must be 0 or more points, got {margin}")
@@ -58,17 +58,17 @@ def pairs(found: Iterable[int], truth: Iterable[int], margin: int) -> list[tuple
 
 
 def count(found: Iterable[int], truth: Iterable[int], margin: int) -> Counts:
-    """Count the pairs of `pairs`, and what is left over on both sides."""
-    here, there = set(found), set(truth)
-    tp = len(pairs(here, there, margin))
-    return Counts(tp, len(here) - tp, len(there) - tp)
+    """Count the pairs of `pairs` and the unpaired points on both sides."""
+    points, changes = set(found), set(truth)
+    tp = len(pairs(points, changes, margin))
+    return Counts(tp, len(points) - tp, len(changes) - tp)
 
 
 def rand_index(found: Iterable[int], truth: Iterable[int], length: int) -> float:
     """Return the true Rand index of two segmentations of `length` points.
 
-    The share of all pairs of points on which both agree: one segment, or two. No margin; a near
-    miss costs little because few pairs change sides. 1 for fewer than two points.
+    It is the share of all pairs of points that both put into one segment, or both into two. There
+    is no margin, but a near miss costs little. It is 1 for fewer than two points.
     """
     if length < 2:
         return 1.0
@@ -80,7 +80,7 @@ def rand_index(found: Iterable[int], truth: Iterable[int], length: int) -> float
 
 
 def _segments(points: Iterable[int], length: int) -> Ints:
-    """The number of the segment that each point lies in."""
+    """Return the number of the segment of each point."""
     starts = np.zeros(length, dtype=np.int64)
     for point in points:
         if not 0 < point < length:

@@ -1,4 +1,4 @@
-"""The numbers every table prints: how well scores and decisions agree with people's verdicts."""
+"""Metrics of scores and decisions against people's verdicts, with their intervals."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -36,11 +36,11 @@ class Interval(NamedTuple):
 def scores(
     truth: npt.ArrayLike, probability: npt.ArrayLike, threshold: float = 0.5
 ) -> dict[str, float]:
-    """Judge probabilities, and the decisions `probability >= threshold`, by every metric."""
+    """Return every metric of probabilities and of the decisions `probability >= threshold`."""
     y = np.asarray(truth, dtype=np.int64)
     p = np.asarray(probability, dtype=np.float64)
     if np.unique(y).size < 2:
-        raise DataError(f"the test part holds {y.size} points of one class only: cannot be judged")
+        raise DataError(f"the test part has {y.size} points of one class only: it cannot be scored")
     yes = p >= threshold
     return {
         "auc": float(metrics.roc_auc_score(y, p)),
@@ -57,8 +57,8 @@ def scores(
 
 def calibration_error(truth: npt.NDArray[np.int64], probability: Floats, bins: int = BINS) -> float:
     """Return the expected calibration error: |share of real - mean probability|, by bin."""
-    which = np.minimum((probability * bins).astype(np.int64), bins - 1)
-    gap = np.bincount(which, weights=truth - probability, minlength=bins)
+    bin_of = np.minimum((probability * bins).astype(np.int64), bins - 1)
+    gap = np.bincount(bin_of, weights=truth - probability, minlength=bins)
     return float(np.abs(gap).sum() / truth.size)
 
 
@@ -75,11 +75,11 @@ def interval(values: Sequence[float]) -> Interval:
 
 
 def summary(repetitions: Sequence[Mapping[str, float]]) -> dict[str, Interval]:
-    """Summarise the scores of many repetitions, metric by metric."""
-    return {name: _within(name, interval([r[name] for r in repetitions])) for name in METRICS}
+    """Return the interval of every metric over many repetitions."""
+    return {name: _limited(name, interval([r[name] for r in repetitions])) for name in METRICS}
 
 
-def _within(name: str, found: Interval) -> Interval:
-    """Cut an interval where the metric itself ends."""
-    least = -1.0 if name == "mcc" else 0.0
-    return Interval(found.mean, max(found.low, least), min(found.high, 1.0))
+def _limited(name: str, value: Interval) -> Interval:
+    """Limit an interval to the range of the metric."""
+    lowest = -1.0 if name == "mcc" else 0.0
+    return Interval(value.mean, max(value.low, lowest), min(value.high, 1.0))

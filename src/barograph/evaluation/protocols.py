@@ -1,7 +1,7 @@
-"""Three ways to hold verdicts back; the tables print them side by side.
+"""Three protocols to hold out verdicts, which the tables report together.
 
-Points of one commit are near copies of one another, and so are points of one series: the papers'
-random splits leak. `grouped` and `forward` show what a new series, a new commit, a new month get.
+Points of one commit or of one series are near copies of each other, so the papers' random splits
+leak. `grouped` measures the quality on new series and commits, `forward` on later months.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ CUTS = 10
 
 
 class Split(NamedTuple):
-    """Row numbers: learn on `train`, choose on `validation`, judge on `test`."""
+    """Row numbers of the parts for training, for choosing the threshold, and for scoring."""
 
     train: Ints
     validation: Ints
@@ -41,8 +41,8 @@ def grouped_splits(
 ) -> Iterator[Split]:
     """Yield splits that share no series and no commit between train and test.
 
-    A fifth of the series and a fifth of the commits are drawn; rows with both drawn are the test,
-    rows with neither the training part, the rest is left out.
+    A fifth of the series and a fifth of the commits are drawn. Rows with both drawn are the test
+    part, rows with neither are the training part, and the others are left out.
     """
     owner, change = _codes(series), _codes(commits)
     for generator in _generators(seed, repetitions):
@@ -53,19 +53,19 @@ def grouped_splits(
         yield _validated(np.flatnonzero(in_train), np.flatnonzero(in_test), generator)
 
 
-def lasting_split(identities: npt.ArrayLike, commits: npt.ArrayLike, seed: int) -> Split:
+def stable_split(identities: npt.ArrayLike, commits: npt.ArrayLike, seed: int) -> Split:
     """Hold out the same series and commits every time, however the history grows.
 
-    Whether a series or a commit is held out follows from its own name: so a model of last month
-    and one of today can be judged on rows that neither has seen. A tenth of the other series is
+    Whether a series or a commit is held out depends only on its name, so a model of last month and
+    a model of today can be compared on rows that neither has seen. A tenth of the other series is
     the validation part.
 
     Args:
-        identities: What names each row's series, the same in every data set.
-        commits: What names each row's commit.
-        seed: Draws another part.
+        identities: The name of each row's series, the same in every data set.
+        commits: The name of each row's commit.
+        seed: Another seed holds out another part.
     """
-    series, commit = _drawn(identities, f"series {seed}"), _drawn(commits, f"commit {seed}")
+    series, commit = _hashed(identities, f"series {seed}"), _hashed(commits, f"commit {seed}")
     in_test = (series < TEST_SHARE) & (commit < TEST_SHARE)
     learned = (series >= TEST_SHARE) & (commit >= TEST_SHARE)
     chosen = series < TEST_SHARE + (1 - TEST_SHARE) * VALIDATION_SHARE
@@ -74,10 +74,10 @@ def lasting_split(identities: npt.ArrayLike, commits: npt.ArrayLike, seed: int) 
 
 
 def forward_splits(decided: npt.ArrayLike, seed: int, cuts: int = CUTS) -> Iterator[Split]:
-    """Yield splits forward in time: learn what was decided before, test on the next part.
+    """Yield splits forward in time: train on earlier decisions, test on the next part.
 
-    The decisions, in the order in which they were made, are cut into `cuts + 1` parts; part `k`
-    is judged by what was learned from all before it. Equal dates stay together.
+    The decisions are cut in the order of their dates into `cuts + 1` parts. Each part but the first
+    is the test part of a model trained on all parts before it. Equal dates stay together.
     """
     when = np.asarray(decided, dtype=np.int64)
     if when.size <= cuts:
@@ -106,12 +106,12 @@ def _validated(train: Ints, test: Ints, generator: np.random.Generator) -> Split
     return Split(np.sort(order[cut:]), np.sort(order[:cut]), np.sort(test))
 
 
-def _drawn(names: npt.ArrayLike, salt: str) -> Floats:
-    """Return a number from 0 to 1 for each name, always the same."""
-    unique, place = np.unique(np.asarray(names), return_inverse=True)
+def _hashed(names: npt.ArrayLike, salt: str) -> Floats:
+    """Return a fixed number from 0 to 1 for each name."""
+    unique, position = np.unique(np.asarray(names), return_inverse=True)
     digests = [hashlib.blake2b(f"{salt}:{n}".encode(), digest_size=8).digest() for n in unique]
     numbers = np.frombuffer(b"".join(digests), dtype="<u8") / 2.0**64
-    drawn: Floats = numbers[place]
+    drawn: Floats = numbers[position]
     return drawn
 
 

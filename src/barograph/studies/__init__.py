@@ -1,1 +1,1 @@
-"""The papers' experiments and tables."""
+"""The experiments and tables of the papers."""

@@ -1,10 +1,10 @@
-"""What tells confirmed change points from false ones: the analysis of Leznik et al. 2022, 3.
+"""How confirmed and false change points differ: the analysis of Leznik et al. 2022, 3.
 
-Every function takes the table of `triaged` rows and returns one table. The tests are those that
-give the paper's printed p-values: Wilcoxon's rank-sum test in its asymptotic form without
-continuity correction (Tables 2 and 3), and the chi-square test with Yates' correction (Table 4).
-Beyond the paper stand effect sizes with intervals, and q-values over the projects. All of it takes
-rows as independent, which points of one series are not: the intervals are too narrow by as much.
+Every function takes the table of `triaged` rows and returns one table. The tests reproduce the
+paper's printed p-values: Wilcoxon's rank-sum test in its asymptotic form without continuity
+correction (Tables 2 and 3), and the chi-square test with Yates' correction (Table 4). Effect sizes
+with intervals and q-values over the projects are additions. All of them assume independent rows.
+Points of one series are not independent, so the intervals are too narrow.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from barograph.history import History
 from barograph.series import FINAL, Floats, Verdict
 from barograph.training import tables as feature_tables
 
-SAMPLE = 5000  # Shapiro and Wilk's test is defined for so many values at most
+SAMPLE = 5000  # the largest sample that the Shapiro-Wilk test is defined for
 LEVEL = 0.05
 FEATURE_SET = "leznik"
 LABELS = ("verdict", "label")
@@ -42,14 +42,14 @@ def candidate_rows(history: History, bounds: pd.DataFrame, policy: str) -> pd.Da
 
 
 def triaged(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that a person has decided, with the columns `project` and `real` in front.
+    """Return the decided rows, with the columns `project` and `real` first.
 
     The verdict is the column `verdict` or `label`; the project is the column `project`, or the
     first part of the path in `file`. The features are the columns `delta_*` and `distance`.
 
     Raises:
-        DataError: A column is missing or holds something that is not a finite number.
-        NotEnoughDataError: There is no decided row of one of the two kinds.
+        DataError: A column is missing or has a value that is not a finite number.
+        NotEnoughDataError: There is no true positive or no false positive.
     """
     label = next((name for name in LABELS if name in rows.columns), None)
     if label is None:
@@ -61,8 +61,8 @@ def triaged(rows: pd.DataFrame) -> pd.DataFrame:
     )
     for name in features_of(rows):
         table[name] = _numbers(decided[name])
-    for verdict, there in (("true_positive", table["real"]), ("false_positive", ~table["real"])):
-        if not there.any():
+    for verdict, rows_of in (("true_positive", table["real"]), ("false_positive", ~table["real"])):
+        if not rows_of.any():
             raise NotEnoughDataError(f"no row is a {verdict}; both kinds are needed to compare")
     return table
 
@@ -89,7 +89,7 @@ def normality(table: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def medians(table: pd.DataFrame) -> pd.DataFrame:
-    """Compare each feature between both kinds: Table 2."""
+    """Compare each feature between true and false positives: Table 2."""
     rows = []
     for name in features_of(table):
         real, false = kinds(table, name)
@@ -102,7 +102,7 @@ def medians(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_project(table: pd.DataFrame, feature: str = "distance") -> pd.DataFrame:
-    """Compare one feature between both kinds, project by project: Table 3.
+    """Compare one feature between true and false positives in each project: Table 3.
 
     `q_value` is the p-value adjusted for the number of projects by Benjamini and Hochberg.
     """
@@ -124,7 +124,7 @@ def by_project(table: pd.DataFrame, feature: str = "distance") -> pd.DataFrame:
 
 
 def median_split(table: pd.DataFrame) -> pd.DataFrame:
-    """Count both kinds on either side of each feature's median over all rows: Table 4."""
+    """Count true and false positives above and below the median of each feature: Table 4."""
     rows = []
     real = table["real"].to_numpy()
     for name in features_of(table):
@@ -149,13 +149,13 @@ def median_split(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def kinds(table: pd.DataFrame, feature: str) -> tuple[Floats, Floats]:
-    """Return a feature's values of the true and of the false positives."""
+    """Return the values of a feature for the true and for the false positives."""
     values, real = table[feature].to_numpy(), table["real"].to_numpy()
     return values[real], values[~real]
 
 
 def rank_sum(real: Floats, false: Floats) -> float:
-    """Return Wilcoxon's p-value; NaN where a side is empty or all values are equal."""
+    """Return Wilcoxon's p-value; NaN if a side is empty or all values are equal."""
     if not real.size or not false.size or np.ptp(np.concatenate((real, false))) == 0.0:
         return np.nan
     result = stats.mannwhitneyu(real, false, method="asymptotic", use_continuity=False)
@@ -165,9 +165,9 @@ def rank_sum(real: Floats, false: Floats) -> float:
 def effect(real: Floats, false: Floats) -> dict[str, float]:
     """Return the rank-biserial correlation with its 95 % interval, both within [-1, 1].
 
-    It is the chance that a true positive has the larger value, less the chance that it has the
-    smaller one. The interval is Brunner and Munzel's, and missing where a side has one value or
-    where no value of one side lies among the other's.
+    It is the probability that a true positive has the larger value, minus the probability that it
+    has the smaller one. The interval is that of Brunner and Munzel. It is NaN if a side has one
+    value or if the two sides do not overlap.
     """
     if not real.size or not false.size:
         return {"effect": np.nan, "effect_low": np.nan, "effect_high": np.nan}
@@ -188,7 +188,7 @@ def _effect_interval(real: Floats, false: Floats) -> tuple[float, float]:
 
 
 def adjusted(p_values: Floats) -> Floats:
-    """Return q-values; what has no p-value gets none, and counts for nothing."""
+    """Return q-values; missing p-values stay NaN and are not counted."""
     from statsmodels.stats.multitest import multipletests
 
     known = ~np.isnan(p_values)
@@ -199,7 +199,7 @@ def adjusted(p_values: Floats) -> Floats:
 
 
 def yates(counts: list[list[int]]) -> float:
-    """Return the chi-square p-value of a 2 x 2 table; NaN where a row or a column is empty."""
+    """Return the chi-square p-value of a 2 x 2 table; NaN if a row or a column is empty."""
     table = np.array(counts)
     if not table.sum(axis=0).all() or not table.sum(axis=1).all():
         return np.nan

@@ -1,33 +1,33 @@
-"""The tables of `statistics` as a page to read, in the paper's own layout and notation."""
+"""The tables of `statistics` as a Markdown page, in the layout and notation of the paper."""
 
 import math
 from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-BELOW = "2.20E-16"  # what R prints for a p-value that no double can hold
+BELOW = "2.20E-16"  # R prints this for p-values below the precision of a double
 TITLES = {
     "normality": "Normality of the features (Shapiro-Wilk)",
     "table2_medians": "Table 2: medians and quartiles of the features (rank-sum test)",
     "table3_projects": "Table 3: distance by project (rank-sum test)",
-    "table4_median_split": "Table 4: rows on either side of the median (chi-square with Yates)",
+    "table4_median_split": "Table 4: rows above and below the median (chi-square with Yates)",
 }
 NOTE = (
-    f"p = {BELOW} stands for below that: too small to tell. q is p adjusted over the projects "
-    "(Benjamini and Hochberg). Effect is the rank-biserial correlation with its 95 % interval; it "
-    "takes rows as independent, which points of one series are not."
+    f"p = {BELOW} means at most that value. q is p adjusted over the projects "
+    "(Benjamini and Hochberg). Effect is the rank-biserial correlation with its 95 % interval, "
+    "which assumes independent rows; points of one series are not independent."
 )
 
 
 def scientific(p_value: float) -> str:
-    """Write a p-value as the paper does; a dash where there is none."""
+    """Format a p-value as in the paper; a dash if it is missing."""
     if math.isnan(p_value):
         return "-"
     return f"{p_value:.2E}" if p_value > 0.0 else BELOW
 
 
 def page(tables: Mapping[str, pd.DataFrame], origin: str) -> str:
-    """Return all tables as one Markdown page; the origin says of what data they are."""
+    """Return all tables as one Markdown page; `origin` describes the data."""
     lines = ["# Statistics of the triaged points", "", f"{origin} {NOTE}"]
     for name, title in TITLES.items():
         lines += ["", f"## {title}", "", *markdown(_CELLS[name](tables[name]))]

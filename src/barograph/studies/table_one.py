@@ -1,4 +1,4 @@
-"""Table 1 of Bauer et al. 2022: our figures beside the paper's, under three protocols."""
+"""Table 1 of Bauer et al. 2022: our figures and the paper's, under three protocols."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,13 +22,13 @@ from barograph.studies.repetitions import Repetition, repeat
 from barograph.training import tables
 
 KEYS = ("policy", "protocol", "feature_set", "classifier", "repetitions")
-# Bauer et al. 2022, Table 1: MongoDB's own verdicts, random splits, adaptive bounds, in per cent.
+# Bauer et al. 2022, Table 1: MongoDB's verdicts, random splits, adaptive bounds, in per cent.
 PAPER = {
     "random_forest": {"auc": 98.50, "accuracy": 94.34, "sensitivity": 94.40, "specificity": 94.29},
     "svm": {"auc": 94.54, "accuracy": 89.03, "sensitivity": 87.36, "specificity": 90.44},
     "xgboost": {"auc": 94.60, "accuracy": 88.38, "sensitivity": 86.77, "specificity": 89.74},
 }
-PAPER_ROWS = ("adaptive", "bauer8")  # the bounds and the features that the paper's figures are of
+PAPER_ROWS = ("adaptive", "bauer8")  # the bounds and features of the paper's figures
 HEADS = ("bounds", "features", "classifier")
 COMPACT = ("auc", "accuracy")
 
@@ -37,15 +37,15 @@ Row = Mapping[str, Any]  # KEYS, and an Interval for every metric
 
 @dataclass(frozen=True)
 class EvaluateParams:
-    """What the experiment varies, and how often it is repeated.
+    """Parameters of the stage `evaluate`.
 
     Attributes:
-        policies: Bounds of Pre and After.
-        feature_sets: The classifiers that are judged on each feature set.
-        repetitions: Splits of the random and the grouped protocol.
-        trees: Of every forest.
-        goal: What thresholds are chosen for.
-        seed: Of splits and classifiers.
+        policies: The bounds of Pre and After.
+        feature_sets: The classifiers of each feature set.
+        repetitions: The number of splits of the random and the grouped protocol.
+        trees: The number of trees of every forest.
+        goal: The goal for which thresholds are chosen.
+        seed: Seed of splits and classifiers.
         footnote: The same as `feature_sets`, for footnote 2 of the paper.
     """
 

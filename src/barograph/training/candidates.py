@@ -10,7 +10,7 @@ import numpy as np
 
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation.metrics import scores
-from barograph.evaluation.protocols import Split, is_usable, lasting_split
+from barograph.evaluation.protocols import Split, is_usable, stable_split
 from barograph.features import FEATURE_SETS
 from barograph.models.catalogue import classifier, real_probability
 from barograph.models.kinds import flattened
@@ -184,7 +184,7 @@ def fit_with_prior(
 
 def held_out(rows: tables.Labelled, seed: int) -> Split:
     """Return the split of `held_out_seed`."""
-    return lasting_split(rows.identities, rows.commits, held_out_seed(rows, seed))
+    return stable_split(rows.identities, rows.commits, held_out_seed(rows, seed))
 
 
 def held_out_seed(rows: tables.Labelled, seed: int) -> int:
@@ -194,7 +194,7 @@ def held_out_seed(rows: tables.Labelled, seed: int) -> int:
         NotEnoughDataError: There is no such split.
     """
     for draw in range(seed, seed + DRAWS):
-        split = lasting_split(rows.identities, rows.commits, draw)
+        split = stable_split(rows.identities, rows.commits, draw)
         if is_usable(split, rows.truth) and np.unique(rows.truth[split.validation]).size == 2:
             return draw
     raise NotEnoughDataError(

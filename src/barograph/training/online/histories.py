@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.marked import Marked
-from barograph.evaluation.protocols import lasting_split
+from barograph.evaluation.protocols import stable_split
 from barograph.history import History
 from barograph.series import FINAL, Ints, Verdict
 from barograph.sources.simulator import (
@@ -44,7 +44,7 @@ class Histories:
 
     def held_out(self, seed: int) -> Flags:
         """Return the points of those series and commits that the candidates are judged on."""
-        split = lasting_split(self.identities, self.commits, seed)
+        split = stable_split(self.identities, self.commits, seed)
         result = np.ones(self.commits.size, dtype=np.bool_)
         result[split.train] = result[split.validation] = False
         return result

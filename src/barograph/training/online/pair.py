@@ -10,7 +10,7 @@ import numpy as np
 
 from barograph.errors import ConfigError
 from barograph.evaluation.metrics import scores
-from barograph.evaluation.protocols import lasting_split
+from barograph.evaluation.protocols import stable_split
 from barograph.history import History
 from barograph.training import tables
 from barograph.training.candidates import (
@@ -55,7 +55,7 @@ def train_pair(
 
     for model in (learned.online, learned.confirm):
         table, twin = rows[model.use], learned.twins[model.use]
-        split = lasting_split(table.identities, table.commits, seed)
+        split = stable_split(table.identities, table.commits, seed)
         verdicts_held_out = table.truth[split.test]
         probability = twin.predict_proba(table.matrix[split.test])[:, 1]
         facts: dict[str, Any] = {
