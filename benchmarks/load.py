@@ -1,8 +1,7 @@
-"""How fast a dump becomes the three tables on one core, and how much memory that takes.
+"""Measure the speed and the memory of `load` on one core.
 
-Each measurement is a process of its own, pinned to one core: BSON decoding alone, by pymongo's
-own iterator, beside the whole load of this package, with and without the scan of raw documents,
-and on a dump of a quarter of the size, which shows what of the memory grows.
+Each measurement is a separate process on one core: BSON decoding alone by pymongo, the whole load,
+and the load of a dump of a quarter of the size, which shows how memory grows.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,8 +22,7 @@ from typing import Any
 import bson
 from side_by_side import arguments, show
 
-from barograph.sources import Document, Skip, load
-from barograph.sources.base import SeriesColumns
+from barograph.sources import load
 from barograph.sources.mongodump import MongoDump
 from barograph.sources.simulator.documents import dump_writer
 
@@ -34,16 +31,8 @@ COMMITS = 5000
 STATUSES = ("true_positive", "false_positive", "not_triaged", "under_investigation")
 
 
-class General(MongoDump):
-    """Every document through the general reader, as a source without columns has it."""
-
-    def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
-        """Documents only."""
-        return self.time_series()
-
-
 def generate(folder: Path, count: int) -> None:
-    """Write a dump of so many series with every field, and a change point for each."""
+    """Write a dump of `count` series with every field, and a change point for each."""
     draw = random.Random(1)  # noqa: S311
     start = datetime(2020, 1, 1, tzinfo=UTC)
     commits = [f"{draw.getrandbits(160):040x}" for _ in range(COMMITS)]
@@ -101,34 +90,27 @@ def _change_point(info: dict[str, Any], point: dict[str, Any], number: int) -> d
 
 
 def decode_file_iter(folder: Path) -> None:
-    """Only decode both files, keep nothing."""
+    """Decode both files and keep nothing."""
     for name in ("time_series", "change_points"):
         with (folder / f"{name}.bson").open("rb") as file:
             for _ in bson.decode_file_iter(file):
                 pass
 
 
-def load_general(folder: Path) -> None:
-    """Load through mappings."""
-    with tempfile.TemporaryDirectory(dir=folder.parent) as out:
-        load(General(str(folder)), out)
-
-
-def load_columns(folder: Path) -> None:
-    """Load as `open_source` gives it."""
+def load_dump(folder: Path) -> None:
+    """Load a dump into a temporary folder."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as out:
         load(MongoDump(str(folder)), out)
 
 
 METHODS = {
     "bson.decode_file_iter, decoding only": decode_file_iter,
-    "load, general reader": load_general,
-    "load": load_columns,
+    "load": load_dump,
 }
 
 
 def child(method: str, warm: Path, folder: Path) -> None:
-    """Measure one method in this process, on one core; compile first, on a small dump."""
+    """Measure one method in this process on one core; compile first with a small dump."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     METHODS[method](warm)
     before, start = time.process_time(), time.perf_counter()
@@ -139,15 +121,15 @@ def child(method: str, warm: Path, folder: Path) -> None:
 
 
 def measured(method: str, warm: Path, folder: Path) -> dict[str, float]:
-    """Run one method in a process of its own."""
+    """Run one method in a separate process."""
     command = [sys.executable, __file__, "--child", method, str(warm), str(folder)]
-    answer = subprocess.run(command, check=True, capture_output=True, text=True)
-    result: dict[str, float] = json.loads(answer.stdout)
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    result: dict[str, float] = json.loads(process.stdout)
     return result
 
 
 def main() -> None:
-    """Generate, measure in turn, and print."""
+    """Generate dumps, measure the methods alternately, and print the medians."""
     parser = arguments(str(__doc__).splitlines()[0])
     parser.add_argument("--points", type=int, default=2_100_000)
     parser.add_argument("--runs", type=int, default=3)

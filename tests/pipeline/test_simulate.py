@@ -61,10 +61,10 @@ def test_another_seed_gives_other_data(out: Path, tmp_path: Path) -> None:
     assert first != (tmp_path / "same" / "dump" / "time_series.bson").read_bytes()
 
 
-def test_the_loader_finds_nothing_to_put_right(out: Path, tmp_path: Path) -> None:
+def test_the_loader_finds_nothing_to_corrected(out: Path, tmp_path: Path) -> None:
     report = load(open_source("mongodump", str(out / "dump")), tmp_path)
     assert report.series == SMALL.long_series + SMALL.short_series
-    assert not report.put_right
+    assert not report.corrected
     assert not any(report.skipped.values())
 
 

@@ -90,15 +90,15 @@ def test_points_out_of_order_are_sorted_and_counted(tmp_path: Path) -> None:
     history, report = loaded(tmp_path, [series(data=data)])
     assert history.values_of(0).tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
     assert history.commits.to_pylist() == [f"{order:040x}" for order in (1, 2, 3, 4, 5)]
-    assert report.put_right["points out of order, sorted"] == 3
+    assert report.corrected["points out of order, sorted"] == 3
 
 
 def test_of_duplicate_points_the_last_stays(tmp_path: Path) -> None:
     data = [point(1, value=1.0), point(2, value=7.0), point(2, value=8.0), point(1, value=1.0)]
     history, report = loaded(tmp_path, [series(data=data)])
     assert history.values_of(0).tolist() == [1.0, 8.0]
-    assert report.put_right["duplicate points of different value, the last kept"] == 1
-    assert report.put_right["duplicate points of equal value, the last kept"] == 1
+    assert report.corrected["duplicate points of different value, the last kept"] == 1
+    assert report.corrected["duplicate points of equal value, the last kept"] == 1
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_points_without_any_order_are_numbered_as_listed(tmp_path: Path) -> None
     history, report = loaded(tmp_path, [series(data=data)], [candidate])
     assert history.orders.tolist() == [0, 1]
     assert history.candidates.to_pylist()[0]["index"] == 1
-    assert report.put_right["points without an order, numbered as listed"] == 2
+    assert report.corrected["points without an order, numbered as listed"] == 2
 
 
 def test_the_time_is_the_commits_or_else_the_builds_or_else_missing(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_the_time_is_the_commits_or_else_the_builds_or_else_missing(tmp_path: Pa
     none = int(np.iinfo(np.int64).min)
     hour, start = 3_600_000, int(START.timestamp()) * 1000
     assert history.times.tolist() == [start + hour, start + 3 * hour, none, none, start]
-    assert report.put_right["unreadable times, left empty"] == 1
+    assert report.corrected["unreadable times, left empty"] == 1
 
 
 def test_whole_numbers_of_any_type_are_orders_and_values(tmp_path: Path) -> None:
@@ -259,14 +259,14 @@ def test_a_candidate_finds_its_point_by_commit(tmp_path: Path, order: int | None
     history, report = loaded(tmp_path, [series()], [candidate])
     row = history.candidates.to_pylist()[0]
     assert (row["index"], row["order"]) == (3, 30)
-    assert report.put_right["candidates placed by their commit"] == 1
+    assert report.corrected["candidates placed by their commit"] == 1
 
 
 def test_order_goes_before_commit_and_the_contradiction_is_counted(tmp_path: Path) -> None:
     history, report = loaded(tmp_path, [series()], [change_point(order=20, commit="else")])
     row = history.candidates.to_pylist()[0]
     assert (row["index"], row["commit"]) == (2, f"{20:040x}")
-    assert report.put_right["candidates placed by order, whose commit is another"] == 1
+    assert report.corrected["candidates placed by order, whose commit is another"] == 1
 
 
 def test_of_candidates_at_one_point_the_best_known_stays(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_of_candidates_at_one_point_the_best_known_stays(tmp_path: Path) -> None
     candidates = [change_point(triage=triaged(status, day)) for status, day in statuses]
     history, report = loaded(tmp_path, [series()], candidates)
     assert history.candidates.column("verdict").to_pylist() == ["false_positive"]
-    assert report.put_right["duplicate candidates, one kept"] == 2
+    assert report.corrected["duplicate candidates, one kept"] == 2
     assert report.verdicts == {"false_positive": 1}
 
 

@@ -23,7 +23,7 @@ def test_a_report_is_json_in_an_order_of_its_own() -> None:
     for report, labels in ((one, ("a", "b")), (other, ("b", "a"))):
         for label in labels:
             report.labels[label] += 1
-            report.put_right[label] += 1
+            report.corrected[label] += 1
             report.skip("series", Skip(Place("f", 1), "x", None, label))
     assert json.dumps(one.as_dict()) == json.dumps(other.as_dict())
 

@@ -100,7 +100,7 @@ def test_flat_file_in_any_order(tmp_path: Path) -> None:
     assert history.values.tolist() == [10.5, 20.5, 1.5, 2.5]
     assert history.commits.to_pylist() == ["c1", "c2", "c1", "c2"]
     assert history.times[0] == 1_704_067_200_000
-    assert report.put_right == {"points out of order, sorted": 1}
+    assert report.corrected == {"points out of order, sorted": 1}
 
 
 def test_arguments_by_json_and_by_column(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def _rows(group: PointGroup, candidates: pa.Table, report: LoadReport) -> Ints:
         if commit is not None:
             rows[number] = group.by_commit(int(series[number]), commit)
         if rows[number] >= 0:
-            report.put_right["candidates placed by their commit"] += 1
+            report.corrected["candidates placed by their commit"] += 1
         else:
             report.skip("candidates", _unplaced(candidates, number, "no such point in its series"))
     for number in np.flatnonzero((rows >= 0) & (group.indices(rows) == 0)).tolist():
@@ -264,7 +264,7 @@ def _one_per_point(candidates: pa.Table, rows: Ints, report: LoadReport) -> Ints
     chosen = chosen[rows[chosen] >= 0]
     last = np.diff(rows[chosen], append=-1) != 0
     if not last.all():
-        report.put_right["duplicate candidates, one kept"] += int((~last).sum())
+        report.corrected["duplicate candidates, one kept"] += int((~last).sum())
     kept: Ints = chosen[last]
     return kept
 
@@ -274,5 +274,5 @@ def _commits(group: PointGroup, kept: pa.Table, rows: Ints, report: LoadReport) 
     of_points, own = group.commits.take(pa.array(rows)), kept.column("commit").combine_chunks()
     differ = pc.sum(pc.not_equal(of_points, own)).as_py() or 0
     if differ:
-        report.put_right["candidates placed by order, whose commit is another"] += differ
+        report.corrected["candidates placed by order, whose commit is another"] += differ
     return pc.coalesce(of_points, own)

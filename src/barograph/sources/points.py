@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from barograph.series import UNKNOWN_TIME
+from barograph.series import UNKNOWN_TIME, Ints
 from barograph.sources.base import Document, SeriesColumns, Skip
 from barograph.sources.fields import (
     FieldError,
@@ -57,7 +57,6 @@ def _valid_columns(documents: Sequence[Document]) -> SeriesColumns | None:
             and all(map(_is_integer, {type(order) for order in orders}))
             and all(kind is float or _is_integer(kind) for kind in {type(v) for v in values})
             and {type(date) for date in dates} <= {datetime}
-            and {date.tzinfo for date in dates} <= {None}
             and {type(commit) for commit in commits} <= {str, NoneType}
             and "" not in commits
         ):
@@ -70,7 +69,7 @@ def _valid_columns(documents: Sequence[Document]) -> SeriesColumns | None:
             directions=directions,
             counts=counts,
             orders=np.array(orders, dtype=np.int64),
-            times=np.array(dates, dtype="datetime64[ms]").astype(np.int64),
+            times=_milliseconds(dates),
             values=np.array(values, dtype=np.float64),
             commits=pa.array(commits, pa.string()),
         )
@@ -80,6 +79,12 @@ def _valid_columns(documents: Sequence[Document]) -> SeriesColumns | None:
     rises[np.cumsum(counts)[:-1] - 1] = True
     valid = rises.all() and columns.orders.min() > SMALLEST and np.isfinite(columns.values).all()
     return columns if valid else None
+
+
+def _milliseconds(dates: list[datetime]) -> Ints:
+    """Convert datetimes; Arrow does it eight times as fast as NumPy, and knows time zones."""
+    times: Ints = pa.array(dates, pa.timestamp("us")).cast(pa.int64()).to_numpy() // 1000
+    return times
 
 
 def _is_integer(kind: type) -> bool:
@@ -142,7 +147,7 @@ def _rows(document: Document, data: Sequence[Any], report: LoadReport) -> list[R
         when = next((point[f] for f in TIME_FIELDS if point.get(f) is not None), None)
         rows.append((order, time_or_unknown(when, report), value, _commit(point, report)))
     if unordered and rows:
-        report.put_right["points without an order, numbered as listed"] += len(rows)
+        report.corrected["points without an order, numbered as listed"] += len(rows)
     return _in_order(rows, report)
 
 
@@ -151,7 +156,7 @@ def time_or_unknown(value: object, report: LoadReport) -> int:
     try:
         return time_of(value, "")
     except FieldError:
-        report.put_right["unreadable times, left empty"] += 1
+        report.corrected["unreadable times, left empty"] += 1
         return UNKNOWN_TIME
 
 
@@ -159,7 +164,7 @@ def _commit(point: Mapping[str, Any], report: LoadReport) -> str | None:
     try:
         return text_of(point.get("commit"), "commit")
     except FieldError:
-        report.put_right["unreadable commits, left empty"] += 1
+        report.corrected["unreadable commits, left empty"] += 1
         return None
 
 
@@ -172,8 +177,8 @@ def _in_order(rows: list[Row], report: LoadReport) -> list[Row]:
         before = kept.get(row[0])
         if before is not None:
             same = "equal" if before[2] == row[2] else "different"
-            report.put_right[f"duplicate points of {same} value, the last kept"] += 1
+            report.corrected[f"duplicate points of {same} value, the last kept"] += 1
         kept[row[0]] = row
     if late.any():
-        report.put_right["points out of order, sorted"] += int(late.sum())
+        report.corrected["points out of order, sorted"] += int(late.sum())
     return [kept[order] for order in sorted(kept)]

@@ -38,7 +38,7 @@ class LoadReport:
         read: The number of series, points and candidates, before anything is skipped.
         kept: The number of series, points and candidates in the tables.
         skipped: Skips by kind and reason.
-        put_right: Corrections by what was corrected.
+        corrected: Corrections by what was corrected.
         labels: The labels of the candidates as read, such as "hidden".
         verdicts: The verdicts of the candidates in the tables.
     """
@@ -49,7 +49,7 @@ class LoadReport:
     skipped: dict[str, dict[str, Skipped]] = field(
         default_factory=lambda: {kind: {} for kind in KINDS}
     )
-    put_right: Counter[str] = field(default_factory=Counter)
+    corrected: Counter[str] = field(default_factory=Counter)
     labels: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=Counter)
 
@@ -92,7 +92,7 @@ class LoadReport:
                 kind: {reason: asdict(entry) for reason, entry in sorted(reasons.items())}
                 for kind, reasons in self.skipped.items()
             },
-            "put_right": dict(sorted(self.put_right.items())),
+            "corrected": dict(sorted(self.corrected.items())),
             "labels": dict(sorted(self.labels.items())),
             "verdicts": dict(sorted(self.verdicts.items())),
         }
@@ -105,7 +105,7 @@ class LoadReport:
             for reason, entry in sorted(self.skipped[kind].items()):
                 lines.append(f"    {entry.count:,} skipped: {reason}")
                 lines.extend(f"      {_describe(example)}" for example in entry.examples)
-        for title, counts in (("put right", self.put_right), ("verdicts", self.verdicts)):
+        for title, counts in (("corrected", self.corrected), ("verdicts", self.verdicts)):
             items = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
             lines.append(f"  {title:<10} {items or 'nothing'}")
         return "\n".join(lines)

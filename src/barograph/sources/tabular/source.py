@@ -82,7 +82,7 @@ class Tabular(Source):
                 yield from group.documents()
 
     def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
-        """Stream the series as columns, or as documents where points have to be put right."""
+        """Stream the series as columns, or as documents where points need corrections."""
         for group in self._groups():
             if isinstance(group, Skip):
                 yield group
