@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from barograph.detection.base import Detector, Found, Missing, Observations, observe
+from barograph.detection.base import Detector, Missing, Observations, RawChangePoint, observe
 from barograph.errors import ConfigError, DataError
 from barograph.series import Region
 
@@ -19,8 +19,8 @@ class Halfway(Detector):
     def shortest(self) -> int:
         return 4
 
-    def find(self, series: Observations) -> list[Found]:
-        return [Found(series.values.size // 2, 1.5, 0.25)]
+    def find(self, series: Observations) -> list[RawChangePoint]:
+        return [RawChangePoint(series.values.size // 2, 1.5, 0.25)]
 
 
 NAN, INF = float("nan"), float("inf")

@@ -189,7 +189,7 @@ def test_little_or_nothing_has_no_clusters() -> None:
     ("bad", "words"),
     [
         ([1.0, 2.0], "the traces have 1 dimensions: rows are traces, columns commits"),
-        ([["x", "y"]], "the traces are not rows of numbers of one length"),
+        ([["x", "y"]], "the traces must be rows of numbers of equal length"),
         ([[1.0, 2.0, float("inf"), 1.0]], "trace 0 is infinite at commit 2"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from barograph.detection import Hunter
-from barograph.detection.base import Detector, Found, Observations
+from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.errors import DataError
 from barograph.features import Candidates
 from barograph.series import Floats, Ints, Verdict
@@ -30,9 +30,9 @@ class Scripted(Detector):
     def shortest(self) -> int:
         return 0
 
-    def find(self, series: Observations) -> list[Found]:
+    def find(self, series: Observations) -> list[RawChangePoint]:
         self.lengths.append(series.values.size)
-        return [Found(place, 1.0, 0.01) for place in self.places]
+        return [RawChangePoint(place, 1.0, 0.01) for place in self.places]
 
 
 def flat(store: Store, length: int = 60, name: str = "a") -> None:
@@ -117,7 +117,7 @@ def test_refresh_keeps_a_verdict_given_meanwhile(store: Store) -> None:
     [(one, _)] = found(store)
 
     class Slow(Scripted):
-        def find(self, series: Observations) -> list[Found]:
+        def find(self, series: Observations) -> list[RawChangePoint]:
             judge(store, one, Verdict.TRUE_POSITIVE)
             return super().find(series)
 
@@ -130,7 +130,7 @@ def test_refresh_searches_again_after_points_arrived_meanwhile(store: Store) -> 
     flat(store)
 
     class Slow(Scripted):
-        def find(self, series: Observations) -> list[Found]:
+        def find(self, series: Observations) -> list[RawChangePoint]:
             if not self.lengths:
                 store.ingest([point(60, 1.0)], "ci")
             return super().find(series)

@@ -1,4 +1,4 @@
-"""Find change points: one file per detector."""
+"""Change point detectors, one module each."""
 
 from barograph.detection.base import Nothing
 from barograph.detection.batch import detect_many

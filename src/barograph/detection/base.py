@@ -19,8 +19,8 @@ Missing = Literal["error", "drop", "fill"]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A change point before its regions are described; the index counts the kept points."""
+class RawChangePoint:
+    """A change point without its regions; the index counts the kept points."""
 
     index: int
     statistic: float
@@ -68,10 +68,10 @@ class Detector(ABC):
         """Fewest points the method needs; a shorter series has no change points."""
 
     @abstractmethod
-    def find(self, series: Observations) -> list[Found]:
+    def find(self, series: Observations) -> list[RawChangePoint]:
         """Return the change points of at least `shortest` finite values, by ascending index."""
 
-    def find_many(self, values: Floats, offsets: Ints) -> list[list[Found]]:
+    def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
         """Return the change points of many series: values[offsets[i]:offsets[i + 1]] is one."""
         parts = [values[a:b] for a, b in pairwise(offsets.tolist())]
         return [
@@ -119,12 +119,12 @@ class Nothing(Detector):
         """Any series is long enough."""
         return 0
 
-    def find(self, series: Observations) -> list[Found]:  # noqa: ARG002
+    def find(self, series: Observations) -> list[RawChangePoint]:  # noqa: ARG002
         """Return no change points."""
         return []
 
 
-def describe(series: Observations, found: Sequence[Found]) -> list[ChangePoint]:
+def describe(series: Observations, found: Sequence[RawChangePoint]) -> list[ChangePoint]:
     """Return change points with their indices in the series as given and their regions."""
     if not found:
         return []

@@ -1,4 +1,4 @@
-"""Many series at once, over a few threads."""
+"""Detection over many series, on several threads."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from barograph.errors import DataError
 from barograph.parallel import map_threads
 from barograph.series import ChangePoint, Floats, Ints, as_floats
 
-# Points per piece of work: enough that a thread rarely waits for the interpreter.
+# Points per chunk: enough that a thread rarely waits for the interpreter.
 PIECE = 100_000
 
 
@@ -27,21 +27,24 @@ def detect_many(
     *,
     workers: int | None = None,
 ) -> list[list[ChangePoint]]:
-    """Find the change points of many series that lie one after the other.
+    """Find the change points of many series whose values are joined in one array.
 
-    The same as `detector.detect` of each series. The threads work at the same time as far as the
-    detector is compiled: Hunter wholly so, the others only in their kernels.
+    The result equals `detector.detect` of each series. Threads run in parallel only in compiled
+    code: all of Hunter, and the kernels of the other detectors.
 
     Args:
-        detector: any detector; those that ask for times or a release get none.
-        values: the values of all series.
-        offsets: where each series starts, and at last where the last one ends.
-        workers: how many threads; as many as there are cores if None.
+        detector: Any detector; one that uses times or a release gets none.
+        values: The values of all series, one after the other.
+        offsets: Series k owns the values offsets[k] to offsets[k + 1].
+        workers: Number of threads. Defaults to the number of usable cores.
+
+    Returns:
+        The change points of each series.
 
     Raises:
-        DataError: the values are not a list of numbers, one of them is not finite and the
-            detector refuses that (the message names the series and the index), or the offsets
-            do not fit the values.
+        DataError: The values are not a list of numbers, a value is not finite and the detector
+            refuses that (the message names the series and the index), or the offsets do not fit
+            the values.
     """
     given = as_floats(values)
     edges = _edges(offsets, given.size)
@@ -55,12 +58,12 @@ def detect_many(
 def _detect(
     detector: Detector, values: Floats, edges: Ints, first: int, last: int
 ) -> list[list[ChangePoint]]:
-    """Serve the series from `first` up to `last`."""
+    """Return the change points of the series first, ..., last - 1."""
     series = [_observed(detector, values[edges[i] : edges[i + 1]], i) for i in range(first, last)]
-    offsets = np.cumsum([0, *(one.values.size for one in series)], dtype=np.int64)
-    joined = np.concatenate([one.values for one in series])
+    offsets = np.cumsum([0, *(part.values.size for part in series)], dtype=np.int64)
+    joined = np.concatenate([part.values for part in series])
     found = detector.find_many(joined, offsets)
-    return [describe(one, points) for one, points in zip(series, found, strict=True)]
+    return [describe(part, points) for part, points in zip(series, found, strict=True)]
 
 
 def _observed(detector: Detector, values: Floats, number: int) -> Observations:
@@ -81,7 +84,7 @@ def _edges(offsets: npt.ArrayLike, size: int) -> Ints:
 
 
 def _pieces(edges: Ints) -> Iterator[tuple[int, int]]:
-    """Cut the series into runs of about PIECE points."""
+    """Yield the bounds of chunks of series that have about PIECE points together."""
     first, total = 0, edges.size - 1
     while first < total:
         last = int(np.searchsorted(edges, edges[first] + PIECE, side="right")) - 1

@@ -1,7 +1,7 @@
-"""Control the share of false discoveries among all change points of one run.
+"""Control of the share of false discoveries among the change points of one run.
 
-A run over thousands of series tests thousands of hypotheses, and some come out by chance alone.
-Benjamini and Hochberg's procedure bounds the expected share of false ones among those reported.
+A run over thousands of series tests thousands of hypotheses, and some are rejected by chance.
+The procedure of Benjamini and Hochberg bounds the expected share of false ones among them.
 """
 
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ from barograph.series import ChangePoint, Floats
 
 @dataclass(frozen=True, slots=True)
 class Discoveries:
-    """What is left of a run, and what the control did.
+    """The change points that the procedure kept, and how it decided.
 
     Attributes:
-        kept: the change points that remain, series by series.
-        rate: the share of false discoveries that was allowed.
-        tests: how many hypotheses were counted.
-        given: how many change points with a p-value came in.
-        removed: how many of them were left out.
-        limit: the largest p-value kept, 0 if none was.
+        kept: The remaining change points of each series.
+        rate: Allowed share of false discoveries.
+        tests: Number of hypotheses.
+        given: Number of change points with a p-value before the procedure.
+        removed: Number of them that it removed.
+        limit: Largest p-value kept, 0 if none was.
     """
 
     kept: list[list[ChangePoint]]
@@ -37,19 +37,22 @@ class Discoveries:
 def control_discoveries(
     runs: Sequence[Sequence[ChangePoint]], *, tests: int, rate: float = 0.05
 ) -> Discoveries:
-    """Keep the change points of one run that Benjamini and Hochberg's procedure keeps.
+    """Remove the change points of one run that Benjamini and Hochberg's procedure rejects.
 
-    With the p-values in ascending order, the largest k with p(k) <= rate * k / tests is sought;
-    all up to p(k) stay. Change points without a p-value stay untouched. The bound holds for
-    independent tests and for tests that tend to fail together, such as series of one commit.
+    With the p-values in ascending order, all up to the largest k with p(k) <= rate * k / tests
+    are kept. Change points without a p-value are kept too. The bound holds for independent tests
+    and for tests that tend to fail together, such as series of one commit.
 
     Args:
-        runs: the change points of each series, as a detector returned them.
-        tests: how many hypotheses the run tested, those that found nothing included. The p-value of
-            Hunter's t-test is that of one place, chosen among all: count every place, which is
-            the number of points of all series. E-Divisive's permutations search as well, so its
-            tests are the change points and one more for each series, the one that ended it.
-        rate: the largest expected share of false ones among those kept.
+        runs: The change points of each series, as a detector returned them.
+        tests: Number of hypotheses that the run tested, including those that found nothing. The
+            p-value of Hunter's t-test is that of one place chosen among all: count every point
+            of every series. E-Divisive's permutations search too: count its change points, and
+            one more per series for the test that ended the search.
+        rate: Largest expected share of false discoveries among those kept.
+
+    Returns:
+        The change points kept, and what the procedure counted.
     """
     require(0 < rate < 1, "rate", rate, "between 0 and 1")
     given = [point.pvalue for run in runs for point in run if point.pvalue is not None]
@@ -61,7 +64,7 @@ def control_discoveries(
 
 
 def largest_kept(pvalues: Floats, rate: float, tests: int) -> float:
-    """Return the largest p-value that stays, -1 if none does."""
+    """Return the largest p-value kept, -1 if none is."""
     ordered = np.sort(pvalues)
     passing = ordered[ordered <= rate * np.arange(1, ordered.size + 1) / max(tests, 1)]
     return float(passing[-1]) if passing.size else -1.0

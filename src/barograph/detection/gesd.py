@@ -1,7 +1,7 @@
 """Outliers by the generalised extreme studentised deviate test (Rosner 1983).
 
-Change point detection needs several points after a change; whether one new result belongs to the
-stable region is a question of outliers (Daly et al. 2020, section 6).
+Change point detection needs several points after a change. Whether a single new result belongs to
+the stable region is an outlier test (Daly et al. 2020, section 6).
 """
 
 from dataclasses import dataclass
@@ -11,24 +11,24 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr
 
-from barograph.detection.base import Detector, Found, Observations, observe, require
+from barograph.detection.base import Detector, Observations, RawChangePoint, observe, require
 from barograph.detection.numerics import power_of_two
 from barograph.errors import NotEnoughDataError
 from barograph.series import Floats, Ints, as_float
 
 FEWEST = 5
-SMALLEST = 1e-200  # keeps a quotient finite where nothing but the outlier varies
+SMALLEST = 1e-200  # keeps a quotient finite if nothing but the outlier varies
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether one value belongs to a region.
+    """Whether a value belongs to a region.
 
     Attributes:
-        is_outlier: whether the test rejects it.
-        deviation: how far it lies from the mean of the region, in its standard deviations;
-            infinite where the region is constant and the value another.
-        pvalue: of the test that took the value out; 1 where it is not among the most extreme.
+        is_outlier: Whether the test rejects the value.
+        deviation: Distance from the mean of the region, in its standard deviations; infinite if
+            the region is constant and the value differs.
+        pvalue: p-value of the test that removed the value; 1 if it is not among the most extreme.
     """
 
     is_outlier: bool
@@ -38,15 +38,15 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Gesd(Detector):
-    """Find outliers, however many up to a share of the points, and where they begin.
+    """Find outliers, and report where they begin.
 
-    `detect` looks at the whole series: a change point is the first of outliers in a row on one
-    side of the mean. So a single spike is reported, and a change that lasts longer than `share`
-    of the series is not. `judge` asks of one value only.
+    `detect` tests the whole series: a change point is the first of consecutive outliers on one
+    side of the mean. It reports a single spike, and no change that lasts longer than `share` of
+    the series. `judge` tests one value.
 
     Args:
-        alpha: probability of any outlier in a normal sample.
-        share: the most outliers that are looked for, as a share of the points.
+        alpha: Probability of any outlier in a normal sample.
+        share: Largest number of outliers, as a share of the points.
     """
 
     alpha: float = 0.05
@@ -59,11 +59,11 @@ class Gesd(Detector):
 
     @property
     def shortest(self) -> int:
-        """Fewer points cannot tell one of them from the rest."""
+        """Fewest points with which one can differ from the rest."""
         return FEWEST
 
-    def find(self, series: Observations) -> list[Found]:
-        """Locate the first point of each row of outliers."""
+    def find(self, series: Observations) -> list[RawChangePoint]:
+        """Return the first point of each run of outliers."""
         tested = rosner(series.values, self._most(series.values.size))
         count = tested.outliers(self.alpha)
         rank = np.full(series.values.size, -1)
@@ -71,19 +71,26 @@ class Gesd(Detector):
         sides = np.where(rank >= 0, np.sign(tested.deviations)[rank], 0.0)
         begins = np.flatnonzero((sides[1:] != 0.0) & (sides[1:] != sides[:-1])) + 1
         return [
-            Found(int(i), float(tested.deviations[rank[i]]), float(tested.pvalues[rank[i]]))
+            RawChangePoint(
+                int(i), float(tested.deviations[rank[i]]), float(tested.pvalues[rank[i]])
+            )
             for i in begins
         ]
 
     def judge(self, region: npt.ArrayLike, value: float) -> Judgement:
-        """Say whether a value is an outlier of a region.
+        """Test whether a value is an outlier of a region.
 
-        For the newest point of a series, for a patch build against the stable region it started
-        from, and for canaries, whose outliers ask for a rerun.
+        Use it for the newest point of a series, for a patch build against the stable region that
+        it started from, or for canaries, whose outliers call for a rerun.
+
+        Args:
+            region: The values that the new one is compared with.
+            value: The new value.
 
         Raises:
-            NotEnoughDataError: the region has too few points to judge by.
-            DataError: the value is no finite number, or the region holds what `missing` refuses.
+            NotEnoughDataError: The region has too few points.
+            DataError: The value is not a finite number, or the region holds a value that
+                `missing` refuses.
         """
         known = observe(region, missing=self.missing).values
         if known.size < FEWEST - 1:
@@ -104,23 +111,23 @@ class Gesd(Detector):
 
 
 class Extremes(NamedTuple):
-    """The points of a sample from the most extreme on, each tested against those left."""
+    """The most extreme points of a sample, each tested against the points left."""
 
     indices: Ints
     deviations: Floats
     pvalues: Floats
 
     def outliers(self, alpha: float) -> int:
-        """How many of them are outliers: up to the last that is significant (Rosner's rule)."""
+        """Return the number of outliers: all up to the last significant one (Rosner's rule)."""
         significant = np.flatnonzero(self.pvalues < alpha)
         return int(significant[-1]) + 1 if significant.size else 0
 
 
 def rosner(values: Floats, most: int) -> Extremes:
-    """Take out the most extreme point `most` times, and test each against what was left.
+    """Remove the most extreme point `most` times, and test each against the points left.
 
     R = |x - mean| / s of the m points left. R exceeds Rosner's critical value at the level alpha
-    just where m times the two-sided probability of the Student statistic below is under alpha.
+    if and only if m times the two-sided probability of the Student statistic is below alpha.
     """
     order = np.argsort(values, kind="stable")
     ordered = values[order] / power_of_two(values)

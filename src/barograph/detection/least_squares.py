@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from barograph.detection.base import Detector, Found, Observations, require
+from barograph.detection.base import Detector, Observations, RawChangePoint, require
 from barograph.detection.numerics import power_of_two
 from barograph.series import Floats
 
@@ -36,7 +36,7 @@ class _LeastSquares(Detector):
     def _edges(self, search: Any, size: int) -> list[int]:
         """Return where the levels end."""
 
-    def find(self, series: Observations) -> list[Found]:
+    def find(self, series: Observations) -> list[RawChangePoint]:
         """Locate the changes between the levels.
 
         The search is `KernelCPD` with the linear kernel: the same optimum as ruptures' `Pelt` and
@@ -53,7 +53,7 @@ class _LeastSquares(Detector):
         search = ruptures.KernelCPD(kernel="linear", min_size=self._minimum).fit(signal)
         edges = [0, *self._edges(search, signal.size)]
         return [
-            Found(b, _gain(signal[a:b], signal[b:c]))
+            RawChangePoint(b, _gain(signal[a:b], signal[b:c]))
             for (a, b), (_, c) in pairwise(pairwise(edges))
         ]
 

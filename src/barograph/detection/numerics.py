@@ -14,7 +14,7 @@ DEPTH = 128
 
 @kernel
 def pairwise_sum(values: Floats, start: int, end: int) -> float:
-    """Add values[start:end] as `numpy.sum` does."""
+    """Return the sum of values[start:end], rounded as in `numpy.sum`."""
     size = end - start
     if size < 8:
         total = 0.0
@@ -28,7 +28,7 @@ def pairwise_sum(values: Floats, start: int, end: int) -> float:
 
 @kernel
 def _by_halves(values: Floats, start: int, end: int) -> float:
-    """Add a stretch longer than a block; a compiled function that calls itself cannot be cached."""
+    """Sum more than one block, without recursion, because recursive kernels cannot be cached."""
     starts, ends, sums = np.empty(DEPTH, np.int64), np.empty(DEPTH, np.int64), np.empty(DEPTH)
     starts[0], ends[0], todo, done = start, end, 1, 0
     while todo:
@@ -121,7 +121,7 @@ def two_sided(t: float, freedom: float) -> float:
 
 @kernel
 def significant(t: float, freedom: float, pvalue: float) -> bool:
-    """Tell whether the two-sided probability is at most `pvalue` (not so if it is not a number).
+    """Return whether the two-sided probability is at most `pvalue` (False if it is NaN).
 
     Student's tails are heavier than the normal's, so most of what is not significant is known
     from the latter, which costs a tenth.

@@ -1,6 +1,6 @@
 """SETDS, the method of Perfomalist (Leznik et al. 2022, 2.3), from its published description.
 
-The product's code is closed. What the description fixes: control limits, the exception value EV
+The code of Perfomalist is closed. The description fixes the control limits, the exception value EV
 beyond them, and change points at the roots of EV. What it leaves open is a parameter here.
 """
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.detection.base import Detector, Found, Observations, require
+from barograph.detection.base import Detector, Observations, RawChangePoint, require
 from barograph.detection.numerics import power_of_two
 from barograph.series import Floats, Ints
 
 
 @dataclass(frozen=True)
 class Setds(Detector):
-    """Statistical exception and trend detection: leave the control limits, and stay outside.
+    """Statistical exception and trend detection: find runs that leave the control limits.
 
     Limits are the mean of a baseline plus and minus `sigmas` standard deviations; the baseline
     holds the points since the last change point, without those of a run in question. EV(t) is
@@ -26,11 +26,11 @@ class Setds(Detector):
     points. The statistic is that cumulative EV, in the unit of the values.
 
     Args:
-        sigmas: half the width of the limits; 3 in the control charts that SETDS extends.
-        minimum: points of baseline before anything is judged; also the least distance between
+        sigmas: Half the width of the limits; 3 in the control charts that SETDS extends.
+        minimum: Points of baseline before a value is tested; also the smallest distance between
             two change points.
-        hold: points of a run, with the first, that make it a change.
-        patience: points in a row inside the limits that end a run.
+        hold: Points of a run, including the first, that make it a change.
+        patience: Consecutive points inside the limits that end a run.
     """
 
     sigmas: float = 3.0
@@ -47,16 +47,16 @@ class Setds(Detector):
 
     @property
     def shortest(self) -> int:
-        """A baseline, and a run that stays away from it."""
+        """A baseline, and a run outside its limits."""
         return self.minimum + self.hold
 
-    def find(self, series: Observations) -> list[Found]:
-        """Locate the first point of each new phase."""
+    def find(self, series: Observations) -> list[RawChangePoint]:
+        """Return the first point of each new phase."""
         unit = power_of_two(series.values)
         scaled = series.values / unit
         starts, severities = phases(scaled, self.sigmas, self.minimum, self.hold, self.patience)
         return [
-            Found(int(start), float(severity) * unit)
+            RawChangePoint(int(start), float(severity) * unit)
             for start, severity in zip(starts, severities, strict=True)
         ]
 
@@ -65,7 +65,7 @@ class Setds(Detector):
 def phases(
     values: Floats, sigmas: float, minimum: int, hold: int, patience: int
 ) -> tuple[Ints, Floats]:
-    """Return where each new phase starts, and the cumulative EV that showed it."""
+    """Return where each new phase starts, and its cumulative EV."""
     starts = np.empty(values.size, dtype=np.int64)
     severities = np.empty(values.size, dtype=np.float64)
     found = 0
@@ -79,7 +79,7 @@ def phases(
                 starts[found], severities[found] = t, total
                 found += 1
                 count, mean, squares = 0, 0.0, 0.0
-        # A point inside, and the first of a run that came back to 0, belong to the norm.
+        # A point inside, and the first of a run that returned to 0, belong to the baseline.
         count += 1
         step = values[t] - mean
         mean += step / count
@@ -92,7 +92,7 @@ def phases(
 def run_outside(
     values: Floats, mean: float, reach: float, hold: int, patience: int
 ) -> tuple[int, float]:
-    """Return for how many points, up to `hold`, the cumulative EV stays away from 0, and it."""
+    """Return for how many points, at most `hold`, the cumulative EV stays off 0, and the EV."""
     total = 0.0
     quiet = 0
     for t in range(min(hold, values.size)):

@@ -1,18 +1,17 @@
 """The best pair (tau, kappa) of a stretch: Matteson and James's search, without a matrix.
 
-For a stretch that starts at s, tau is where the second part starts and kappa where it ends; what
-follows kappa is left out, so a change that is soon undone stands against what was before it. With
-within-part means over the pairs i < k (Daly et al. 2020, eq. 5) the statistic is
+For a stretch that starts at s, tau is where the second part starts and kappa where it ends; the
+points after kappa are left out, so that a change that is soon reverted is compared with its past.
+With within-part means over the pairs i < k (Daly et al. 2020, eq. 5) the statistic is
 
     Q(tau, kappa) =   2 / (kappa - s) * sum |x_i - y_j|
                     - 2 (kappa - tau) / ((kappa - s)(tau - s - 1)) * sum |x_i - x_k|
                     - 2 (tau - s) / ((kappa - s)(kappa - tau - 1)) * sum |y_j - y_k|
 
 and a part of one point has no pairs. The sums follow from two kinds of partial sums: `columns[t]`,
-the distances from t back to s, and `rows[t]`, those from t forward to kappa. Every sum is taken in
-the order of the points, one after the other, as Apache Otava takes it: where two divisions are
-equally good, it is the rounding that decides. To be fast all the same, four ends kappa are served
-side by side: four chains of additions take the time of one.
+the distances from t back to s, and `rows[t]`, those from t forward to kappa. Every sum adds the
+points in their order, as Apache Otava does: rounding decides between two equally good divisions.
+For speed, four ends kappa are computed side by side: four chains of additions take the time of one.
 """
 
 from functools import cache
@@ -26,17 +25,17 @@ from barograph.series import Floats
 Four = tuple[float, float, float, float]
 
 ENDS = 4
-# Factors are remembered for parts up to this length; longer ones compute them each time.
-REMEMBERED = 64
+# Factors are tabulated for parts up to this length; longer parts compute them each time.
+TABULATED = 64
 
 
-# What stands in the working space for each point: four rows, sums behind and energies, one for
-# each end, then the sum within the left part, and the row of the last end served.
+# Columns of the working space: four rows, sums behind and energies (one for each end), then the
+# sum within the left part, and the row of the last end computed.
 BEHIND, ENERGY, WITHIN, CARRY, WIDTH = 4, 8, 12, 13, 14
 
 
 class Lanes(NamedTuple):
-    """Working space, the factors of four ends, and those that are remembered."""
+    """Working space, the factors of four ends, and the table of factors."""
 
     work: Floats
     factors: Floats
@@ -45,15 +44,15 @@ class Lanes(NamedTuple):
 
 @kernel
 def lanes(size: int, table: Floats) -> Lanes:
-    """Allocate the working space for parts of up to `size` points; `table` is `remembered()`."""
-    room = size + ENDS
-    return Lanes(np.empty((room, WIDTH)), np.empty((room, 2 * ENDS)), table)
+    """Allocate the working space for parts of up to `size` points; `table` is `factor_table()`."""
+    length = size + ENDS
+    return Lanes(np.empty((length, WIDTH)), np.empty((length, 2 * ENDS)), table)
 
 
 @cache
-def remembered() -> Floats:
-    """Tabulate the factors of parts up to REMEMBERED points, by block of ends and by tau."""
-    table = np.zeros((REMEMBERED // ENDS, REMEMBERED + ENDS, 2 * ENDS))
+def factor_table() -> Floats:
+    """Tabulate the factors of parts up to TABULATED points, by block of ends and by tau."""
+    table = np.zeros((TABULATED // ENDS, TABULATED + ENDS, 2 * ENDS))
     for block, factors in enumerate(table):
         _fill(2 + ENDS * block, factors)
     return table
@@ -61,7 +60,7 @@ def remembered() -> Floats:
 
 @kernel
 def _fill(first: int, factors: Floats) -> None:
-    """Fill in, for the ends from `first` on, what multiplies the sums of the left and the right."""
+    """Write the factors of the left and the right sums, for the ends from `first` on."""
     for tau in range(first + ENDS):
         for j in range(ENDS):
             width, left = float(first + j), float(tau)
@@ -74,20 +73,20 @@ def _fill(first: int, factors: Floats) -> None:
 
 @kernel
 def best_pair(
-    part: Floats, least: int, alpha: float, columns: Floats, room: Lanes
+    part: Floats, least: int, alpha: float, columns: Floats, workspace: Lanes
 ) -> tuple[int, float]:
     """Return the tau of the largest Q of a part, counted from its start, and Q.
 
     Ties go to the smallest tau. The part needs twice `least` points.
 
     Args:
-        part: the values.
-        least: the fewest points on a side.
-        alpha: the power of the distances.
-        columns: for each t, the sum of |x_i - x_t|^alpha over i < t.
-        room: working space.
+        part: The values.
+        least: Fewest points on a side.
+        alpha: Power of the distances.
+        columns: For each t, the sum of |x_i - x_t|^alpha over i < t.
+        workspace: Arrays that the kernel writes to.
     """
-    size, work = part.size, room.work
+    size, work = part.size, workspace.work
     total = 0.0
     for t in range(size):
         work[t, WITHIN] = total
@@ -97,9 +96,9 @@ def best_pair(
     for first in range(2, size + 1, ENDS):
         last = min(first + ENDS - 1, size)
         _sum_behind(part, first, alpha, work)
-        factors = room.factors
-        if first + ENDS <= REMEMBERED:
-            factors = room.table[(first - 2) // ENDS]
+        factors = workspace.factors
+        if first + ENDS <= TABULATED:
+            factors = workspace.table[(first - 2) // ENDS]
         else:
             _fill(first, factors)
         if not _evaluate(first, last, factors, work) >= best_q:

@@ -1,10 +1,10 @@
-"""The comparison with a fixed percentage that Daly et al. (2020, 2.1) replaced."""
+"""The comparison with a fixed percentage that Daly et al. (2020, 1.1) replaced."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from barograph.detection.base import Detector, Found, Observations, allowed, require
+from barograph.detection.base import Detector, Observations, RawChangePoint, allowed, require
 from barograph.series import Direction, Floats, Ints
 
 WEEK = 7 * 24 * 3600.0
@@ -12,18 +12,18 @@ WEEK = 7 * 24 * 3600.0
 
 @dataclass(frozen=True)
 class Threshold(Detector):
-    """Compare each run with the one before, one of a week ago, and the last stable release.
+    """Compare each run with the previous run, a run a week older, and the last stable release.
 
-    A change point is the first of the points in a row that differ from what one comparison looks
-    at, in one direction, by more than `percent` of it; the three comparisons report each for
-    themselves. A comparison without data is skipped: the week without `times`, or where no run is
-    one to two weeks old; the release without `release`, or where it is NaN; and all three where
-    the reference is 0, of which no percentage exists. The statistic is the signed percentage.
+    Each comparison reports for itself: a change point is the first of consecutive points that
+    differ from the reference in one direction by more than `percent`. A comparison without data
+    is skipped: the week if there are no `times` or no run is one to two weeks old, the release if
+    it is missing or NaN, and each of the three if the reference is 0. The statistic is the signed
+    percentage.
 
     Args:
-        percent: the X of the paper, which names 10 as an example.
-        direction: which way is better, to report only what is worse, as that system did;
-            unknown reports both.
+        percent: Smallest difference to report; the paper names 10 as an example.
+        direction: Which way is better. Only changes for the worse are reported, as in the paper;
+            with an unknown direction, all changes are.
     """
 
     percent: float = 10.0
@@ -36,28 +36,28 @@ class Threshold(Detector):
 
     @property
     def shortest(self) -> int:
-        """A run, and one before it."""
+        """A run, and a previous one."""
         return 2
 
-    def find(self, series: Observations) -> list[Found]:
-        """Locate the first points of all alarms."""
+    def find(self, series: Observations) -> list[RawChangePoint]:
+        """Return the first point of each alarm."""
         largest: dict[int, float] = {}
         for reference in references(series):
             percent = _percent(series.values, reference)
             for index in _first_points(self._sides(percent)):
                 if abs(percent[index]) > abs(largest.get(int(index), 0.0)):
                     largest[int(index)] = float(percent[index])
-        return [Found(index, largest[index]) for index in sorted(largest)]
+        return [RawChangePoint(index, largest[index]) for index in sorted(largest)]
 
     def _sides(self, percent: Floats) -> Ints:
-        """+1 or -1 where a point is an alarm, by its direction; 0 elsewhere."""
+        """Return +1 or -1 for alarms, by their direction, and 0 for other points."""
         sides = np.where(np.abs(percent) > self.percent, np.sign(percent), 0.0).astype(np.int64)
         sides[sides == int(self.direction)] = 0
         return sides
 
 
 def references(series: Observations) -> tuple[Floats, Floats, Floats]:
-    """Return what each point is compared with, thrice; NaN where there is nothing."""
+    """Return the three references of each point; NaN where there is none."""
     nothing = np.full(series.values.size, np.nan)
     previous = np.concatenate([[np.nan], series.values[:-1]])
     week = nothing if series.times is None else _week_ago(series.values, series.times)
@@ -65,9 +65,10 @@ def references(series: Observations) -> tuple[Floats, Floats, Floats]:
 
 
 def _week_ago(values: Floats, times: Floats) -> Floats:
-    """The last run by then of which all before it are a week old too, at most two weeks old.
+    """Return the last run that, like all before it, is at least a week older than each point.
 
-    Runs may finish out of order; a running maximum of the times keeps the search monotone.
+    A run of more than two weeks earlier does not count. Runs may finish out of order, so the
+    search uses a running maximum of the times.
     """
     known = np.where(np.isnan(times), -np.inf, times)
     reached = np.maximum.accumulate(known)
@@ -78,17 +79,17 @@ def _week_ago(values: Floats, times: Floats) -> Floats:
 
 
 def _percent(values: Floats, reference: Floats) -> Floats:
-    """By how many percent of its magnitude each value differs from the reference."""
+    """Return the difference of each value from the reference, in percent of its magnitude."""
     usable = np.isfinite(reference) & (reference != 0.0)
     base = np.where(usable, reference, 1.0)
     with np.errstate(over="ignore"):
         percent = 100.0 * ((values - base) / np.abs(base))
-    # A percentage that no double holds is as good as the largest one.
+    # A percentage too large for a double becomes the largest double.
     largest = np.finfo(np.float64).max
     return np.where(usable, np.clip(percent, -largest, largest), 0.0)
 
 
 def _first_points(sides: Ints) -> Ints:
-    """Where a run of alarms on one side begins; one that begins with the series is no change."""
+    """Return where runs of alarms on one side begin, except at the start of the series."""
     begins = (sides[1:] != 0) & (sides[1:] != sides[:-1])
     return np.flatnonzero(begins) + 1

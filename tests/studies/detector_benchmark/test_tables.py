@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from barograph.detection import Nothing, Pelt
-from barograph.detection.base import Detector, Found, Observations
+from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.errors import NotEnoughDataError
 from barograph.series import Verdict
 from barograph.studies.detector_benchmark.annotator_agreement import annotator_agreement
@@ -34,9 +34,9 @@ class At(Detector):
     def shortest(self) -> int:
         return 0
 
-    def find(self, series: Observations) -> list[Found]:
+    def find(self, series: Observations) -> list[RawChangePoint]:
         size = series.positions.size
-        return [Found(point, 1.0) for point in self.points if point < size]
+        return [RawChangePoint(point, 1.0) for point in self.points if point < size]
 
 
 def case(truth: tuple[int, ...], series: str = "one", scenario: str = "s") -> Case:

@@ -6,8 +6,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from barograph.detection.base import Detector, Found, Observations, allowed, require
-from barograph.detection.edivisive.divide import Rules, divide, room
+from barograph.detection.base import Detector, Observations, RawChangePoint, allowed, require
+from barograph.detection.edivisive.divide import Rules, divide, workspace
 from barograph.detection.numerics import power_of_two
 from barograph.series import Floats
 
@@ -16,24 +16,28 @@ Search = Literal["split", "tau_kappa"]
 
 @dataclass(frozen=True)
 class EDivisive(Detector):
-    """E-Divisive means: divide where the energy statistic is largest, as long as chance does worse.
+    """E-Divisive means: divide where the energy statistic is largest, while chance does worse.
 
-    Seeded, so the same series has the same change points. `statistic` is the energy statistic,
-    `order` the order of discovery, `pvalue` the share of the series, this one and its permutations,
-    that can be divided as well.
+    The permutations are seeded, so the same series always has the same change points. `statistic`
+    is the energy statistic, `order` the order of discovery, and `pvalue` the share of series, this
+    one and its permutations, with a statistic at least as large.
 
     Args:
-        pvalue: a division is kept up to this p-value.
-        permutations: how many permutations inside all parts stand for chance, anew each round.
-        seed: where the permutations start.
+        pvalue: Largest p-value of a division that is kept.
+        permutations: Number of permutations inside all parts in each round.
+        seed: Seed of the permutations.
         search: "split" passes once over all divisions of a part, with means over n^2 pairs, as
-            MongoDB's library does; "tau_kappa" is Matteson and James, as in R's ecp: the second
-            part may end before the whole does, with means over the pairs i < k.
-        alpha: the power of the distances, above 0 and below 2.
-        min_size: the fewest points of a part; Daly et al. 2020, 6, work with 3.
-        middle: the power of the coefficient mn / (m + n), 0 to 1. Below 1, the bias towards the
-            middle that Daly et al. 2020, 6, describe is weaker; only for search="split".
-        recent: look only at so many of the newest points, all if None.
+            MongoDB's library does. "tau_kappa" is the search of Matteson and James, as in R's
+            ecp: the second part may end before the whole does, with means over the pairs i < k.
+        alpha: Power of the distances, above 0 and below 2.
+        min_size: Fewest points of a part; Daly et al. 2020, 6, use 3.
+        middle: Power of the coefficient mn / (m + n), 0 to 1. Below 1, the bias towards the
+            middle (Daly et al. 2020, 6) is weaker; only for search="split".
+        recent: Number of the newest points to divide, all if None.
+
+    Example:
+        >>> EDivisive().detect([1.0, 1.1, 0.9, 1.0, 2.0, 2.1, 1.9, 2.0])[0].index
+        4
     """
 
     pvalue: float = 0.05
@@ -65,27 +69,30 @@ class EDivisive(Detector):
 
     @property
     def shortest(self) -> int:
-        """Two parts of the fewest points."""
+        """Two parts."""
         return 2 * self.min_size
 
-    def find(self, series: Observations) -> list[Found]:
-        """Locate the change points of one series, or of its recent points."""
+    def find(self, series: Observations) -> list[RawChangePoint]:
+        """Return the change points of a series, or of its recent points."""
         skipped = max(series.values.size - self.recent, 0) if self.recent else 0
         return self.divide(series.values, skipped)
 
-    def divide(self, values: Floats, start: int = 0) -> list[Found]:
+    def divide(self, values: Floats, start: int = 0) -> list[RawChangePoint]:
         """Divide values[start:]; the indices count from the start of the series."""
         scale = power_of_two(values[start:])
         stretch = values[start:] / scale
         points = np.empty(stretch.size, dtype=np.int64)
         found = np.empty((stretch.size, 2))
         order = np.argsort(stretch, kind="stable")
-        count = divide(stretch, order, self._rules(), room(stretch.size), points, found)
+        count = divide(stretch, order, self._rules(), workspace(stretch.size), points, found)
         with np.errstate(over="ignore"):
             found[:count, 0] *= np.power(scale, self.alpha)
         rows = enumerate(zip(points[:count].tolist(), found[:count].tolist(), strict=True))
         return sorted(
-            (Found(start + point, energy, pvalue, k) for k, (point, (energy, pvalue)) in rows),
+            (
+                RawChangePoint(start + point, energy, pvalue, k)
+                for k, (point, (energy, pvalue)) in rows
+            ),
             key=lambda point: point.index,
         )
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from barograph.compiled import kernel
 from barograph.detection.edivisive.energy import divergence, prepare, reach
-from barograph.detection.tau_kappa import Lanes, best_pair, lanes, remembered
+from barograph.detection.tau_kappa import Lanes, best_pair, factor_table, lanes
 from barograph.series import Floats, Ints
 
 State = npt.NDArray[np.uint64]
@@ -34,7 +34,7 @@ def below(bound: int, state: State) -> int:
 
 @kernel
 def shuffle(values: Floats, ranks: Ints, totals: Floats, state: State) -> None:
-    """Permute three arrays alike: rank and distance sum move with a point."""
+    """Permute three arrays together: rank and distance sum move with their point."""
     for i in range(values.size - 1, 0, -1):
         j = below(i + 1, state)
         values[i], values[j] = values[j], values[i]
@@ -42,12 +42,12 @@ def shuffle(values: Floats, ranks: Ints, totals: Floats, state: State) -> None:
         totals[i], totals[j] = totals[j], totals[i]
 
 
-# Sums of one part in another order differ by roundings: such a tie counts as one.
+# Sums of one part in another order differ by rounding; within this share they are equal.
 TIE = 1e-12
 
 
 class Rules(NamedTuple):
-    """What the kernel needs to know: the parameters of E-Divisive, checked and in numbers."""
+    """The parameters of E-Divisive as the kernel needs them."""
 
     pairs: bool
     alpha: float
@@ -58,30 +58,30 @@ class Rules(NamedTuple):
     seed: int
 
 
-# The rows of the working space, one entry for each point: nothing is larger than the series. The
-# sum over all pairs of a part stands at its first point.
+# Rows of the working space, with one entry for each point. The sum over all pairs of a part is
+# stored at its first point.
 CENTRED, TOTALS, BEHIND, TREE, PAIRS, INVERSE = range(6)
 RANKS, COUNTS = range(2)
 
 
-class Room(NamedTuple):
-    """The working space: few arrays, because a kernel that is called copies what it is given."""
+class Workspace(NamedTuple):
+    """Arrays that the kernels write to; few, because each call passes them all."""
 
     numbers: Floats
     whole: Ints
     lanes: Lanes
 
 
-def room(size: int) -> Room:
+def workspace(size: int) -> Workspace:
     """Allocate the working space for a series of this many points."""
     numbers = np.empty((6, size + 1))
     numbers[INVERSE] = 1.0 / np.maximum(np.arange(size + 1.0), 1.0)
-    return Room(numbers, np.empty((2, size + 1), dtype=np.int64), lanes(size, remembered()))
+    return Workspace(numbers, np.empty((2, size + 1), dtype=np.int64), lanes(size, factor_table()))
 
 
 @kernel
 def divide(
-    values: Floats, order: Ints, rules: Rules, room: Room, points: Ints, found: Floats
+    values: Floats, order: Ints, rules: Rules, workspace: Workspace, points: Ints, found: Floats
 ) -> int:
     """Write the change points in the order of their discovery; return how many there are.
 
@@ -95,18 +95,18 @@ def divide(
     part, fresh, count = 0, 0, 0
     ends[0] = size
     while True:
-        # At first one part is new, then the two halves of the one that was divided.
+        # At first one part is new, later the two halves of the part that was divided.
         for new in range(part, fresh + 1, max(fresh - part, 1)):
-            centred, totals = room.numbers[CENTRED], room.numbers[TOTALS]
-            room.numbers[PAIRS, new] = prepare(
-                values, order, new, ends[new], rules.alpha, centred, room.whole[RANKS], totals
+            centred, totals = workspace.numbers[CENTRED], workspace.numbers[TOTALS]
+            workspace.numbers[PAIRS, new] = prepare(
+                values, order, new, ends[new], rules.alpha, centred, workspace.whole[RANKS], totals
             )
-            taus[new], energies[new] = _best(new, ends[new], rules, room)
+            taus[new], energies[new] = _best(new, ends[new], rules, workspace)
         part = strongest(size, ends, energies)
         fresh = taus[part]
         if energies[part] <= 0:
             return count
-        exceeding = _permute(ends, energies[part], rules, room, state)
+        exceeding = _permute(ends, energies[part], rules, workspace, state)
         if exceeding > rules.tolerated:
             return count
         points[count], found[count, 0] = fresh, energies[part]
@@ -131,23 +131,27 @@ def _permute(
     ends: Ints,
     energy: float,
     rules: Rules,
-    room: Room,
+    workspace: Workspace,
     state: State,
 ) -> int:
-    """Count the permutations, inside every part, in which some part divides as well.
+    """Count the permutations, inside every part, whose best division is at least as good.
 
-    The count ends early when it is too high already: that changes no decision.
+    The count stops early once it decides that the division is rejected.
     """
-    centred, totals, ranks = room.numbers[CENTRED], room.numbers[TOTALS], room.whole[RANKS]
+    centred, totals, ranks = (
+        workspace.numbers[CENTRED],
+        workspace.numbers[TOTALS],
+        workspace.whole[RANKS],
+    )
     exceeding = 0
     for _ in range(rules.permutations):
         part = 0
         while part < ends.size:
             end = ends[part]
-            pairs = room.numbers[PAIRS, part]
+            pairs = workspace.numbers[PAIRS, part]
             if end - part >= 2 * rules.least and _could_reach(energy, pairs, end - part, rules):
                 shuffle(centred[part:end], ranks[part:end], totals[part:end], state)
-                if _best(part, end, rules, room)[1] >= energy * (1.0 - TIE):
+                if _best(part, end, rules, workspace)[1] >= energy * (1.0 - TIE):
                     exceeding += 1
                     break
             part = end
@@ -158,7 +162,7 @@ def _permute(
 
 @kernel
 def _could_reach(energy: float, pairs: float, size: int, rules: Rules) -> bool:
-    """Tell whether any order of a part could have so large a statistic.
+    """Return whether any order of a part could have so large a statistic.
 
     The statistic is at most 2 XY / (n + m), and XY at most the sum over all pairs of the part.
     """
@@ -168,18 +172,22 @@ def _could_reach(energy: float, pairs: float, size: int, rules: Rules) -> bool:
 
 
 @kernel
-def _best(start: int, end: int, rules: Rules, room: Room) -> tuple[int, float]:
+def _best(start: int, end: int, rules: Rules, workspace: Workspace) -> tuple[int, float]:
     """Return the best division of a part and its statistic, -1 if the part is too short."""
     if end - start < 2 * rules.least:
         return start, -1.0
-    centred, behind = room.numbers[CENTRED, start:end], room.numbers[BEHIND, start:end]
-    ranks, tree, counts = room.whole[RANKS, start:end], room.numbers[TREE], room.whole[COUNTS]
+    centred, behind = workspace.numbers[CENTRED, start:end], workspace.numbers[BEHIND, start:end]
+    ranks, tree, counts = (
+        workspace.whole[RANKS, start:end],
+        workspace.numbers[TREE],
+        workspace.whole[COUNTS],
+    )
     reach(centred, ranks, rules.alpha, tree, counts, behind)
     if rules.pairs:
-        tau, q = best_pair(centred, rules.least, rules.alpha, behind, room.lanes)
+        tau, q = best_pair(centred, rules.least, rules.alpha, behind, workspace.lanes)
     else:
-        totals, inverse = room.numbers[TOTALS, start:end], room.numbers[INVERSE]
-        pairs = room.numbers[PAIRS, start]
+        totals, inverse = workspace.numbers[TOTALS, start:end], workspace.numbers[INVERSE]
+        pairs = workspace.numbers[PAIRS, start]
         tau, q = _best_split(behind, totals, pairs, inverse, rules.least, rules.middle)
     return start + tau, q
 

@@ -28,15 +28,15 @@ LARGE = 1e150
 
 
 def energy_statistic(values: npt.ArrayLike, alpha: float = 1.0) -> Floats:
-    """Return the test statistic of every division: entry t divides before point t, entry 0 is 0.
+    """Return the test statistic of every division; entry t divides before point t, entry 0 is 0.
 
-    It is Daly et al. 2020, eq. 6, with the means inside a part over all n^2 pairs, as MongoDB's
-    library takes them, so that a part of one point is defined. O(n log n) time for alpha = 1,
-    O(n^2) for any other; O(n) memory always.
+    This is Daly et al. 2020, eq. 6, with the means inside a part over all n^2 pairs, as in
+    MongoDB's library, so that a part of one point is defined. It takes O(n log n) time for
+    alpha = 1, O(n^2) otherwise, and O(n) memory.
 
     Args:
-        values: finite numbers.
-        alpha: the power of the distances, above 0 and below 2 (at 2, only means are compared).
+        values: Finite numbers.
+        alpha: Power of the distances, above 0 and below 2 (at 2, only means are compared).
     """
     require(0 < alpha < 2, "alpha", alpha, "above 0 and below 2")
     series = observe(values).values
@@ -56,7 +56,7 @@ def energy_statistic(values: npt.ArrayLike, alpha: float = 1.0) -> Floats:
 
 
 def _of_huge(series: Floats, alpha: float) -> Floats:
-    """Take the values apart by an exact power of two; what no double can hold is infinite."""
+    """Divide the values by a power of two first; a result too large for a double is infinite."""
     unit = power_of_two(series)
     scaled = energy_statistic(series / unit, alpha)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""E-Divisive over a series that grows: only what a new result can change is divided anew."""
+"""E-Divisive over a growing series: only the part that a new result can change is divided."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -6,20 +6,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.base import Found, Observations, describe, observe, require
+from barograph.detection.base import Observations, RawChangePoint, describe, observe, require
 from barograph.detection.edivisive.detector import EDivisive
 from barograph.series import ChangePoint, Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What new results changed.
+    """The effect of new results on the change points.
 
     Attributes:
-        appeared: the indices of change points that were not there.
-        vanished: the indices of change points that are no longer there.
-        moved: the old and the new index of those that another place now explains better.
-        examined: how many of the newest points were divided anew.
+        appeared: Indices of new change points.
+        vanished: Indices of change points that no longer exist.
+        moved: Old and new index of change points that moved.
+        examined: Number of the newest points that were divided again.
     """
 
     appeared: tuple[int, ...]
@@ -29,26 +29,25 @@ class Update:
 
     @property
     def is_change(self) -> bool:
-        """Whether any change point is other than before."""
+        """Whether any change point changed."""
         return bool(self.appeared or self.vanished or self.moved)
 
 
 @dataclass
 class IncrementalEDivisive:
-    """E-Divisive that remembers: known change points stay, the newest may move.
+    """E-Divisive with a state: known change points are kept, the newest may move.
 
-    A new result lengthens the last regime. That can move the last change point, end it, or add
-    others behind it; so the two regimes around it are divided anew, and what lies before stays as
-    it is. Where these two are longer than `recent` points, only so many are looked at, from the
-    nearest known change point before them (Daly et al. 2020, 3: results may move as data comes in).
+    A new result lengthens the last level. That can move or remove the last change point, or add
+    others after it. So the two levels around it are divided again, and everything before them is
+    kept. If these levels are longer than `recent` points, the division starts at the nearest known
+    change point before the last `recent` points (Daly et al. 2020, 3).
 
-    Indices count the results as they were given, also those that `detector.missing` leaves out.
+    Indices count the results as given, including those that `detector.missing` leaves out.
 
     Args:
-        detector: the parameters of the division; its own `recent` is not used.
-        recent: the newest points to look at, extended back to a known change point.
-        reach: a change point that goes and one that comes count as one that moved if they are at
-            most so many points apart.
+        detector: Parameters of the division; its own `recent` is not used.
+        recent: Number of the newest points to examine, extended back to a known change point.
+        reach: Largest distance at which a vanished and a new change point count as one that moved.
     """
 
     detector: EDivisive = field(default_factory=EDivisive)
@@ -56,7 +55,7 @@ class IncrementalEDivisive:
     reach: int = 10
     _given: Floats = field(default_factory=lambda: np.empty(0), init=False, repr=False)
     _series: Observations = field(init=False, repr=False)
-    _known: list[Found] = field(default_factory=list, init=False, repr=False)
+    _known: list[RawChangePoint] = field(default_factory=list, init=False, repr=False)
     _discovered: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -67,11 +66,11 @@ class IncrementalEDivisive:
 
     @property
     def change_points(self) -> list[ChangePoint]:
-        """The change points known now, with the regions around them."""
+        """The current change points, with the regions around them."""
         return describe(self._series, self._known)
 
     def remember(self, values: npt.ArrayLike, change_points: Sequence[ChangePoint]) -> None:
-        """Start from a history and the change points that are known in it."""
+        """Start from a history and its known change points."""
         self._take(np.asarray(values))
         positions = self._series.positions
         indices = [point.index for point in change_points]
@@ -80,13 +79,13 @@ class IncrementalEDivisive:
         require(inside and ascending, "change_points", indices, "ascending, inside the history")
         places = np.searchsorted(positions, indices).tolist()
         self._known = [
-            Found(place, p.statistic, p.pvalue, p.order)
+            RawChangePoint(place, p.statistic, p.pvalue, p.order)
             for place, p in zip(places, change_points, strict=True)
         ]
         self._discovered = len(indices)
 
     def update(self, values: npt.ArrayLike) -> Update:
-        """Take new results (one number, or several in order), and report what they change."""
+        """Add new results (one number, or several in order), and return what they change."""
         self._take(np.concatenate([self._given, np.atleast_1d(values)]))
         start = self._first_to_examine()
         kept = [point for point in self._known if point.index <= start]
@@ -99,16 +98,16 @@ class IncrementalEDivisive:
         return change
 
     def _take(self, given: npt.NDArray[np.generic]) -> None:
-        """Check all results together; what is not fit changes nothing."""
+        """Check all results; invalid ones change nothing."""
         self._series = observe(given, missing=self.detector.missing)
         self._given = given.astype(np.float64)
 
-    def _places(self, points: Sequence[Found]) -> list[int]:
-        """Return where points stand among the results as they were given."""
+    def _places(self, points: Sequence[RawChangePoint]) -> list[int]:
+        """Return the indices of points in the results as given."""
         return [int(self._series.positions[point.index]) for point in points]
 
     def _first_to_examine(self) -> int:
-        """Return where the stretch starts that a new result can change."""
+        """Return the start of the stretch that a new result can change."""
         size = self._series.values.size
         start = self._known[-2].index if len(self._known) > 1 else 0
         if size - start <= self.recent:
@@ -116,8 +115,10 @@ class IncrementalEDivisive:
         earlier = [p.index for p in self._known if start < p.index <= size - self.recent]
         return max(earlier, default=start or size - self.recent)
 
-    def _numbered(self, before: list[Found], found: list[Found], change: Update) -> list[Found]:
-        """Number new points after all others; one that stays or moves keeps its number."""
+    def _numbered(
+        self, before: list[RawChangePoint], found: list[RawChangePoint], change: Update
+    ) -> list[RawChangePoint]:
+        """Number new points after all others; one that is kept or moves keeps its number."""
         orders = dict(zip(self._places(before), (point.order for point in before), strict=True))
         orders |= {new: orders[old] for old, new in change.moved}
         places = dict(zip((point.index for point in found), self._places(found), strict=True))
@@ -129,7 +130,7 @@ class IncrementalEDivisive:
 
 
 def compare(before: list[int], after: list[int], reach: int, examined: int) -> Update:
-    """Tell which change points appeared, vanished, or moved; the nearest are paired first."""
+    """Return which change points appeared, vanished or moved; the nearest are paired first."""
     gone, new = set(before) - set(after), set(after) - set(before)
     near = sorted((abs(a - b), a, b) for a in gone for b in new if abs(a - b) <= reach)
     moved = []

@@ -1,4 +1,4 @@
-"""The Hunter detector: its parameters, and the two steps put together."""
+"""The Hunter detector: its parameters and its two steps."""
 
 import math
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from itertools import islice
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.detection.base import Detector, Found, Observations, require
+from barograph.detection.base import Detector, Observations, RawChangePoint, require
 from barograph.detection.hunter.merge import merge
-from barograph.detection.hunter.windows import room, weak_points
-from barograph.detection.tau_kappa import remembered
+from barograph.detection.hunter.windows import weak_points, workspace
+from barograph.detection.tau_kappa import factor_table
 from barograph.series import Floats, Ints
 
 SHORTEST = 3
@@ -20,21 +20,25 @@ SMALL, LARGE = 1e-100, 1e100
 
 @dataclass(frozen=True)
 class Hunter(Detector):
-    """E-Divisive in windows, judged by Student's t-test, weak points merged from the bottom up.
+    """E-Divisive in windows, Student's t-test, and merging of weak points from the bottom up.
 
-    Deterministic. `statistic` is the energy Q with which a point was found in its window, `pvalue`
-    the t-test's between the two regions that remain.
+    It is deterministic. `statistic` is the energy Q of a point in its window, `pvalue` that of the
+    t-test between the two final regions.
 
     Args:
-        window: the length of a window, in points; each overlaps half of the one before.
-        pvalue: a change point is less likely than this by chance.
-        min_magnitude: a change point's relative change (the larger of both directions) is above
-            this: 0.05 leaves out changes below 5 %.
-        parity: give the change points of Apache Otava 0.8.0 to the index, with its quirks: a
-            point keeps its p-value when the point to its right is merged away, and constant
-            stretches are compared with NumPy's rounding.
-        weak: find weak change points at a generous p-value first, and merge them; without it the
+        window: Points of a window; each overlaps half of the previous one.
+        pvalue: Largest p-value of a change point.
+        min_magnitude: Smallest relative change (the larger of both directions) to report; 0.05
+            leaves out changes below 5 %.
+        parity: Return exactly the change points of Apache Otava 0.8.0, with its quirks: a point
+            keeps its p-value when the point to its right is merged, and constant stretches are
+            compared with NumPy's rounding.
+        weak: Find weak change points at a generous p-value first, and merge them. Without it, the
             windows are divided at `pvalue` itself (Fleming et al. 2023, Table 1).
+
+    Example:
+        >>> Hunter(pvalue=0.05).detect([1.0, 1.1, 0.9, 1.0, 2.0, 2.1, 1.9, 2.0])[0].index
+        4
     """
 
     window: int = 50
@@ -51,20 +55,20 @@ class Hunter(Detector):
 
     @property
     def shortest(self) -> int:
-        """Three points: two of them have no variance to compare a difference with."""
+        """Three points: two have no variance."""
         return SHORTEST
 
-    def find(self, series: Observations) -> list[Found]:
-        """Locate the change points of one series."""
+    def find(self, series: Observations) -> list[RawChangePoint]:
+        """Return the change points of a series."""
         edges = np.array((0, series.values.size))
         return self._find(series.values, edges, series.values.size)[0]
 
-    def find_many(self, values: Floats, offsets: Ints) -> list[list[Found]]:
-        """Locate the change points of many series: values[offsets[i]:offsets[i + 1]] is one."""
+    def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
+        """Return the change points of many series: values[offsets[i]:offsets[i + 1]] is one."""
         return self._find(values, offsets, int(np.diff(offsets).max(initial=0)))
 
-    def _find(self, values: Floats, offsets: Ints, longest: int) -> list[list[Found]]:
-        """Call the kernel and take its lists apart."""
+    def _find(self, values: Floats, offsets: Ints, longest: int) -> list[list[RawChangePoint]]:
+        """Call the kernel and split its results by series."""
         counts = np.zeros(offsets.size - 1, dtype=np.int64)
         points = np.empty(values.size, dtype=np.int64)
         energies, pvalues = np.empty((2, values.size))
@@ -73,14 +77,14 @@ class Hunter(Detector):
             offsets,
             *self.limits,
             min(self.window, longest),
-            remembered(),
+            factor_table(),
             counts,
             points,
             energies,
             pvalues,
         )
         rows = (points[:total].tolist(), energies[:total].tolist(), pvalues[:total].tolist())
-        found = map(Found, *rows)
+        found = map(RawChangePoint, *rows)
         return [list(islice(found, count)) for count in counts.tolist()]
 
     @property
@@ -92,7 +96,7 @@ class Hunter(Detector):
 
 
 def generous(pvalue: float) -> float:
-    """Return the p-value at which weak change points are found, as Hunter and Otava choose it."""
+    """Return the p-value for weak change points, as in Hunter and Otava."""
     if pvalue < 0.05:
         return pvalue * 10
     return pvalue * 2 if pvalue < 0.5 else pvalue
@@ -114,9 +118,9 @@ def hunt(
     energies: Floats,
     pvalues: Floats,
 ) -> int:
-    """Find and merge, one series after the other; return how many points all of them have."""
+    """Find and merge the points of each series; return the number of all points."""
     total = 0
-    space = room(longest, table)
+    space = workspace(longest, table)
     for i in range(counts.size):
         series = values[offsets[i] : offsets[i + 1]]
         if series.size < SHORTEST:
@@ -144,7 +148,7 @@ def hunt(
 
 @kernel
 def _scale(values: Floats) -> float:
-    """Return the power of two to divide a series by, 1 for most: it only moves the exponents."""
+    """Return the power of two to divide a series by; 1 for most series."""
     peak = 0.0
     for value in values:
         peak = max(peak, abs(value))

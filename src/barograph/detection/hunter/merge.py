@@ -1,7 +1,7 @@
-"""Hunter's second step: weak change points are merged away from the bottom up.
+"""Hunter's second step: weak change points are removed from the bottom up.
 
-Fleming et al. 2023, 3.4: the weakest point goes, its neighbours are judged anew, and so on until
-every point left is significant and large enough.
+Fleming et al. 2023, 3.4: the weakest point is removed and its neighbours are tested again, until
+every remaining point is significant and large enough.
 """
 
 import numpy as np
@@ -22,11 +22,11 @@ def merge(
     magnitude: float,
     parity: bool,
 ) -> int:
-    """Remove weak points and their energies from the lists, write the p-values; return how many.
+    """Remove weak points and their energies, write the p-values, return the number of points.
 
-    Without a removed point, both its neighbours have a new region. Apache Otava 0.8.0 judges the
-    two points to the right anew, so the left one keeps the p-value of a region that is no longer
-    there; `parity` does the same.
+    Removing a point changes the regions of both neighbours. Apache Otava 0.8.0 tests the two
+    points to the right again, so the left one keeps the p-value of a former region. `parity` does
+    the same.
     """
     count = points.size
     changes, scratch = np.empty(count), np.empty(values.size)
@@ -50,7 +50,7 @@ def merge(
 
 @kernel
 def _weakest(count: int, pvalues: Floats, changes: Floats, pvalue: float, magnitude: float) -> int:
-    """Return the place of the point to remove, -1 if all may stay.
+    """Return the position of the point to remove, -1 if there is none.
 
     The least significant point, unless it passes; then the smallest change, unless that passes.
     The comparisons are written so that a p-value of NaN in the first place (two equal constants,

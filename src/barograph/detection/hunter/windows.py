@@ -1,8 +1,8 @@
-"""Hunter's first step: E-Divisive in overlapping windows, judged by Student's t-test.
+"""Hunter's first step: E-Divisive in overlapping windows, tested by Student's t-test.
 
-Fleming et al. 2023, 3.2 to 3.4. A window is divided as long as its best proposal is significant;
-the next window starts half a window on, or at the last change point found, whichever is later, so
-that no change point lies on an edge and none is found twice.
+Fleming et al. 2023, 3.2 to 3.4. A window is divided as long as its best proposal is significant.
+The next window starts half a window later, or at the last change point found if that is later, so
+that no change point is on an edge and none is found twice.
 """
 
 import math
@@ -17,7 +17,7 @@ from barograph.detection.tau_kappa import Lanes, add_distances, best_pair, dista
 from barograph.series import Floats, Ints
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Working space for windows of one length: for each point the part it starts, and sums."""
 
     ends: Ints
@@ -31,24 +31,24 @@ class Room(NamedTuple):
 
 
 @kernel
-def room(size: int, table: Floats) -> Room:
+def workspace(size: int, table: Floats) -> Workspace:
     """Allocate the working space for windows of up to `size` points."""
     ends, taus = np.empty(size, np.int64), np.empty(size, np.int64)
     energies, reached, behind = np.empty(size), np.empty(size), np.empty(size)
     columns, scratch = np.empty(size), np.empty(size)
-    return Room(ends, taus, energies, reached, behind, columns, scratch, lanes(size, table))
+    return Workspace(ends, taus, energies, reached, behind, columns, scratch, lanes(size, table))
 
 
 @kernel
 def t_test(
     values: Floats, start: int, split: int, end: int, exact: bool, scratch: Floats
 ) -> tuple[float, float, float]:
-    """Compare values[start:split] with values[split:end]: t, its freedom, the relative change.
+    """Compare values[start:split] with values[split:end]; return t, freedom and relative change.
 
-    The deviations are the population's (divided by n), as in Hunter and Apache Otava. The change
-    is the larger of both directions, 0 relative to a mean of 0. `exact` measures from a value of
-    the series, so that two equal constants are equal at any level. Where nothing can be told (two
-    points, or two equal constants), t is 0.
+    The standard deviations are those of the population (divided by n), as in Hunter and Apache
+    Otava. The change is the larger of both directions, 0 relative to a mean of 0. `exact` measures
+    from a value of the series, so that two equal constants are equal at any level. For two points,
+    or two equal constants, t is 0.
     """
     pivot = values[start] if exact else 0.0
     left, right = split - start, end - split
@@ -72,7 +72,7 @@ def weak_points(
     window: int,
     pvalue: float,
     exact: bool,
-    room: Room,
+    workspace: Workspace,
     points: Ints,
     found: Floats,
 ) -> int:
@@ -81,7 +81,7 @@ def weak_points(
     count, start = 0, 0
     while start < size:
         end = min(start + window, size)
-        more = _divide(values[start:end], pvalue, exact, room, points[count:], found[count:])
+        more = _divide(values[start:end], pvalue, exact, workspace, points[count:], found[count:])
         last = 0
         for k in range(count, count + more):
             last = start + points[k]
@@ -93,52 +93,52 @@ def weak_points(
 
 @kernel
 def _divide(
-    window: Floats, pvalue: float, exact: bool, room: Room, points: Ints, found: Floats
+    window: Floats, pvalue: float, exact: bool, workspace: Workspace, points: Ints, found: Floats
 ) -> int:
-    """Divide one window until its best proposal is not significant; return how many points.
+    """Divide a window until its best proposal is not significant; return the number of points.
 
-    A part is named by its first point, and keeps its proposal until it is divided itself.
+    A part is identified by its first point, and keeps its proposal until it is divided.
     """
-    ends, taus, energies = room.ends, room.taus, room.energies
-    distances_back(window, room.behind)
+    ends, taus, energies = workspace.ends, workspace.taus, workspace.energies
+    distances_back(window, workspace.behind)
     part, fresh, count = 0, 0, 0
     ends[0] = window.size
     while True:
-        # At first one part is new, then the two halves of the one that was divided.
+        # At first one part is new, later the two halves of the part that was divided.
         for new in range(part, fresh + 1, max(fresh - part, 1)):
-            taus[new], energies[new] = _propose(window, new, ends[new], room)
+            taus[new], energies[new] = _propose(window, new, ends[new], workspace)
         part = strongest(window.size, ends, energies)
         fresh = taus[part]
         if energies[part] < 0:
             break
-        t, freedom, _ = t_test(window, part, fresh, ends[part], exact, room.scratch)
+        t, freedom, _ = t_test(window, part, fresh, ends[part], exact, workspace.scratch)
         if not significant(t, freedom, pvalue):
             break
-        room.reached[fresh] = energies[part]
+        workspace.reached[fresh] = energies[part]
         ends[part], ends[fresh] = fresh, ends[part]
         count += 1
     part = 0
     for k in range(count):
         part = ends[part]
-        points[k], found[k] = part, room.reached[part]
+        points[k], found[k] = part, workspace.reached[part]
     return count
 
 
 @kernel
-def _propose(window: Floats, start: int, end: int, room: Room) -> tuple[int, float]:
-    """Return the best division of a part and its energy, or -1 where there is nothing to divide.
+def _propose(window: Floats, start: int, end: int, workspace: Workspace) -> tuple[int, float]:
+    """Return the best division of a part and its energy, or -1 if it is too short.
 
-    `behind` holds the distances from each point back to the start of the window; those to points
-    before the part are taken off, in the order of addition that Apache Otava rounds in.
+    `behind` holds the distances from each point back to the start of the window; the distances to
+    points before the part are subtracted, in the order in which Apache Otava adds and rounds.
     """
     if end - start < 2:
         return start, -1.0
-    part, columns, behind = window[start:end], room.columns, room.behind[start:end]
+    part, columns, behind = window[start:end], workspace.columns, workspace.behind[start:end]
     for t in range(part.size):
         columns[t] = 0.0
     for i in range(start):
         add_distances(part, window[i], columns)
     for t in range(part.size):
         columns[t] = behind[t] - columns[t]
-    tau, energy = best_pair(part, 1, 1.0, columns, room.lanes)
+    tau, energy = best_pair(part, 1, 1.0, columns, workspace.lanes)
     return start + tau, energy

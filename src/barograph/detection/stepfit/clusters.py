@@ -1,4 +1,4 @@
-"""Many traces at once: k-means on their shapes, a step for each centroid (Skia)."""
+"""Clusters of traces: k-means on their shapes, and a step for each centroid (Skia)."""
 
 import warnings
 from collections.abc import Hashable, Sequence
@@ -19,7 +19,7 @@ BEST = 20
 
 
 class Status(StrEnum):
-    """What people said of a cluster."""
+    """What a person decided about a cluster."""
 
     NEW = "new"
     REGRESSION = "regression"
@@ -31,15 +31,15 @@ class StepCluster:
     """Traces of one shape that looks like a step.
 
     Attributes:
-        members: the names of the traces, those nearest to the centroid first.
-        centroid: the mean of their shapes.
-        index: the first commit (column) on the new level.
-        step: its height, in standard deviations of a trace.
-        fit: the squared error of the step function.
+        members: Names of the traces, those nearest to the centroid first.
+        centroid: Mean of their shapes.
+        index: First commit (column) on the new level.
+        step: Height of the step, in standard deviations of a trace.
+        fit: Squared error of the step function.
         regression: step / fit, with the floor of `best_step`.
-        status: what people said; `dataclasses.replace` it, and hand it to the next run.
-        current: whether the latest run found it; a cluster of an earlier run is kept otherwise,
-            so that its status is known should it appear again.
+        status: Decision of a person; `dataclasses.replace` it, and pass it to the next run.
+        current: Whether the latest run found the cluster. Clusters of earlier runs are kept, so
+            that their status is known if they appear again.
     """
 
     members: tuple[Hashable, ...]
@@ -66,24 +66,24 @@ def cluster_steps(
     """Find the steps that many traces have in common.
 
     Args:
-        traces: one row a trace, one column a commit; NaN where a commit was not measured: it
-            takes the value before it. A row without any value takes part in nothing.
-        names: what the rows are called, the same in every run; their numbers by default.
-        known: what the run before returned, with the statuses that people gave since.
-        k: how many clusters, as many as there are traces at most.
-        threshold: |step / fit| above which a cluster is interesting.
+        traces: One row per trace, one column per commit. NaN marks a commit that was not
+            measured; it takes the value before it. A row without any value is ignored.
+        names: Names of the rows, the same in every run. Defaults to their numbers.
+        known: Result of the previous run, with the statuses given since.
+        k: Number of clusters, at most one per trace.
+        threshold: Smallest |step / fit| of an interesting cluster.
         fit: "mean" squared error, or the "sum" of the paper's definition.
-        sd_floor: see `shapes`.
-        seed: of the first centroids.
+        sd_floor: See `shapes`.
+        seed: Seed of the first centroids.
 
     Returns:
         The interesting clusters, largest |regression| first, each with the status of the known
-        one whose 20 best members it holds; then the known ones that did not appear.
-        An empty list of traces, or fewer than four commits, has no clusters.
+        cluster whose 20 best members it holds; then the known clusters that did not appear.
+        Without traces, or with fewer than four commits, there are no clusters.
 
     Raises:
-        DataError: the traces are no matrix of numbers, hold an infinity, or the names do not
-            match them.
+        DataError: The traces are not a matrix of numbers, hold an infinity, or do not match the
+            names.
     """
     require(k >= 1, "k", k, "at least 1")
     require(0 < threshold < np.inf, "threshold", threshold, "positive and finite")
@@ -110,10 +110,10 @@ def cluster_steps(
 
 
 def coalesce(found: Sequence[StepCluster], known: Sequence[StepCluster]) -> list[StepCluster]:
-    """Fold new clusters into known ones that have the same best members.
+    """Merge new clusters into known ones that have the same best members.
 
-    A new cluster is a known one if it holds the 20 members nearest to the known centroid (all of
-    them where there are fewer): "if they have the same traces as the 20 best traces".
+    A new cluster equals a known one if it holds the 20 members nearest to the known centroid (all
+    members if there are fewer): "if they have the same traces as the 20 best traces".
     """
     held = [frozenset(cluster.members) for cluster in found]
     merged = list(found)
@@ -133,7 +133,7 @@ def _matrix(traces: npt.ArrayLike) -> Floats:
     try:
         matrix = np.ascontiguousarray(traces, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"the traces are not rows of numbers of one length: {error}") from None
+        raise DataError(f"the traces must be rows of numbers of equal length: {error}") from None
     if matrix.shape == (0,):
         return matrix.reshape(0, 0)
     if matrix.ndim != 2:
@@ -160,7 +160,7 @@ def _partition(shaped: Floats, k: int, seed: int) -> list[Ints]:
 
     means = KMeans(min(k, len(shaped)), n_init=1, random_state=seed)
     with warnings.catch_warnings():
-        # Fewer different shapes than clusters: some stay empty, which is no fault of the traces.
+        # With fewer different shapes than clusters, some clusters are empty. That is no error.
         warnings.simplefilter("ignore", ConvergenceWarning)
         cluster_of = means.fit_predict(shaped)
     return [np.flatnonzero(cluster_of == number) for number in np.unique(cluster_of)]
@@ -169,7 +169,7 @@ def _partition(shaped: Floats, k: int, seed: int) -> list[Ints]:
 def _cluster(
     shaped: Floats, rows: Ints, names: Sequence[Hashable], fit: Fit, floor: float
 ) -> StepCluster:
-    """Describe the traces of one cluster; their centroid is summed in the order of the rows."""
+    """Return the cluster of these rows; its centroid is summed in the order of the rows."""
     members = shaped[rows]
     centroid: Floats = members.mean(axis=0)
     nearest = rows[np.argsort(((members - centroid) ** 2).sum(axis=1), kind="stable")]

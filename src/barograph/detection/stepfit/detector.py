@@ -1,11 +1,11 @@
-"""One trace by itself against the best step function (Skia's regression factor)."""
+"""A single trace compared with the best step function (Skia's regression factor)."""
 
 from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
 
-from barograph.detection.base import Detector, Found, Observations, allowed, require
+from barograph.detection.base import Detector, Observations, RawChangePoint, allowed, require
 from barograph.detection.numerics import power_of_two
 from barograph.detection.stepfit.step import SD_FLOOR, Fit, best_step, shapes
 from barograph.series import Floats
@@ -13,19 +13,20 @@ from barograph.series import Floats
 
 @dataclass(frozen=True)
 class StepFit(Detector):
-    """The last commits of a trace, again and again: does their shape look like a step?
+    """Fit step functions to windows of a trace.
 
-    Each look takes `window` points, normalises them, and fits the best step function; where
-    |step / fit| exceeds `threshold`, its first point is a change point. Looks overlap by half, so
-    that each step stands away from the edge of one of them; a step that two looks agree on is
-    reported once. The statistic is the signed regression factor.
+    Each window is normalised and fitted with the best step function. If |step / fit| exceeds
+    `threshold`, the first point of the new level is a change point. Windows overlap by half, so
+    that each step is away from the edge of a window; a step that two windows agree on is reported
+    once. The statistic is the signed regression factor.
 
     Args:
-        window: points of one look; the paper uses the last 100 to 250 commits.
-        threshold: the paper's 150 asks for steps of some 17 standard deviations of the noise in a
-            single trace; it was chosen for centroids, in which noise has averaged out.
-        sd_floor: see `shapes`.
-        fit: "mean" squared error, or the "sum" of the paper's definition: then the factor is
+        window: Points of a window; the paper uses the last 100 to 250 commits.
+        threshold: Smallest |step / fit| to report. The paper's 150 needs steps of about 17
+            standard deviations of the noise in a single trace; it was chosen for centroids, in
+            which noise averages out.
+        sd_floor: See `shapes`.
+        fit: "mean" squared error, or the "sum" of the paper's definition, which makes the factor
             smaller by the number of points.
     """
 
@@ -43,31 +44,31 @@ class StepFit(Detector):
 
     @property
     def shortest(self) -> int:
-        """Two points on each side: any two or three points are nearly a step."""
+        """Two points on each side: any two or three points look like a step."""
         return 4
 
-    def find(self, series: Observations) -> list[Found]:
-        """Fit a step to each look, and keep the interesting ones."""
+    def find(self, series: Observations) -> list[RawChangePoint]:
+        """Return the steps above the threshold, the clearest of equals."""
         scaled = series.values / power_of_two(series.values)
-        best: dict[int, Found] = {}
+        best: dict[int, RawChangePoint] = {}
         for start in _starts(scaled.size, self.window):
-            found = self._look(scaled[start : start + self.window], start)
+            found = self._fit_window(scaled[start : start + self.window], start)
             if found and abs(found.statistic) > abs(best.get(found.index, _NONE).statistic):
                 best[found.index] = found
         return [best[index] for index in sorted(best)]
 
-    def _look(self, values: Floats, start: int) -> Found | None:
+    def _fit_window(self, values: Floats, start: int) -> RawChangePoint | None:
         step = best_step(shapes(values.reshape(1, -1), self.sd_floor)[0], self.fit, self.sd_floor)
         if abs(step.regression) <= self.threshold:
             return None
-        return Found(start + step.turn, step.regression)
+        return RawChangePoint(start + step.turn, step.regression)
 
 
-_NONE = Found(index=-1, statistic=0.0)
+_NONE = RawChangePoint(index=-1, statistic=0.0)
 
 
 def _starts(length: int, window: int) -> range | list[int]:
-    """Where the looks begin: every half window, the last one ending with the series."""
+    """Return the starts of windows: every half window, and one that ends with the series."""
     if length <= window:
         return [0]
     return [*range(0, length - window, window // 2), length - window]

@@ -14,10 +14,9 @@ SD_FLOOR = 1e-3
 def shapes(traces: Floats, sd_floor: float) -> Floats:
     """Normalise every row; NaN takes the value before it, or the first value at the start.
 
-    A standard deviation below `sd_floor` times the mean magnitude would blow up nothing but
-    noise: such a row is divided by its mean magnitude instead, which leaves it nearly flat. The
-    paper's limit is a number in the unit of its traces; a share judges every unit alike.
-    A row without any value is 0 throughout.
+    A row whose standard deviation is below `sd_floor` times its mean magnitude is divided by its
+    mean magnitude instead, which leaves it nearly flat. The paper's limit has the unit of its
+    traces; a share suits every unit. A row without any value becomes 0.
     """
     rows, length = traces.shape
     result = np.zeros((rows, length))
@@ -51,12 +50,12 @@ def shapes(traces: Floats, sd_floor: float) -> Floats:
 
 Fit = Literal["mean", "sum"]
 
-# A shape that is a step to the last bit would divide by 0: errors below this are rounding.
+# The error of an exact step is 0; errors below this are rounding.
 ROUNDING = 1e-12
 
 
-class Step(NamedTuple):
-    """A step function: its first point on the new level, its height, how well it fits, and R."""
+class StepFunction(NamedTuple):
+    """A step function: first point of the new level, height, squared error, and R."""
 
     turn: int
     height: float
@@ -64,25 +63,25 @@ class Step(NamedTuple):
     regression: float
 
 
-def best_step(shape: Floats, fit: Fit, floor: float) -> Step:
-    """Return the step function with the least squared error over all places of the step.
+def best_step(shape: Floats, fit: Fit, floor: float) -> StepFunction:
+    """Return the step function with the least squared error.
 
     Args:
-        shape: at least two values.
+        shape: At least two values.
         fit: "mean" squared error as in the paper's summary, or the "sum" of its definition.
-        floor: least error to divide by. R = step / fit grows as a shape gets flatter, so without
-            it the rounding of a trace that was too quiet to be normalised would look like a step;
-            the floor of the standard deviation, used here too, keeps such an R below 16.
+        floor: Smallest error to divide by. R = step / fit grows as a shape gets flatter, so that
+            without a floor the rounding of a nearly constant trace would look like a step. The
+            floor of the standard deviation, used here too, keeps such an R below 16.
     """
     n = shape.size
     before = np.arange(1, n)
     after = n - before
     sums = np.cumsum(shape)
     heights = (sums[-1] - sums[:-1]) / after - sums[:-1] / before
-    # The error of two levels is that of one less this gain: the best step gains most.
+    # The error of two levels is the error of one level minus this gain.
     turn = int(np.argmax(before * after / n * heights**2)) + 1
     left, right = shape[:turn], shape[turn:]
     error = float(((left - left.mean()) ** 2).sum() + ((right - right.mean()) ** 2).sum())
     height = float(right.mean() - left.mean())
     error = error / n if fit == "mean" else error
-    return Step(turn, height, error, height / max(error, floor, ROUNDING))
+    return StepFunction(turn, height, error, height / max(error, floor, ROUNDING))
