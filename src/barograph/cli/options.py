@@ -47,7 +47,7 @@ def source_options(function: F) -> F:
         default="tabular",
         show_default=True,
         help="Kind of LOCATION: a table or a folder of tables, a MongoDB dump, a MongoDB URL, or "
-        "a Zenodo record.",
+        "a folder to download MongoDB's data from Zenodo to.",
     )
     return location(kind(function))
 
