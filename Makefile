@@ -28,7 +28,7 @@ paper: setup ## both with the papers' numbers of splits and trees (hours)
 	@python -m barograph.pipeline.report
 
 test: setup check ## check the code, then run all tests
-	python -m pytest -n 2
+	python -m pytest -n 2 --durations=10
 
 check: setup ## formatting, lint and types
 	ruff format --check .
