@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from barograph.files import named, whole
+from barograph.files import named, published, whole
 from barograph.models import artifact
 
 
@@ -77,3 +77,77 @@ def test_an_error_that_names_its_file_stays_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nothing-here") as caught, named("elsewhere"):
         (tmp_path / "nothing-here").read_text()
     assert "elsewhere" not in str(caught.value)
+
+
+NAMES = ["a", "b"]
+
+
+def publish(folder: Path, text: str) -> None:
+    with published(folder, NAMES) as draft:
+        for name in NAMES:
+            (draft / name).write_text(text)
+
+
+def test_published_replaces_its_files_only(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "other").write_text("stays")
+    publish(tmp_path / "out", "1")
+    publish(tmp_path / "out", "2")
+    assert {path.name: path.read_text() for path in (tmp_path / "out").iterdir()} == {
+        "a": "2",
+        "b": "2",
+        "other": "stays",
+    }
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_published_changes_nothing_after_an_error(tmp_path: Path) -> None:
+    publish(tmp_path / "out", "1")
+
+    def failing() -> None:
+        with published(tmp_path / "out", NAMES) as draft:
+            (draft / "a").write_text("2")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        failing()
+    assert (tmp_path / "out" / "a").read_text() == "1"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_published_changes_nothing_if_a_file_is_missing(tmp_path: Path) -> None:
+    publish(tmp_path / "out", "1")
+    with pytest.raises(FileNotFoundError), published(tmp_path / "out", NAMES) as draft:
+        (draft / "a").write_text("2")
+    assert (tmp_path / "out" / "a").read_text() == "1"
+
+
+class Killed(BaseException):
+    """Stands for a signal that ends the process."""
+
+
+@pytest.mark.parametrize("step", range(1, 5))
+def test_published_never_leaves_a_mixture_when_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    publish(tmp_path / "out", "old")
+    steps = iter(range(1, 100))
+
+    def killing(method: str) -> None:
+        original = getattr(Path, method)
+
+        def wrapper(self: Path, *args: object, **kwargs: object) -> object:
+            if next(steps) == step:
+                raise Killed
+            return original(self, *args, **kwargs)
+
+        monkeypatch.setattr(Path, method, wrapper)
+
+    killing("unlink")
+    killing("replace")
+    with pytest.raises(Killed):
+        publish(tmp_path / "out", "new")
+    monkeypatch.undo()
+    left = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert set(left.values()) != {"old", "new"}
+    assert len(left) < len(NAMES) or step == 1

@@ -70,7 +70,7 @@ def loaded_or_refused(location: Path, out: Path) -> None:
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.sampled_from(["time_series.bson", "change_points.bson"]), DAMAGES, st.booleans())
-def test_a_damaged_directory(name: str, damage: Damage, packed: bool) -> None:
+def test_damaged_directory_is_loaded_or_refused(name: str, damage: Damage, packed: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         dump = Path(folder) / "dump"
         dump.mkdir()
@@ -83,7 +83,7 @@ def test_a_damaged_directory(name: str, damage: Damage, packed: bool) -> None:
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(DAMAGES, st.booleans(), DAMAGES)
-def test_a_damaged_archive(damage: Damage, packed: bool, outer: Damage) -> None:
+def test_damaged_archive_is_loaded_or_refused(damage: Damage, packed: bool, outer: Damage) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "dump.archive"
         data = damage(FILES["dump.archive"])

@@ -29,7 +29,7 @@ def reasons(report: LoadReport, kind: str) -> dict[str, int]:
     return {reason: entry.count for reason, entry in report.skipped[kind].items()}
 
 
-def test_a_series_and_its_candidate_arrive_whole(tmp_path: Path) -> None:
+def test_load_keeps_a_series_and_its_candidate(tmp_path: Path) -> None:
     history, report = loaded(tmp_path / "out", [series()], [change_point()])
 
     assert len(history) == 1
@@ -47,13 +47,13 @@ def test_a_series_and_its_candidate_arrive_whole(tmp_path: Path) -> None:
     assert (report.series, report.points, report.candidates) == (1, 5, 1)
 
 
-def test_a_source_without_change_points_gives_an_empty_table(tmp_path: Path) -> None:
+def test_load_writes_an_empty_table_without_candidates(tmp_path: Path) -> None:
     history, _ = loaded(tmp_path, [series()])
     assert history.candidates.num_rows == 0
 
 
 @pytest.mark.parametrize("name", [*identity(), "updateFailures"])
-def test_any_field_of_a_series_but_its_points_may_be_missing(tmp_path: Path, name: str) -> None:
+def test_load_accepts_missing_fields(tmp_path: Path, name: str) -> None:
     document = series()
     document.pop(name)
     info = {key: value for key, value in identity().items() if key != name}
@@ -64,13 +64,13 @@ def test_any_field_of_a_series_but_its_points_may_be_missing(tmp_path: Path, nam
 
 
 @pytest.mark.parametrize("value", [16, 16.0, "16"])
-def test_arguments_join_whatever_type_their_numbers_have(tmp_path: Path, value: object) -> None:
+def test_numbers_of_any_type_are_equal_arguments(tmp_path: Path, value: object) -> None:
     info = identity(thread_level=value)
     _, report = loaded(tmp_path, [series()], [change_point(time_series_info=info)])
     assert report.candidates == 1
 
 
-def test_arguments_have_no_order_among_them(tmp_path: Path) -> None:
+def test_order_of_arguments_does_not_matter(tmp_path: Path) -> None:
     documents = [series(args={"b": 1, "a": True})]
     info = identity(a=True, b="1")
     history, report = loaded(tmp_path, documents, [change_point(time_series_info=info)])
@@ -78,7 +78,7 @@ def test_arguments_have_no_order_among_them(tmp_path: Path) -> None:
     assert history.series.column("args").to_pylist() == ['{"a": "true", "b": "1"}']
 
 
-def test_the_identity_of_a_change_point_may_stand_beside_its_other_fields(tmp_path: Path) -> None:
+def test_candidate_may_have_its_identity_at_the_top_level(tmp_path: Path) -> None:
     candidate = {**change_point(), **identity()}
     del candidate["time_series_info"]
     _, report = loaded(tmp_path, [series()], [candidate])
@@ -93,7 +93,7 @@ def test_points_out_of_order_are_sorted_and_counted(tmp_path: Path) -> None:
     assert report.corrected["points out of order, sorted"] == 3
 
 
-def test_of_duplicate_points_the_last_stays(tmp_path: Path) -> None:
+def test_last_of_duplicate_points_is_kept(tmp_path: Path) -> None:
     data = [point(1, value=1.0), point(2, value=7.0), point(2, value=8.0), point(1, value=1.0)]
     history, report = loaded(tmp_path, [series(data=data)])
     assert history.values_of(0).tolist() == [1.0, 8.0]
@@ -114,7 +114,7 @@ def test_of_duplicate_points_the_last_stays(tmp_path: Path) -> None:
         (None, "value is missing"),
     ],
 )
-def test_a_point_without_a_usable_value_is_skipped(
+def test_point_without_a_usable_value_is_skipped(
     tmp_path: Path, value: object, reason: str
 ) -> None:
     document = series()
@@ -128,7 +128,7 @@ def test_a_point_without_a_usable_value_is_skipped(
 
 
 @pytest.mark.parametrize("order", ["7", 1.5, True, 2**70, None])
-def test_a_point_without_a_usable_order_is_skipped(tmp_path: Path, order: object) -> None:
+def test_point_without_a_usable_order_is_skipped(tmp_path: Path, order: object) -> None:
     document = series()
     document["data"][0]["order"] = order
     history, report = loaded(tmp_path, [document])
@@ -136,7 +136,7 @@ def test_a_point_without_a_usable_order_is_skipped(tmp_path: Path, order: object
     assert sum(reasons(report, "points").values()) == 1
 
 
-def test_points_without_any_order_are_numbered_as_listed(tmp_path: Path) -> None:
+def test_points_without_orders_are_numbered_as_listed(tmp_path: Path) -> None:
     data = [{"value": 1.0, "commit": "a"}, {"value": 2.0, "commit": "b"}]
     candidate = {**change_point(commit="b"), "order": None}
     history, report = loaded(tmp_path, [series(data=data)], [candidate])
@@ -145,7 +145,7 @@ def test_points_without_any_order_are_numbered_as_listed(tmp_path: Path) -> None
     assert report.corrected["points without an order, numbered as listed"] == 2
 
 
-def test_the_time_is_the_commits_or_else_the_builds_or_else_missing(tmp_path: Path) -> None:
+def test_time_comes_from_the_commit_or_else_the_build(tmp_path: Path) -> None:
     data = [point(1), point(2, commit_date=None), point(3, commit_date="soon")]
     data.append({"order": 4, "value": 1.0})
     data.append(point(5, commit_date="2020-01-01T02:00:00+02:00"))
@@ -156,7 +156,7 @@ def test_the_time_is_the_commits_or_else_the_builds_or_else_missing(tmp_path: Pa
     assert report.corrected["unreadable times, left empty"] == 1
 
 
-def test_whole_numbers_of_any_type_are_orders_and_values(tmp_path: Path) -> None:
+def test_integers_of_any_type_are_orders_and_values(tmp_path: Path) -> None:
     data = [{"order": 1.0, "value": 3}, {"order": 2, "value": 2.5}]
     history, _ = loaded(tmp_path, [series(data=data)])
     assert history.orders.tolist() == [1, 2]
@@ -177,7 +177,7 @@ def test_whole_numbers_of_any_type_are_orders_and_values(tmp_path: Path) -> None
         (dict.fromkeys(identity(), None), "no identity"),
     ],
 )
-def test_a_series_of_a_wrong_schema_is_skipped(
+def test_series_with_a_wrong_schema_is_skipped(
     tmp_path: Path, changes: dict[str, Any], reason: str
 ) -> None:
     history, report = loaded(tmp_path, [series("good"), series(**changes)])
@@ -186,7 +186,7 @@ def test_a_series_of_a_wrong_schema_is_skipped(
     assert report.read["points"] == report.points + sum(reasons(report, "points").values())
 
 
-def test_the_second_series_of_one_identity_is_skipped(tmp_path: Path) -> None:
+def test_second_series_of_an_identity_is_skipped(tmp_path: Path) -> None:
     second = series("a", count=3)
     history, report = loaded(tmp_path, [series("a"), second, series("b")])
     assert history.series.column("test").to_pylist() == ["a", "b"]
@@ -195,7 +195,7 @@ def test_the_second_series_of_one_identity_is_skipped(tmp_path: Path) -> None:
     assert report.read["points"] - report.points == 3
 
 
-def test_a_direction_is_kept_where_a_source_knows_it(tmp_path: Path) -> None:
+def test_direction_is_kept(tmp_path: Path) -> None:
     history, _ = loaded(tmp_path, [series("a", direction=-1), series("b")])
     assert history.series.column("direction").to_pylist() == [-1, 0]
 
@@ -213,7 +213,7 @@ def test_a_direction_is_kept_where_a_source_knows_it(tmp_path: Path) -> None:
         (None, Verdict.NOT_TRIAGED),
     ],
 )
-def test_labels_old_and_new_become_verdicts(
+def test_old_and_new_labels_become_verdicts(
     tmp_path: Path, label: str | None, verdict: Verdict
 ) -> None:
     candidate = change_point(triage={"triage_status": label})
@@ -240,7 +240,7 @@ def test_labels_old_and_new_become_verdicts(
         ({"order": 0}, "the first point of its series"),
     ],
 )
-def test_an_unusable_candidate_is_skipped(
+def test_unusable_candidate_is_skipped(
     tmp_path: Path, changes: dict[str, Any], reason: str
 ) -> None:
     candidates = [change_point(order=30), {**change_point(), **changes}]
@@ -253,7 +253,7 @@ def test_an_unusable_candidate_is_skipped(
 
 
 @pytest.mark.parametrize("order", [None, 21])
-def test_a_candidate_finds_its_point_by_commit(tmp_path: Path, order: int | None) -> None:
+def test_candidate_without_an_order_is_placed_by_commit(tmp_path: Path, order: int | None) -> None:
     candidate = change_point(order=order or 0, commit=f"{30:040x}")
     candidate["order"] = order
     history, report = loaded(tmp_path, [series()], [candidate])
@@ -262,14 +262,14 @@ def test_a_candidate_finds_its_point_by_commit(tmp_path: Path, order: int | None
     assert report.corrected["candidates placed by their commit"] == 1
 
 
-def test_order_goes_before_commit_and_the_contradiction_is_counted(tmp_path: Path) -> None:
+def test_candidate_is_placed_by_order_if_its_commit_differs(tmp_path: Path) -> None:
     history, report = loaded(tmp_path, [series()], [change_point(order=20, commit="else")])
     row = history.candidates.to_pylist()[0]
     assert (row["index"], row["commit"]) == (2, f"{20:040x}")
     assert report.corrected["candidates placed by order, whose commit is another"] == 1
 
 
-def test_of_candidates_at_one_point_the_best_known_stays(tmp_path: Path) -> None:
+def test_final_verdict_is_preferred_at_one_point(tmp_path: Path) -> None:
     statuses = [("not_triaged", 40), ("true_positive", 31), ("false_positive", 33)]
     candidates = [change_point(triage=triaged(status, day)) for status, day in statuses]
     history, report = loaded(tmp_path, [series()], candidates)
@@ -279,7 +279,7 @@ def test_of_candidates_at_one_point_the_best_known_stays(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("field", ["calculated_on", "document"])
-def test_of_equal_verdicts_the_later_stays(tmp_path: Path, field: str) -> None:
+def test_later_of_equal_verdicts_is_kept(tmp_path: Path, field: str) -> None:
     first = change_point(triage=triaged("true_positive"), algorithm="first")
     last = {**first, "algorithm": "last"}
     if field == "calculated_on":
@@ -289,7 +289,7 @@ def test_of_equal_verdicts_the_later_stays(tmp_path: Path, field: str) -> None:
     assert history.candidates.column("algorithm").to_pylist() == [kept]
 
 
-def test_the_later_triaged_goes_before_the_later_calculated(tmp_path: Path) -> None:
+def test_later_triaged_is_preferred_to_later_calculated(tmp_path: Path) -> None:
     later = START + timedelta(days=50)
     candidates = [
         change_point(triage=triaged("true_positive", 33)),
@@ -299,7 +299,7 @@ def test_the_later_triaged_goes_before_the_later_calculated(tmp_path: Path) -> N
     assert history.candidates.column("verdict").to_pylist() == ["true_positive"]
 
 
-def test_many_row_groups_and_spills_join_like_one(
+def test_many_row_groups_and_spills_give_the_same_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = [series(f"t{number}", count=3 + number % 5) for number in range(60)]
@@ -315,7 +315,7 @@ def test_many_row_groups_and_spills_join_like_one(
     assert history.candidates.column("series").to_pylist() == list(range(60))
 
 
-def test_progress_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables_module, "GROUP", 30)
     monkeypatch.setattr("barograph.sources.candidates.BATCH", 2)
     told: list[tuple[str, int]] = []
@@ -326,7 +326,7 @@ def test_progress_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert told == [("points", 15), ("points", 30), ("candidates", 2), ("candidates", 4)]
 
 
-def test_too_large_a_share_of_unusable_points_stops(tmp_path: Path) -> None:
+def test_load_refuses_too_many_unusable_points(tmp_path: Path) -> None:
     document = series()
     document["data"][2]["value"] = float("nan")
     message = (
@@ -338,19 +338,19 @@ def test_too_large_a_share_of_unusable_points_stops(tmp_path: Path) -> None:
     loaded(tmp_path / "out", [document], share=0.2)
 
 
-def test_too_large_a_share_of_unknown_labels_stops(tmp_path: Path) -> None:
+def test_load_refuses_too_many_unknown_labels(tmp_path: Path) -> None:
     candidate = change_point(triage=triaged("maybe"))
     with pytest.raises(DataError, match=r"candidates are unusable.*triage_status = 'maybe'"):
         loaded(tmp_path, [series()], [candidate], share=0.5)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
-def test_a_share_lies_between_nothing_and_all(tmp_path: Path, share: float) -> None:
+def test_max_skipped_share_must_be_between_0_and_1(tmp_path: Path, share: float) -> None:
     with pytest.raises(ConfigError, match="max_skipped_share"):
         loaded(tmp_path, [series()], share=share)
 
 
-def test_an_empty_source_is_an_error(tmp_path: Path) -> None:
+def test_load_refuses_an_empty_source(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="memory: contains no time series"):
         loaded(tmp_path, [])
 
@@ -363,7 +363,7 @@ class Breaking(Memory):
         raise DataError("candidates: document 2: broken off")
 
 
-def test_an_error_leaves_the_older_tables_as_they_were(tmp_path: Path) -> None:
+def test_error_leaves_the_older_tables_unchanged(tmp_path: Path) -> None:
     loaded(tmp_path / "out", [series("old")], [change_point("old")])
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     with pytest.raises(DataError, match="broken off"):
@@ -372,7 +372,7 @@ def test_an_error_leaves_the_older_tables_as_they_were(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_what_a_source_skips_itself_is_counted(tmp_path: Path) -> None:
+def test_skips_of_the_source_are_counted(tmp_path: Path) -> None:
     class Skipping(Memory):
         def time_series(self) -> Iterator[Document | Skip]:
             yield from super().time_series()
@@ -382,14 +382,14 @@ def test_what_a_source_skips_itself_is_counted(tmp_path: Path) -> None:
     assert reasons(report, "series") == {"too short": 1}
 
 
-def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         loaded(tmp_path / name, [series("x"), series("y")], [change_point("y")])
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
 
 
-def test_a_decimal_that_is_no_number_is_skipped(tmp_path: Path) -> None:
+def test_decimal_that_is_not_a_number_is_skipped(tmp_path: Path) -> None:
     odd = [point(n, Decimal128(text)) for n, text in enumerate(("1.5", "NaN", "sNaN", "1E400"))]
     history, report = loaded(tmp_path / "out", [series(data=odd)])
     assert history.values.tolist() == [1.5]

@@ -121,7 +121,7 @@ def hidden(error: BaseException | None) -> bool:
     return not any(secret in text for text in texts for secret in SECRETS)
 
 
-def test_tables_are_those_of_the_same_documents_in_memory(tmp_path: Path) -> None:
+def test_mongodb_gives_the_same_tables_as_memory(tmp_path: Path) -> None:
     fake = server(10, AutoReconnect("reset"))
     report = load(source(fake), tmp_path / "live")
     plain = Memory(fake.collections["time_series"][::-1], fake.collections["change_points"])
@@ -136,7 +136,7 @@ def test_tables_are_those_of_the_same_documents_in_memory(tmp_path: Path) -> Non
     assert fake.hangs == len(fake.uris) == 2
 
 
-def test_what_the_tables_do_not_hold_stays_on_the_server() -> None:
+def test_mongodb_reads_only_the_needed_fields() -> None:
     fake = server(1)
     first = next(source(fake).time_series())
     assert isinstance(first, Document)
@@ -156,7 +156,7 @@ def test_places_name_the_server_and_count_from_one() -> None:
 
 
 @pytest.mark.parametrize("each", [1, 2, 3, 9])
-def test_dropped_connections_are_taken_up_behind_the_last_document(each: int) -> None:
+def test_dropped_connection_resumes_after_the_last_document(each: int) -> None:
     failures = [AutoReconnect("reset"), CursorNotFound("gone"), AutoReconnect("reset")]
     fake = server(10, *failures, each=each)
     assert names_of(source(fake).time_series()) == [f"t{n}" for n in range(10)]
@@ -164,20 +164,20 @@ def test_dropped_connections_are_taken_up_behind_the_last_document(each: int) ->
     assert all(find["hint"] == {"_id": 1} for find in fake.finds[1:])
 
 
-def test_batches_are_of_the_size_asked_for() -> None:
+def test_batch_size_is_passed_to_the_server() -> None:
     fake = server(10, AutoReconnect("reset"))
     list(source(fake, batch_size=7).time_series())
     assert [find["batch_size"] for find in fake.finds] == [7, 7]
 
 
-def test_ids_of_several_types_are_all_read_after_a_drop() -> None:
+def test_resuming_reads_ids_of_all_types() -> None:
     fake = server(0, AutoReconnect("reset"), each=2)
     ids = [1, 2.5, 3, "a", "b", bson.ObjectId()]
     fake.collections["time_series"] = [{"_id": key, **series(str(key))} for key in ids]
     assert names_of(source(fake).time_series()) == [str(key) for key in ids]
 
 
-def test_patience_is_for_tries_that_bring_nothing() -> None:
+def test_attempts_without_new_documents_are_limited() -> None:
     drops = [AutoReconnect("reset") for _ in range(9)]
     assert len(names_of(source(server(10, *drops, each=2), attempts=2).time_series())) == 10
     fake = server(10, *drops, each=0)
@@ -187,14 +187,14 @@ def test_patience_is_for_tries_that_bring_nothing() -> None:
     assert fake.hangs == 1
 
 
-def test_failure_that_does_not_pass_is_not_repeated() -> None:
+def test_permanent_failure_is_not_retried() -> None:
     fake = server(10, OperationFailure("not authorized on perf", 13))
     with pytest.raises(SourceError, match=r"after document 3: OperationFailure: not authorized"):
         list(source(fake).time_series())
     assert len(fake.finds) == 1
 
 
-def test_damaged_document_costs_only_itself() -> None:
+def test_damaged_document_affects_only_itself() -> None:
     fake = server(4, AutoReconnect("reset"), each=2)
     broken = bson.encode({"_id": 5, "test": "abcd"}).replace(b"abcd", b"a\xff\xfed")
     nameless = b"\x10\0\0\0\x02x\0\x7f\0\0\0a\0\0\0\0"
@@ -205,13 +205,13 @@ def test_damaged_document_costs_only_itself() -> None:
     assert len(names_of(iter(items))) == 4
 
 
-def test_no_collection_of_change_points() -> None:
+def test_mongodb_without_change_points_has_no_candidates() -> None:
     fake = server(1)
     assert list(source(fake, change_points=None).change_points()) == []
     assert fake.uris == []
 
 
-def test_address_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uri_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = server(1)
     monkeypatch.delenv("BAROGRAPH_MONGODB_URI", raising=False)
     with pytest.raises(ConfigError, match="BAROGRAPH_MONGODB_URI is not set"):
@@ -238,12 +238,12 @@ def test_address_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         ("mongodb://baron:hun ter/x", "mongodb://***"),
     ],
 )
-def test_name_holds_hosts_alone(uri: str, name: str) -> None:
+def test_name_contains_only_hosts(uri: str, name: str) -> None:
     assert Address(uri).name == name
     assert repr(Address(uri)) == f"Address({name!r})"
 
 
-def test_secrets_never_show(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+def test_secrets_never_appear(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     caplog.set_level(logging.DEBUG)
     told = f"auth failed for {URI} as baron with hunter/2@x (hunter%2F2%40x)"
     for failure in (AutoReconnect(told), OperationFailure(told), bson.InvalidBSON(told)):
@@ -258,7 +258,7 @@ def test_secrets_never_show(caplog: pytest.LogCaptureFixture, tmp_path: Path) ->
         pickle.dumps(live)
 
 
-def test_secrets_in_options_are_hidden() -> None:
+def test_secrets_in_options_are_redacted() -> None:
     address = Address("mongodb://h/db?tlsCertificateKeyFilePassword=s3cr%20et&appName=x")
     assert address.redact("wrong: s3cr et, s3cr%20et, x") == "wrong: ***, ***, x"
     token = Address("mongodb://h/?authMechanismProperties=AWS_SESSION_TOKEN:tok3n,B:c1d2")
@@ -275,7 +275,7 @@ def test_secrets_in_options_are_hidden() -> None:
         "mongodb://baron:hunter/2@x@host/perf?wtimeoutMS=hunter/2@x",
     ],
 )
-def test_address_that_pymongo_refuses(uri: str) -> None:
+def test_invalid_uri_is_reported_without_secrets(uri: str) -> None:
     with pytest.raises(SourceError, match="must be percent-encoded") as caught:
         list(MongoDB(uri, database="perf").time_series())
     assert hidden(caught.value)
@@ -283,7 +283,7 @@ def test_address_that_pymongo_refuses(uri: str) -> None:
     assert caught.value.__cause__ is caught.value.__context__ is None
 
 
-def test_warning_of_the_client_is_told_without_secrets() -> None:
+def test_client_warning_is_redacted() -> None:
     uri = "mongodb://baron:hunter%2F2%40x@127.0.0.1:1/perf?serverSelectionTimeoutMS=20&baron=1"
     with (
         pytest.warns(UserWarning, match=r"Unknown option: \*\*\*"),
@@ -304,18 +304,18 @@ def test_warning_of_the_client_is_told_without_secrets() -> None:
         (URI, {"attempts": 0}),
     ],
 )
-def test_options_that_are_not_allowed(location: str, options: dict[str, int]) -> None:
+def test_invalid_options_are_refused(location: str, options: dict[str, int]) -> None:
     with pytest.raises(ConfigError) as caught:
         open_source("mongodb", location, **options)
     assert hidden(caught.value)
 
 
-def test_every_error_of_ours_is_one_kind() -> None:
+def test_source_error_is_a_barograph_error() -> None:
     assert issubclass(SourceError, BarographError)
 
 
 @pytest.mark.parametrize("hang_ups", [[], [1], [2, 3], [3]])
-def test_real_client_reads_on_after_the_server_hung_up(hang_ups: list[int], tmp_path: Path) -> None:
+def test_real_client_resumes_after_the_server_hangs_up(hang_ups: list[int], tmp_path: Path) -> None:
     with talking(server(10).collections["time_series"]) as wire:
         wire.hang_ups = hang_ups
         uri = f"mongodb://{wire.address}/perf?retryReads=false"
@@ -330,7 +330,7 @@ def test_real_client_reads_on_after_the_server_hung_up(hang_ups: list[int], tmp_
         assert all(one["hint"] == {"_id": 1} for one in others)
 
 
-def test_real_client_that_is_not_let_in_tells_no_password() -> None:
+def test_failed_authentication_does_not_reveal_the_password() -> None:
     with talking([]) as wire:
         uri = f"mongodb://baron:hunter%2F2%40x@{wire.address}/perf?authMechanism=PLAIN"
         with pytest.raises(SourceError, match="Authentication failed") as caught:
@@ -345,7 +345,7 @@ needs_server = pytest.mark.skipif(
 
 
 @needs_server
-def test_real_server(tmp_path: Path) -> None:
+def test_real_server_gives_the_same_tables(tmp_path: Path) -> None:
     uri, database = os.environ["BAROGRAPH_TEST_MONGODB"], f"barograph_test_{os.getpid()}"
     fake = server(50)
     with MongoClient[dict[str, Any]](uri) as client:

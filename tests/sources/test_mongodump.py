@@ -30,7 +30,7 @@ def tables(source: str, folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_written_dump_is_what_mongodump_leaves(dump: Path) -> None:
+def test_dump_writer_writes_the_files_of_mongodump(dump: Path) -> None:
     assert sorted(path.name for path in dump.iterdir()) == [
         "change_points.bson",
         "change_points.metadata.json",
@@ -91,7 +91,7 @@ def test_columns_and_single_documents_give_the_same_bytes(
         assert path.read_bytes() == (tmp_path / "MongoDump" / path.name).read_bytes()
 
 
-def test_a_writer_takes_both_kinds_in_any_order(dump: Path, tmp_path: Path) -> None:
+def test_dump_writer_accepts_any_order(dump: Path, tmp_path: Path) -> None:
     with dump_writer(tmp_path / "mixed") as writer:
         for number, fields in enumerate(SERIES):
             writer.add_series(fields)
@@ -101,7 +101,7 @@ def test_a_writer_takes_both_kinds_in_any_order(dump: Path, tmp_path: Path) -> N
     assert mixed == tables(str(dump), tmp_path / "b")
 
 
-def test_a_dump_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_dump_writer_writes_nothing_after_an_error(tmp_path: Path) -> None:
     def broken() -> object:
         yield series()
         raise RuntimeError
@@ -111,39 +111,39 @@ def test_a_dump_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_collections_may_have_other_names(dump: Path, tmp_path: Path) -> None:
+def test_collections_may_have_other_names(dump: Path, tmp_path: Path) -> None:
     (dump / "time_series.bson").rename(dump / "series.bson")
     source = open_source("mongodump", str(dump), time_series="series", change_points=None)
     report = load(source, tmp_path / "out")
     assert (report.series, report.candidates) == (5, 0)
 
 
-def test_a_missing_dump_is_named(tmp_path: Path) -> None:
+def test_missing_dump_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="gone: no such file or directory"):
         load(MongoDump(str(tmp_path / "gone")), tmp_path / "out")
 
 
-def test_a_missing_collection_is_named(dump: Path, tmp_path: Path) -> None:
+def test_missing_collection_is_reported(dump: Path, tmp_path: Path) -> None:
     (dump / "change_points.bson").unlink()
     with pytest.raises(DataError, match=r"0 files named change_points\.bson"):
         load(MongoDump(str(dump)), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_two_databases_in_one_dump_are_named(dump: Path) -> None:
+def test_two_databases_in_a_dump_are_refused(dump: Path) -> None:
     (dump / "other").mkdir()
     (dump / "other" / "time_series.bson").write_bytes(b"")
     with pytest.raises(DataError, match=r"2 files named .*other/time_series\.bson"):
         list(MongoDump(str(dump)).time_series())
 
 
-def test_an_empty_dump_is_an_error(tmp_path: Path) -> None:
+def test_empty_dump_is_refused(tmp_path: Path) -> None:
     write_dump(tmp_path / "dump", [], [])
     with pytest.raises(DataError, match="dump: contains no time series"):
         load(MongoDump(str(tmp_path / "dump")), tmp_path / "out")
 
 
-def test_a_document_damaged_inside_is_skipped_and_named(dump: Path, tmp_path: Path) -> None:
+def test_damaged_document_is_skipped(dump: Path, tmp_path: Path) -> None:
     path = dump / "time_series.bson"
     data = path.read_bytes()
     at = data.index(b"\x02project\x00") + len(b"\x02project\x00")
@@ -177,7 +177,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_archive_is_named(tmp_path: Path, name: str) -> None:
+def test_broken_archive_is_refused(tmp_path: Path, name: str) -> None:
     data, message = BROKEN[name]
     path = tmp_path / "dump.archive"
     path.write_bytes(data)
@@ -185,7 +185,7 @@ def test_a_broken_archive_is_named(tmp_path: Path, name: str) -> None:
         list(MongoDump(str(path)).time_series())
 
 
-def test_an_archive_may_end_in_the_middle_of_a_document(tmp_path: Path) -> None:
+def test_truncated_archive_is_refused(tmp_path: Path) -> None:
     path, data = tmp_path / "dump.archive", archive(SERIES, CHANGE_POINTS)
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(DataError, match=r"dump\.archive: byte \d+: truncated"):

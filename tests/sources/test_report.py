@@ -11,14 +11,14 @@ def report_of_skips(count: int) -> LoadReport:
     return report
 
 
-def test_a_report_keeps_the_count_and_the_first_few_examples() -> None:
+def test_report_keeps_the_count_and_the_first_examples() -> None:
     entry = report_of_skips(10).as_dict()["skipped"]["points"]["bad"]
     assert entry["count"] == 10
     assert [example["document"] for example in entry["examples"]] == [0, 1, 2]
     assert all(len(example["value"]) < 100 for example in entry["examples"])
 
 
-def test_a_report_is_json_in_an_order_of_its_own() -> None:
+def test_report_does_not_depend_on_the_order_of_the_input() -> None:
     one, other = LoadReport("s"), LoadReport("s")
     for report, labels in ((one, ("a", "b")), (other, ("b", "a"))):
         for label in labels:
@@ -28,14 +28,14 @@ def test_a_report_is_json_in_an_order_of_its_own() -> None:
     assert json.dumps(one.as_dict()) == json.dumps(other.as_dict())
 
 
-def test_a_report_reads_well() -> None:
+def test_report_as_text_names_counts_and_examples() -> None:
     text = str(report_of_skips(2))
     assert "0 of 2" in text
     assert "2 skipped: bad" in text
     assert "file: document 1: data.0.value" in text
 
 
-def test_a_skip_names_place_field_and_value() -> None:
+def test_skip_names_place_field_and_value() -> None:
     skip = Skip(Place("dump/time_series.bson", 7), "data.3.value", "abc", "value is not a number")
     assert str(skip) == (
         "dump/time_series.bson: document 7: data.3.value: value is not a number (got 'abc')"

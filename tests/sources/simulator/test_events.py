@@ -16,17 +16,17 @@ def change(order: int, undone: int | None = None, size: float = 0.1, better: int
     return Change(order, undone, relative=True, size=size, better=better)
 
 
-def test_a_commit_that_was_not_run_shows_at_the_next_run() -> None:
+def test_change_shows_at_the_next_run() -> None:
     (event,) = steps([change(14)], ORDERS, 0.01, 1, rng())
     assert (event.index, event.kind) == (3, "step")
 
 
-def test_what_was_never_measured_leaves_no_event() -> None:
+def test_change_outside_the_series_has_no_event() -> None:
     assert steps([change(9), change(10), change(31)], ORDERS, 0.01, 1, rng()) == []
     assert steps([change(23, undone=29)], ORDERS, 0.01, 1, rng()) == []
 
 
-def test_a_revert_takes_back_all_of_it() -> None:
+def test_revert_undoes_the_whole_shift() -> None:
     events = steps([change(12, undone=20)], ORDERS, 0.01, 1, rng())
     assert [(e.index, e.kind) for e in events] == [(1, "regressed"), (4, "reverted")]
     path = path_of(events, ORDERS.size)
@@ -35,32 +35,32 @@ def test_a_revert_takes_back_all_of_it() -> None:
     assert path[0] == path[4] == path[-1] == 0.0
 
 
-def test_better_means_up_or_down_by_the_direction() -> None:
+def test_improvement_follows_the_direction() -> None:
     (up,) = steps([change(14)], ORDERS, 0.01, 1, rng())
     (down,) = steps([change(14)], ORDERS, 0.01, -1, rng())
     assert up.shift > 0 > down.shift
 
 
-def test_amounts_differ_but_stay_around_the_common_one() -> None:
+def test_amounts_vary_around_the_common_size() -> None:
     draws = rng()
     amounts = [steps([change(14)], ORDERS, 0.01, 1, draws)[0].shift for _ in range(500)]
     assert np.std(np.log(amounts)) > 0.3
     assert 0.09 < np.median(amounts) < 0.11
 
 
-def test_no_change_is_larger_than_a_factor_of_five() -> None:
+def test_change_is_at_most_a_factor_of_five() -> None:
     draws = rng()
     shifts = [steps([change(14, size=50.0)], ORDERS, 0.01, 1, draws)[0].shift for _ in range(500)]
     assert max(shifts) == 1.6
     assert 0.7 < np.median(shifts) < 0.9
 
 
-def test_a_slow_shift_is_set_on_its_sharpest_change() -> None:
+def test_slow_shift_is_placed_at_its_sharpest_change() -> None:
     path = np.concatenate((np.zeros(40), np.full(60, 3.0)))
     assert slow_events(path, 1.0) == [Event(40, 3.0, "slow")]
 
 
-def test_slow_shifts_below_one_cv_and_in_short_series_do_not_count() -> None:
+def test_small_slow_shifts_and_short_series_have_no_event() -> None:
     path = np.concatenate((np.zeros(40), np.full(60, 0.9)))
     assert slow_events(path, 1.0) == []
     assert slow_events(path[30:50], 0.1) == []

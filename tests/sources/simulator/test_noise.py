@@ -45,7 +45,7 @@ def test_autocorrelated_noise_remembers_and_keeps_its_spread() -> None:
     assert abs(x.std() - 1.0) < 0.1
 
 
-def test_the_compiled_recursion_is_the_textbook_one() -> None:
+def test_autoregression_matches_its_definition() -> None:
     shocks = noise(Character(cv=0.01), 50, rng())
     expected = [shocks[0]]
     for shock in shocks[1:]:
@@ -53,7 +53,7 @@ def test_the_compiled_recursion_is_the_textbook_one() -> None:
     assert np.allclose(noise(Character(cv=0.01, phi=0.8), 50, rng()), expected, rtol=1e-12)
 
 
-def test_heavy_tails_are_heavy() -> None:
+def test_heavy_tailed_noise_has_outliers() -> None:
     assert kurtosis(noise(Character(cv=0.01, df=2.5), N, rng())) > 6.0
 
 
@@ -63,20 +63,20 @@ def test_heteroscedastic_noise_has_calm_and_rough_stretches() -> None:
     assert spreads.max() > 4 * spreads.min()
 
 
-def test_two_modes_leave_a_valley_between_them() -> None:
+def test_bimodal_noise_has_a_valley_between_its_modes() -> None:
     x = noise(Character(cv=0.01, mode_offset=10.0, mode_share=0.3), N, rng())
     assert 0.25 < np.mean(x > 5.0) < 0.35
     assert np.mean(np.abs(x - 5.0) < 1.0) < 0.01
 
 
-def test_slow_modes_stay_for_their_time() -> None:
+def test_slow_modes_last_as_long_as_their_dwell() -> None:
     path = slow_modes((10.0, 40.0), 20_000, rng())
     assert set(np.unique(path)) == {0.0, 1.0}
     assert 0.7 < path.mean() < 0.9
     assert 600 < np.count_nonzero(np.diff(path)) < 1000
 
 
-def test_drift_wanders_and_a_season_returns() -> None:
+def test_drift_wanders_and_season_returns() -> None:
     drift = wander(Character(cv=0.01, drift=0.3), N, rng())
     assert np.abs(np.diff(drift)).max() < 2.0
     assert np.ptp(drift) > 5.0
@@ -85,7 +85,7 @@ def test_drift_wanders_and_a_season_returns() -> None:
     assert np.all(wander(Character(cv=0.01), 10, rng()) == 0.0)
 
 
-def test_spread_changes_come_at_the_platforms_rate() -> None:
+def test_spread_changes_have_the_rate_of_the_platform() -> None:
     often = dataclasses.replace(PLATFORM, variance_changes=0.02)
     factor = spread_changes(often, N, rng())
     assert 80 < np.count_nonzero(np.diff(factor)) < 200
@@ -93,7 +93,7 @@ def test_spread_changes_come_at_the_platforms_rate() -> None:
     assert np.all(spread_changes(never, N, rng()) == 1.0)
 
 
-def test_spikes_are_rare_large_and_mostly_to_the_worse_side() -> None:
+def test_spikes_are_rare_large_and_mostly_worse() -> None:
     x = spikes(dataclasses.replace(PLATFORM, spikes=0.03), 20_000, -1, rng())
     hit = x[x != 0.0]
     assert 500 < hit.size < 700
@@ -101,7 +101,7 @@ def test_spikes_are_rare_large_and_mostly_to_the_worse_side() -> None:
     assert 0.8 < np.mean(hit < 0) < 0.9
 
 
-def test_a_character_draws_every_family_somewhere() -> None:
+def test_characters_draw_every_family() -> None:
     draws = rng()
     drawn = [Character.draw(Platform.draw(LONG, draws), draws) for _ in range(300)]
     assert any(c.log_normal for c in drawn)

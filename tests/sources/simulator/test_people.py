@@ -33,16 +33,16 @@ def chance(*events: Event, of: int = 0) -> float:
 
 @settings(derandomize=True, deadline=None, max_examples=50)
 @given(st.floats(1.0, 30.0), st.floats(1.05, 3.0), st.integers(20, 180))
-def test_a_bigger_step_is_seen_by_more(size: float, factor: float, index: int) -> None:
+def test_larger_step_is_marked_more_often(size: float, factor: float, index: int) -> None:
     assert chance(Event(index, size * factor, "step")) >= chance(Event(index, size, "step")) - 1e-9
 
 
-def test_a_clear_lasting_step_is_seen_by_nearly_everybody_and_noise_by_nobody() -> None:
+def test_clear_step_is_marked_and_noise_is_not() -> None:
     assert chance(Event(100, 12.0, "step")) > 0.99
     assert chance(Event(100, 0.3, "step")) < 0.02
 
 
-def test_a_step_that_is_soon_taken_back_is_seen_by_fewer() -> None:
+def test_reverted_step_is_marked_less_often() -> None:
     lasting = chance(Event(100, 10.0, "step"))
     chances = [
         chance(Event(100, 10.0, "regressed"), Event(100 + n, -10.0, "reverted"))
@@ -53,22 +53,22 @@ def test_a_step_that_is_soon_taken_back_is_seen_by_fewer() -> None:
     assert chances[-1] > 0.9 * lasting
 
 
-def test_a_step_at_the_very_end_is_not_trusted() -> None:
+def test_step_at_the_end_is_marked_less_often() -> None:
     assert chance(Event(198, 10.0, "step")) < 0.2 < 0.9 < chance(Event(160, 10.0, "step"))
 
 
-def test_small_neighbours_do_not_cut_the_comparison_short() -> None:
+def test_small_neighbour_does_not_end_the_comparison() -> None:
     alone = chance(Event(100, 10.0, "step"))
     assert chance(Event(100, 10.0, "step"), Event(103, 1.0, "step")) > 0.9 * alone
 
 
-def test_what_is_small_beside_the_whole_plot_is_overlooked() -> None:
+def test_step_that_is_small_in_the_plot_is_overlooked() -> None:
     small = Event(150, 4.0, "step")
     assert chance(small) > 0.5
     assert chance(Event(50, 300.0, "step"), small, of=1) < 0.05
 
 
-def test_readier_people_mark_more() -> None:
+def test_lenient_people_mark_more() -> None:
     event = Event(100, 2.0, "step")
     chances = mark_chances(stepped(event), [event], np.array([-1.0, 0.0, 1.0]))[:, 0]
     assert chances[0] < chances[1] < chances[2]
@@ -81,16 +81,16 @@ def test_noise_is_measured_around_both_medians() -> None:
     assert noise == pytest.approx(1.4826 * 0.5)
 
 
-def test_nothing_can_be_seen_in_a_flat_line() -> None:
+def test_flat_line_has_no_marks() -> None:
     assert mark_chances(np.ones(50), [Event(20, 0.5, "step")], HABITS)[0, 0] == 0.0
 
 
-def test_a_clean_step_without_any_noise_is_seen() -> None:
+def test_step_without_noise_is_marked() -> None:
     values = np.repeat([1.0, 2.0], 50)
     assert mark_chances(values, [Event(50, 0.7, "step")], HABITS)[0, 0] > 0.9
 
 
-def test_marks_lie_near_their_events_and_votes_count_people() -> None:
+def test_marks_are_near_their_events_and_votes_count_people() -> None:
     event = Event(100, 20.0, "step")
     crowd = survey(stepped(event), [event], 200, np.random.default_rng(3))
     near = [np.abs(mark - 100).min() <= 2 for mark in crowd.marks if mark.size]
@@ -102,12 +102,12 @@ def test_marks_lie_near_their_events_and_votes_count_people() -> None:
     assert crowd.votes(30) < 20
 
 
-def test_strays_are_the_only_marks_where_nothing_happened() -> None:
+def test_series_without_events_has_only_stray_marks() -> None:
     crowd = survey(100.0 + NOISE, [], 1000, np.random.default_rng(3))
     assert 30 <= sum(mark.size for mark in crowd.marks) <= 75
 
 
-def test_a_vote_reaches_five_points_and_no_further() -> None:
+def test_vote_reaches_five_points() -> None:
     crowd = Crowd((np.array([100]), np.array([94, 106])), np.zeros(0))
     assert crowd.votes(105) == 2
     assert crowd.votes(100) == 1

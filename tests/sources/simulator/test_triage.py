@@ -36,11 +36,11 @@ def judged(habits: Habits, count: int = 60) -> list[list[TriagedCandidate]]:
         (5, Verdict.TRUE_POSITIVE),
     ],
 )
-def test_a_majority_is_true_nobody_is_false(votes: int, verdict: Verdict) -> None:
+def test_majority_is_true_and_no_votes_is_false(votes: int, verdict: Verdict) -> None:
     assert verdict_of_votes(votes, 5) is verdict
 
 
-def test_careful_people_say_what_the_votes_say() -> None:
+def test_verdicts_without_mistakes_follow_the_votes() -> None:
     for first, second, third in judged(EVERYTHING):
         assert (first.votes, first.verdict) == (5, Verdict.TRUE_POSITIVE)
         assert (second.votes, second.verdict.is_final) == (1, False)
@@ -63,7 +63,7 @@ def test_times_are_causal() -> None:
                 assert row.triaged_on > row.calculated_on
 
 
-def test_a_candidate_at_the_end_is_calculated_at_the_end() -> None:
+def test_candidate_at_the_end_is_calculated_at_the_end() -> None:
     series = World(SEED, LONG).series(3)
     last = series.values.size - 1
     (row,) = triage_candidates(series, crowd_of(series), [last], EVERYTHING, SEED)
@@ -78,7 +78,7 @@ def test_untriaged_candidates_have_no_time_of_triage() -> None:
     assert 0.25 < share < 0.7
 
 
-def test_mistakes_turn_the_verdict_round() -> None:
+def test_mistakes_invert_the_verdict() -> None:
     rows = [j for row in judged(Habits(watched=1.0, missed=0.0, mistaken=1.0)) for j in row]
     final = [j for j in rows if j.verdict.is_final]
     assert len(final) > 50
@@ -93,7 +93,7 @@ def test_canaries_are_never_triaged() -> None:
         assert rows[0].verdict is Verdict.NOT_TRIAGED
 
 
-def test_people_miss_whole_commits() -> None:
+def test_whole_commits_are_missed() -> None:
     habits = Habits(watched=1.0, missed=0.5, mistaken=0.0)
     by_commit: dict[tuple[str, int], set[bool]] = {}
     for series in World(SEED, LONG).stream(0, 120):

@@ -25,7 +25,7 @@ def many(profile: Profile) -> list[SimulatedSeries]:
     return list(World(3, profile).stream(0, 3 * PROJECT))
 
 
-def test_a_series_is_the_same_alone_as_in_a_crowd(many: list[SimulatedSeries]) -> None:
+def test_series_does_not_depend_on_other_series(many: list[SimulatedSeries]) -> None:
     for number in (0, 17, 2 * PROJECT + 5):
         alone = World(3, many[number].home.profile).series(number)
         assert alone.identity == many[number].identity
@@ -34,7 +34,7 @@ def test_a_series_is_the_same_alone_as_in_a_crowd(many: list[SimulatedSeries]) -
         assert np.array_equal(alone.orders, many[number].orders)
 
 
-def test_another_seed_is_another_world(profile: Profile) -> None:
+def test_another_seed_gives_another_world(profile: Profile) -> None:
     one, other = World(3, profile).series(4), World(4, profile).series(4)
     assert one.identity == other.identity
     assert one.values[0] != other.values[0]
@@ -50,7 +50,7 @@ def test_identities_differ_and_cover_every_level(many: list[SimulatedSeries]) ->
     assert len({i.args for i in identities}) == len(DEFAULT_LAYOUT.threads)
 
 
-def test_values_are_positive_numbers_at_rising_orders(many: list[SimulatedSeries]) -> None:
+def test_values_are_positive_and_orders_increase(many: list[SimulatedSeries]) -> None:
     for series in many:
         assert np.all(np.isfinite(series.values))
         assert np.all(series.values > 0.0)
@@ -60,7 +60,7 @@ def test_values_are_positive_numbers_at_rising_orders(many: list[SimulatedSeries
         assert series.orders[-1] <= series.home.profile.commits
 
 
-def test_events_name_places_inside_their_series(many: list[SimulatedSeries]) -> None:
+def test_events_are_inside_their_series(many: list[SimulatedSeries]) -> None:
     kinds: Counter[str] = Counter()
     for series in many:
         places = [event.index for event in series.events]
@@ -71,7 +71,7 @@ def test_events_name_places_inside_their_series(many: list[SimulatedSeries]) -> 
     assert min(kinds.values()) > 10
 
 
-def test_some_changes_are_too_small_to_see_and_some_are_plain(
+def test_changes_are_small_and_large(
     many: list[SimulatedSeries],
 ) -> None:
     ratios = [abs(e.shift) / s.cv for s in many for e in s.events if e.kind == "step"]
@@ -79,7 +79,7 @@ def test_some_changes_are_too_small_to_see_and_some_are_plain(
     assert np.mean(np.array(ratios) > 5.0) > 0.1
 
 
-def test_one_commit_moves_many_series_by_different_amounts(profile: Profile) -> None:
+def test_commit_moves_several_series_by_different_amounts(profile: Profile) -> None:
     moved: dict[tuple[str, int], list[float]] = defaultdict(list)
     for series in World(3, profile).stream(0, 10 * PROJECT):
         for event in series.events:
@@ -92,7 +92,7 @@ def test_one_commit_moves_many_series_by_different_amounts(profile: Profile) -> 
     assert max(largest) > 2 * min(largest)
 
 
-def test_commits_go_unrun_and_series_are_born_and_retired(many: list[SimulatedSeries]) -> None:
+def test_series_skip_commits_start_late_and_end_early(many: list[SimulatedSeries]) -> None:
     spans = [(s.orders[0], s.orders[-1], s.orders.size) for s in many]
     head = many[0].home.profile.commits
     assert np.mean([last - first + 1 > size for first, last, size in spans]) > 0.9
@@ -102,7 +102,7 @@ def test_commits_go_unrun_and_series_are_born_and_retired(many: list[SimulatedSe
     assert max(outages) >= 8
 
 
-def test_only_platform_changes_move_canaries(many: list[SimulatedSeries]) -> None:
+def test_only_platform_changes_affect_canaries(many: list[SimulatedSeries]) -> None:
     canaries = [series for series in many if series.canary]
     assert len(canaries) == 3 * DEFAULT_LAYOUT.variants
     for series in canaries:
@@ -115,7 +115,7 @@ def test_only_platform_changes_move_canaries(many: list[SimulatedSeries]) -> Non
                 assert felt & set(gap)
 
 
-def test_changes_come_at_the_rate_of_the_profile() -> None:
+def test_changes_have_the_rate_of_the_profile() -> None:
     series = World(5, SHORT).stream(0, 20 * PROJECT)
     steps = points = 0
     for one in series:
@@ -127,7 +127,7 @@ def test_changes_come_at_the_rate_of_the_profile() -> None:
     assert 0.7 * expected < steps / points < 1.3 * expected
 
 
-def test_commit_times_rise_and_results_come_after_their_commits() -> None:
+def test_commit_times_increase_and_results_follow_commits() -> None:
     home = project(1, 0, LONG, DEFAULT_LAYOUT)
     assert np.all(np.diff(home.times) > 0)
     series = World(1, LONG).series(3)
@@ -150,7 +150,7 @@ def test_commits_have_forty_digits_and_differ() -> None:
     assert all(len(text) == 40 and int(text, 16) >= 0 for text in hashes)
 
 
-def test_a_layout_counts_its_series() -> None:
+def test_layout_counts_its_series() -> None:
     layout = Layout(variants=2, tasks=2, tests=3, threads=(1, 8))
     world = World(1, SHORT, layout)
     assert layout.series == 2 * (1 + 3 * 2)
@@ -159,13 +159,13 @@ def test_a_layout_counts_its_series() -> None:
     assert world.series(layout.series).identity.project == "short-2"
 
 
-def test_shared_changes_are_felt_by_some() -> None:
+def test_share_affected_is_a_probability() -> None:
     assert share_affected(0.01, 0.5, 0.01) == 0.5
     assert share_affected(0.1, 0.5, 0.01) == 1.0
     assert share_affected(0.1, 0.5, 0.0) == 0.0
 
 
-def test_a_world_is_streamed() -> None:
+def test_world_streams_its_series() -> None:
     stream = World(1, SHORT).stream(0, 100_000_000)
     list(itertools.islice(stream, 2 * PROJECT))  # fill the caches of what a project shares
     tracemalloc.start()
