@@ -8,7 +8,7 @@ from barograph.pipeline.load import LoadParams
 
 @pytest.mark.parametrize("location", ["mongodb://baron:hunter2@host/perf", "mongodb+srv://a@b"])
 def test_address_with_credentials_is_refused_and_not_told(location: str) -> None:
-    with pytest.raises(ConfigError, match="put the address into BAROGRAPH_MONGODB_URI") as caught:
+    with pytest.raises(ConfigError, match="set BAROGRAPH_MONGODB_URI to the address") as caught:
         LoadParams("mongodb", location, 0.05)
     assert "hunter2" not in str(caught.value)
 

@@ -89,7 +89,7 @@ def test_an_equal_model_is_promoted_and_rolled_back_and_stays_back() -> None:
     release.main()
     assert SERVED.read_bytes() == first
     assert report()["why"] == "it was rolled back before"
-    with pytest.raises(ConfigError, match="there is none to go back to"):
+    with pytest.raises(ConfigError, match="there is no former one"):
         releasing.rollback(USE)
 
 
@@ -193,7 +193,7 @@ def test_rollback_restores_the_former_pair_for_good() -> None:
     assert served() == first
     release.main()
     assert served() == first
-    with pytest.raises(ConfigError, match="there is none to go back to"):
+    with pytest.raises(ConfigError, match="there is no former one"):
         releasing.rollback("online")
 
 

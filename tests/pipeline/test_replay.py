@@ -36,7 +36,7 @@ def metrics(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("models")
-def test_it_tells_how_often_how_early_and_how_right() -> None:
+def test_replay_reports_rates_delays_and_accuracy() -> None:
     replay.main()
     told = metrics("replay")
     assert told["points"] == 3600
@@ -54,23 +54,23 @@ def test_it_tells_how_often_how_early_and_how_right() -> None:
 
 
 @pytest.mark.usefixtures("models")
-def test_the_second_look_writes_beside_and_finds_steps() -> None:
+def test_second_look_has_its_own_report() -> None:
     replay.main(["--second-look"])
     assert not (REPORTS / "replay.json").exists()
-    found = pd.read_parquet(REPORTS / "replay_confirm/found.parquet")
+    found = pd.read_parquet(REPORTS / "replay_second_look/found.parquet")
     steps = found[(found["series"] % 2 == 0) & (found["index"] == 15)]
     assert len(steps) > 30
-    told = metrics("replay_confirm")
+    told = metrics("replay_second_look")
     assert told["delay"]["share_within_5"] > told["delay"]["share_within_0"]
 
 
-def test_without_a_confirming_model_the_second_look_is_refused(models: Path) -> None:
+def test_second_look_needs_a_confirming_model(models: Path) -> None:
     learned()[1].online.save(models / "online.baro")
     with pytest.raises(ArtifactError, match="no confirming model"):
         replay.main(["--second-look"])
 
 
-def test_what_was_done_is_not_done_again(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replay_reads_cached_chunks(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "CHUNK", 50)
     replay.main()
     first = (REPORTS / "replay/found.csv").read_bytes()
@@ -100,7 +100,7 @@ def test_what_was_done_is_not_done_again(models: Path, monkeypatch: pytest.Monke
     assert len(done) == 5
 
 
-def test_keys_differ_where_anything_does() -> None:
+def test_keys_depend_on_every_part() -> None:
     values = np.arange(3.0)
     keys = {
         resume.key("a", values),
@@ -113,7 +113,7 @@ def test_keys_differ_where_anything_does() -> None:
     assert resume.key("a", values) == resume.key("a", values.copy())
 
 
-def test_the_delay_is_to_the_first_alarm_of_the_same_series() -> None:
+def test_delays_count_to_the_first_alarm_of_the_series() -> None:
     alarms = np.zeros(40, dtype=np.bool_)
     alarms[[12, 22]] = True
     told = delays(alarms, np.array([10, 19]), np.array([20, 20]))

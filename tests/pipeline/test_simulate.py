@@ -10,7 +10,7 @@ import pytest
 
 from barograph.errors import ConfigError
 from barograph.history import History
-from barograph.pipeline.simulate import CHUNK, SimulateParams, parts, simulate
+from barograph.pipeline.simulate import CHUNK, SimulateParams, simulate, tasks
 from barograph.series import FINAL, Verdict
 from barograph.sources import load, open_source
 from barograph.sources.simulator import LONG, SHORT
@@ -129,7 +129,7 @@ def test_truth_and_marks_name_points_of_their_series(out: Path, history: History
 
 
 def test_parts_number_the_dump_without_a_gap() -> None:
-    cut = list(parts(SMALL))
+    cut = list(tasks(SMALL))
     assert [(p.profile.name, p.first, p.start, p.stop) for p in cut] == [
         (LONG.name, 0, 0, 50),
         (LONG.name, 50, 50, 60),

@@ -1,4 +1,4 @@
-"""Stage `classify`: what the model says of the candidates that nobody has triaged yet."""
+"""Stage `classify`: score the candidates without a verdict."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +19,19 @@ from barograph.training import tables
 MODELS = Path("data/models")
 FOLDER = report.FOLDER / "classify"
 PAPER_SHARE = 0.40  # Bauer et al. 2022, 3.3: 40 % of the commits not triaged were called real
-ANSWERS = {0: "noise", 1: "real", UNSURE: "not sure, ask a person"}
+ANSWERS = {0: "noise", 1: "real", UNSURE: "unsure, a person should decide"}
 KEYS = ["candidate", "series", "index", "commit", "verdict"]
 
 
 @dataclass(frozen=True)
 class ClassifyParams:
-    """Which model classifies, and how it explains itself."""
+    """How candidates are classified.
+
+    Attributes:
+        use: Of the model.
+        coverage: Of the prediction sets.
+        reasons: Number of features that are named for each candidate.
+    """
 
     use: str
     coverage: float
@@ -35,23 +41,23 @@ class ClassifyParams:
 def classify(
     model: TriageModel, version: str, frame: pd.DataFrame, params: ClassifyParams
 ) -> pd.DataFrame:
-    """Return the untriaged candidates with probability, class and reasons, the surest first."""
-    waiting = tables.untriaged(frame)
-    rows = tables.judged_by(model, waiting)
+    """Return the untriaged candidates with probability, class and reasons, most likely first."""
+    untriaged = tables.untriaged(frame)
+    rows = tables.judged_by(model, untriaged)
     probability = model.predict_proba(rows)[:, 1]
-    answers = model.answers(rows, params.coverage)
-    answer = waiting[KEYS].assign(
+    sets = model.answers(rows, params.coverage)
+    table = untriaged[KEYS].assign(
         probability=probability,
         real=probability >= model.threshold,
-        answer=[ANSWERS[int(one)] for one in answers],
+        answer=[ANSWERS[int(one)] for one in sets],
         reasons=reasons(model, rows, params.reasons),
         model=version,
     )
-    return answer.sort_values(["probability", "candidate"], ascending=[False, True])
+    return table.sort_values(["probability", "candidate"], ascending=[False, True])
 
 
 def reasons(model: TriageModel, rows: Floats, count: int) -> list[str]:
-    """Return the features that moved each probability most, with their parts of it."""
+    """Return the features that contribute most to each probability, with their parts."""
     if not rows.shape[0]:
         return []
     _, parts = model.reasons(rows)
@@ -69,16 +75,16 @@ def main() -> None:
     params = parameters(ClassifyParams, "classify")
     path = MODELS / file_of(params.use)
     model = TriageModel.load(path, params.use)
-    answer = classify(model, file_digest(path), tables.read_for(params.use), params)
-    report.write_csv(FOLDER / "classified.csv", answer)
-    report.write_parquet(FOLDER / "classified.parquet", answer)
-    share = float(answer["real"].mean()) if len(answer) else 0.0
-    counted = answer["answer"].value_counts()
+    table = classify(model, file_digest(path), tables.read_for(params.use), params)
+    report.write_csv(FOLDER / "classified.csv", table)
+    report.write_parquet(FOLDER / "classified.parquet", table)
+    share = float(table["real"].mean()) if len(table) else 0.0
+    counts = table["answer"].value_counts()
     metrics: dict[str, Any] = {
-        "candidates": len(answer),
+        "candidates": len(table),
         "share_real": share,
         "share_real_in_paper": PAPER_SHARE,
-        "answers": {name: int(counted.get(name, 0)) for name in ANSWERS.values()},
+        "answers": {name: int(counts.get(name, 0)) for name in ANSWERS.values()},
     }
     report.write_json(report.FOLDER / "classify.json", metrics)
 

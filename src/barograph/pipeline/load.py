@@ -1,4 +1,4 @@
-"""Stage `load`: read the source into the three tables, and say what was put right or left out."""
+"""Stage `load`: read the source into three tables, and report what was corrected or skipped."""
 
 import re
 import sys
@@ -17,7 +17,7 @@ FOLDER = Path("data/interim")
 
 @dataclass(frozen=True)
 class LoadParams:
-    """Which source is read, where it is, and how much of it may be unusable."""
+    """Which source is read, where it is, and what share of it may be skipped."""
 
     kind: str
     location: str
@@ -25,11 +25,11 @@ class LoadParams:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a password: what stands in params.yaml is copied to dvc.lock and to reports."""
+        """Refuse a password: params.yaml is copied to dvc.lock and to reports."""
         if re.search("://.*@", self.location):
             raise ConfigError(
-                "load.location: holds a user name or a password; put the address into "
-                "BAROGRAPH_MONGODB_URI, and only the database's name here"
+                "load.location: contains a user name or a password; set BAROGRAPH_MONGODB_URI to "
+                "the address, and name only the database here"
             )
 
 
@@ -37,13 +37,15 @@ def main() -> None:
     """Run the stage."""
     params = parameters(LoadParams, "load")
     source = open_source(params.kind, params.location, **params.options)
-    found = load(source, FOLDER, max_skipped_share=params.max_skipped_share, progress=tell)
-    report.write_json(report.FOLDER / "load.json", found.as_dict())
-    sys.stderr.write(f"{found}\n")
+    loaded = load(
+        source, FOLDER, max_skipped_share=params.max_skipped_share, progress=print_progress
+    )
+    report.write_json(report.FOLDER / "load.json", loaded.as_dict())
+    sys.stderr.write(f"{loaded}\n")
 
 
-def tell(kind: str, count: int) -> None:
-    """Say on stderr how far the load has come."""
+def print_progress(kind: str, count: int) -> None:
+    """Print on stderr how many rows were read."""
     sys.stderr.write(f"load: {count:,} {kind}\n")
 
 

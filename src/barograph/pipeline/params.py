@@ -1,8 +1,7 @@
-"""Read a stage's parameters from params.yaml into its own frozen dataclass.
+"""Read the parameters of a stage from params.yaml into a frozen dataclass.
 
-A section at the top of the file holds for every profile; the section of the same name under the
-chosen profile adds to it. Names and types are those of the dataclass, so a misspelt key or a
-string where a number belongs stops the stage before it starts.
+A section at the top of the file applies to every profile; the section of the same name under the
+chosen profile adds to it. Names and types are checked before the stage starts.
 """
 
 from dataclasses import MISSING, fields
@@ -37,7 +36,7 @@ def parameters(kind: type[T], stage: str, path: Path = PARAMS) -> T:
 
 
 def profile_name(path: Path = PARAMS) -> str:
-    """Return the profile in use, to be printed with every table."""
+    """Return the name of the profile in use."""
     return str(_document(path).get("profile", "none"))
 
 

@@ -1,7 +1,7 @@
 """Stage `replay`: the online detector over every commit (Bauer et al. 2022, 4.2).
 
-Algorithm 1 alone; with `--second-look` the second look follows. Series are replayed in chunks, and
-each chunk's result is kept: a run that was broken off goes on where it was.
+Algorithm 1 alone, or with `--second-look` the second look too. Series are replayed in chunks whose
+results are cached: an interrupted run continues where it stopped.
 """
 
 import argparse
@@ -23,15 +23,15 @@ from barograph.pipeline.replaying import Task, replayed
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 
-CHUNK = 2000  # series a call: small enough to spread, large enough for a forest to be quick
+CHUNK = 2000  # series of one call: enough rows for a fast forest, and enough calls for all workers
 CACHE = resume.FOLDER / "replay"
 
 
 @dataclass(frozen=True)
 class ReplayParams:
-    """Which series are left out."""
+    """Series with fewer points than `min_points` are left out."""
 
-    shortest: int
+    min_points: int
 
 
 def main(options: Sequence[str] = ()) -> None:
@@ -43,10 +43,10 @@ def main(options: Sequence[str] = ()) -> None:
     again = parser.parse_args(options).second_look
     params = parameters(ReplayParams, "replay")
     online = str(MODELS / "online.baro")
-    task = Task(online, again, shortest=params.shortest, cache=str(CACHE)).signed()
+    task = Task(online, again, shortest=params.min_points, cache=str(CACHE)).signed()
     calls = [(part, task) for part in parts_of(INTERIM, CHUNK)]
     points = pa.concat_tables(map_parallel(replayed, calls, label="replay"))
-    name = "replay_confirm" if again else "replay"
+    name = "replay_second_look" if again else "replay"
     write(report.FOLDER / name, points)
     report.write_json(report.FOLDER / f"{name}.json", held_against_verdicts(INTERIM, points))
 

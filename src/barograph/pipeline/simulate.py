@@ -1,8 +1,8 @@
-"""Stage `simulate`: the default data, as a dump of a performance database that never was.
+"""Stage `simulate`: the default data, as a dump of a simulated performance database.
 
-A real detector runs over simulated series, simulated people judge its candidates, and the result
-is written as MongoDB's own tool would write it. What really happened goes to tables beside the
-dump that no later stage reads. docs/simulator.md describes every parameter.
+A detector runs over simulated series, simulated people judge its candidates, and the result is
+written in the format of mongodump. Tables with the true changes are written beside the dump; no
+later stage reads them. docs/simulator.md describes every parameter.
 """
 
 from collections import Counter
@@ -39,13 +39,12 @@ from barograph.sources.simulator.documents import (
 from barograph.sources.simulator.truth import Row, rows_of, truth_writer
 
 FOLDER = Path("data/raw/simulated")
-# Series that one task makes; fixed, and far more work than handing it over.
-CHUNK = 50
+CHUNK = 50  # series of one task; independent of the number of workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulateParams:
-    """How much is simulated, who judges it, and what the detector is told."""
+    """How much is simulated, how people judge it, and the parameters of the detector."""
 
     seed: int = 1
     long_series: int = 400
@@ -71,7 +70,7 @@ class SimulateParams:
 
     @property
     def habits(self) -> Habits:
-        """How the simulated team works."""
+        """The habits of the simulated team."""
         return Habits(
             watched=self.watched,
             missed=self.missed,
@@ -87,8 +86,8 @@ def _check(name: str, value: object, allowed: bool, what: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """What one task hands back: encoded documents, and rows of truth."""
+class SimulatedChunk:
+    """The result of one task: encoded documents, and rows of truth."""
 
     series: list[bytes]
     change_points: list[bytes]
@@ -97,10 +96,10 @@ class Chunk:
 
 
 def simulate(params: SimulateParams, out: Path) -> dict[str, int]:
-    """Write `out/dump` and the tables of truth beside it; return what there is of each kind."""
+    """Write `out/dump` and the tables of truth beside it; return the number of each kind."""
     counts: Counter[str] = Counter()
     with dump_writer(out / "dump") as dump, truth_writer(out) as truth:
-        calls = [(params, part) for part in parts(params)]
+        calls = [(params, task) for task in tasks(params)]
         for chunk in map_parallel(make, calls, label="simulate"):
             for document in chunk.series:
                 dump.add_series(RawBSONDocument(document))
@@ -113,7 +112,7 @@ def simulate(params: SimulateParams, out: Path) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SimulationTask:
     """The series `start` to `stop - 1` of one profile, from number `first` of the dump on."""
 
     profile: Profile
@@ -123,27 +122,27 @@ class Part:
     stop: int
 
 
-def parts(params: SimulateParams) -> Iterator[Part]:
-    """Cut the work; the cuts depend on the parameters alone, not on how many workers there are."""
+def tasks(params: SimulateParams) -> Iterator[SimulationTask]:
+    """Cut the work into tasks, which depend on the parameters alone."""
     first = 0
     for profile, count, pvalue in (
         (LONG, params.long_series, params.long_pvalue),
         (SHORT, params.short_series, params.short_pvalue),
     ):
         for start in range(0, count, CHUNK):
-            yield Part(profile, pvalue, first + start, start, min(start + CHUNK, count))
+            yield SimulationTask(profile, pvalue, first + start, start, min(start + CHUNK, count))
         first += count
 
 
-def make(params: SimulateParams, part: Part) -> Chunk:
-    """Simulate one part: its series, what the detector finds and what people say of it."""
-    profile = part.profile
-    options = {"window": params.window, "pvalue": part.pvalue}
+def make(params: SimulateParams, task: SimulationTask) -> SimulatedChunk:
+    """Simulate one task: its series, the candidates of the detector, and the verdicts."""
+    profile = task.profile
+    options = {"window": params.window, "pvalue": task.pvalue}
     algorithm = {"name": "hunter", "version": 1, "options": options}
-    detector = Hunter(window=params.window, pvalue=part.pvalue)
-    chunk = Chunk([], [], [], Counter())
-    many = World(params.seed, profile).stream(part.start, part.stop)
-    for number, series in enumerate(many, part.first):
+    detector = Hunter(window=params.window, pvalue=task.pvalue)
+    chunk = SimulatedChunk([], [], [], Counter())
+    many = World(params.seed, profile).stream(task.start, task.stop)
+    for number, series in enumerate(many, task.first):
         rng = stream(params.seed, Stream.CROWD, profile.key, series.number)
         crowd = survey(series.values, series.events, params.people, rng)
         changes = detector.detect(series.values)

@@ -1,9 +1,9 @@
-"""The models that were ever in service, on the disk: what `release` promotes and rollback undoes.
+"""All model files that were ever candidates for release, and which of them is in service.
 
-data/registry/USE/DIGEST holds a model, its judged twin and its card; data/registry/USE.json says
-which one is the champion, which were before it, and which were withdrawn. The champion's files are
-copied to data/release, from where a service loads them. Everything is written whole, the index
-last: whoever is killed in between leaves the champion as it was.
+data/registry/NAME/DIGEST holds a model file, its twins and its card; data/registry/NAME.json lists
+the champion, the former champions, and the files that were withdrawn. The champion is copied to
+data/release, where a service loads it from. Every file is written whole and the index last, so a
+process that is killed in between leaves the champion unchanged.
 """
 
 from __future__ import annotations
@@ -26,10 +26,17 @@ MODEL, TWIN, CARD = "model.baro", "judged.baro", "card.md"
 
 @dataclass(frozen=True)
 class Index:
-    """The released models of one name: their digests, and why each was promoted."""
+    """The released files of one name.
+
+    Attributes:
+        name: One of `FILES`.
+        champions: The digests of all champions; the last one is in service.
+        withdrawn: The digests of those that were rolled back.
+        decisions: Why each champion was promoted, by digest.
+    """
 
     name: str
-    champions: tuple[str, ...] = ()  # the last one is in service
+    champions: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
     decisions: Mapping[str, Any] = field(default_factory=dict)
 
@@ -38,9 +45,9 @@ class Index:
         """Read the index of a name; empty if nothing was released yet."""
         path = FOLDER / f"{name}.json"
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            stored = json.loads(path.read_text(encoding="utf-8"))
             return cls(
-                name, tuple(found["champions"]), tuple(found["withdrawn"]), found["decisions"]
+                name, tuple(stored["champions"]), tuple(stored["withdrawn"]), stored["decisions"]
             )
         except FileNotFoundError:
             return cls(name)
@@ -49,11 +56,11 @@ class Index:
 
     @property
     def champion(self) -> str | None:
-        """The digest of the model in service."""
+        """The digest of the file in service."""
         return self.champions[-1] if self.champions else None
 
     def folder(self, digest: str) -> Path:
-        """Return where the files of a model lie."""
+        """Return the folder of a model file."""
         return FOLDER / self.name / digest
 
     def write(self) -> None:
@@ -68,31 +75,31 @@ class Index:
         return replace(self, champions=(*self.champions, digest), decisions=known)
 
     def rolled_back(self) -> Index:
-        """Return the index with the champion before this one, which never returns by itself.
+        """Return the index with the former champion; the current one is withdrawn for good.
 
         Raises:
-            ConfigError: there is none to go back to.
+            ConfigError: There is no former champion.
         """
         if len(self.champions) < 2:
             raise ConfigError(
                 f"{self.name!r}: {len(self.champions)} model(s) were ever in service; "
-                "there is none to go back to"
+                "there is no former one"
             )
         *before, last = self.champions
         return replace(self, champions=tuple(before), withdrawn=(*self.withdrawn, last))
 
     def take_effect(self) -> None:
-        """Put the champion in service, and write that it is."""
+        """Put the champion in service, and write the index."""
         self.serve(self.champions[-1])
         self.write()
 
     def serve(self, digest: str) -> None:
-        """Copy a model and its card to where a service loads them from."""
+        """Copy a model file and its card to the folder that a service loads from."""
         _copy(self.folder(digest) / CARD, SERVED / f"{self.name}.md")
         _copy(self.folder(digest) / MODEL, SERVED / f"{self.name}.baro")
 
     def keep(self, model: Path, twin: Path, card: str) -> str:
-        """Keep a model with its twin and its card, and return its digest."""
+        """Store a model file with its twins and its card, and return its digest."""
         digest = file_digest(model)
         _copy(twin, self.folder(digest) / TWIN)
         _copy(model, self.folder(digest) / MODEL)

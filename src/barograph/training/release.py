@@ -19,7 +19,7 @@ from barograph.models.triage import FILES, TABLES, TriageModel, load_models
 from barograph.training import registry, tables
 from barograph.training.candidates import held_out
 from barograph.training.registry import Index
-from barograph.training.tracking import promoted, tracked
+from barograph.training.tracking import record_rollback, tracked
 
 Decision = Mapping[str, Any]
 
@@ -149,7 +149,7 @@ def rollback(name: str) -> Index:
     """
     index = Index.read(name).rolled_back()
     index.take_effect()
-    promoted(name, str(index.champion))
+    record_rollback(name, str(index.champion))
     return index
 
 

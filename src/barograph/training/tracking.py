@@ -1,7 +1,7 @@
-"""MLflow, and nothing else here speaks to it: what was trained, how good it was, where it is.
+"""Runs and registered models in MLflow; no other module uses it.
 
-The store is the one that MLFLOW_TRACKING_URI names, by default a SQLite file under data/. With
-BAROGRAPH_MLFLOW=off nothing is imported and nothing recorded; the stages do the same work.
+The tracking store is that of MLFLOW_TRACKING_URI, by default a SQLite file under data/. With
+BAROGRAPH_MLFLOW=off, MLflow is not imported and nothing is recorded.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ SWITCH = "BAROGRAPH_MLFLOW"
 STORE = Path("data/mlflow.db")
 ARTIFACTS = Path("data/mlartifacts")
 EXPERIMENT = "barograph"
-DIGEST = "digest"  # the tag that names the content of a registered version
+DIGEST = "digest"  # tag of a registered version
 
 
-class Silent:
-    """A run that records nothing: what stages get with MLflow switched off."""
+class NullRun:
+    """A run that records nothing, used if MLflow is switched off."""
 
     def parameters(self, values: Mapping[str, Any]) -> None:
-        """Record what went in."""
+        """Record parameters."""
 
     def metrics(self, values: Mapping[str, Any]) -> None:
-        """Record what came out."""
+        """Record metrics."""
 
     def keep(self, path: Path) -> None:
         """Record a file."""
 
-    def register(self, use: str, path: Path, digest: str) -> None:
-        """Make a file the newest version of the registered model of a use: the candidate."""
+    def register(self, name: str, path: Path, digest: str) -> None:
+        """Register a file as the newest version of a model, with the alias candidate."""
 
-    def promote(self, use: str, digest: str) -> None:
-        """Give the version of that digest the alias champion."""
+    def promote(self, name: str, digest: str) -> None:
+        """Give the version with this digest the alias champion."""
 
 
-class Recorded(Silent):
+class MlflowRun(NullRun):
     """A run in the tracking store."""
 
     def __init__(self, client: Any, run_id: str) -> None:
@@ -46,12 +46,12 @@ class Recorded(Silent):
         self._run = run_id
 
     def parameters(self, values: Mapping[str, Any]) -> None:
-        """Record what went in; nested values as dotted names."""
+        """Record parameters; nested values get dotted names."""
         for name, value in flattened(values).items():
             self._client.log_param(self._run, name, value)
 
     def metrics(self, values: Mapping[str, Any]) -> None:
-        """Record the numbers among the values."""
+        """Record the numbers among the values as metrics."""
         for name, value in flattened(values).items():
             if isinstance(value, (int, float)):
                 self._client.log_metric(self._run, name, float(value))
@@ -60,52 +60,52 @@ class Recorded(Silent):
         """Record a file as an artifact of the run."""
         self._client.log_artifact(self._run, str(path))
 
-    def register(self, use: str, path: Path, digest: str) -> None:
-        """Make a file the newest version of the registered model of a use: the candidate."""
+    def register(self, name: str, path: Path, digest: str) -> None:
+        """Register a file as the newest version of a model, with the alias candidate."""
         from mlflow.exceptions import MlflowException
 
-        name = _registered(use)
+        registered = _registered(name)
         self.keep(path)
         try:
-            self._client.create_registered_model(name)
+            self._client.create_registered_model(registered)
         except MlflowException as error:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
         source = f"{self._client.get_run(self._run).info.artifact_uri}/{path.name}"
         tags = {DIGEST: digest}
-        version = self._client.create_model_version(name, source, run_id=self._run, tags=tags)
-        self._client.set_registered_model_alias(name, "candidate", version.version)
+        version = self._client.create_model_version(registered, source, run_id=self._run, tags=tags)
+        self._client.set_registered_model_alias(registered, "candidate", version.version)
 
-    def promote(self, use: str, digest: str) -> None:
-        """Give the newest version of that digest the alias champion."""
-        name = _registered(use)
-        found = self._client.search_model_versions(f"name='{name}'")
-        numbers = [int(v.version) for v in found if v.tags.get(DIGEST) == digest]
+    def promote(self, name: str, digest: str) -> None:
+        """Give the newest version with this digest the alias champion."""
+        registered = _registered(name)
+        versions = self._client.search_model_versions(f"name='{registered}'")
+        numbers = [int(v.version) for v in versions if v.tags.get(DIGEST) == digest]
         if numbers:  # a model released with MLflow off has no version there
-            self._client.set_registered_model_alias(name, "champion", str(max(numbers)))
+            self._client.set_registered_model_alias(registered, "champion", str(max(numbers)))
 
 
-def promoted(use: str, digest: str) -> None:
-    """Record outside of a stage that a model is the champion again."""
-    with tracked(f"rollback {use}") as recorded:
-        recorded.parameters({"use": use, "digest": digest})
-        recorded.promote(use, digest)
+def record_rollback(name: str, digest: str) -> None:
+    """Record that a model is the champion again."""
+    with tracked(f"rollback {name}") as run:
+        run.parameters({"use": name, "digest": digest})
+        run.promote(name, digest)
 
 
-def _registered(use: str) -> str:
-    return f"barograph-{use}"
+def _registered(name: str) -> str:
+    return f"barograph-{name}"
 
 
 @contextmanager
-def tracked(name: str) -> Iterator[Silent]:
-    """Open a run, and close it as failed where the work inside fails."""
+def tracked(name: str) -> Iterator[NullRun]:
+    """Open a run; mark it as failed if the block raises an exception."""
     if os.environ.get(SWITCH, "").lower() == "off":
-        yield Silent()
+        yield NullRun()
         return
     client = _client()
     run = client.create_run(_experiment(client), run_name=name)
     try:
-        yield Recorded(client, run.info.run_id)
+        yield MlflowRun(client, run.info.run_id)
     except BaseException:
         client.set_terminated(run.info.run_id, "FAILED")
         raise
@@ -113,7 +113,7 @@ def tracked(name: str) -> Iterator[Silent]:
 
 
 def flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Turn nested mappings into one with dotted names."""
+    """Return nested mappings as one with dotted names."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
@@ -124,7 +124,7 @@ def flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _client() -> Any:
-    # What is trained here is nobody else's business.
+    # No usage statistics about private data.
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     from mlflow import MlflowClient
 
@@ -132,9 +132,9 @@ def _client() -> Any:
 
 
 def _experiment(client: Any) -> str:
-    found = client.get_experiment_by_name(EXPERIMENT)
-    if found is not None:
-        return str(found.experiment_id)
+    experiment = client.get_experiment_by_name(EXPERIMENT)
+    if experiment is not None:
+        return str(experiment.experiment_id)
     local = not os.environ.get("MLFLOW_TRACKING_URI")
     place = ARTIFACTS.resolve().as_uri() if local else None
     return str(client.create_experiment(EXPERIMENT, artifact_location=place))
