@@ -13,12 +13,12 @@ GOOD = TRUTH + GENERATOR.normal(0, 0.5, TRUTH.size)
 SERIES = np.repeat(np.arange(60), 4)
 
 
-def test_auc_is_scikit_learns_with_ties() -> None:
+def test_auc_equals_scikit_learn_with_ties() -> None:
     score = np.round(GOOD, 1)
     assert auc(TRUTH, score) == pytest.approx(roc_auc_score(TRUTH, score), abs=1e-15)
 
 
-def test_a_worse_model_is_known_and_an_equal_one_is_not_called_worse() -> None:
+def test_compared_detects_a_worse_model_and_not_an_equal_one() -> None:
     bad = TRUTH + GENERATOR.normal(0, 3, TRUTH.size)
     worse = compared(TRUTH, bad, GOOD, SERIES, draws=300)
     assert worse.high < 0
@@ -27,13 +27,13 @@ def test_a_worse_model_is_known_and_an_equal_one_is_not_called_worse() -> None:
     assert compared(TRUTH, GOOD, GOOD, SERIES, draws=300) == (0, 0, 0, 1)
 
 
-def test_copies_of_a_series_are_no_further_evidence() -> None:
+def test_compared_gains_no_evidence_from_copies_of_a_series() -> None:
     other = TRUTH + GENERATOR.normal(0, 0.5, TRUTH.size)
     once = compared(TRUTH, GOOD, other, SERIES, draws=300)
     twice = compared(*(np.tile(a, 2) for a in (TRUTH, GOOD, other, SERIES)), draws=300)
     assert twice == pytest.approx(once)
 
 
-def test_one_class_cannot_be_compared() -> None:
+def test_compared_refuses_a_single_class() -> None:
     with pytest.raises(DataError, match="4 held-out rows of one class only"):
         compared(np.ones(4, dtype=np.int64), np.ones(4), np.ones(4), np.arange(4))

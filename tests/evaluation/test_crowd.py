@@ -38,7 +38,9 @@ def triage() -> CrowdTriage:
     return CrowdTriage.fit(marked(30, 1), lambda: boosted(trees=30, members=1))
 
 
-def test_beats_silence_and_plain_detection_on_new_series(triage: CrowdTriage) -> None:
+def test_report_beats_an_empty_report_and_plain_detection_on_new_series(
+    triage: CrowdTriage,
+) -> None:
     fresh = marked(15, 2)
     found = Hunter(pvalue=0.001).find_many(fresh.values, fresh.offsets)
     detected = {k: [point.index for point in points] for k, points in enumerate(found)}
@@ -53,11 +55,11 @@ def test_probability_follows_the_share_of_people(triage: CrowdTriage) -> None:
     assert q[rows.share > 0.5].min() > q[rows.votes == 0].mean() + 0.3
 
 
-def test_votes_count_people_within_the_margin() -> None:
+def test_votes_for_counts_people_within_the_margin() -> None:
     assert votes_for(50, ((45, 55), (56,), (), (50,))) == 2
 
 
-def test_rows_are_label_free() -> None:
+def test_marked_candidates_are_label_free() -> None:
     data = marked(6, 4)
     blind = Marked(data.values, data.offsets, ((((),) * PEOPLE),) * 6, data.groups)
     seen, unseen = (marked_candidates(d, Hunter(pvalue=0.01)) for d in (data, blind))
@@ -66,7 +68,7 @@ def test_rows_are_label_free() -> None:
     assert not unseen.votes.any()
 
 
-def test_a_part_is_the_series_alone() -> None:
+def test_part_contains_only_its_series() -> None:
     data = marked(6, 5)
     part = data.part(np.array([4, 1]))
     detector = Hunter(pvalue=0.01)
@@ -77,7 +79,7 @@ def test_a_part_is_the_series_alone() -> None:
     assert part.groups.tolist() == [2, 0]
 
 
-def test_the_rule_is_chosen_by_agreement() -> None:
+def test_choose_rule_maximises_agreement() -> None:
     marks = (((50,), (50,), (50,)), ((), (), (70,)))
     data = Marked(np.zeros(200), np.array([0, 100, 200]), marks, np.arange(2))
     column = np.array([0, 0, 1])
@@ -92,6 +94,6 @@ def test_the_rule_is_chosen_by_agreement() -> None:
     assert everything == {0: [20, 50], 1: [70]}
 
 
-def test_no_candidates_are_no_reports(triage: CrowdTriage) -> None:
+def test_report_without_candidates_is_empty(triage: CrowdTriage) -> None:
     flat = Marked(np.ones(50), np.array([0, 50]), ((((),) * PEOPLE),), np.zeros(1, np.int64))
     assert triage.report(flat) == {}

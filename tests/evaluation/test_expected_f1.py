@@ -24,7 +24,7 @@ def of_set(q: Floats, chosen: tuple[int, ...], crowd: float) -> float:
 
 @settings(deadline=None, derandomize=True, max_examples=100)
 @given(shares, crowds)
-def test_no_set_is_better(q: Floats, crowd: float) -> None:
+def test_best_set_has_the_greatest_expected_f1(q: Floats, crowd: float) -> None:
     every = chain.from_iterable(combinations(range(q.size), n) for n in range(q.size + 1))
     best = max(of_set(q, chosen, crowd) for chosen in every)
     chosen = tuple(best_set(q, crowd).tolist())
@@ -32,13 +32,13 @@ def test_no_set_is_better(q: Floats, crowd: float) -> None:
     assert expected_f1(q, crowd).max() == pytest.approx(best, rel=1e-12)
 
 
-def test_certain_points_are_reported_and_impossible_ones_not() -> None:
+def test_best_set_includes_certain_and_excludes_impossible_points() -> None:
     assert best_set(np.array([1.0, 0.0, 1.0]), 2.0).tolist() == [0, 2]
     assert best_set(np.array([0.01, 0.02]), 2.0).size == 0
     assert best_set(np.array([]), 2.0).size == 0
 
 
-def test_a_larger_crowd_reports_more_and_a_threshold_less() -> None:
+def test_larger_crowd_reports_more_and_threshold_less() -> None:
     q = np.linspace(0.05, 0.95, 10)
     counts = [best_set(q, crowd).size for crowd in (1.0, 2.0, 5.0)]
     assert counts == sorted(counts)
@@ -46,7 +46,7 @@ def test_a_larger_crowd_reports_more_and_a_threshold_less() -> None:
     assert q[best_set(q, 5.0, threshold=0.5)].min() >= 0.5
 
 
-def test_the_stronger_of_two_close_candidates_stays() -> None:
+def test_strongest_apart_keeps_the_stronger_of_two_close_candidates() -> None:
     index = np.array([10, 14, 19, 40])
     q = np.array([0.3, 0.6, 0.5, 0.1])
     assert strongest_apart(index, q, 5).tolist() == [1, 3]

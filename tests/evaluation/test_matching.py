@@ -39,13 +39,13 @@ def test_pairs_are_the_largest_matching(found: set[int], truth: set[int], margin
 
 @settings(derandomize=True, deadline=None)
 @given(points, points, st.integers(0, 6))
-def test_exchanging_found_and_truth_keeps_f1(found: set[int], truth: set[int], margin: int) -> None:
+def test_f1_is_symmetric(found: set[int], truth: set[int], margin: int) -> None:
     assert count(found, truth, margin).f1 == count(truth, found, margin).f1
 
 
 @settings(derandomize=True, deadline=None)
 @given(points, points)
-def test_rand_index_is_that_of_the_segment_labels(found: set[int], truth: set[int]) -> None:
+def test_rand_index_equals_that_of_the_segment_labels(found: set[int], truth: set[int]) -> None:
     labels = [np.searchsorted(sorted(side), np.arange(40), side="right") for side in (found, truth)]
     assert rand_index(found, truth, 40) == pytest.approx(rand_score(*labels), abs=1e-12)
     pairs_of_points = list(combinations(range(40), 2))
@@ -55,32 +55,32 @@ def test_rand_index_is_that_of_the_segment_labels(found: set[int], truth: set[in
     assert rand_index(found, truth, 40) == pytest.approx(agree / len(pairs_of_points), abs=1e-12)
 
 
-def test_two_found_near_one_true_point_count_once() -> None:
+def test_two_points_near_one_change_count_once() -> None:
     assert count([10, 12], [11], margin=2) == Counts(tp=1, fp=1, fn=0)
 
 
-def test_the_printed_rand_index_is_the_papers() -> None:
+def test_printed_rand_matches_the_paper() -> None:
     # Table 3, one of the values of Dynp: F1 2/7 and "Rand" 1/6, one right of six.
     one_of_six = Counts(tp=1, fp=5, fn=0)
     assert one_of_six.f1 == pytest.approx(0.285714, abs=1e-6)
     assert one_of_six.printed_rand == pytest.approx(0.166667, abs=1e-6)
 
 
-def test_nothing_found_where_nothing_was_is_perfect() -> None:
+def test_empty_result_without_changes_is_perfect() -> None:
     empty = count([], [], margin=5)
     assert (empty.precision, empty.recall, empty.f1, empty.printed_rand) == (1.0, 1.0, 1.0, 1.0)
 
 
-def test_nothing_found_where_something_was_is_worth_nothing() -> None:
+def test_empty_result_with_changes_scores_zero() -> None:
     missed = count([], [5], margin=5)
     assert (missed.precision, missed.recall, missed.f1) == (0.0, 0.0, 0.0)
 
 
-def test_a_negative_margin_is_refused() -> None:
+def test_negative_margin_is_refused() -> None:
     with pytest.raises(ConfigError, match="margin must be 0 or more points, got -1"):
         count([1], [1], margin=-1)
 
 
-def test_rand_index_refuses_a_point_outside() -> None:
+def test_rand_index_refuses_points_outside_the_series() -> None:
     with pytest.raises(ConfigError, match=r"change point 40 lies outside 1\.\.39"):
         rand_index([40], [], 40)

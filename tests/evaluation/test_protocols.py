@@ -21,7 +21,7 @@ def test_random_splits_cover_every_row_once() -> None:
         assert sorted(np.concatenate(split).tolist()) == list(range(1000))
 
 
-def test_the_same_seed_draws_the_same_splits_and_another_does_not() -> None:
+def test_splits_depend_on_the_seed() -> None:
     first = [s.test.tolist() for s in random_splits(50, 3, seed=1)]
     assert first == [s.test.tolist() for s in random_splits(50, 3, seed=1)]
     assert first != [s.test.tolist() for s in random_splits(50, 3, seed=2)]
@@ -47,7 +47,7 @@ def test_grouped_test_part_is_about_a_fifth_of_a_fifth() -> None:
 
 @settings(max_examples=25)
 @given(st.lists(st.integers(0, 50), min_size=12, max_size=200), st.integers(1, 10))
-def test_forward_splits_never_look_ahead(dates: list[int], cuts: int) -> None:
+def test_forward_splits_train_only_on_earlier_verdicts(dates: list[int], cuts: int) -> None:
     decided = np.asarray(dates)
     tested: list[int] = []
     for train, validation, test in forward_splits(decided, seed=0, cuts=cuts):
@@ -58,19 +58,19 @@ def test_forward_splits_never_look_ahead(dates: list[int], cuts: int) -> None:
     assert len(tested) == len(set(tested))
 
 
-def test_forward_splits_judge_all_but_the_first_part() -> None:
+def test_forward_splits_test_all_but_the_first_part() -> None:
     decided = np.arange(1100)
     splits = list(forward_splits(decided, seed=0))
     assert [s.test.size for s in splits] == [100] * 10
     assert splits[0].train.size + splits[0].validation.size == 100
 
 
-def test_too_few_verdicts_cannot_be_cut() -> None:
+def test_forward_splits_refuse_too_few_verdicts() -> None:
     with pytest.raises(NotEnoughDataError, match="10 verdicts cannot be cut into 11 parts"):
         next(forward_splits(np.arange(10), seed=0))
 
 
-def test_a_lasting_split_holds_out_the_same_rows_however_the_history_grows() -> None:
+def test_stable_split_holds_out_the_same_rows_as_the_history_grows() -> None:
     generator = np.random.default_rng(5)
     series, commits = generator.integers(0, 300, 4000), generator.integers(0, 300, 4000)
     early, late = (stable_split(series[:n], commits[:n], 1) for n in (1500, 4000))

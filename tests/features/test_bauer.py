@@ -1,4 +1,4 @@
-"""Each characteristic against its formula, its limits and its invariances."""
+"""Each characteristic: its formula, its limits and its invariances."""
 
 import math
 
@@ -35,7 +35,7 @@ SIDE_NAMES = (
 
 @given(tame, tame)
 @SETTINGS
-def test_each_equals_its_formula(pre: list[float], after: list[float]) -> None:
+def test_characteristics_equal_their_formulas(pre: list[float], after: list[float]) -> None:
     numbers = characteristics(pre, after)
     sides = {"pre": np.array(pre), "after": np.array(after)}
     scaled = plain.normalised(sides["pre"], sides["after"])
@@ -59,7 +59,7 @@ def test_entropy_equals_its_formula(size: int, memory: float) -> None:
 
 @pytest.mark.parametrize("size", [3, 20, 99, 100, 101, 102, 150])
 @pytest.mark.parametrize("d", [0.001, 0.19, 0.35, 0.49])
-def test_likelihood_is_the_formula_but_for_level_and_scale(size: int, d: float) -> None:
+def test_likelihood_equals_its_formula_up_to_level_and_scale(size: int, d: float) -> None:
     rng = np.random.default_rng(size)
     x = np.cumsum(rng.normal(size=size)) + 10.0
     sample = sample_for(size)
@@ -68,7 +68,7 @@ def test_likelihood_is_the_formula_but_for_level_and_scale(size: int, d: float) 
     assert likelihood(d, n, sample) == pytest.approx(expected, rel=1e-10)
 
 
-def test_no_d_on_a_grid_is_likelier_than_the_exponent() -> None:
+def test_hurst_exponent_is_likelier_than_a_grid_of_d() -> None:
     x = np.cumsum(np.random.default_rng(3).normal(size=120)) * 0.1
     x += np.random.default_rng(4).normal(size=120)
     d = exponent(x) - 0.5
@@ -83,7 +83,7 @@ def test_no_d_on_a_grid_is_likelier_than_the_exponent() -> None:
 @example([1e300, 1e300 * (1 + 1e-10)] * 15, [1e300])
 @example([5e-324, 0.0], [1e-323])
 @SETTINGS
-def test_every_finite_input_has_finite_numbers_within_their_limits(
+def test_finite_input_has_finite_characteristics_within_their_limits(
     pre: list[float], after: list[float]
 ) -> None:
     for name, value in characteristics(pre, after).items():
@@ -101,7 +101,7 @@ def test_every_finite_input_has_finite_numbers_within_their_limits(
 
 @given(tame, tame, st.integers(-60, 300))
 @SETTINGS
-def test_a_power_of_two_as_unit_changes_only_the_level_shift(
+def test_scaling_by_a_power_of_two_changes_only_max_level_shift(
     pre: list[float], after: list[float], exponent_of_two: int
 ) -> None:
     unit = 2.0**exponent_of_two
@@ -117,7 +117,9 @@ def test_a_power_of_two_as_unit_changes_only_the_level_shift(
 
 @given(tame, tame, st.integers(-1000, 1000))
 @SETTINGS
-def test_another_level_changes_nothing(pre: list[float], after: list[float], level: int) -> None:
+def test_characteristics_do_not_depend_on_the_level(
+    pre: list[float], after: list[float], level: int
+) -> None:
     before = characteristics(pre, after)
     moved = characteristics(np.array(pre) + level, np.array(after) + level)
     constant = len({*pre, *after}) == 1
@@ -129,7 +131,7 @@ def test_another_level_changes_nothing(pre: list[float], after: list[float], lev
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=4), st.sampled_from([1, 2]))
 @SETTINGS
-def test_short_sides_have_no_tiles_and_no_windows(pre: list[float], size: int) -> None:
+def test_short_sides_have_the_defined_values(pre: list[float], size: int) -> None:
     numbers = characteristics(pre, [3.0, 7.0][:size])
     zero = [f"after_{name}" for name in ("lumpiness", "stability", "max_level_shift")]
     if len(pre) < 4:
@@ -140,7 +142,7 @@ def test_short_sides_have_no_tiles_and_no_windows(pre: list[float], size: int) -
     assert numbers["after_serial_correlation"] == [1.0, 13 / 32][size - 1]
 
 
-def test_two_alternating_values_cross_at_every_step() -> None:
+def test_alternating_values_cross_at_every_step() -> None:
     numbers = characteristics([1.0, 2.0] * 20, [1.0] * 5)
     assert numbers["pre_crossing_points"] == 39.0
     assert numbers["pre_entropy"] < 0.1 or numbers["pre_entropy"] == 1.0
@@ -155,7 +157,7 @@ def test_values_that_print_alike_are_not_scaled() -> None:
     assert apart["pre_norm_mean"] == pytest.approx(0.5)
 
 
-def test_overflowing_pairs_keep_the_unit_of_the_level_shift() -> None:
+def test_max_level_shift_of_overflowing_sides_keeps_its_unit() -> None:
     x = np.repeat([1e307, -1e307], 10)
     numbers = characteristics(x, [0.0])
     assert numbers["pre_max_level_shift"] == pytest.approx(2e307)
@@ -165,17 +167,17 @@ def test_overflowing_pairs_keep_the_unit_of_the_level_shift() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 12])
-def test_condition_number_is_that_of_the_matrix(size: int) -> None:
+def test_reciprocal_condition_matches_numpy(size: int) -> None:
     c: Floats = 0.9 ** np.arange(size) * np.cos(np.arange(float(size)))
     matrix = np.array([[c[abs(i - j)] for j in range(size)] for i in range(size)])
     assert 1.0 / reciprocal_condition(c) == pytest.approx(np.linalg.cond(matrix, 1), rel=1e-9)
 
 
-def test_a_singular_matrix_has_no_condition() -> None:
+def test_reciprocal_condition_of_a_singular_matrix_is_zero() -> None:
     assert reciprocal_condition(np.ones(3)) == 0.0
 
 
-def test_long_sides_cost_no_accuracy() -> None:
+def test_long_sides_keep_their_accuracy() -> None:
     rng = np.random.default_rng(5)
     x: Floats = rng.normal(1e6, 1.0, 20_000)
     x[0] = 2e6
@@ -184,7 +186,7 @@ def test_long_sides_cost_no_accuracy() -> None:
         assert numbers[f"pre_{name}"] == pytest.approx(getattr(plain, name)(x), rel=1e-9), name
 
 
-def test_sixteen_columns_are_the_eighteen_without_hurst() -> None:
+def test_bauer8_is_bauer9_without_hurst() -> None:
     assert len(FEATURE_SETS["bauer8"]) == 2 * len(EIGHT) == 16
     rest = [name for name in FEATURE_SETS["bauer9"] if not name.endswith("hurst")]
     assert tuple(rest) == FEATURE_SETS["bauer8"]

@@ -1,4 +1,4 @@
-"""The eighteen characteristics against R, case by case."""
+"""The eighteen characteristics, compared with R."""
 
 import re
 
@@ -11,12 +11,12 @@ from barograph.features.bauer9 import NAMES
 from tests.features.vectors import REAL, SYNTHETIC, Case, cases, comparable, error_of
 from tests.shared import needs_shared
 
-# R lets this NaN through; here it is refused.
+# R accepts this NaN; here it is refused.
 PASSED_BY_R = "sp_nan_pre"
 
 
 def worst(case: Case) -> float:
-    """The largest error of a case, Hurst's counted in units of 1e-8 instead of 1e-9."""
+    """Return the largest error of a case, with a tenth of the weight for Hurst exponents."""
     numbers = characteristics(case.pre, case.after)
     assert tuple(numbers) == NAMES
     return max(
@@ -48,7 +48,7 @@ def test_real_cases_agree_with_r() -> None:
     [c for c in cases(SYNTHETIC, "inputs_synthetic.json") if not sound(c)],
     ids=lambda c: c[0],
 )
-def test_what_is_not_finite_is_refused(case: Case) -> None:
+def test_values_that_are_not_finite_are_refused(case: Case) -> None:
     with pytest.raises(ValueError, match=r"(pre|after)(\[\d+\] is (nan|-?inf)| is empty)"):
         characteristics(case.pre, case.after)
 

@@ -1,4 +1,4 @@
-"""Bad input is refused with the side, the index and the value."""
+"""Errors for bad input name the side, the index and the value."""
 
 import re
 
@@ -25,9 +25,7 @@ from barograph.features import checks
         ([[1.0], [2.0, 3.0]], "pre must be one-dimensional"),
     ],
 )
-def test_bad_side_names_the_side_the_index_and_the_value(
-    values: npt.ArrayLike, message: str
-) -> None:
+def test_error_names_the_side_the_index_and_the_value(values: npt.ArrayLike, message: str) -> None:
     if message.startswith("pre[1] is 'two'"):
         values = np.array(values, dtype=object)
     with pytest.raises(ValueError, match=re.escape(message)):
@@ -35,7 +33,7 @@ def test_bad_side_names_the_side_the_index_and_the_value(
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float32, np.bool_, object])
-def test_numbers_of_any_kind_become_floats(dtype: npt.DTypeLike) -> None:
+def test_side_converts_any_numeric_type(dtype: npt.DTypeLike) -> None:
     result = checks.side(np.array([0, 1], dtype=dtype), "pre")
     assert result.dtype == np.float64
     assert result.tolist() == [0.0, 1.0]
@@ -60,7 +58,7 @@ def test_bad_bounds_are_refused(
         checks.bounds(starts, splits, ends, 8)
 
 
-def test_a_bad_value_counts_only_inside_a_candidate() -> None:
+def test_covered_checks_only_values_inside_candidates() -> None:
     values = np.array([np.nan, 1.0, 2.0, np.inf, 4.0, 5.0])
     checks.covered(values, np.array([[1, 4], [2, 5], [3, 6]]))
     with pytest.raises(ValueError, match=re.escape("after[1] of candidate 1 is inf (values[3])")):

@@ -45,7 +45,7 @@ def judged(series: Floats, start: int = 70, split: int = 110, end: int = 170) ->
 
 @properties
 @given(noises)
-def test_equals_the_plain_version(rng: np.random.Generator) -> None:
+def test_contrasts_equal_the_plain_implementation(rng: np.random.Generator) -> None:
     series = stepped(rng)
     if np.median(series[70:110]) > np.median(series[110:170]):
         series = 30.0 - series
@@ -55,7 +55,7 @@ def test_equals_the_plain_version(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 9), (2, 3), (30, 1), (13, 200)])
-def test_without_context_the_pair_is_the_series(sizes: tuple[int, int]) -> None:
+def test_without_context_both_sides_are_the_series(sizes: tuple[int, int]) -> None:
     rng = np.random.default_rng(3)
     series = np.concatenate((rng.normal(5.0, 0.3, sizes[0]), rng.normal(9.0, 0.5, sizes[1])))
     context = contrast_context(series, [0], [sizes[0]], [series.size], [0], [series.size])[0]
@@ -68,14 +68,14 @@ def test_without_context_the_pair_is_the_series(sizes: tuple[int, int]) -> None:
 
 @properties
 @given(noises, st.floats(1e-300, 1e300))
-def test_blind_to_the_unit(rng: np.random.Generator, unit: float) -> None:
+def test_contrasts_do_not_depend_on_the_unit(rng: np.random.Generator, unit: float) -> None:
     series = stepped(rng)
     assert judged(series * unit) == pytest.approx(judged(series), rel=1e-6, abs=1e-6)
 
 
 @properties
 @given(noises, st.floats(-1e4, 1e4))
-def test_blind_to_the_level_but_for_what_is_relative(rng: np.random.Generator, by: float) -> None:
+def test_only_relative_contrasts_depend_on_the_level(rng: np.random.Generator, by: float) -> None:
     series = stepped(rng)
     free = np.array([name not in LEVEL_BOUND for name in NAMES])
     moved, stayed = judged(series + by)[free], judged(series)[free]
@@ -84,13 +84,13 @@ def test_blind_to_the_level_but_for_what_is_relative(rng: np.random.Generator, b
 
 @properties
 @given(anything, anything)
-def test_up_and_down_are_one(pre: Floats, after: Floats) -> None:
+def test_contrasts_do_not_depend_on_the_direction(pre: Floats, after: Floats) -> None:
     assert contrasts(pre, after) == pytest.approx(contrasts(-pre, -after), rel=1e-12, abs=1e-12)
 
 
 @properties
 @given(anything, anything)
-def test_finite_whatever_the_values(pre: Floats, after: Floats) -> None:
+def test_contrasts_of_finite_values_are_finite(pre: Floats, after: Floats) -> None:
     numbers = contrasts(pre, after)
     assert tuple(numbers) == NAMES
     assert np.isfinite(list(numbers.values())).all()
@@ -98,13 +98,13 @@ def test_finite_whatever_the_values(pre: Floats, after: Floats) -> None:
 
 
 @pytest.mark.parametrize("level", [0.0, 7.0, -1e300, 5e-324])
-def test_a_constant_has_no_step(level: float) -> None:
+def test_constant_series_has_no_step(level: float) -> None:
     numbers = contrasts([level] * 5, [level] * 3)
     for name in ("step_over_noise", "cohen_d", "rank_separation", "wide_step_6", "hold_share"):
         assert numbers[name] == 0.0
 
 
-def test_a_larger_step_and_a_calmer_series_stand_out_more() -> None:
+def test_contrasts_rise_with_the_step_and_fall_with_the_noise() -> None:
     rng = np.random.default_rng(5)
     noise = rng.normal(size=100)
     small, large, calm = (
@@ -116,14 +116,14 @@ def test_a_larger_step_and_a_calmer_series_stand_out_more() -> None:
         assert small[name] < calm[name]
 
 
-def test_a_level_that_returns_holds_for_as_long_as_it_lasts() -> None:
+def test_hold_measures_how_long_a_level_lasts() -> None:
     series = np.array([1.0] * 30 + [5.0] * 8 + [1.0] * 30)
     row = dict(zip(NAMES, judged(series, 0, 30, 38), strict=True))
     assert np.expm1(row["hold_after"]) == pytest.approx(8)
     assert np.expm1(row["hold_before"]) == pytest.approx(30)
 
 
-def test_nothing_behind_the_known_part_is_read() -> None:
+def test_context_does_not_read_after_the_known_part() -> None:
     series = stepped(np.random.default_rng(11))
     other = np.concatenate((series[:170], 1e6 * np.arange(55.0)))
     bounds = [0, 70], [70, 110], [110, 170]
@@ -147,7 +147,7 @@ def test_rows_do_not_depend_on_their_neighbours() -> None:
     assert (together[:2] == together[4:]).all()
 
 
-def test_the_batch_has_the_bits_of_the_single_pair() -> None:
+def test_batch_rows_equal_single_pairs_to_the_bit() -> None:
     series = stepped(np.random.default_rng(8))
     starts = np.arange(200)
     matrix = feature_matrix(series, starts, starts + 9, starts + 25, "contrast", threads=3)
@@ -156,7 +156,7 @@ def test_the_batch_has_the_bits_of_the_single_pair() -> None:
         assert matrix[start].tolist() == list(single.values())
 
 
-def test_every_number_has_its_line() -> None:
+def test_every_contrast_is_documented() -> None:
     text = LINES.read_text(encoding="utf-8")
     named = set(re.findall(r"`(\w+)`", text))
     for name in NAMES:

@@ -28,7 +28,7 @@ SIDE = st.lists(FINITE, min_size=1, max_size=15)
 EVEN = dict.fromkeys(NAMES, 0.5)
 
 
-def test_deltas_are_the_differences_of_what_describes_each_side() -> None:
+def test_deltas_are_the_differences_of_the_features_of_both_sides() -> None:
     values = np.random.default_rng(4).normal(10.0, 1.0, 50)
     pre, after = values[:32], values[32:] + 5.0
     sides = characteristics(pre, after)
@@ -42,7 +42,7 @@ def test_deltas_are_the_differences_of_what_describes_each_side() -> None:
     }
 
 
-def test_one_value_on_either_side_is_defined() -> None:
+def test_deltas_of_single_values_are_defined() -> None:
     found = deltas([1.0], [2.0])
     expected = {"delta_mean": 1.0} | dict.fromkeys(NAMES[1:], 0.0)
     assert found == expected
@@ -73,13 +73,13 @@ def test_real_pairs_agree_with_r() -> None:
 
 
 @needs_shared
-def test_published_distances_are_the_sum_of_delta_over_range() -> None:
+def test_published_distances_are_reproduced() -> None:
     rows = pd.read_csv(SHARED / "data" / "mongodb" / "triaged_points.csv")
     found = distances(rows[list(NAMES)].to_numpy())
     np.testing.assert_allclose(found, rows["distance"], rtol=0.0, atol=1e-12)
 
 
-def test_distance_adds_up_what_each_range_makes_of_a_delta() -> None:
+def test_distance_sums_deltas_over_ranges() -> None:
     ranges = dict(zip(NAMES, (1.0, 2.0, 0.5, 0.25, 0.0), strict=True))
     assert distance(EVEN, ranges) == 0.5 + 0.25 + 1.0 + 2.0
     assert distance(EVEN) == pytest.approx(1.5 + 0.5 * np.sqrt(2.0) + 0.5 / 0.49990455, rel=1e-8)
@@ -105,7 +105,7 @@ def test_missing_deltas_are_named() -> None:
         distance({"delta_mean": 1.0})
 
 
-def test_ranges_span_both_sides_of_all_rows() -> None:
+def test_ranges_of_covers_both_sides_of_all_rows() -> None:
     rows = np.zeros((2, len(SOURCES)))
     rows[:, 0] = 0.2, 0.4  # pre_norm_mean
     rows[:, 5] = 0.9, 0.5  # after_norm_mean
@@ -117,12 +117,12 @@ def test_ranges_span_both_sides_of_all_rows() -> None:
 
 
 @pytest.mark.parametrize("shape", [(0, 10), (3, 5), (10,)])
-def test_ranges_of_anything_else_are_refused(shape: tuple[int, ...]) -> None:
+def test_ranges_of_refuses_other_shapes(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=re.escape(f"the matrix has the shape {shape}")):
         ranges_of(np.zeros(shape))
 
 
-def test_batch_gives_the_bits_of_single_pairs() -> None:
+def test_batch_rows_equal_single_pairs_to_the_bit() -> None:
     values = np.random.default_rng(8).normal(size=80).cumsum()
     starts, splits, ends = np.array([0, 0, 20, 30]), np.array([9, 30, 21, 60]), [40, 60, 30, 80]
     matrix = feature_matrix(values, starts, splits, ends, "leznik")
@@ -134,9 +134,7 @@ def test_batch_gives_the_bits_of_single_pairs() -> None:
 
 @settings(deadline=None, derandomize=True, max_examples=150)
 @given(SIDE, SIDE)
-def test_every_finite_pair_has_deltas_within_what_they_can_be(
-    pre: list[float], after: list[float]
-) -> None:
+def test_finite_sides_have_deltas_within_their_limits(pre: list[float], after: list[float]) -> None:
     found = deltas(pre, after)
     assert all(np.isfinite(value) and value >= 0.0 for value in found.values())
     assert max(found["delta_alpha"], found["delta_beta"]) <= 1.0

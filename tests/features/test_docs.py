@@ -1,4 +1,4 @@
-"""The page about features says what the code has."""
+"""docs/features.md lists every feature set and characteristic."""
 
 import re
 

@@ -134,23 +134,23 @@ def test_starting_line_is_the_least_squares_line_of_the_first_ten() -> None:
     assert holt_ets.starting_line(values) == pytest.approx((level, slope), rel=1e-12)
 
 
-def test_starting_line_through_zero_is_moved_a_little() -> None:
+def test_starting_line_through_zero_is_moved_slightly() -> None:
     level, slope = holt_ets.starting_line(np.arange(9.0))
     assert (level, slope) == pytest.approx((-1.001, 0.999), rel=1e-12)
 
 
-def test_one_value_has_no_trend() -> None:
+def test_single_value_has_no_trend() -> None:
     assert holt([437.9]) == (0.2, 0.0)
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1e15, 1e300, 5e-324])
-def test_equal_values_give_where_the_search_starts(level: float) -> None:
+def test_equal_values_return_the_start_of_the_search(level: float) -> None:
     assert holt([level] * 5) == (0.2, 0.02)
     assert holt([level] * 9) == (holt_ets.START_ALPHA, holt_ets.START_BETA)
 
 
 @pytest.mark.parametrize("count", [2, 5, 9, 30])
-def test_beyond_the_largest_magnitude_the_unit_does_not_matter(count: int) -> None:
+def test_very_large_values_do_not_depend_on_the_unit(count: int) -> None:
     values = np.random.default_rng(count).normal(1.0, 0.1, count)
     assert holt(values * 2.0**1000) == holt(values * 2.0**700)
 
@@ -165,7 +165,7 @@ def test_every_finite_side_has_an_alpha_and_a_beta(values: list[float]) -> None:
 
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(st.lists(ORDINARY, min_size=2, max_size=8))
-def test_short_sides_are_fitted_no_worse_than_at_the_start(values: list[float]) -> None:
+def test_fit_of_short_sides_improves_on_the_start(values: list[float]) -> None:
     alpha, beta = holt(values)
     start, found = short_errors(values, 0.2, 0.02), short_errors(values, alpha, beta)
     assert found <= start * (1.0 + 1e-12)
@@ -181,7 +181,7 @@ def short_errors(values: list[float], alpha: float, beta: float) -> float:
     return total
 
 
-def test_batch_gives_the_bits_of_single_sides() -> None:
+def test_batch_rows_equal_single_sides_to_the_bit() -> None:
     values = np.random.default_rng(0).normal(size=90).cumsum()
     # The second has the Pre of the first, the third the After of the second as its Pre.
     starts = np.array([0, 0, 30, 40, 41])
@@ -209,7 +209,7 @@ def test_bad_sides_are_refused(values: Floats, message: str) -> None:
         holt(values)
 
 
-def test_line_search_finds_the_least_of_a_cubic_and_of_a_square() -> None:
+def test_line_search_finds_the_minimum_of_a_cubic_and_of_a_square() -> None:
     # (t - 1)^2 (t + 2) is least at 1; its slope is 3 (t - 1)(t + 1).
     ends = [(t, (t - 1) ** 2 * (t + 2), 3 * (t - 1) * (t + 1)) for t in (0.5, 3.0)]
     assert cubic_minimum(ends[0], ends[1], False) == pytest.approx(1.0)

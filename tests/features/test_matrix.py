@@ -35,7 +35,7 @@ def candidates(count: int, seed: int = 0) -> tuple[Floats, Ints, Ints, Ints]:
     return values, starts, starts + sizes[0], starts + sizes.sum(axis=0)
 
 
-def test_every_row_has_the_bits_of_the_single_pairs() -> None:
+def test_rows_equal_single_pairs_to_the_bit() -> None:
     values, starts, splits, ends = candidates(150)
     matrix = feature_matrix(values, starts, splits, ends, "full", threads=1)
     for row, start, split, end in zip(matrix, starts, splits, ends, strict=True):
@@ -46,7 +46,7 @@ def test_every_row_has_the_bits_of_the_single_pairs() -> None:
     assert np.isfinite(matrix).all()
 
 
-def test_context_reaches_the_contrasts() -> None:
+def test_context_is_passed_to_the_contrasts() -> None:
     values, starts, splits, ends = candidates(20)
     nothing = np.zeros_like(starts)
     context = contrast_context(values, starts, splits, ends, nothing, nothing + values.size)
@@ -57,7 +57,7 @@ def test_context_reaches_the_contrasts() -> None:
 
 
 @pytest.mark.parametrize("feature_set", FEATURE_SETS)
-def test_threads_change_nothing(feature_set: str) -> None:
+def test_matrix_does_not_depend_on_threads(feature_set: str) -> None:
     data = candidates(700)
     alone = feature_matrix(*data, feature_set, threads=1)
     assert alone.shape == (700, len(FEATURE_SETS[feature_set]))
@@ -77,12 +77,12 @@ def test_differences_and_changes_follow_from_the_characteristics() -> None:
     assert (change[rest] == 1000.0 * np.sign(after - pre)[rest]).all()
 
 
-def test_no_candidates_give_no_rows() -> None:
+def test_matrix_without_candidates_has_no_rows() -> None:
     none = np.array([], dtype=np.int64)
     assert feature_matrix([1.0, 2.0], none, none, none).shape == (0, 16)
 
 
-def test_any_kind_of_array_gives_the_same() -> None:
+def test_matrix_accepts_any_array_type() -> None:
     values = np.arange(40.0) % 7
     expected = feature_matrix(values, [0], [20], [40])
     frozen = values.copy()
@@ -104,6 +104,6 @@ def test_bad_options_are_named(options: dict[str, object], message: str) -> None
         feature_matrix([1.0, 2.0], [0], [1], [2], **options)  # type: ignore[arg-type]
 
 
-def test_a_bad_value_is_named_by_candidate_side_and_index() -> None:
+def test_bad_value_is_named_by_candidate_side_and_index() -> None:
     with pytest.raises(ValueError, match=re.escape("after[1] of candidate 1 is nan (values[3])")):
         feature_matrix([1.0, 2.0, 3.0, np.nan], [0, 0], [1, 2], [2, 4])

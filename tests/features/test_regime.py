@@ -37,7 +37,7 @@ def column(values: Floats, name: str, window: int = 0) -> Floats:
 
 
 @pytest.mark.parametrize("window", [0, 1, 2, 5, 10])
-def test_growing_history_has_the_bits_of_the_batch(window: int) -> None:
+def test_growing_history_equals_the_batch_to_the_bit(window: int) -> None:
     values = history(1)
     batch = rows(values, window)
     growing = GrowingHistory()
@@ -47,7 +47,7 @@ def test_growing_history_has_the_bits_of_the_batch(window: int) -> None:
             assert growing.describe(window).tolist() == batch[i - window - 1].tolist()
 
 
-def test_rows_in_any_order_and_from_any_start_are_the_same() -> None:
+def test_rows_do_not_depend_on_their_order() -> None:
     values, rng = history(2), np.random.default_rng(0)
     starts = rng.integers(0, 60, 80)
     splits = starts + rng.integers(1, 80, 80)
@@ -75,7 +75,7 @@ def test_rows_are_finite_and_do_not_depend_on_the_unit(values: list[float], unit
         assert rows(one * unit, 2).tolist() == matrix.tolist()
 
 
-def test_nothing_after_the_newest_point_is_read() -> None:
+def test_rows_do_not_read_after_the_newest_point() -> None:
     values = history(3)
     changed = values.copy()
     changed[100:] = 1e6
@@ -103,7 +103,7 @@ def test_tracker_starts_a_regime_at_the_first_of_five_points_away() -> None:
     assert length[59] == pytest.approx(19)
 
 
-def test_a_spike_starts_no_regime_and_is_remembered_as_one_that_did_not_last() -> None:
+def test_spike_starts_no_regime_and_counts_as_not_lasting() -> None:
     values = 10 + 0.1 * np.sin(np.arange(80.0))
     values[[30, 50, 51]] += 3.0
     spiked = np.append(values, 13.0)
@@ -113,7 +113,7 @@ def test_a_spike_starts_no_regime_and_is_remembered_as_one_that_did_not_last() -
     assert column(spiked, "spikes_lasting")[80] == pytest.approx(0.3 / 3)
 
 
-def test_levels_visited_before_are_told_from_new_ones() -> None:
+def test_visits_distinguish_former_levels_from_new_ones() -> None:
     low = 10 + 0.1 * np.sin(np.arange(40.0))
     back = np.concatenate([low, low + 5.0, [10.0]])
     fresh = np.concatenate([low, low + 5.0, [20.0]])
@@ -133,13 +133,13 @@ def test_middle_distance_is_the_median_absolute_deviation(size: int, digits: int
 
 @pytest.mark.parametrize("digits", [1, 15])
 @pytest.mark.parametrize("size", [1, 2, 3, 40, 200, 201, 202, 402, 2000])
-def test_the_extent_is_that_of_two_quantiles(size: int, digits: int) -> None:
+def test_extent_is_the_distance_of_two_quantiles(size: int, digits: int) -> None:
     values = np.random.default_rng(size).normal(size=size).round(digits)
     ordered = np.sort(values)
     assert past.extent(values) == quantile(ordered, 0.995) - quantile(ordered, 0.005)
 
 
-def test_history_refuses_what_it_cannot_answer() -> None:
+def test_history_refuses_bad_values_and_windows() -> None:
     growing = GrowingHistory()
     with pytest.raises(ValueError, match="finite"):
         growing.append(float("nan"))

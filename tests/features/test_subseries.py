@@ -83,7 +83,9 @@ policies = st.builds(Policy, st.sampled_from(Bound), st.none() | st.integers(0, 
 
 @given(data_sets(), policies)
 @settings(max_examples=300, deadline=None, derandomize=True)
-def test_equals_the_plain_reading(data: tuple[Ints, list[Row]], policy: Policy) -> None:
+def test_bounds_equal_the_plain_implementation(
+    data: tuple[Ints, list[Row]], policy: Policy
+) -> None:
     offsets, rows = data
     result = subseries(policy, offsets, columns(rows))
     assert list(zip(*(b.tolist() for b in result), strict=True)) == plain(policy, offsets, rows)
@@ -112,7 +114,7 @@ def test_label_free_reads_only_verdicts_of_an_earlier_date() -> None:
     assert ends.tolist() == [19, 22, 30, 30, 10]
 
 
-def test_later_verdicts_change_nothing_without_labels() -> None:
+def test_label_free_does_not_depend_on_later_verdicts() -> None:
     later = [(s, i, "false_positive", c, 10_000) for s, i, _, c, _ in ROWS]
     none = [(s, i, "not_triaged", c, UNKNOWN_TIME) for s, i, _, c, _ in ROWS]
     for policy in (LABEL_FREE, LABEL_FREE.window(2)):
@@ -121,7 +123,7 @@ def test_later_verdicts_change_nothing_without_labels() -> None:
         assert all((a == b).all() for a, b in zip(seen, unseen, strict=True))
 
 
-def test_window_cuts_after_to_its_size_and_one() -> None:
+def test_window_cuts_after_to_its_size_plus_one() -> None:
     result = subseries(ADAPTIVE.window(0), OFFSETS, columns(ROWS))
     assert (result.ends - result.splits).tolist() == [1, 1, 1, 1, 1]
     result = subseries(LABEL_FREE.window(10), OFFSETS, columns(ROWS))
@@ -137,7 +139,7 @@ def test_window_cuts_after_to_its_size_and_one() -> None:
         ((-1, 1, "not_triaged", 1, 1), "candidate 1 names series -1 of 2"),
     ],
 )
-def test_a_place_that_can_not_change_is_refused(row: Row, message: str) -> None:
+def test_points_that_cannot_start_a_regime_are_refused(row: Row, message: str) -> None:
     with pytest.raises(DataError, match=re.escape(message)):
         subseries(ADAPTIVE, OFFSETS, columns([ROWS[0], row]))
 
@@ -145,22 +147,22 @@ def test_a_place_that_can_not_change_is_refused(row: Row, message: str) -> None:
 @pytest.mark.parametrize(
     "policy", [ADAPTIVE, LABEL_FREE, ADAPTIVE.window(0), LABEL_FREE.window(10)]
 )
-def test_a_policy_is_read_from_its_own_name(policy: Policy) -> None:
+def test_named_parses_the_name_of_a_policy(policy: Policy) -> None:
     assert Policy.named(str(policy)) == policy
 
 
 @pytest.mark.parametrize("name", ["", "window", "adaptive:", "adaptive:w", "adaptive:w-1", "x:w1"])
-def test_an_unknown_policy_is_told_what_is_allowed(name: str) -> None:
+def test_unknown_policy_error_lists_known_ones(name: str) -> None:
     with pytest.raises(ConfigError, match="unknown policy"):
         Policy.named(name)
 
 
-def test_a_window_size_beyond_the_paper_is_refused() -> None:
+def test_window_size_beyond_the_paper_is_refused() -> None:
     with pytest.raises(ConfigError, match="window size 11"):
         Policy.named("adaptive:w11")
 
 
-def test_the_columns_of_the_candidates_table() -> None:
+def test_candidates_are_read_from_their_table() -> None:
     day = dt.datetime(1970, 1, 2, tzinfo=dt.UTC)
     row = {
         "series": 3, "index": 4, "order": 5, "commit": "c", "verdict": "true_positive",

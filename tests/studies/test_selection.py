@@ -39,7 +39,7 @@ def test_search_finds_the_best_of_four_thousand_subsets() -> None:
     assert last.fitness[0] == 1.0
 
 
-def test_search_is_ranked_never_empty_and_never_loses_its_best() -> None:
+def test_generations_are_ranked_non_empty_and_keep_the_best() -> None:
     best = -np.inf
     for generation in evolve(9, bits, SearchParameters(population=30, generations=15), seed=0):
         assert len(generation.subsets) == 30
@@ -49,7 +49,7 @@ def test_search_is_ranked_never_empty_and_never_loses_its_best() -> None:
         best = generation.fitness[0]
 
 
-def test_course_depends_on_the_seed() -> None:
+def test_evolve_depends_on_the_seed() -> None:
     first, same, other = (list(evolve(9, bits, SMALL, seed)) for seed in (1, 1, 2))
     assert first == same
     assert first != other
@@ -63,7 +63,7 @@ def test_equally_fit_subsets_rank_by_size() -> None:
     assert sizes == sorted(sizes)
 
 
-def test_subsets_are_numbers() -> None:
+def test_to_subset_and_members_are_inverse() -> None:
     assert to_subset(np.array([True, False, True])) == 0b101
     assert members(0b101) == [0, 2]
 
@@ -76,7 +76,7 @@ def test_subsets_are_numbers() -> None:
         ({"mutation": 1.5}, "mutation is 1.5; it must be from 0 to 1"),
     ],
 )
-def test_what_can_not_live_is_refused(life: dict[str, Any], message: str) -> None:
+def test_bad_search_parameters_are_refused(life: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         SearchParameters(**life)
     with pytest.raises(ConfigError, match="pool of 0 members"):
@@ -129,7 +129,9 @@ def same(found: Study, expected: Study) -> None:
         assert_frame_equal(table, other, check_exact=True)
 
 
-def test_report_tells_what_helps_from_noise(whole_study: tuple[Study, int, Path]) -> None:
+def test_report_ranks_useful_characteristics_above_noise(
+    whole_study: tuple[Study, int, Path],
+) -> None:
     found, _, _ = whole_study
     table = found.characteristics.set_index("characteristic")
     assert sorted(table.index) == sorted(NAMES)
@@ -201,13 +203,13 @@ def test_pool_of_another_shape_is_refused() -> None:
         Pool(("a", "b"), np.zeros((5, 3)), np.zeros(5, dtype=np.int64))
 
 
-def test_pool_holds_the_nine_and_at_least_twenty() -> None:
+def test_pool_has_the_nine_and_at_least_twenty_characteristics() -> None:
     assert NINE[0] == "norm_mean"
     assert len(NINE) == 9
     assert len(POOL) == len(set(POOL)) >= 20
 
 
-def test_functions_without_an_answer_leave_a_gap_and_no_trace() -> None:
+def test_failing_functions_give_nan_and_do_not_modify_the_side() -> None:
     side, seen = np.array([1.0, 2.0]), []
 
     def spoils(x: Any, freq: int) -> dict[str, float]:
@@ -227,7 +229,7 @@ def test_functions_without_an_answer_leave_a_gap_and_no_trace() -> None:
 
 
 @pytest.mark.slow
-def test_further_characteristics_come_from_a_process_of_their_own() -> None:
+def test_further_matrix_uses_separate_processes() -> None:
     values = np.random.default_rng(1).normal(size=60)
     starts, splits, ends = np.array([0, 10]), np.array([40, 11]), np.array([60, 12])
     told: list[tuple[int, int]] = []

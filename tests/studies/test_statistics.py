@@ -73,7 +73,7 @@ def all_tables(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 @needs_shared
-def test_pages_of_the_published_rows_hold_the_printed_tables(published: pd.DataFrame) -> None:
+def test_page_of_the_published_rows_contains_the_printed_tables(published: pd.DataFrame) -> None:
     text = page(all_tables(published), "Rows of a file.")
     for line in TABLE_2.splitlines():
         assert f"| {line} |" in text
@@ -81,7 +81,7 @@ def test_pages_of_the_published_rows_hold_the_printed_tables(published: pd.DataF
 
 
 @needs_shared
-def test_projects_are_compared_as_printed(published: pd.DataFrame) -> None:
+def test_by_project_reproduces_the_printed_table(published: pd.DataFrame) -> None:
     rows = statistics.by_project(published).itertuples()
     for row, (true, false, p_value, positives, negatives) in zip(rows, TABLE_3, strict=True):
         assert f"{row.true_median:.2f}".replace("nan", "-") == true
@@ -99,14 +99,14 @@ def test_no_feature_is_normally_distributed(published: pd.DataFrame) -> None:
     assert table.equals(statistics.normality(published, seed=0))
 
 
-def test_only_what_a_person_decided_counts(small: pd.DataFrame) -> None:
+def test_triaged_keeps_only_decided_rows(small: pd.DataFrame) -> None:
     table = statistics.triaged(small)
     assert list(table.columns) == ["project", "real", "delta_mean", "distance"]
     assert len(table) == 55
     assert table["real"].sum() == 25
 
 
-def test_project_comes_from_the_path_and_the_verdict_from_the_label(small: pd.DataFrame) -> None:
+def test_triaged_reads_project_from_path_and_verdict_from_label(small: pd.DataFrame) -> None:
     renamed = small.rename(columns={"verdict": "label"})
     renamed["file"] = renamed.pop("project") + "/variant/task/test.csv"
     assert_frame_equal(statistics.triaged(renamed), statistics.triaged(small))
@@ -126,23 +126,23 @@ def test_missing_columns_are_named(small: pd.DataFrame, missing: str, message: s
 
 
 @pytest.mark.parametrize("value", ["far", np.inf, np.nan])
-def test_what_is_not_a_number_is_refused(small: pd.DataFrame, value: str | float) -> None:
+def test_triaged_refuses_values_that_are_not_finite(
+    small: pd.DataFrame, value: str | float
+) -> None:
     message = f"column distance, decided row 0: {value!r} is not a finite number"
     with pytest.raises(DataError, match=message):
         statistics.triaged(small.assign(distance=value))
 
 
 @pytest.mark.parametrize("kind", ["true_positive", "false_positive"])
-def test_one_kind_alone_cannot_be_compared(small: pd.DataFrame, kind: str) -> None:
+def test_triaged_requires_both_kinds(small: pd.DataFrame, kind: str) -> None:
     with pytest.raises(NotEnoughDataError, match=f"no row is a {kind}"):
         statistics.triaged(small[small["verdict"] != kind])
 
 
 @settings(deadline=None, derandomize=True)
 @given(st.lists(st.integers(0, 9), min_size=1), st.lists(st.integers(0, 9), min_size=1))
-def test_effect_is_the_share_of_pairs_won_less_those_lost(
-    real: list[int], false: list[int]
-) -> None:
+def test_effect_is_the_share_of_pairs_won_minus_lost(real: list[int], false: list[int]) -> None:
     found = statistics.effect(np.array(real, dtype=float), np.array(false, dtype=float))
     signs = [np.sign(a - b) for a, b in itertools.product(real, false)]
     assert found["effect"] == pytest.approx(np.mean(signs), abs=1e-12)
@@ -150,7 +150,7 @@ def test_effect_is_the_share_of_pairs_won_less_those_lost(
         assert -1.0 <= found["effect_low"] <= found["effect"] <= found["effect_high"] <= 1.0
 
 
-def test_interval_covers_the_effect_as_often_as_it_says() -> None:
+def test_effect_interval_has_its_nominal_coverage() -> None:
     rng = np.random.default_rng(11)
     # Of N(1, 1) and N(0, 1): 2 Phi(1 / sqrt 2) - 1.
     truth, covered = 0.5204998778130465, 0
@@ -160,14 +160,14 @@ def test_interval_covers_the_effect_as_often_as_it_says() -> None:
     assert 180 <= covered <= 199
 
 
-def test_q_values_are_the_textbook_ones() -> None:
+def test_adjusted_matches_the_textbook_q_values() -> None:
     p_values = np.array([0.04, np.nan, 0.001, 0.03])
     expected = [0.04, np.nan, 0.003, 0.04]  # 0.03 * 3 / 2 = 0.045 gives way to the 0.04 above it
     np.testing.assert_allclose(statistics.adjusted(p_values), expected, rtol=1e-12)
     assert np.isnan(statistics.adjusted(np.array([np.nan]))).all()
 
 
-def test_what_no_test_can_answer_has_no_p_value() -> None:
+def test_undefined_tests_have_no_p_value() -> None:
     one, many = np.ones(1), np.ones(5)
     assert np.isnan(statistics.rank_sum(one, np.empty(0)))
     assert np.isnan(statistics.rank_sum(many, many))
@@ -177,7 +177,7 @@ def test_what_no_test_can_answer_has_no_p_value() -> None:
     assert statistics.effect(many, many)["effect"] == 0.0
 
 
-def test_constant_features_go_through_every_table(small: pd.DataFrame) -> None:
+def test_every_table_accepts_constant_features(small: pd.DataFrame) -> None:
     tables = all_tables(statistics.triaged(small.assign(delta_mean=1.0)))
     assert np.isnan(tables["normality"]["p_value"][0])
     assert np.isnan(tables["table4_median_split"]["p_value"][0])
@@ -194,5 +194,5 @@ def test_median_split_counts_every_row_once(small: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("value", "text"), [(0.0, "2.20E-16"), (np.nan, "-"), (5e-4, "5.00E-04"), (1.0, "1.00E+00")]
 )
-def test_p_values_are_written_as_the_paper_does(value: float, text: str) -> None:
+def test_scientific_formats_p_values_as_in_the_paper(value: float, text: str) -> None:
     assert scientific(value) == text

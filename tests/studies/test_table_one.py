@@ -23,7 +23,7 @@ def rows() -> list[dict[str, Any]]:
     ]
 
 
-def test_protocols_stand_side_by_side_with_the_papers_figures(rows: list[dict[str, Any]]) -> None:
+def test_side_by_side_has_all_protocols_and_the_paper(rows: list[dict[str, Any]]) -> None:
     table = table_one.side_by_side(rows)
     assert len(table) == 4
     assert table["auc random"].tolist() == ["75.00"] * 4
@@ -31,7 +31,7 @@ def test_protocols_stand_side_by_side_with_the_papers_figures(rows: list[dict[st
     assert table["paper's accuracy"].tolist() == ["89.03", "-", "-", "-"]
 
 
-def test_the_compact_table_says_the_same_under_short_heads(rows: list[dict[str, Any]]) -> None:
+def test_compact_equals_side_by_side_with_short_heads(rows: list[dict[str, Any]]) -> None:
     table = table_one.compact(rows)
     heads = ["AUC random", "grouped", "forward", "acc. random", "grouped", "forward", "paper AUC"]
     assert list(table.columns) == [*table_one.HEADS, *heads]
@@ -40,7 +40,7 @@ def test_the_compact_table_says_the_same_under_short_heads(rows: list[dict[str, 
     assert table["paper AUC"].tolist() == ["94.54", "-", "-", "-"]
 
 
-def test_every_metric_has_its_interval(rows: list[dict[str, Any]]) -> None:
+def test_in_full_has_an_interval_for_every_metric(rows: list[dict[str, Any]]) -> None:
     table = table_one.in_full(rows)
     assert list(table.columns) == [*table_one.KEYS, *METRICS]
     assert table["mcc"].tolist()[0] == "75.00 [50.00; 100.00]"
@@ -48,7 +48,7 @@ def test_every_metric_has_its_interval(rows: list[dict[str, Any]]) -> None:
     assert papers[["auc", "mcc"]].to_numpy().tolist() == [["94.54", "-"]]
 
 
-def test_programs_get_numbers_and_nothing_that_was_not_judged(rows: list[dict[str, Any]]) -> None:
+def test_nested_omits_rows_without_repetitions(rows: list[dict[str, Any]]) -> None:
     assert table_one.flat(rows + rows[:1])["auc_low"].tolist() == [0.5] * 12
     tree = table_one.nested(rows)
     assert tree["adaptive"]["random"]["bauer8"]["svm"]["brier"] == 0.75

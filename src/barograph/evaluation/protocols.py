@@ -90,7 +90,7 @@ def forward_splits(decided: npt.ArrayLike, seed: int, cuts: int = CUTS) -> Itera
 
 
 def is_usable(split: Split, truth: Ints) -> bool:
-    """Return whether a split can be learned from and judged: both classes in train and in test."""
+    """Return whether train and test parts have both classes and validation is not empty."""
     parts = (split.train, split.test)
     return all(np.unique(truth[part]).size == 2 for part in parts) and split.validation.size > 0
 

@@ -1,7 +1,7 @@
-"""What moves a model: each feature's mean part, and the parts of single candidates.
+"""Feature importance: the mean contribution of each feature, and those of single candidates.
 
-Boosted trees are explained by Shapley values from the library's own form of the model, which
-`train` keeps for this; other models by their reasons along the decision paths.
+Boosted trees are explained by the Shapley values of XGBoost's own model, which `train` keeps for
+this purpose; other models by the contributions along their decision paths.
 """
 
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ UNITS = {SHAP: "log-odds, before calibration", PATHS: "probability"}
 
 @dataclass(frozen=True)
 class Explanation:
-    """Rows explained: the base and the parts of a row add up to what the model says of it.
+    """Explained rows: the base and the parts of a row add up to the output of the model.
 
     Attributes:
         method: `SHAP` or `PATHS`.
         names: The names of the parts.
-        base: The same for all rows.
-        parts: One row for each row explained.
+        base: The base value of all rows.
+        parts: The contributions, one row per explained row.
     """
 
     method: str
@@ -38,14 +38,14 @@ class Explanation:
     parts: Floats
 
     def importance(self, use: str) -> pd.DataFrame:
-        """Return each feature's mean absolute part, the greatest first."""
+        """Return the mean absolute contribution of each feature, the largest first."""
         mean = np.abs(self.parts).mean(axis=0)
         order = np.argsort(-mean, kind="stable")
         columns = {"use": use, "feature": np.array(self.names)[order], "mean_abs": mean[order]}
         return pd.DataFrame(columns).assign(method=self.method, unit=UNITS[self.method])
 
     def largest(self, count: int) -> list[str]:
-        """Return the largest parts of each row, as text."""
+        """Return the largest contributions of each row as text."""
         texts = []
         for row in self.parts:
             order = np.argsort(-np.abs(row), kind="stable")[:count]
@@ -57,9 +57,9 @@ def explain(model: TriageModel, library: Path, rows: Floats) -> Explanation:
     """Explain rows of features.
 
     Args:
-        model: What is explained.
-        library: The file of the library's own form of the model, which only boosted trees need.
-        rows: The columns of the model.
+        model: The model to explain.
+        library: The file of XGBoost's own model, which only boosted trees need.
+        rows: The feature rows, with the columns of the model.
     """
     if isinstance(model.flat, FlatBoosted):
         base, parts = contributions(library.read_bytes(), model.flat, rows)
@@ -68,33 +68,33 @@ def explain(model: TriageModel, library: Path, rows: Floats) -> Explanation:
     return Explanation(PATHS, list(model.reason_names), base, parts)
 
 
-def evenly_spaced(count: int, most: int) -> Ints:
-    """Return at most `most` numbers below `count`, evenly spaced."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
+def evenly_spaced(count: int, limit: int) -> Ints:
+    """Return at most `limit` numbers below `count`, evenly spaced."""
+    return np.unique(np.linspace(0, count - 1, min(count, limit)).astype(np.int64))
 
 
 def importance_figure(
     importance: pd.DataFrame, names: list[str], parts: Floats, labels: list[str], path: Path
 ) -> None:
-    """Draw the most important features as bars, and beside them their parts of candidates.
+    """Draw the most important features as bars, with their contributions to single candidates.
 
     Args:
-        importance: The features to draw with their `mean_abs`, the greatest first, one `unit`.
-        names: What the columns of `parts` belong to.
-        parts: One row for each candidate.
-        labels: What the rows of `parts` are called.
+        importance: The features to draw, in order, with `mean_abs` and a common `unit`.
+        names: The features of the columns of `parts`.
+        parts: The contributions, one row per candidate.
+        labels: The labels of the rows of `parts`.
         path: The PNG to write.
     """
     figure = Figure(figsize=(11, 6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.2), sharey=True)
-    places = np.arange(len(importance))
-    left.barh(places, importance["mean_abs"], color="#20508f")
+    positions = np.arange(len(importance))
+    left.barh(positions, importance["mean_abs"], color="#20508f")
     left.set(title="mean absolute part", xlabel=str(importance["unit"].iloc[0]))
-    left.set_yticks(places, importance["feature"].tolist())
+    left.set_yticks(positions, importance["feature"].tolist())
     left.grid(axis="x", alpha=0.3)
     shown = parts[:, [names.index(name) for name in importance["feature"]]].T
     most = float(np.abs(shown).max(initial=0.0)) or 1.0
-    # The picture's rows run downwards, and the bars share them.
+    # Bars and image share the rows of the figure.
     image = right.imshow(shown, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto")
     right.set(title="parts of the surest candidates")
     right.set_xticks(np.arange(len(labels)), labels, rotation=90)

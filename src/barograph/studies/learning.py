@@ -1,4 +1,4 @@
-"""The learning curve: how good a model gets with the number of verdicts, alone and mixed."""
+"""The learning curve: AUC by the number of verdicts, with and without simulated ones."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,18 +23,18 @@ COLORS = ("#20508f", "#2e8b57", "#b0451f")
 
 @dataclass(frozen=True)
 class LearningParams:
-    """Which numbers of verdicts are tried, and what they are mixed with.
+    """Parameters of the stage `learning`.
 
     Attributes:
-        use: Whose feature table is read.
-        feature_set: What the classifier sees.
-        classifier: One of the catalogue.
-        sizes: Numbers of verdicts.
-        enough: Number of verdicts from which on no simulated row is mixed in.
-        prior_weight: Weight of a simulated row if there were no verdict.
-        repetitions: Number of splits.
-        trees: Of every forest.
-        seed: Of splits and classifiers.
+        use: The use of the model, which decides the feature table.
+        feature_set: The feature set of the classifier.
+        classifier: The name of the classifier in the catalogue.
+        sizes: The numbers of verdicts.
+        enough: From this number of verdicts on, no simulated rows are added.
+        prior_weight: The weight of a simulated row without any verdict.
+        repetitions: The number of splits.
+        trees: The number of trees of every forest.
+        seed: Seed of splits and classifiers.
     """
 
     use: str
@@ -49,7 +49,7 @@ class LearningParams:
 
 
 def learning_curve(params: LearningParams) -> pd.DataFrame:
-    """Return the mean AUC with its interval, one row for each size and way.
+    """Return the mean AUC with its interval, one row per number of verdicts and way of training.
 
     Raises:
         NotEnoughDataError: No grouped split of the verdicts holds both classes.
@@ -73,7 +73,7 @@ def learning_curve(params: LearningParams) -> pd.DataFrame:
 def _curve_of_split(
     rows: tables.Labelled, prior: tables.Labelled, split: Split, number: int, params: LearningParams
 ) -> list[dict[str, float | str | int]]:
-    """Return the AUC of every way at every size, on one grouped split."""
+    """Return the AUC of every way of training at every size, on one grouped split."""
     order = np.random.default_rng([params.seed, number]).permutation(split.train)
     curve: list[dict[str, float | str | int]] = []
     for size in (0, *params.sizes):
@@ -92,7 +92,7 @@ def _curve_of_split(
 
 
 def learning_figure(table: pd.DataFrame, subtitle: str, path: Path) -> None:
-    """Draw AUC by the number of own verdicts, one line for each way."""
+    """Draw AUC by the number of own verdicts, one line per way of training."""
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.subplots()
     for (way, line), color in zip(table.groupby("way"), COLORS, strict=False):

@@ -1,7 +1,7 @@
-"""Many repetitions of an experiment: a classifier, learned and judged on one split each.
+"""Repetitions of an experiment: a classifier is trained and scored on many splits.
 
-Every result is kept by everything that it depends on, the code included: an interrupted run of
-hours continues where it stopped.
+Results are cached by everything that they depend on, including the code, so that an interrupted run
+of hours continues where it stopped.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ ROOMS = ("models", "evaluation", "studies")
 
 @dataclass(frozen=True)
 class Repetition:
-    """One classifier, learned and judged on one split."""
+    """A classifier to train and score on one split."""
 
     classifier: str
     rows: Labelled
@@ -55,15 +55,16 @@ class Repetition:
 
 def repeat(repetitions: Sequence[Repetition], label: str) -> list[dict[str, float]]:
     """Return the scores of every repetition, in order; compute those that are not cached."""
-    calls = [one.arguments for one in repetitions]
-    return resume.map_resumed(repetition, calls, [one.path for one in repetitions], label)
+    calls = [single.arguments for single in repetitions]
+    paths = [single.path for single in repetitions]
+    return resume.map_resumed(repetition, calls, paths, label)
 
 
 def repetition(
     name: str, matrix: Floats, truth: Ints, split: Split, seed: int, trees: int, goal: str
 ) -> dict[str, float]:
     """Return the scores of one classifier on one split; the threshold comes from validation."""
-    # Workers share the cores; and a sum over another number of threads would round differently.
+    # One thread: workers share the cores, and the number of threads must not change the rounding.
     with threadpool_limits(1):
         model = classifier(name, seed=seed, trees=trees)
         model.fit(matrix[split.train], truth[split.train])

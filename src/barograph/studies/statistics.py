@@ -61,8 +61,8 @@ def triaged(rows: pd.DataFrame) -> pd.DataFrame:
     )
     for name in features_of(rows):
         table[name] = _numbers(decided[name])
-    for verdict, rows_of in (("true_positive", table["real"]), ("false_positive", ~table["real"])):
-        if not rows_of.any():
+    for verdict, mask in (("true_positive", table["real"]), ("false_positive", ~table["real"])):
+        if not mask.any():
             raise NotEnoughDataError(f"no row is a {verdict}; both kinds are needed to compare")
     return table
 

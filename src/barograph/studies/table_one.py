@@ -58,7 +58,7 @@ class EvaluateParams:
     footnote: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what would stop the experiment hours later."""
+        """Check names that would otherwise fail hours later."""
         for chosen in (self.feature_sets, self.footnote):
             for feature_set, classifiers in chosen.items():
                 if feature_set not in FEATURE_SETS:
@@ -73,7 +73,7 @@ class EvaluateParams:
 
 @dataclass(frozen=True)
 class _Cell:
-    """One row of the table: what is judged, and on which splits."""
+    """One row of the table, with its splits."""
 
     policy: str
     protocol: str
@@ -88,10 +88,10 @@ def evaluate(
     """Return one row for every policy, feature set, classifier and protocol.
 
     Args:
-        params: How often and with which seed.
-        policies: Bounds of Pre and After.
-        feature_sets: The classifiers that are judged on each feature set.
-        label: Of the progress bar.
+        params: The parameters of the stage.
+        policies: The bounds of Pre and After.
+        feature_sets: The classifiers of each feature set.
+        label: The label of the progress bar.
     """
     cells, repetitions = [], []
     for cell, rows in _cells(params, policies, feature_sets):
@@ -105,7 +105,7 @@ def evaluate(
 
 
 def splits_of(rows: tables.Labelled, protocol: str, params: EvaluateParams) -> list[Split]:
-    """Return the splits of a protocol that hold both classes where it matters."""
+    """Return the usable splits of a protocol."""
     if protocol == "random":
         drawn = random_splits(rows.truth.size, params.repetitions, params.seed)
     elif protocol == "grouped":
@@ -140,29 +140,29 @@ def _row(cell: _Cell, scores: list[dict[str, float]]) -> Row:
 
 
 def flat(rows: Sequence[Row]) -> pd.DataFrame:
-    """Return the rows for programs: each metric with the ends of its interval beside it."""
+    """Return the rows as a flat table: each metric with the ends of its interval."""
     frame = pd.DataFrame([{key: row[key] for key in KEYS} | _ends(row) for row in rows])
     return frame.drop_duplicates(list(KEYS))
 
 
 def nested(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the means as metrics: policy, protocol, feature set, classifier, metric."""
+    """Return the means as a tree: policy, protocol, feature set, classifier, metric."""
     tree: dict[str, Any] = {}
     for row in rows:
         if row["repetitions"]:
-            place = tree
+            branch = tree
             for key in KEYS[:4]:
-                place = place.setdefault(str(row[key]), {})
-            place.update({metric: row[metric].mean for metric in METRICS})
+                branch = branch.setdefault(str(row[key]), {})
+            branch.update({metric: row[metric].mean for metric in METRICS})
     return tree
 
 
 def side_by_side(rows: Sequence[Row]) -> pd.DataFrame:
-    """Return AUC and accuracy of the three protocols beside the paper's, a row a classifier."""
+    """Return AUC and accuracy of the three protocols and of the paper, one row per classifier."""
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
-        who = tuple(str(row[key]) for key in ("policy", "feature_set", "classifier"))
-        line = cells.setdefault(who, dict(zip(HEADS, who, strict=True)))
+        labels = tuple(str(row[key]) for key in ("policy", "feature_set", "classifier"))
+        line = cells.setdefault(labels, dict(zip(HEADS, labels, strict=True)))
         for metric in COMPACT:
             line[f"{metric} {row['protocol']}"] = _percent(row[metric], row["repetitions"])
     order = [f"{metric} {protocol}" for metric in COMPACT for protocol in PROTOCOLS]
@@ -174,7 +174,7 @@ def side_by_side(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def compact(rows: Sequence[Row]) -> pd.DataFrame:
-    """Return `side_by_side` for a terminal: short heads, and of the paper's figures the AUC."""
+    """Return `side_by_side` for a terminal: with short heads and only the AUC of the paper."""
     frame = side_by_side(rows).drop(columns="paper's accuracy")
     first, *others = PROTOCOLS
     heads = [f"AUC {first}", *others, f"acc. {first}", *others, "paper AUC"]
@@ -183,7 +183,7 @@ def compact(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def in_full(rows: Sequence[Row]) -> pd.DataFrame:
-    """Return every metric with its interval in per cent; a row of the paper's where it has one."""
+    """Return every metric with its interval in per cent, and the rows of the paper."""
     table = []
     for row in rows:
         table.append(
@@ -208,10 +208,10 @@ def _ends(row: Row) -> dict[str, float]:
     return {f"{m}{end}": v for m in METRICS for end, v in zip(ends, row[m], strict=True)}
 
 
-def _percent(found: Interval, repetitions: int) -> str:
-    return f"{100 * found.mean:.2f}" if repetitions else "-"
+def _percent(interval: Interval, repetitions: int) -> str:
+    return f"{100 * interval.mean:.2f}" if repetitions else "-"
 
 
-def _with_ends(found: Interval, repetitions: int) -> str:
-    mean, low, high = (100 * value for value in found)
+def _with_ends(interval: Interval, repetitions: int) -> str:
+    mean, low, high = (100 * value for value in interval)
     return f"{mean:.2f} [{low:.2f}; {high:.2f}]" if repetitions else "-"

@@ -1,4 +1,4 @@
-"""Figure 2 of Bauer et al. 2022: AUC by the number of later results that are waited for."""
+"""Figure 2 of Bauer et al. 2022: AUC by the number of results after the candidate."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +16,16 @@ from barograph.training import tables
 
 @dataclass(frozen=True)
 class WindowsParams:
-    """What is judged, and how often.
+    """Parameters of the stage `windows`.
 
     Attributes:
-        feature_set: What the classifier sees.
-        classifier: One of the catalogue.
-        base: The policy of the bounds that are cut to windows.
-        repetitions: Number of splits.
-        trees: Of every forest.
-        goal: What thresholds are chosen for.
-        seed: Of splits and classifiers.
+        feature_set: The feature set of the classifier.
+        classifier: The name of the classifier in the catalogue.
+        base: The policy whose bounds are cut to windows.
+        repetitions: The number of splits.
+        trees: The number of trees of every forest.
+        goal: The goal for which thresholds are chosen.
+        seed: Seed of splits and classifiers.
     """
 
     feature_set: str
@@ -38,14 +38,14 @@ class WindowsParams:
 
 
 def auc_by_window(params: WindowsParams) -> pd.DataFrame:
-    """Return AUC with its interval for windows 0 to 10; the last row is of the uncut bounds."""
+    """Return AUC with its interval for windows 0 to 10; the last row has the uncut bounds."""
     policies = {str(w): f"{params.base}:w{w}" for w in range(WIDEST + 1)}
     policies[params.base] = params.base
     repetitions = {window: _repetitions(policy, params) for window, policy in policies.items()}
-    scores = iter(repeat([one for many in repetitions.values() for one in many], "windows"))
+    scores = iter(repeat([single for group in repetitions.values() for single in group], "windows"))
     rows = []
-    for window, many in repetitions.items():
-        auc = interval([next(scores)["auc"] for _ in many])
+    for window, group in repetitions.items():
+        auc = interval([next(scores)["auc"] for _ in group])
         rows.append({"window": window, "auc": auc.mean, "low": auc.low, "high": auc.high})
     return pd.DataFrame(rows)
 
