@@ -1,4 +1,4 @@
-"""The real histories of the shared data folder, where it lies beside the checkout."""
+"""Real histories from the shared data folder next to the checkout, or in BAROGRAPH_SHARED."""
 
 import json
 import os
@@ -28,14 +28,14 @@ TABLES = [
 
 
 def histories() -> Iterator[tuple[str, Floats]]:
-    """Yield every series of at least three finite values, with its file."""
-    for name, values in _every():
+    """Yield the file and the values of every series with at least three finite values."""
+    for name, values in _all():
         finite = values[np.isfinite(values)]
         if finite.size >= 3:
             yield name, finite
 
 
-def _every() -> Iterator[tuple[str, Floats]]:
+def _all() -> Iterator[tuple[str, Floats]]:
     if not SHARED.is_dir():
         return
     for name, keys, column in TABLES:
@@ -52,7 +52,7 @@ def _every() -> Iterator[tuple[str, Floats]]:
 
 
 def _lists(data: object) -> Iterator[Floats]:
-    """Find the lists of numbers that are called series."""
+    """Yield the lists of numbers with the key `series`."""
     if not isinstance(data, dict):
         return
     for name, value in data.items():

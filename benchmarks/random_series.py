@@ -1,4 +1,4 @@
-"""Seeded random series with steps, of the kinds that real histories are made of."""
+"""Seeded random series with steps, of several kinds that occur in real histories."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ KINDS = ("normal", "integers", "two-valued", "lognormal", "coarse", "repeated")
 
 
 def random_series(count: int, *, seed: int = 20230415, longest: int = 400) -> list[Floats]:
-    """Return series of 3 to `longest` points with up to five steps each, in turn of every kind."""
+    """Return series of 3 to `longest` points with up to five steps each, alternating the kinds."""
     random = np.random.default_rng(seed)
     return [_series(random, KINDS[k % len(KINDS)], longest) for k in range(count)]
 

@@ -1,8 +1,8 @@
-"""How near the short simulated histories are to MongoDB's triaged change points.
+"""Compare simulated histories to the triaged change points of MongoDB.
 
-Simulates the short profile through the stages that everybody's data takes (a dump, the loader,
-adaptive bounds, the characteristics) for several seeds, and prints the Kolmogorov-Smirnov distance
-to the rows that Leznik et al. 2022 published, by feature and class. The goal is at most 0.20.
+Simulates the profile `short` for several seeds, runs the usual stages (dump, loader, adaptive
+bounds, characteristics), and prints the Kolmogorov-Smirnov distance to the rows that Leznik et al.
+2022 published, by feature and class. The goal is at most 0.20.
 """
 
 import os
@@ -31,7 +31,7 @@ Deltas = Mapping[tuple[str, str], Floats]
 
 
 def published(path: Path) -> Deltas:
-    """Read the published deltas."""
+    """Return the published deltas by feature and class."""
     table = pyarrow.csv.read_csv(path)
     label = np.array(table.column("label").to_pylist())
     return {
@@ -42,7 +42,7 @@ def published(path: Path) -> Deltas:
 
 
 def simulated(seed: int, count: int) -> Deltas:
-    """Simulate short histories alone, and describe their triaged points."""
+    """Return the deltas of simulated short histories by feature and class."""
     params = SimulateParams(seed=seed, long_series=0, short_series=count)
     with tempfile.TemporaryDirectory() as folder:
         simulate(params, Path(folder))
@@ -62,18 +62,18 @@ def simulated(seed: int, count: int) -> Deltas:
 
 
 def rows(seeds: int, count: int) -> Iterator[Row]:
-    """Yield the four distances of each seed, and their medians."""
+    """Yield a row of distances for each seed, and a row of medians."""
     real = published(PUBLISHED)
     distances: dict[str, list[float]] = {}
     for seed in range(1, seeds + 1):
-        made = simulated(seed, count)
+        deltas = simulated(seed, count)
         row: dict[str, object] = {"seed": seed}
         for feature, kind in real:
             name = f"delta_{feature} {kind.partition('_')[0]}"
-            distance = float(ks_2samp(real[feature, kind], made[feature, kind]).statistic)
+            distance = float(ks_2samp(real[feature, kind], deltas[feature, kind]).statistic)
             distances.setdefault(name, []).append(distance)
             row[name] = distance
-        triaged = [made["mean", kind].size for kind in CLASSES]
+        triaged = [deltas["mean", kind].size for kind in CLASSES]
         yield {**row, "triaged": sum(triaged), "share true": triaged[0] / sum(triaged)}
     medians = {name: statistics.median(values) for name, values in distances.items()}
     yield {"seed": "median", **medians, "triaged": "", "share true": ""}
@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--series", type=int, default=3000)
     chosen = parser.parse_args()
     if not PUBLISHED.is_file():
-        sys.exit(f"skipped: {PUBLISHED} is not there; BAROGRAPH_SHARED names another folder")
+        sys.exit(f"skipped: {PUBLISHED} does not exist; set BAROGRAPH_SHARED to another folder")
     show(
         "Kolmogorov-Smirnov distance of simulated to published deltas (goal: at most 0.20)",
         list(rows(chosen.seeds, chosen.series)),

@@ -1,4 +1,4 @@
-"""Build mongodump archives, plainly, to hold the reader against."""
+"""Build mongodump archives with simple code, to test the reader."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

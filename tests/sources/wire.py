@@ -1,4 +1,4 @@
-"""A server that speaks just enough of MongoDB's wire protocol for a real client to read from it.
+"""A server that implements enough of MongoDB's wire protocol for a real client to read from it.
 
 OP_MSG, and OP_QUERY for the first greeting, as the MongoDB manual describes them; one collection,
 `find` with `min`, `getMore`; and it hangs up, or refuses a user, as a test wants it to.

@@ -1,4 +1,4 @@
-"""docs/simulator.md tells of every parameter, with the value that it has."""
+"""docs/simulator.md describes every parameter with its value."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -11,8 +11,8 @@ ROWS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in TEXT.splitl
 
 
 def row(name: str) -> list[str]:
-    (found,) = [cells[1:] for cells in ROWS if cells and cells[0] == f"`{name}`"]
-    return found
+    (matches,) = [cells[1:] for cells in ROWS if cells and cells[0] == f"`{name}`"]
+    return matches
 
 
 def test_every_parameter_is_described_with_its_default() -> None:

@@ -1,4 +1,4 @@
-"""Turn a column of whatever type into whole numbers, numbers, times or texts.
+"""Convert a column of any type to integers, numbers, times or texts.
 
 A column that is sound is cast as a whole. One that is not is read value by value, and each value
 that cannot be used is named with the reason.
@@ -27,34 +27,34 @@ from barograph.sources.fields import (
 Faults = dict[int, FieldError]
 Converter = Callable[[pa.Array, str], tuple[pa.Array, Faults]]
 SMALLEST = -(2**63)
-REPLACED = "\ufffd"  # what was no text before it was read
+REPLACED = "\ufffd"  # what the reader puts in place of invalid UTF-8
 DIRECTIONS = {direction.name.lower(): int(direction) for direction in Direction}
 MILLISECONDS = re.compile(r"-?\d{11,}")  # fewer digits are a date, such as 20200131
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 
 def integers(array: pa.Array, field: str) -> tuple[pa.Array, Faults]:
-    """Whole numbers of 64 bits; null where there is nothing."""
+    """Convert to 64-bit integers; empty cells become null."""
     return _converted(array, field, pa.int64(), _fast_integers, _integer)
 
 
 def directions(array: pa.Array, field: str) -> tuple[pa.Array, Faults]:
-    """Whole numbers, or the names that the service takes; null where there is nothing."""
+    """Convert integers and the names of directions; empty cells become null."""
     return _converted(array, field, pa.int64(), _fast_integers, _direction)
 
 
 def numbers(array: pa.Array, field: str) -> tuple[pa.Array, Faults]:
-    """Finite numbers; nothing at all is a fault."""
+    """Convert to finite numbers; an empty cell is an error."""
     return _converted(array, field, pa.float64(), _fast_numbers, _number)
 
 
 def times(array: pa.Array, field: str) -> tuple[pa.Array, Faults]:
-    """Milliseconds since 1970, from timestamps, ISO 8601 or milliseconds; null where nothing."""
+    """Convert timestamps, ISO 8601 or milliseconds to milliseconds since 1970; empty is null."""
     return _converted(array, field, pa.int64(), _fast_times, _time)
 
 
 def texts(array: pa.Array, field: str) -> tuple[pa.Array, Faults]:
-    """Texts; null where there is nothing."""
+    """Convert to text; empty cells become null."""
     return _converted(array, field, pa.string(), _fast_texts, _text)
 
 
@@ -75,7 +75,7 @@ def _converted(
     faults: Faults = {}
     for row, value in enumerate(array.to_pylist()):
         try:
-            values.append(slow(_told(value, field), field))
+            values.append(slow(_python_value(value, field), field))
         except FieldError as fault:
             faults[row] = fault
             values.append(None)
@@ -83,7 +83,7 @@ def _converted(
 
 
 def _plain(array: pa.Array) -> pa.Array:
-    """Text without the blanks around it, null where empty; other types as they are."""
+    """Strip text and replace empty text by null; return other types unchanged."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         array = array.cast(kind.value_type)
@@ -105,8 +105,8 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
-def _told(value: Any, field: str) -> Any:
-    """One value as Python has it: text without blanks, None where there is nothing."""
+def _python_value(value: Any, field: str) -> Any:
+    """Return one value as Python has it: stripped text, None if empty."""
     if isinstance(value, bytes):
         try:
             value = value.decode()
@@ -139,8 +139,8 @@ def _direction(value: object, field: str) -> int | None:
     try:
         return _integer(value, field)
     except FieldError:
-        told = f"direction is not -1, 0 or 1, nor one of {', '.join(DIRECTIONS)}"
-        raise FieldError(field, value, told) from None
+        reason = f"direction is not -1, 0 or 1, nor one of {', '.join(DIRECTIONS)}"
+        raise FieldError(field, value, reason) from None
 
 
 def _fast_numbers(array: pa.Array) -> pa.Array | None:

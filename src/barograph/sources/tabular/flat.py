@@ -1,4 +1,4 @@
-"""One table in which every row is a point with the identity of its series beside it."""
+"""A flat table: every row is a point with the identity of its series."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NUMBERED = SERIES_SCHEMA.append(pa.field("row", pa.int64()))
 
 
 def layout() -> Layout:
-    """`order` and `value` there must be; any part of an identity may be."""
+    """Return the columns: `order` and `value` are required, the labels of a series are optional."""
     names = dict.fromkeys(("project", "variant", "task", "test", "measurement", "args"), texts)
     allowed = {**names, "direction": directions, "commit": texts, "time": times}
     return Layout(POINTS, allowed, _argument)
@@ -44,7 +44,7 @@ def _argument(name: str) -> Converter | None:
 
 
 class Splitter:
-    """Splits a flat table into a table of series and runs of points, both on the disk."""
+    """Splits a flat table into a table of series and runs of points, both on disk."""
 
     def __init__(self, path: Path, folder: Path, runs: Runs) -> None:
         self._path, self._runs = path, runs
@@ -53,7 +53,7 @@ class Splitter:
         self._written = 0
 
     def split(self, delimiter: str) -> Iterator[Skip]:
-        """Read the whole file; yield what was left out."""
+        """Read the whole file; yield the skipped rows."""
         with spill_writer(self._table, NUMBERED) as writer:
             for rows in read(self._path, layout(), "points", delimiter):
                 if isinstance(rows, Skip):
@@ -66,8 +66,8 @@ class Splitter:
         names = [name for name in rows.columns if is_identity(name)]
         # Without any column of an identity the file is one series, and its name says which.
         own = {} if names else {"test": self._path.name.partition(".")[0]}
-        told = [*names, "direction"] if "direction" in rows.columns else names
-        kinds = distinct({name: rows.columns[name] for name in told}, rows.numbers.size)
+        chosen = [*names, "direction"] if "direction" in rows.columns else names
+        kinds = distinct({name: rows.columns[name] for name in chosen}, rows.numbers.size)
         owners = np.full(len(kinds.values), -1, dtype=np.int64)
         fresh: list[tuple[object, ...]] = []
         for kind, row in enumerate(kinds.values):
@@ -86,7 +86,7 @@ class Splitter:
         self._runs.add(batch.filter(pa.array(numbers >= 0)))
 
     def series(self) -> Iterator[Rows | Skip]:
-        """Stream the table of series, whose `row` is where each came first."""
+        """Stream the table of series; `row` is the first row of each."""
         with pa.ipc.open_file(pa.memory_map(str(self._table))) as file:
             count = 0
             for number in range(file.num_record_batches):
@@ -96,13 +96,13 @@ class Splitter:
                 count += batch.num_rows
 
     def _number(self, row: dict[str, Any], first: int, fresh: list[tuple[object, ...]]) -> int:
-        """The number of a row's series, which joins `fresh` if it is a new one."""
-        found, said = identity(row), row.get("direction")
-        direction = direction_of(said)
-        number, known = self._known.setdefault(found.digest, (len(self._known), direction))
-        if said is not None and direction != known:
-            raise FieldError("direction", said, "not the direction of its series' first row")
+        """Return the number of a row's series; add a new series to `fresh`."""
+        series, value = identity(row), row.get("direction")
+        direction = direction_of(value)
+        number, known = self._known.setdefault(series.digest, (len(self._known), direction))
+        if value is not None and direction != known:
+            raise FieldError("direction", value, "not the direction of its series' first row")
         if number == len(self._known) - 1 and number == self._written:
-            fresh.append((*found.labels.values(), found.args_json, direction, first))
+            fresh.append((*series.labels.values(), series.args_json, direction, first))
             self._written += 1
         return number

@@ -1,4 +1,4 @@
-"""Some series with their points, as the loader takes them: columns, or documents."""
+"""Groups of series with their points, as columns or as documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from barograph.sources.tabular.runs import SeriesChunk
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What messages call the files."""
+    """The names of the files in messages."""
 
     series: str
     points: str
@@ -26,7 +26,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Series that have points: of each its row and identity, and the range of its points."""
+    """Series with points: the row and the identity of each, and the range of its points."""
 
     file: str
     rows: list[int]
@@ -36,7 +36,7 @@ class Group:
     points: pa.Table
 
     def items(self) -> Iterator[SeriesColumns | Document]:
-        """All in one where every order rises and the rows follow each other; else one by one."""
+        """Yield all series as columns if they are valid and consecutive, else as documents."""
         orders = self.points.column("order").to_numpy()
         rises = np.diff(orders) > 0
         rises[self.edges[1:-1] - 1] = True
@@ -46,7 +46,7 @@ class Group:
             yield from self.documents()
 
     def documents(self) -> Iterator[Document]:
-        """Each series as a document, whose points the loader puts right."""
+        """Yield each series as a document; the loader corrects its points."""
         for number, row in enumerate(self.rows):
             start, end = self.edges[number : number + 2]
             data = [_point(point) for point in self.points.slice(start, end - start).to_pylist()]
@@ -82,16 +82,16 @@ def _point(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def grouped(step: SeriesChunk, files: Files) -> Iterator[Group | Skip]:
-    """The usable series of a step; and whatever is not usable, told."""
-    owners = step.rows.column("series").to_numpy()
+def grouped(chunk: SeriesChunk, files: Files) -> Iterator[Group | Skip]:
+    """Yield the usable series of a chunk, and a skip for everything else."""
+    owners = chunk.rows.column("series").to_numpy()
     numbers: list[int] = []
     known: list[tuple[int, SeriesId, int]] = []
     reasons: dict[int, str] = {}
-    for number, row in step.series.items():
+    for number, row in chunk.series.items():
         place = Place(files.series, row["row"])
         try:
-            known_one = (row["row"], identity(row), direction_of(row.get("direction")))
+            entry = (row["row"], identity(row), direction_of(row.get("direction")))
         except FieldError as fault:
             yield Skip(place, fault.field, fault.value, fault.reason, "series")
             reasons[number] = "its series was skipped"
@@ -100,20 +100,20 @@ def grouped(step: SeriesChunk, files: Files) -> Iterator[Group | Skip]:
             yield Skip(place, "series", number, "no usable point", "series")
             continue
         numbers.append(number)
-        known.append(known_one)
+        known.append(entry)
     chosen = np.isin(owners, numbers)
-    for row in step.rows.filter(pa.array(~chosen)).select(["series", "row"]).to_pylist():
-        reason = reasons.get(row["series"], step.strangers)
+    for row in chunk.rows.filter(pa.array(~chosen)).select(["series", "row"]).to_pylist():
+        reason = reasons.get(row["series"], chunk.strangers)
         yield Skip(Place(files.points, row["row"]), "series", row["series"], reason, "points")
     if numbers:
         edges = np.append(np.searchsorted(owners[chosen], numbers), int(chosen.sum()))
-        rows, ids, directions = (list(one) for one in zip(*known, strict=True))
-        points = step.rows.filter(pa.array(chosen))
+        rows, ids, directions = map(list, zip(*known, strict=True))
+        points = chunk.rows.filter(pa.array(chosen))
         yield Group(files.series, rows, ids, directions, edges.astype(np.int64), points)
 
 
 def candidate(row: dict[str, Any], series: dict[str, Any], file: str) -> Document:
-    """A row of the table of candidates as a document."""
+    """Return a row of the table of candidates as a document."""
     triage = {"triage_status": row["verdict"], "triaged_on": row["triaged_on"]}
     fields = {name: row[name] for name in ("order", "commit", "calculated_on", "algorithm")}
     info = fields_of(identity(series))

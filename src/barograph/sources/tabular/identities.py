@@ -1,4 +1,4 @@
-"""Which series the rows of a batch belong to."""
+"""Find the series that the rows of a batch belong to."""
 
 from __future__ import annotations
 
@@ -16,26 +16,32 @@ ARGUMENT = "args."
 
 
 def is_identity(name: str) -> bool:
-    """Whether a column of this name is a part of an identity."""
+    """Return whether a column is part of an identity."""
     return name in LABELS or name.split(".", maxsplit=1)[0] == "args"
 
 
 class Kinds(NamedTuple):
-    """The different rows of some columns: what they hold, and where each stands first."""
+    """The distinct rows of some columns.
+
+    Attributes:
+        values: The values of each distinct row.
+        firsts: Where each distinct row occurs first.
+        codes: For every row, the number of its distinct row.
+    """
 
     values: list[dict[str, Any]]
     firsts: Ints
-    codes: Ints  # of every row, which of them it is
+    codes: Ints
 
 
 def distinct(columns: Mapping[str, pa.Array], count: int) -> Kinds:
-    """Find the different rows of these columns."""
+    """Return the distinct rows of these columns."""
     codes = np.zeros(count, dtype=np.int64)
     firsts = np.zeros(min(count, 1), dtype=np.int64)
     for column in columns.values():
         encoded = column.dictionary_encode(null_encoding="encode")
         inner = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        # The codes are numbered anew for each column, so that they never overflow.
+        # The codes are renumbered after each column, so that they never overflow.
         codes = codes * max(len(encoded.dictionary), 1) + inner
         _, firsts, codes = np.unique(codes, return_index=True, return_inverse=True)
     chosen = pa.array(firsts)
@@ -45,7 +51,7 @@ def distinct(columns: Mapping[str, pa.Array], count: int) -> Kinds:
 
 
 def identity(row: Mapping[str, Any]) -> SeriesId:
-    """The identity in a row: its five names, `args` as a JSON object, and `args.NAME` columns."""
+    """Return the identity in a row: labels, `args` as a JSON object, and `args.NAME` columns."""
     args = _object(row.get("args"))
     for name, value in row.items():
         if name.startswith(ARGUMENT) and value is not None:
@@ -66,6 +72,6 @@ def _object(text: str | None) -> dict[str, Any]:
 
 
 def fields_of(found: SeriesId) -> dict[str, Any]:
-    """An identity as a document has it."""
+    """Return an identity as the fields of a document."""
     names = {name: getattr(found, name) for name in LABELS}
     return {**names, "args": dict(found.args)}

@@ -24,7 +24,7 @@ LINES = (".ndjson", ".ndjson.gz", ".jsonl", ".jsonl.gz")
 
 
 class Broken(NamedTuple):
-    """A line that is no JSON."""
+    """A line that is not JSON."""
 
     text: str
 
@@ -58,7 +58,7 @@ def _whole(path: Path) -> list[Any]:
 
 
 def _lines(path: Path) -> Iterator[Any]:
-    """What each line says; empty ones are passed over."""
+    """Yield the value of each line; empty lines are ignored."""
     with _text(path) as file:
         for line in file:
             if text := line.strip():
@@ -74,7 +74,7 @@ def _text(path: Path) -> io.TextIOWrapper:
 
 
 def _names(rows: Iterable[Any]) -> list[str]:
-    """All keys, in the order in which they come."""
+    """Return all keys in the order of their first occurrence."""
     names: dict[str, None] = {}
     for row in rows:
         if isinstance(row, dict):
@@ -94,7 +94,7 @@ def _batches(rows: Iterable[Any], names: list[str]) -> Iterator[Raw]:
 
 
 def _fault(row: Any) -> tuple[str, str, str] | None:
-    """The field, the value and the reason why a row is none."""
+    """Return the field, the value and the reason why a row is invalid."""
     if not isinstance(row, dict):
         text = row.text if isinstance(row, Broken) else json.dumps(row)
         return "(whole row)", text, "not a JSON object"
@@ -105,7 +105,7 @@ def _fault(row: Any) -> tuple[str, str, str] | None:
 
 
 def _column(values: list[Any]) -> pa.Array:
-    """Whole numbers stay such, lest a time in milliseconds is taken for a date; else text."""
+    """Keep integers, so that milliseconds are not read as a date; convert other values to text."""
     if set(map(type, values)) <= {int, type(None)}:
         with suppress(OverflowError):
             return pa.array(values, pa.int64())
@@ -113,7 +113,7 @@ def _column(values: list[Any]) -> pa.Array:
 
 
 def _cell(value: Any) -> str | None:
-    """The text that a CSV would have."""
+    """Return the text that a CSV would contain."""
     if value is None or isinstance(value, float):
         return None if value is None else repr(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What the readers of all formats give: batches as they stand in the file."""
+"""The result of the readers of all formats: batches as they are in the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BATCH = 1 << 16
 
 
 class Malformed(NamedTuple):
-    """A row that cannot be among the columns: which one, counted from 1, and why."""
+    """A row that cannot be read: its number, counted from 1, and the reason."""
 
     number: int
     field: str
@@ -22,12 +22,12 @@ class Malformed(NamedTuple):
 
 
 class Raw(NamedTuple):
-    """A batch as it stands in the file: well-formed rows, and the malformed ones among them."""
+    """A batch as it is in the file: its well-formed and its malformed rows."""
 
     table: pa.RecordBatch
     malformed: list[Malformed]
 
 
 def opened(path: Path) -> gzip.GzipFile | BufferedReader:
-    """The bytes of a file, unpacked where its name says that they are packed."""
+    """Open a file; decompress it if its name ends with .gz."""
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")

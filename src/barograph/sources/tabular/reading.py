@@ -1,4 +1,4 @@
-"""Read a CSV, JSON or Parquet file batch by batch, its columns converted, its bad rows told."""
+"""Read a CSV, JSON or Parquet file in batches; convert its columns and report invalid rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Layout:
     others: Callable[[str], Converter | None] = lambda _: None
 
     def converters(self, path: Path, names: list[str]) -> dict[str, Converter]:
-        """The converter of every column of a file."""
+        """Return the converter of every column of a file."""
         missing = [name for name in self.needed if name not in names]
         if missing:
             raise DataError(f"{path}: misses the columns {missing}; has {names}")
@@ -67,7 +67,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Sound rows of a file, and which rows they are, counted from 1."""
+    """Valid rows of a file, and their numbers, counted from 1."""
 
     columns: dict[str, pa.Array]
     numbers: Ints
@@ -130,7 +130,7 @@ def _closing(file: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
 
 
 def _csv(path: Path, delimiter: str) -> tuple[list[str], Iterator[Raw]]:
-    """Every cell as text: what it means is found out later, row by row where it must be."""
+    """Read every cell as text; the converters interpret it later."""
     malformed: list[Malformed] = []
 
     def set_aside(row: csv.InvalidRow) -> str:
@@ -172,7 +172,7 @@ def _recoded(path: Path) -> Iterator[pa.PythonFile]:
 
 
 class Recoder:
-    """A file in which U+FFFD stands for whatever is not UTF-8, which pyarrow would stop at."""
+    """A file in which U+FFFD replaces invalid UTF-8, which pyarrow would refuse."""
 
     closed = False
 
@@ -181,7 +181,7 @@ class Recoder:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def read(self, size: int) -> bytes:
-        """Read so many bytes, fewer only at the end."""
+        """Read `size` bytes, fewer only at the end."""
         while len(self._rest) < size:
             chunk = self._file.read(size)
             self._rest += self._decoder.decode(chunk, final=not chunk).encode()
@@ -192,7 +192,7 @@ class Recoder:
 
 
 def _refuse_open_quotes(path: Path, batch: pa.RecordBatch, malformed: list[Malformed]) -> None:
-    """A quote that is not closed swallows the rows behind it: no count of them would be true."""
+    """Refuse a quote that is never closed: it hides the rows after it, so none can be counted."""
     swallowed = any("\n" in (row.value or "") for row in malformed) or any(
         pc.any(pc.match_substring(column, "\n")).as_py() for column in batch.columns
     )
@@ -201,7 +201,7 @@ def _refuse_open_quotes(path: Path, batch: pa.RecordBatch, malformed: list[Malfo
 
 
 def _numbers(raw: Raw, count: int) -> Ints:
-    """Which rows of the file the well-formed ones are; `count` rows came before."""
+    """Return the numbers of the well-formed rows, after the first `count` rows."""
     total = raw.table.num_rows + len(raw.malformed)
     numbers = np.arange(count + 1, count + total + 1, dtype=np.int64)
     return np.setdiff1d(numbers, np.array([row.number for row in raw.malformed], np.int64))
@@ -210,7 +210,7 @@ def _numbers(raw: Raw, count: int) -> Ints:
 def _converted(
     table: pa.RecordBatch, converters: Mapping[str, Converter]
 ) -> tuple[dict[str, pa.Array], Faults]:
-    """All columns, and the first fault of each row that has one."""
+    """Convert all columns; return them with the first error of each invalid row."""
     columns: dict[str, pa.Array] = {}
     faults: Faults = {}
     for name, converter in converters.items():
@@ -230,7 +230,7 @@ def _without(columns: dict[str, pa.Array], numbers: Ints, faults: Faults) -> Row
 
 
 def required(converter: Converter) -> Converter:
-    """The same converter, for a column in which every row must have something."""
+    """Return the converter for a column that must not have empty cells."""
 
     def convert(array: pa.Array, field: str) -> tuple[pa.Array, Faults]:
         found, faults = converter(array, field)

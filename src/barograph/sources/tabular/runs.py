@@ -1,4 +1,4 @@
-"""Bring rows that come in any order together by series, in a bounded part of the memory.
+"""Group rows in any order by series, with bounded memory.
 
 Rows are gathered into runs, each sorted by series and written to the disk; then every run gives
 the slice that belongs to the series asked for.
@@ -23,7 +23,7 @@ GROUP = 1 << 18
 
 
 class Runs:
-    """Tables with a column `series`, of one schema, on the disk."""
+    """Sorted tables on disk with one schema and a column `series`."""
 
     def __init__(self, folder: Path, schema: pa.Schema) -> None:
         self.schema = schema
@@ -33,14 +33,14 @@ class Runs:
         self._runs: list[tuple[pa.Table, Ints]] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take rows in."""
+        """Add rows."""
         self._waiting.append(batch)
         self._size += batch.num_rows
         if self._size >= RUN:
             self.finish()
 
     def finish(self) -> None:
-        """Write the rows that wait as one run; to be called behind the last ones."""
+        """Write the waiting rows as a run. Call this after the last rows."""
         if not self._size:
             return
         table = pa.Table.from_batches(self._waiting, self.schema)
@@ -53,7 +53,7 @@ class Runs:
         self._runs.append((kept, kept.column("series").to_numpy()))
 
     def between(self, low: int, high: int) -> pa.Table:
-        """The rows of the series from `low` up to but without `high`, in order of series."""
+        """Return the rows of the series from `low` to before `high`, sorted by series."""
         slices = [
             run.slice(start, end - start)
             for run, owners in self._runs
@@ -63,7 +63,7 @@ class Runs:
         return table.take(np.argsort(table.column("series").to_numpy(), kind="stable"))
 
     def groups(self, low: int, high: int) -> Iterator[tuple[int, int]]:
-        """Cut a range of series so that each part has few rows, but at least one series."""
+        """Split a range of series into parts with few rows and at least one series."""
         edges = np.arange(low, high + 1)
         before = np.zeros(edges.size, dtype=np.int64)
         for _, owners in self._runs:
@@ -76,7 +76,7 @@ class Runs:
             start = end
 
     def outside(self, low: int, high: int) -> Iterator[pa.Table]:
-        """The rows of all series below `low` or from `high` on, run by run."""
+        """Yield the rows of all series below `low` or from `high` on, run by run."""
         for run, owners in self._runs:
             start, end = np.searchsorted(owners, [low, high])
             yield run.slice(0, start)
@@ -84,7 +84,7 @@ class Runs:
 
 
 def to_batch(rows: Rows, series: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
-    """Rows with the number of their series and their own, null in columns that are not there."""
+    """Return rows with the number of their series and their own; missing columns are null."""
     own = {"series": series, "row": pa.array(rows.numbers)}
     arrays = [
         own[field.name]
@@ -96,15 +96,21 @@ def to_batch(rows: Rows, series: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
 
 
 class SeriesChunk(NamedTuple):
-    """Some series with all the rows that belong to them."""
+    """Several series with all their rows.
 
-    series: dict[int, dict[str, Any]]  # by number, the columns of the table of series
+    Attributes:
+        series: The columns of the table of series, by number of the series.
+        rows: The rows of these series.
+        strangers: The reason for skipping rows of other series.
+    """
+
+    series: dict[int, dict[str, Any]]
     rows: pa.Table
-    strangers: str  # why a row's series may not be among these
+    strangers: str
 
 
-def steps(series: Iterator[Rows | Skip], runs: Runs) -> Iterator[SeriesChunk | Skip]:
-    """Walk through the table of series and the runs side by side; the first row is series 0."""
+def series_chunks(series: Iterator[Rows | Skip], runs: Runs) -> Iterator[SeriesChunk | Skip]:
+    """Yield the table of series together with the runs; the first row is series 0."""
     low = seen = 0
     for rows in series:
         if isinstance(rows, Skip):

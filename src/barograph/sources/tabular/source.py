@@ -16,7 +16,7 @@ from barograph.sources.tabular.convert import directions, integers, numbers, tex
 from barograph.sources.tabular.flat import POINTS_SCHEMA, Splitter
 from barograph.sources.tabular.groups import Files, Group, candidate, grouped
 from barograph.sources.tabular.reading import FORMATS, Layout, Rows, read, required
-from barograph.sources.tabular.runs import Runs, SeriesChunk, steps, to_batch
+from barograph.sources.tabular.runs import Runs, SeriesChunk, series_chunks, to_batch
 
 SERIES = Layout(
     dict.fromkeys(LABELS, texts),
@@ -52,15 +52,15 @@ CANDIDATES_SCHEMA = pa.schema(
 
 
 class Tabular(Source):
-    """A folder with series, points and candidates, each CSV, JSON or Parquet; or one such file.
+    """A folder with series, points and candidates as CSV, JSON or Parquet, or one flat file.
 
-    The candidates may be missing. The one file has a point in each row: its order and value,
-    perhaps its commit and time, and the identity of its series in the columns project, variant,
-    task, test, measurement, args (a JSON object) and args.NAME. Rows may come in any order.
+    The candidates may be missing. A flat file has one point in each row: its order and value,
+    optionally its commit and time, and the identity of its series in the columns project, variant,
+    task, test, measurement, args (a JSON object) and args.NAME. Rows may be in any order.
 
     Args:
         location: The folder or the file; a CSV or a JSON may be gzipped.
-        delimiter: What stands between the cells of a CSV.
+        delimiter: The delimiter of CSV files.
     """
 
     def __init__(self, location: str, *, delimiter: str = ",") -> None:
@@ -97,9 +97,9 @@ class Tabular(Source):
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
             runs = Runs(Path(folder), CANDIDATES_SCHEMA)
             yield from _gathered(read(path, CANDIDATES, "", self._delimiter), runs)
-            for step in steps(self._series(), runs):
-                if isinstance(step, SeriesChunk):  # a skip was told with the series
-                    yield from _placed(step, str(path))
+            for chunk in series_chunks(self._series(), runs):
+                if isinstance(chunk, SeriesChunk):  # its skips were reported with the series
+                    yield from _placed(chunk, str(path))
 
     def _groups(self) -> Iterator[Group | Skip]:
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
@@ -114,18 +114,18 @@ class Tabular(Source):
                 splitter = Splitter(self._path, Path(folder), runs)
                 yield from splitter.split(self._delimiter)
                 series = splitter.series()
-            for step in steps(series, runs):
-                if isinstance(step, Skip):
-                    yield step
+            for chunk in series_chunks(series, runs):
+                if isinstance(chunk, Skip):
+                    yield chunk
                 else:
-                    yield from grouped(step, files)
+                    yield from grouped(chunk, files)
 
     def _series(self) -> Iterator[Rows | Skip]:
         return read(needed(self._path, "series"), SERIES, "series", self._delimiter)
 
 
 def table(folder: Path, name: str) -> Path | None:
-    """The file of a table in a folder, whatever its format."""
+    """Return the file of a table in a folder, in any format, or None."""
     found = [folder / f"{name}{ending}" for ending in FORMATS]
     found = [path for path in found if path.is_file()]
     if len(found) > 1:
@@ -134,7 +134,7 @@ def table(folder: Path, name: str) -> Path | None:
 
 
 def needed(folder: Path, name: str) -> Path:
-    """The file of a table that there must be."""
+    """Return the file of a required table."""
     path = table(folder, name)
     if path is None:
         raise DataError(f"{folder}: has no table {name}: expected {name} with one of {FORMATS}")
@@ -142,7 +142,7 @@ def needed(folder: Path, name: str) -> Path:
 
 
 def _gathered(table: Iterator[Rows | Skip], runs: Runs) -> Iterator[Skip]:
-    """Take the rows of a table into runs; yield what was left out."""
+    """Add the rows of a table to runs; yield the skipped ones."""
     for rows in table:
         if isinstance(rows, Skip):
             yield rows
@@ -151,13 +151,13 @@ def _gathered(table: Iterator[Rows | Skip], runs: Runs) -> Iterator[Skip]:
     runs.finish()
 
 
-def _placed(step: SeriesChunk, file: str) -> Iterator[Document | Skip]:
-    """Give each candidate the identity of its series."""
-    for row in step.rows.to_pylist():
-        number, reason = row["series"], step.strangers
+def _placed(chunk: SeriesChunk, file: str) -> Iterator[Document | Skip]:
+    """Yield each candidate with the identity of its series."""
+    for row in chunk.rows.to_pylist():
+        number, reason = row["series"], chunk.strangers
         try:
-            if number in step.series:
-                yield candidate(row, step.series[number], file)
+            if number in chunk.series:
+                yield candidate(row, chunk.series[number], file)
                 continue
         except FieldError:
             reason = "its series was skipped"
