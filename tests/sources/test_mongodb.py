@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import bson
 import pytest
@@ -19,7 +19,7 @@ from pymongo.errors import AutoReconnect, CursorNotFound, OperationFailure
 from barograph.errors import BarographError, ConfigError, SourceError
 from barograph.history import History
 from barograph.sources import Document, Skip, load, open_source
-from barograph.sources.mongodb import Address, Client, Collection, Connection, MongoDB
+from barograph.sources.mongodb import Address, MongoDB, connect_client
 from tests.sources.documents import Memory, change_point, series
 from tests.sources.wire import talking
 
@@ -57,12 +57,15 @@ class Fake:
     uris: list[str] = field(default_factory=list, repr=False)
     hangs: int = 0
 
-    def connect(self, uri: str) -> Client:
+    def connect(self, uri: str) -> Any:
         self.uris.append(uri)
         return self
 
-    def collection(self, database: str, name: str) -> Collection:
+    def __getitem__(self, database: str) -> Self:
         assert database == "perf"
+        return self
+
+    def get_collection(self, name: str, _: object) -> Any:
         return FakeCollection(self, self.collections[name])
 
     def close(self) -> None:
@@ -82,13 +85,13 @@ class FakeCollection:
         self.server.finds.append(options)
         start = options.get("min", {"_id": None})["_id"]
         paths = [name.split(".") for name in projection]
-        given = 0
+        count = 0
         for document in sorted(self.documents, key=lambda one: rank(one["_id"])):
             if start is not None and rank(document["_id"]) < rank(start):
                 continue
-            if given == self.server.each and self.server.failures:
+            if count == self.server.each and self.server.failures:
                 raise self.server.failures.pop(0)
-            given += 1
+            count += 1
             raw = document.get("raw") or bson.encode(projected(document, paths))
             yield RawBSONDocument(raw, CodecOptions(document_class=RawBSONDocument))
 
@@ -356,11 +359,11 @@ def test_real_server_gives_the_same_tables(tmp_path: Path) -> None:
             report = load(live, tmp_path / "out")
             assert (report.series, report.points, report.candidates) == (50, 250, 50)
 
-            connection = Connection(uri)
-            found = connection.collection(database, "time_series")
+            connection = connect_client(uri)
+            collection = connection[database]["time_series"]
             half = {"_id": bson.ObjectId(f"{25:024x}")}
-            behind = found.find({}, {"_id": 1}, sort=[("_id", 1)], min=half, hint={"_id": 1})
-            assert len(list(behind)) == 25
+            rest = collection.find({}, {"_id": 1}, sort=[("_id", 1)], min=half, hint={"_id": 1})
+            assert len(list(rest)) == 25
             connection.close()
         finally:
             client.drop_database(database)

@@ -6,15 +6,16 @@ import os
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Any, Protocol, cast
+from typing import Any
 from urllib.parse import unquote_plus
 
 from bson.codec_options import CodecOptions
 from bson.errors import BSONError
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
+from pymongo.collection import Collection
 from pymongo.errors import AutoReconnect, CursorNotFound, PyMongoError
 
 from barograph.errors import ConfigError, SourceError
@@ -48,42 +49,9 @@ RAW = CodecOptions(
 )
 
 
-class Collection(Protocol):
-    """The part of pymongo's collection that is used here."""
-
-    def find(self, *args: Any, **kwargs: Any) -> Iterable[RawBSONDocument]:
-        """Open a cursor."""
-        ...
-
-
-class Client(Protocol):
-    """The part of pymongo's client that is used here."""
-
-    def collection(self, database: str, name: str) -> Collection:
-        """Return a collection whose documents stay undecoded."""
-        ...
-
-    def close(self) -> None:
-        """Close the connection."""
-        ...
-
-
-class Connection:
-    """A pymongo client."""
-
-    def __init__(self, uri: str) -> None:
-        self._client: MongoClient[RawBSONDocument] = MongoClient(
-            uri, appname="barograph", document_class=RawBSONDocument
-        )
-
-    def collection(self, database: str, name: str) -> Collection:
-        """Return a collection whose documents stay undecoded."""
-        collection = self._client.get_database(database).get_collection(name, codec_options=RAW)
-        return cast("Collection", collection)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._client.close()
+def connect_client(uri: str) -> MongoClient[RawBSONDocument]:
+    """Return a pymongo client for a URI."""
+    return MongoClient(uri, appname="barograph", document_class=RawBSONDocument)
 
 
 class MongoDB(Source):
@@ -111,7 +79,7 @@ class MongoDB(Source):
         batch_size: int = 200,
         attempts: int = 5,
         pause: float = 1.0,
-        connect: Callable[[str], Client] = Connection,
+        connect: Callable[[str], MongoClient[RawBSONDocument]] = connect_client,
     ) -> None:
         named = "" if "://" in location else location
         self._address = Address("" if named else location)
@@ -157,7 +125,7 @@ class MongoDB(Source):
     def _frames(self, collection: str, fields: tuple[str, ...]) -> Iterator[Frames]:
         """Stream every document once, even if the connection drops and is opened again."""
         with closing(self._client()) as client:
-            reader = _Reader(client.collection(self._database, collection), fields)
+            reader = _Reader(client[self._database].get_collection(collection, RAW), fields)
             batch, first, number, attempt = Batch(), 1, 0, 0
             while True:
                 before = number
@@ -181,7 +149,7 @@ class MongoDB(Source):
                 time.sleep(self._pause * 2.0 ** (attempt - 1))
             yield batch.taken(first)
 
-    def _client(self) -> Client:
+    def _client(self) -> MongoClient[RawBSONDocument]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             client, reason = self._attempt_client()
@@ -191,7 +159,7 @@ class MongoDB(Source):
             raise SourceError(f"{self._address.name}: cannot be opened: {reason}")
         return client
 
-    def _attempt_client(self) -> tuple[Client | None, str]:
+    def _attempt_client(self) -> tuple[MongoClient[RawBSONDocument] | None, str]:
         try:
             return self._connect(self._address.reveal()), ""
         except (PyMongoError, ValueError, TypeError, OSError) as error:
@@ -206,7 +174,7 @@ class MongoDB(Source):
 class _Reader:
     """Reads a collection in the order of `_id` and remembers the last one."""
 
-    def __init__(self, collection: Collection, fields: tuple[str, ...]) -> None:
+    def __init__(self, collection: Collection[RawBSONDocument], fields: tuple[str, ...]) -> None:
         self._collection = collection
         self._projection = dict.fromkeys(("_id", *fields), 1)
         self._last: list[Any] = []
@@ -219,7 +187,7 @@ class _Reader:
             # Not {"$gt": last}: that finds only documents whose _id is of the same type.
             options |= {"min": {"_id": last[0]}, "hint": {"_id": 1}}
         cursor = self._collection.find({}, self._projection, **options)
-        with closing(cast("Any", cursor)):
+        with closing(cursor):
             for document in cursor:
                 identifier = _id_of(document)
                 if identifier and identifier == last:

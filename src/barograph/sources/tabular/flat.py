@@ -15,7 +15,7 @@ from barograph.sources.fields import FieldError, direction_of
 from barograph.sources.tables import spill_writer
 from barograph.sources.tabular.convert import Converter, directions, integers, numbers, texts, times
 from barograph.sources.tabular.identities import ARGUMENT, distinct, identity, is_identity
-from barograph.sources.tabular.reading import Layout, Rows, read, required
+from barograph.sources.tabular.reading import TableLayout, TableRows, read, required
 from barograph.sources.tabular.runs import Runs, to_batch
 
 POINTS = {"order": required(integers), "value": numbers}
@@ -32,11 +32,11 @@ POINTS_SCHEMA = pa.schema(
 NUMBERED = SERIES_SCHEMA.append(pa.field("row", pa.int64()))
 
 
-def layout() -> Layout:
+def layout() -> TableLayout:
     """Return the columns: `order` and `value` are required, the labels of a series are optional."""
     names = dict.fromkeys(("project", "variant", "task", "test", "measurement", "args"), texts)
     allowed = {**names, "direction": directions, "commit": texts, "time": times}
-    return Layout(POINTS, allowed, _argument)
+    return TableLayout(POINTS, allowed, _argument)
 
 
 def _argument(name: str) -> Converter | None:
@@ -62,7 +62,7 @@ class Splitter:
                     yield from self._take(rows, writer)
         self._runs.finish()
 
-    def _take(self, rows: Rows, writer: pa.RecordBatchFileWriter) -> Iterator[Skip]:
+    def _take(self, rows: TableRows, writer: pa.RecordBatchFileWriter) -> Iterator[Skip]:
         names = [name for name in rows.columns if is_identity(name)]
         # Without any column of an identity the file is one series, and its name says which.
         own = {} if names else {"test": self._path.name.partition(".")[0]}
@@ -85,14 +85,14 @@ class Splitter:
         batch = to_batch(rows, pa.array(numbers), POINTS_SCHEMA)
         self._runs.add(batch.filter(pa.array(numbers >= 0)))
 
-    def series(self) -> Iterator[Rows | Skip]:
+    def series(self) -> Iterator[TableRows | Skip]:
         """Stream the table of series; `row` is the first row of each."""
         with pa.ipc.open_file(pa.memory_map(str(self._table))) as file:
             count = 0
             for number in range(file.num_record_batches):
                 batch = file.get_batch(number)
                 numbers = np.arange(count + 1, count + 1 + batch.num_rows, dtype=np.int64)
-                yield Rows(dict(zip(batch.schema.names, batch.columns, strict=True)), numbers)
+                yield TableRows(dict(zip(batch.schema.names, batch.columns, strict=True)), numbers)
                 count += batch.num_rows
 
     def _number(self, row: dict[str, Any], first: int, fresh: list[tuple[object, ...]]) -> int:

@@ -37,7 +37,7 @@ class Readable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableLayout:
     """Which columns a file must have, which it may have, and what they hold.
 
     Args:
@@ -66,14 +66,16 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TableRows:
     """Valid rows of a file, and their numbers, counted from 1."""
 
     columns: dict[str, pa.Array]
     numbers: Ints
 
 
-def read(path: Path, layout: Layout, kind: str, delimiter: str = ",") -> Iterator[Rows | Skip]:
+def read(
+    path: Path, layout: TableLayout, kind: str, delimiter: str = ","
+) -> Iterator[TableRows | Skip]:
     """Stream a file: of each batch the bad rows, then the sound ones.
 
     Args:
@@ -219,14 +221,14 @@ def _converted(
     return columns, faults
 
 
-def _without(columns: dict[str, pa.Array], numbers: Ints, faults: Faults) -> Rows:
+def _without(columns: dict[str, pa.Array], numbers: Ints, faults: Faults) -> TableRows:
     if not faults:
-        return Rows(columns, numbers)
+        return TableRows(columns, numbers)
     sound = np.ones(numbers.size, dtype=bool)
     sound[list(faults)] = False
     keep = pa.array(sound)
     kept = {name: column.filter(keep) for name, column in columns.items()}
-    return Rows(kept, numbers[sound])
+    return TableRows(kept, numbers[sound])
 
 
 def required(converter: Converter) -> Converter:

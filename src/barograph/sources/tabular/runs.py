@@ -1,7 +1,7 @@
 """Group rows in any order by series, with bounded memory.
 
-Rows are gathered into runs, each sorted by series and written to the disk; then every run gives
-the slice that belongs to the series asked for.
+Rows are collected into runs, each sorted by series and written to disk. The rows of some series
+are then one slice of every run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 from barograph.series import Ints
 from barograph.sources.base import Skip
 from barograph.sources.tables import spill_writer
-from barograph.sources.tabular.reading import Rows
+from barograph.sources.tabular.reading import TableRows
 
 RUN = 1 << 19  # rows; about 60 MB in memory
 GROUP = 1 << 18
@@ -83,7 +83,7 @@ class Runs:
             yield run.slice(end)
 
 
-def to_batch(rows: Rows, series: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
+def to_batch(rows: TableRows, series: pa.Array, schema: pa.Schema) -> pa.RecordBatch:
     """Return rows with the number of their series and their own; missing columns are null."""
     own = {"series": series, "row": pa.array(rows.numbers)}
     arrays = [
@@ -109,7 +109,7 @@ class SeriesChunk(NamedTuple):
     strangers: str
 
 
-def series_chunks(series: Iterator[Rows | Skip], runs: Runs) -> Iterator[SeriesChunk | Skip]:
+def series_chunks(series: Iterator[TableRows | Skip], runs: Runs) -> Iterator[SeriesChunk | Skip]:
     """Yield the table of series together with the runs; the first row is series 0."""
     low = seen = 0
     for rows in series:
@@ -130,7 +130,7 @@ def series_chunks(series: Iterator[Rows | Skip], runs: Runs) -> Iterator[SeriesC
         yield SeriesChunk({}, table, "no such series")
 
 
-def _dicts(rows: Rows) -> list[dict[str, Any]]:
+def _dicts(rows: TableRows) -> list[dict[str, Any]]:
     columns = {name: column.to_pylist() for name, column in rows.columns.items()}
     columns.setdefault("row", rows.numbers.tolist())
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -15,19 +15,19 @@ from barograph.sources.fields import FieldError
 from barograph.sources.tabular.convert import directions, integers, numbers, texts, times
 from barograph.sources.tabular.flat import POINTS_SCHEMA, Splitter
 from barograph.sources.tabular.groups import Files, Group, candidate, grouped
-from barograph.sources.tabular.reading import FORMATS, Layout, Rows, read, required
+from barograph.sources.tabular.reading import FORMATS, TableLayout, TableRows, read, required
 from barograph.sources.tabular.runs import Runs, SeriesChunk, series_chunks, to_batch
 
-SERIES = Layout(
+SERIES = TableLayout(
     dict.fromkeys(LABELS, texts),
     {"args": texts, "direction": directions},
 )
-POINTS = Layout(
+POINTS = TableLayout(
     {"series": required(integers), "order": required(integers), "value": numbers},
     # What a store gives back tells runs of one commit apart; here the last listed stays.
     {"commit": texts, "time": times, "run": texts},
 )
-CANDIDATES = Layout(
+CANDIDATES = TableLayout(
     {"series": required(integers), "order": integers, "verdict": texts},
     {
         "index": integers,
@@ -56,7 +56,7 @@ class Tabular(Source):
 
     The candidates may be missing. A flat file has one point in each row: its order and value,
     optionally its commit and time, and the identity of its series in the columns project, variant,
-    task, test, measurement, args (a JSON object) and args.NAME. Rows may be in any order.
+    task, test, measurement, args (a JSON object) and args.NAME. TableRows may be in any order.
 
     Args:
         location: The folder or the file; a CSV or a JSON may be gzipped.
@@ -120,7 +120,7 @@ class Tabular(Source):
                 else:
                     yield from grouped(chunk, files)
 
-    def _series(self) -> Iterator[Rows | Skip]:
+    def _series(self) -> Iterator[TableRows | Skip]:
         return read(needed(self._path, "series"), SERIES, "series", self._delimiter)
 
 
@@ -141,7 +141,7 @@ def needed(folder: Path, name: str) -> Path:
     return path
 
 
-def _gathered(table: Iterator[Rows | Skip], runs: Runs) -> Iterator[Skip]:
+def _gathered(table: Iterator[TableRows | Skip], runs: Runs) -> Iterator[Skip]:
     """Add the rows of a table to runs; yield the skipped ones."""
     for rows in table:
         if isinstance(rows, Skip):
