@@ -1,10 +1,10 @@
-"""How long Table 1 takes: 100 random splits, three models, 15,000 rows, forests of 500 trees.
+"""The time of Table 1: 100 random splits, three models, 15,000 rows, forests of 500 trees.
 
-By default a part is measured, a few splits of every model at full size, and the whole is
-extrapolated from it: the splits are alike and independent, so the time is that of one split times
-their number. Beside the time by the clock, which others on the machine lengthen, stands what the
-processor time of one split comes to on free cores. `--full` measures all. The rows are
-drawn, two classes that overlap, with as many columns as the set bauer8 has.
+By default a few splits of every model are measured at full size, and the total is extrapolated: the
+splits are alike and independent. Besides the elapsed time, which depends on the load of the
+machine, the table has the time on free cores, from the processor time of one split. `--full`
+measures all splits. The rows are random, of two overlapping classes, with the number of columns of
+`bauer8`.
 """
 
 import os
@@ -24,12 +24,12 @@ from barograph.training.tables import Labelled
 
 MODELS = ("random_forest", "svm", "xgboost")
 ROWS, TREES, SPLITS = 15_000, 500, 100
-PART = 2  # splits a worker
+PART = 2  # splits per worker
 GOAL_MINUTES = 45.0
 
 
 def drawn(rows: int) -> Labelled:
-    """Draw rows of two overlapping classes."""
+    """Return random rows of two overlapping classes."""
     generator = np.random.default_rng(0)
     truth = generator.integers(0, 2, rows)
     matrix = generator.normal(size=(rows, len(FEATURE_SETS["bauer8"]))) + 0.4 * truth[:, None]
@@ -40,9 +40,9 @@ def drawn(rows: int) -> Labelled:
 
 
 def measured(name: str, rows: Labelled, splits: int) -> dict[str, Any]:
-    """Measure one model on so many splits by the clock, and one split by its processor time."""
+    """Measure one model on the splits by elapsed time, and on one split by processor time."""
     parts = list(random_splits(rows.truth.size, splits, seed=1))
-    # Starting the workers and importing the libraries is paid once, not for each split.
+    # Starting the workers and importing the libraries happens once, not for each split.
     repeat([Repetition(name, drawn(200), s, 0, 1, "accuracy") for s in first_of(rows)], "start")
     begin = time.perf_counter()
     found = repeat(
@@ -64,12 +64,12 @@ def measured(name: str, rows: Labelled, splits: int) -> dict[str, Any]:
 
 
 def first_of(rows: Labelled) -> list[Any]:
-    """Return one tiny split a worker."""
+    """Return tiny splits, two for each worker."""
     return list(random_splits(200, 2 * worker_count(), seed=int(rows.truth.size)))
 
 
 def main() -> None:
-    """Measure, and print the parameters with the figure."""
+    """Measure, and print the figures with the parameters."""
     parser = arguments(__doc__ or "")
     parser.add_argument("--full", action="store_true", help="measure all splits")
     parser.add_argument("--workers", type=int, default=2, help="processes, one core each")
@@ -78,7 +78,7 @@ def main() -> None:
     splits = SPLITS if options.full else PART * options.workers
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)  # nothing remembered from a run before
+        os.chdir(folder)  # without the cache of an earlier run
         rows = drawn(ROWS)
         table = [measured(name, rows, splits) for name in MODELS]
         os.chdir(before)

@@ -1,11 +1,11 @@
-"""How long the characteristics of one candidate take, beside tsfeatures on the same series.
+"""The time of the characteristics of one candidate, compared with tsfeatures on the same series.
 
-One core, per pair, through `feature_matrix` over 2,000 pairs, the best of seven runs in turn. White
-noise flatters an entropy, since its best order is often none, so autocorrelated series stand beside
-it. tsfeatures runs in a process of its own (its import takes long and changes `warnings`), for
-those of the characteristics that it has, on sides of ten values or more: by its own call over all
-series at once, and by its bare functions on plain arrays. Its Hurst exponent is a rescaled range,
-not a fit.
+The figures are for one core, per pair of sides, with `feature_matrix` over 2,000 pairs, the best of
+seven alternating runs. The entropy of white noise is cheap, because its best order is often 0, so
+autocorrelated series are measured too. tsfeatures runs in a separate process, because its import is
+slow and changes `warnings`. It computes the characteristics that it has, on sides of ten values or
+more: with its own call over all series, and with its bare functions on arrays. Its Hurst exponent
+is a rescaled range, not a fit.
 """
 
 import itertools
@@ -40,7 +40,7 @@ ALLOWED = {
 
 
 def series(kind: str, size: int = 60_000) -> Floats:
-    """Return noise around 100, independent or with a memory."""
+    """Return noise around 100, independent or autocorrelated."""
     noise = np.random.default_rng(1).normal(size=size)
     if kind == "autocorrelated":
         for t in range(2, size):
@@ -49,21 +49,21 @@ def series(kind: str, size: int = 60_000) -> Floats:
 
 
 def bounds(size: int, pre: int, after: int, pairs: int = PAIRS) -> tuple[Ints, Ints, Ints]:
-    """Return bounds of so many pairs of one shape."""
+    """Return the bounds of random pairs of one shape."""
     starts = np.random.default_rng(2).integers(0, size - pre - after, pairs)
     return starts, starts + pre, starts + pre + after
 
 
 def microseconds(values: Floats, shape: tuple[int, int], feature_set: str, pairs: int) -> float:
-    """Time one set on one shape, per pair."""
+    """Return the microseconds per pair of one set on one shape."""
     where = bounds(values.size, *shape, pairs)
     times = paired({"": lambda: feature_matrix(values, *where, feature_set, threads=1)}, runs=7)
     return min(times[""]) / pairs * 1e6
 
 
 def peer(values: dict[str, Floats]) -> dict[str, dict[str, dict[str, float]]]:
-    """Ask tsfeatures for the same pairs: kind and shape -> set -> way -> microseconds a pair."""
-    questions = {
+    """Time tsfeatures on the same pairs: kind and shape -> set -> way -> microseconds per pair."""
+    tasks = {
         f"{kind} {pre} {after}": [
             [x[start:split].tolist(), x[split:end].tolist()]
             for start, split, end in zip(*bounds(x.size, pre, after, PEER_PAIRS), strict=True)
@@ -72,20 +72,20 @@ def peer(values: dict[str, Floats]) -> dict[str, dict[str, dict[str, float]]]:
         for pre, after in SHAPES
     }
     with tempfile.TemporaryDirectory() as folder:
-        asked, answered = Path(folder) / "question.json", Path(folder) / "answer.json"
-        asked.write_text(json.dumps(questions), encoding="utf-8")
+        task_file, result_file = Path(folder) / "tasks.json", Path(folder) / "results.json"
+        task_file.write_text(json.dumps(tasks), encoding="utf-8")
         script = str(HERE / "peer_tsfeatures.py")
-        command = [sys.executable, "-W", "ignore", script, str(asked), str(answered)]
-        alone = dict(os.environ) | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        subprocess.run(command, check=True, env=alone, stdout=sys.stderr)
-        answer: dict[str, dict[str, dict[str, float]]] = json.loads(
-            answered.read_text(encoding="utf-8")
+        command = [sys.executable, "-W", "ignore", script, str(task_file), str(result_file)]
+        environment = dict(os.environ) | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        subprocess.run(command, check=True, env=environment, stdout=sys.stderr)
+        results: dict[str, dict[str, dict[str, float]]] = json.loads(
+            result_file.read_text(encoding="utf-8")
         )
-        return answer
+        return results
 
 
 def rows(values: dict[str, Floats]) -> list[dict[str, Any]]:
-    """Ours beside theirs."""
+    """Return the rows of the table: our times and those of tsfeatures."""
     theirs = peer(values)
     table = []
     for feature_set in ("bauer8", "bauer9"):
@@ -110,7 +110,7 @@ def rows(values: dict[str, Floats]) -> list[dict[str, Any]]:
 
 
 def growth(x: Floats) -> dict[str, list[float]]:
-    """Time per pair at 500, 1000, .. 8000 values, each over the one at half the length."""
+    """Return the time per pair at 1000 to 8000 values, divided by that at half the length."""
     result = {}
     for feature_set in ("bauer8", "bauer9"):
         times = [microseconds(x, (n, 1), feature_set, 100) for n in (500, 1000, 2000, 4000, 8000)]
@@ -119,7 +119,7 @@ def growth(x: Floats) -> dict[str, list[float]]:
 
 
 def others(x: Floats) -> dict[str, float]:
-    """Time the other sets at (100, 1)."""
+    """Return the times of the other sets at (100, 1)."""
     names = [name for name in FEATURE_SETS if name not in ("bauer8", "bauer9")]
     return {name: round(microseconds(x, (100, 1), name, 50), 1) for name in names}
 

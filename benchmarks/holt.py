@@ -1,7 +1,7 @@
-"""Holt's alpha and beta per pair of sides, beside tsfeatures' and statsmodels' estimates.
+"""Holt's alpha and beta per pair of sides, compared with tsfeatures and statsmodels.
 
-The peers minimise another criterion by another method, so their parameters differ: what is compared
-is the time that a level and a trend parameter of both sides cost.
+The peers minimise another criterion by another method, so their parameters differ. The benchmark
+compares the time of a level and a trend parameter for both sides.
 """
 
 import statistics
@@ -20,7 +20,7 @@ PEER_PAIRS = 3
 
 
 def walks(pre: int, after: int) -> tuple[Floats, list[Floats]]:
-    """Return many pairs of autocorrelated sides as one array, and each side by itself."""
+    """Return many pairs of autocorrelated sides as one array, and as a list of sides."""
     generator = np.random.default_rng(1)
     steps, noise = generator.normal(size=(2, PAIRS, pre + after))
     values = 100.0 + steps.cumsum(axis=1) + 3.0 * noise
@@ -37,7 +37,7 @@ def ours(values: Floats, pre: int, after: int) -> None:
 
 
 def tsfeatures_holt(sides: list[Floats]) -> None:
-    """Fit each side; a single value has no answer there."""
+    """Fit each side; a single value has no result there."""
     import tsfeatures
 
     for side in sides:
@@ -45,7 +45,7 @@ def tsfeatures_holt(sides: list[Floats]) -> None:
 
 
 def statsmodels_holt(sides: list[Floats]) -> None:
-    """Fit the damped and the plain model to each side, as our fit does."""
+    """Fit the damped and the undamped model to each side, like our fit."""
     from statsmodels.tsa.holtwinters import Holt
 
     for side in sides:
@@ -55,7 +55,7 @@ def statsmodels_holt(sides: list[Floats]) -> None:
 
 
 def row(pre: int, after: int) -> dict[str, float]:
-    """Time all three in turn, and compare them per pair."""
+    """Time all three alternately, and compare them per pair."""
     values, sides = walks(pre, after)
     few = sides[: 2 * PEER_PAIRS]
     times = paired(
@@ -65,17 +65,17 @@ def row(pre: int, after: int) -> dict[str, float]:
             "statsmodels": partial(statsmodels_holt, few),
         }
     )
-    found: dict[str, float] = {"pre": pre, "after": after}
+    cells: dict[str, float] = {"pre": pre, "after": after}
     for name in times:
         pairs = PAIRS if name == "ours" else PEER_PAIRS
-        found[f"{name} us"] = 1e6 * statistics.median(times[name]) / pairs
+        cells[f"{name} us"] = 1e6 * statistics.median(times[name]) / pairs
     for name in ("tsfeatures", "statsmodels"):
-        found[f"times {name}"] = PAIRS / PEER_PAIRS * ratio(times[name], times["ours"])
-    return found
+        cells[f"times {name}"] = PAIRS / PEER_PAIRS * ratio(times[name], times["ours"])
+    return cells
 
 
 def main() -> None:
-    """Print microseconds per pair, and how many times longer each peer takes."""
+    """Print the microseconds per pair and the ratio of each peer."""
     options = arguments(str(__doc__)).parse_args()
     warnings.simplefilter("ignore")
     show("Holt's alpha and beta per pair", [row(*length) for length in LENGTHS], options.output)

@@ -1,14 +1,14 @@
-"""How well triage learned from people's marks agrees with other people's marks.
+"""Agreement of a model trained on people's marks with the marks of other people.
 
-Learns everything from --train: the model, and the rule by which it reports. Judges it on --test,
-or by five-fold cross-validation over the groups of --train where no test folder is given. Each
-folder holds series.parquet, annotations.csv and series_meta.csv. With `--model default` nothing is
-learned from people: the shipped model, trained on simulated histories, is judged on --test, and its
-rule is chosen on what simulated people marked.
+The model and the rule for what to report are learned from --train. They are tested on --test, or by
+five-fold cross-validation over the groups of --train. Each folder has the files series.parquet,
+annotations.csv and series_meta.csv. With `--model default` the shipped model, which was trained on
+simulated histories, is tested on --test, and its rule is chosen on the marks of simulated people.
 
-Candidates are true where more than half of at least three people marked within 5 points, false
-where nobody did, and disputed else. `auc_clean` is true against false, `auc_all` counts disputed
-as false. `f1` is that of van den Burg & Williams 2020, margin 5, on series with five people.
+Candidates are true if more than half of at least three people marked within 5 points, false if no
+person did, and disputed otherwise. `auc_clean` compares true with false ones, `auc_all` counts
+disputed as false. `f1` is that of van den Burg & Williams 2020, margin 5, on series with five
+people.
 """
 
 import time
@@ -29,17 +29,17 @@ from barograph.models.boosted import boosted, probability
 from barograph.series import Floats, Ints
 from barograph.sources.simulator import LONG, World, survey
 
-# Where the marked histories lie beside a checkout.
+# The marked histories, in a folder beside the checkout.
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "sap_hana"
 FOLDS = 5
 PANEL = 5
 THREADS = 2
 SIMULATED = 300
-UNSEEN = 90_001  # a seed that no profile of the pipeline uses
+UNSEEN = 90_001  # no profile of the pipeline uses this seed
 
 
-class Judged(NamedTuple):
-    """What held-out series say: candidates with their score, and one F1 per series and reporter."""
+class HeldOutScores(NamedTuple):
+    """Results on held-out series: scores of candidates, and F1 per series and method."""
 
     votes: Ints
     people: Ints
@@ -72,18 +72,18 @@ def read(folder: Path) -> Marked:
     )
 
 
-def judge(triage: CrowdTriage, marked: Marked) -> Judged:
-    """Judge a triage on series that it has not seen."""
+def score(triage: CrowdTriage, marked: Marked) -> HeldOutScores:
+    """Score a model on series that it was not trained on."""
     rows = marked_candidates(marked, STRICT)
     crowded = rows.where(rows.people >= CROWD)
     panel = [k for k, marks in enumerate(marked.marks) if len(marks) == PANEL]
-    found = triage.report(marked)
+    reported = triage.report(marked)
     strict = {k: rows.index[rows.series == k].tolist() for k in panel}
-    return Judged(
+    return HeldOutScores(
         crowded.votes,
         crowded.people,
         triage.probability(crowded),
-        [f1(found.get(k, []), marked.marks[k]) for k in panel],
+        [f1(reported.get(k, []), marked.marks[k]) for k in panel],
         [f1([], marked.marks[k]) for k in panel],
         [person_agreement(marked.marks[k]) for k in panel],
         [f1(strict[k], marked.marks[k]) for k in panel],
@@ -92,23 +92,23 @@ def judge(triage: CrowdTriage, marked: Marked) -> Judged:
 
 
 def learned(marked: Marked) -> CrowdTriage:
-    """Learn from one folder."""
+    """Train on one folder."""
     return CrowdTriage.fit(marked, lambda: boosted(threads=THREADS))
 
 
-def cross_validated(marked: Marked) -> list[Judged]:
-    """Learn on four fifths of the groups and judge on the rest, five times."""
+def cross_validated(marked: Marked) -> list[HeldOutScores]:
+    """Train on four fifths of the groups and test on the rest, five times."""
     groups = np.random.default_rng(0).permutation(np.unique(marked.groups))
     result = []
     for held_out in np.array_split(groups, FOLDS):
         test = np.isin(marked.groups, held_out)
         train, rest = (marked.part(np.flatnonzero(side)) for side in (~test, test))
-        result.append(judge(learned(train), rest))
+        result.append(score(learned(train), rest))
     return result
 
 
 def shipped() -> CrowdTriage:
-    """Take the shipped model, and choose its rule on simulated people's marks."""
+    """Return the shipped model with a rule chosen on the marks of simulated people."""
     model = TriageModel.default("label_free")
     marked = simulated()
     rows = marked_candidates(marked, LOOSE)
@@ -116,11 +116,11 @@ def shipped() -> CrowdTriage:
 
 
 def simulated() -> Marked:
-    """Let simulated people mark long histories that the shipped model was not trained on."""
+    """Return long histories that the shipped model was not trained on, with simulated marks."""
     values, marks = [], []
-    for one in World(UNSEEN, LONG).stream(0, SIMULATED):
-        crowd = survey(one.values, one.events, PANEL, np.random.default_rng(one.number))
-        values.append(one.values)
+    for series in World(UNSEEN, LONG).stream(0, SIMULATED):
+        crowd = survey(series.values, series.events, PANEL, np.random.default_rng(series.number))
+        values.append(series.values)
         marks.append(tuple(tuple(places.tolist()) for places in crowd.marks))
     return Marked(
         np.concatenate(values),
@@ -130,8 +130,8 @@ def simulated() -> Marked:
     )
 
 
-def figures(parts: list[Judged]) -> dict[str, float]:
-    """Put the judged parts together: the mean of the AUCs weighted by rows, the F1 by series."""
+def figures(parts: list[HeldOutScores]) -> dict[str, float]:
+    """Combine the parts: the mean of the AUCs weighted by rows, and of the F1 by series."""
     weights = [part.score.size for part in parts]
     aucs = np.array([_aucs(part) for part in parts])
     clean, everything = np.average(aucs, axis=0, weights=weights)
@@ -146,8 +146,8 @@ def figures(parts: list[Judged]) -> dict[str, float]:
     }
 
 
-def _aucs(part: Judged) -> tuple[float, float]:
-    """True against false, and true against everything else."""
+def _aucs(part: HeldOutScores) -> tuple[float, float]:
+    """Return the AUC of true against false, and of true against all others."""
     true = 2 * part.votes > part.people
     clean = true | (part.votes == 0)
     return (
@@ -161,7 +161,7 @@ def _mean(lists: list[list[float]]) -> float:
 
 
 def main() -> None:
-    """Learn, judge and print."""
+    """Train, test and print."""
     parser = arguments(__doc__.splitlines()[0])
     parser.add_argument("--train", type=Path, metavar="DIR")
     parser.add_argument("--test", type=Path, metavar="DIR")
@@ -173,11 +173,11 @@ def main() -> None:
         return
     begin = time.perf_counter()
     if options.model == "default":
-        parts = [judge(shipped(), read(options.test or folder))]
+        parts = [score(shipped(), read(options.test or folder))]
     elif options.test is None:
         parts = cross_validated(read(folder))
     else:
-        parts = [judge(learned(read(folder)), read(options.test))]
+        parts = [score(learned(read(folder)), read(options.test))]
     row = {**figures(parts), "seconds": time.perf_counter() - begin}
     extra = row if options.output == "json" else {}
     show("Agreement with people's marks", [row], options.output, **extra)

@@ -1,4 +1,4 @@
-"""Time tsfeatures on pairs of sides: `peer_tsfeatures.py QUESTION ANSWER`, both JSON."""
+"""Time tsfeatures on pairs of sides: `peer_tsfeatures.py TASKS RESULTS`, both JSON files."""
 
 import json
 import sys
@@ -35,14 +35,14 @@ def best(function: Callable[[], object]) -> float:
 
 
 def bare(functions: list[Any], sides: list[Any]) -> None:
-    """Call the functions one by one on arrays, without scaling and without a result table."""
+    """Call the functions one by one on arrays, without scaling or a result table."""
     for x in sides:
         for function in functions:
             function(x, freq=1)
 
 
-def answer(functions: list[Any], pairs: list[list[list[float]]]) -> dict[str, float]:
-    """Return microseconds per pair of the library's own call, and of its bare functions."""
+def timings(functions: list[Any], pairs: list[list[list[float]]]) -> dict[str, float]:
+    """Return the microseconds per pair of the library's own call and of its bare functions."""
     sides = [np.array(x) for pair in pairs for x in pair if len(x) >= SHORTEST]
     panel = pd.concat(
         pd.DataFrame({"unique_id": str(k), "ds": np.arange(x.size), "y": x})
@@ -55,13 +55,13 @@ def answer(functions: list[Any], pairs: list[list[list[float]]]) -> dict[str, fl
 
 
 def main() -> None:
-    """Answer every question."""
-    questions = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    answers = {
-        name: {key: answer(functions, pairs) for key, functions in SETS.items()}
-        for name, pairs in questions.items()
+    """Time every task."""
+    tasks = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    results = {
+        name: {key: timings(functions, pairs) for key, functions in SETS.items()}
+        for name, pairs in tasks.items()
     }
-    Path(sys.argv[2]).write_text(json.dumps(answers), encoding="utf-8")
+    Path(sys.argv[2]).write_text(json.dumps(results), encoding="utf-8")
 
 
 if __name__ == "__main__":

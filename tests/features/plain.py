@@ -1,4 +1,4 @@
-"""The characteristics written down as their formulas, one side at a time: slow and simple."""
+"""The characteristics as plain formulas for one side: slow and simple."""
 
 import math
 
@@ -24,7 +24,7 @@ def normalised(pre: Floats, after: Floats) -> tuple[Floats, Floats]:
 
 
 def tiles(x: Floats) -> Floats:
-    """The full tiles of the standardised side, one a row."""
+    """Return the full tiles of the standardised side, one per row."""
     width = width_of(x)
     x = repeated(x)
     differing = x[x != x[0]]

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from barograph.features import contrast_context, contrasts, feature_matrix
 from barograph.features.contrast import CONTEXT_NAMES, NAMES
 from barograph.series import Floats
-from tests.features.contrasts_plainly import contrasts_plainly
+from tests.features.plain_contrasts import plain_contrasts
 
 LINES = Path(__file__).resolve().parents[2] / "docs" / "features-contrasts.md"
 OWN = NAMES[: -len(CONTEXT_NAMES)]
@@ -49,7 +49,7 @@ def test_contrasts_equal_the_plain_implementation(rng: np.random.Generator) -> N
     series = stepped(rng)
     if np.median(series[70:110]) > np.median(series[110:170]):
         series = 30.0 - series
-    plain = contrasts_plainly(series, 70, 110, 170)
+    plain = plain_contrasts(series, 70, 110, 170)
     for name, number in zip(NAMES, judged(series), strict=True):
         assert number == pytest.approx(plain[name], rel=1e-6, abs=1e-9), name
 
@@ -61,7 +61,7 @@ def test_without_context_both_sides_are_the_series(sizes: tuple[int, int]) -> No
     context = contrast_context(series, [0], [sizes[0]], [series.size], [0], [series.size])[0]
     pre, after = np.split(series, [sizes[0]])
     assert contrasts(pre, after) == contrasts(pre, after, context)
-    plain = contrasts_plainly(series, 0, sizes[0], series.size) if min(sizes) > 1 else {}
+    plain = plain_contrasts(series, 0, sizes[0], series.size) if min(sizes) > 1 else {}
     for name in plain.keys() & OWN:
         assert contrasts(pre, after)[name] == pytest.approx(plain[name], rel=1e-6, abs=1e-9), name
 

@@ -1,4 +1,4 @@
-"""The contrasts by the book, one line each: slow, and easy to believe."""
+"""The contrasts as plain formulas: slow and simple."""
 
 import math
 
@@ -55,7 +55,7 @@ def held(level: Floats, middle: float) -> int:
     return level.size
 
 
-def contrasts_plainly(series: Floats, start: int, split: int, end: int) -> dict[str, float]:
+def plain_contrasts(series: Floats, start: int, split: int, end: int) -> dict[str, float]:
     """All numbers of one candidate, for an upward step larger than nothing."""
     x = series / np.abs(series).max()
     pre, after = x[start:split], x[split:end]
