@@ -1,10 +1,9 @@
-"""Which setting should be the default, and how much simulated histories should weigh beside marks.
+"""Choose the default alarm policy, and the weight of simulated histories beside marks.
 
-Looks at the series of --train alone that `online_marks.py` learns from (without a test folder, the
-part of it that is not held out): repeated grouped cross-validation, a seed each for folds, samples
-and trees. Differences are paired over the series, and their standard errors come from bootstrap
-samples of the series, and of whole groups. docs/online.md has the rules by which these figures
-decide.
+Uses only the series of --train that `online_marks.py` learns from (without a test folder, the part
+that is not held out): repeated grouped cross-validation, with one seed for folds, samples and
+trees. Differences are paired over the series; their standard errors come from bootstrap samples of
+the series and of whole groups. docs/online.md describes the rules that these figures decide by.
 """
 
 import time
@@ -36,19 +35,19 @@ PRIOR_WEIGHTS = (0.0, 0.1, 0.3, 0.6)
 ALONE = "window 0 alone"
 PARTS = (0.25, 0.5, 0.75)  # of the way from `even` to `steady`
 SAMPLES = 1000
-WIDEST, NARROWEST, STEPS = 30.0, 0.3, 300  # rates between which thresholds are tried, and how many
+WIDEST, NARROWEST, STEPS = 30.0, 0.3, 300  # rates between which STEPS thresholds are tried
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What each threshold raises in each series: false alarms, and changes found by delay."""
+    """False alarms and changes found, by threshold and series; the latter by delay, too."""
 
     false: Floats
     found: Floats
 
     @classmethod
     def of(cls, truth: Truth, method: Alarms) -> "Tally":
-        """Count at thresholds from the lowest up."""
+        """Count at thresholds in rising order."""
         low, high = (
             at_rate(truth, method, rate, ALWAYS, NEVER).threshold for rate in (WIDEST, NARROWEST)
         )
@@ -76,8 +75,8 @@ def per_series(truth: Truth, points: Any) -> Floats:
     return np.bincount(truth.series[points], minlength=truth.groups.size).astype(np.float64)
 
 
-def settings() -> dict[str, Mapping[int, float]]:
-    """Return the named settings, and weights between `even` and `steady`."""
+def policies() -> dict[str, Mapping[int, float]]:
+    """Return the named alarm policies, and weights between `even` and `steady`."""
     between = {
         f"even to steady, {part:g}": {
             window: weight**part for window, weight in ALARM_POLICIES["steady"].items()
@@ -88,9 +87,9 @@ def settings() -> dict[str, Mapping[int, float]]:
 
 
 def tallies(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, Tally]:
-    """Count for window 0 alone, and for one stream in each setting."""
+    """Count for window 0 alone, and for one stream with each policy."""
     result = {ALONE: Tally.of(truth, every_alarm(surprises[0]))}
-    for name, weights in settings().items():
+    for name, weights in policies().items():
         result[name] = Tally.of(truth, gated(truth, combined(surprises, weights)))
     return result
 
@@ -110,14 +109,14 @@ Aims = tuple[Floats, Floats]  # by sample of series, and by sample of groups
 
 @dataclass(frozen=True)
 class Recalls:
-    """What one method finds with simulated histories at one weight: the mean over the repeats.
+    """The mean recall of a method over the repeats, with simulated histories at one weight.
 
     Attributes:
-        weight: of a simulated row.
-        method: window 0 alone, or a setting.
-        by_series: recall by sample, rate and delay; samples of series, the first is all of them.
-        by_group: the same with samples of whole groups.
-        repeats: the first sample of each repeat.
+        weight: Of a simulated row.
+        method: Window 0 alone, or an alarm policy.
+        by_series: Recall by sample, rate and delay; samples of series, the first is all of them.
+        by_group: The same with samples of whole groups.
+        repeats: The first sample of each repeat.
     """
 
     weight: float
@@ -128,11 +127,11 @@ class Recalls:
 
     @property
     def aims(self) -> Aims:
-        """What is compared, at 3 per thousand: d = 0 alone, or the mean of all delays."""
+        """What is compared at 3 per thousand: the recall at once, or the mean of all delays."""
         return aim(self.method, self.by_series), aim(self.method, self.by_group)
 
     def row(self, best: "Recalls") -> dict[str, Any]:
-        """Render it beside another, in percent."""
+        """Return a row of the table, in percent, compared with the best."""
         return {
             "simulated": self.weight,
             "method": self.method,
@@ -146,7 +145,7 @@ class Recalls:
 
 
 def beside(aims: Aims, others: Aims) -> dict[str, float]:
-    """Say how far one lies below another, and the standard error of that, in percent."""
+    """Return how far one is below another, and the standard error, in percent."""
     below, by_group = (100.0 * (other - one) for one, other in zip(aims, others, strict=True))
     return {
         "compared": 100.0 * float(aims[0][0]),
@@ -157,14 +156,14 @@ def beside(aims: Aims, others: Aims) -> dict[str, float]:
 
 
 def aim(method: str, recall: Floats) -> Floats:
-    """Return what is compared of a method."""
+    """Return the compared recall of a method."""
     at_three = recall[:, RATES.index(3.0)]
     chosen: Floats = at_three[:, 0] if method == ALONE else at_three.mean(axis=1)
     return chosen
 
 
 def recalls(truth: Truth, weight: float, repeats: Sequence[Mapping[str, Tally]]) -> list[Recalls]:
-    """Put the repeats of one weight together."""
+    """Combine the repeats of one weight."""
     drawn = [samples(truth, whole_groups=whole) for whole in (False, True)]
     result = []
     for method in repeats[0]:
@@ -174,33 +173,32 @@ def recalls(truth: Truth, weight: float, repeats: Sequence[Mapping[str, Tally]])
     return result
 
 
-def settings_beside_best(found: Sequence[Recalls]) -> list[dict[str, Any]]:
-    """Rule 1: all settings at one weight, beside the best named one."""
+def compare_policies(results: Sequence[Recalls]) -> list[dict[str, Any]]:
+    """Rule 1: compare all policies at one weight with the best named policy."""
     best = max(
-        (one for one in found if one.method in ALARM_POLICIES), key=lambda one: one.aims[0][0]
+        (one for one in results if one.method in ALARM_POLICIES), key=lambda one: one.aims[0][0]
     )
-    return [one.row(best) for one in found if one.method != ALONE]
+    return [one.row(best) for one in results if one.method != ALONE]
 
 
-def weights_beside_none(found: Sequence[Recalls], method: str) -> list[dict[str, Any]]:
-    """Rule 2: one method at all weights, beside learning from marks alone."""
-    none = next(one for one in found if one.method == method and one.weight == 0.0)
-    return [one.row(none) for one in found if one.method == method]
+def compare_weights_with_none(results: Sequence[Recalls], method: str) -> list[dict[str, Any]]:
+    """Rule 2: compare all weights of a method with learning from marks alone."""
+    none = next(one for one in results if one.method == method and one.weight == 0.0)
+    return [one.row(none) for one in results if one.method == method]
 
 
-def weights_beside_best(found: Sequence[Recalls], setting: str) -> list[dict[str, Any]]:
-    """Rule 2: window 0 and the stream of a setting together, beside the best weight above 0."""
+def compare_weights_with_best(results: Sequence[Recalls], policy: str) -> list[dict[str, Any]]:
+    """Rule 2: compare window 0 and the stream of a policy with the best weight above 0."""
     sums: dict[float, Aims] = {}
     for weight in PRIOR_WEIGHTS:
         alone, stream = (
-            next(one.aims for one in found if (one.weight, one.method) == (weight, method))
-            for method in (ALONE, setting)
+            next(one.aims for one in results if (one.weight, one.method) == (weight, method))
+            for method in (ALONE, policy)
         )
         sums[weight] = alone[0] + stream[0], alone[1] + stream[1]
     best = max((one for weight, one in sums.items() if weight), key=lambda one: one[0][0])
     return [
-        {"simulated": weight, "setting": setting, **beside(one, best)}
-        for weight, one in sums.items()
+        {"simulated": weight, "policy": policy, **beside(one, best)} for weight, one in sums.items()
     ]
 
 
@@ -210,28 +208,30 @@ def main() -> None:
     parser.add_argument("--train", type=Path, default=DEFAULT)
     parser.add_argument("--repeats", type=int, default=REPEATS)
     options = parser.parse_args()
-    title = "Settings and simulated histories, by cross-validation on the series to learn from"
+    title = "Alarm policies and simulated histories, by cross-validation on the training series"
     if not (options.train / "series.parquet").is_file():
         show(title, [], options.output, note=f"no series.parquet in {options.train}: --train DIR")
         return
     start = time.perf_counter()
     truth = Truth.of(split_by_group(crowded(options.train))[0])
     simulated = SIMULATED.histories().truth
-    found = []
+    results: list[Recalls] = []
     for weight in PRIOR_WEIGHTS:
         prior = Prior(simulated, weight) if weight else None
         seeds = range(1, options.repeats + 1)
         each = [tallies(truth, learn(truth, prior=prior, seed=k).surprises) for k in seeds]
-        found += recalls(truth, weight, each)
+        results += recalls(truth, weight, each)
     rows = [
         row
         for weight in PRIOR_WEIGHTS
-        for row in settings_beside_best([one for one in found if one.weight == weight])
+        for row in compare_policies([one for one in results if one.weight == weight])
     ]
     weights = [
-        row for method in (ALONE, *ALARM_POLICIES) for row in weights_beside_none(found, method)
+        row
+        for method in (ALONE, *ALARM_POLICIES)
+        for row in compare_weights_with_none(results, method)
     ]
-    sums = [row for setting in ALARM_POLICIES for row in weights_beside_best(found, setting)]
+    sums = [row for policy in ALARM_POLICIES for row in compare_weights_with_best(results, policy)]
     if options.output == "text":
         print(table(weights), table(sums), sep="\n\n", end="\n\n")
         show(title, rows, options.output, seconds=time.perf_counter() - start)

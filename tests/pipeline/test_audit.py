@@ -22,7 +22,7 @@ PLANTED = {4, 20, 36, 52, 68}  # candidates that stand at steps of six standard 
 
 
 @pytest.mark.usefixtures("project")
-def test_planted_wrong_verdicts_are_the_most_suspect() -> None:
+def test_audit_ranks_planted_wrong_verdicts_first() -> None:
     subseries.main()
     characterise.main()
     path = Path("data/processed/adaptive.parquet")

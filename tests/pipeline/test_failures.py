@@ -86,7 +86,7 @@ def files() -> set[str]:
         ("time_series.bson", lambda _: b"", "contains no time series"),
     ],
 )
-def test_a_damaged_file_is_named_with_the_document(
+def test_load_names_damaged_file_and_document(
     name: str, change: Callable[[bytes], bytes], says: str
 ) -> None:
     edited(name, change)
@@ -123,7 +123,7 @@ def test_a_damaged_file_is_named_with_the_document(
         ),
     ],
 )
-def test_too_much_that_is_unusable_names_the_first(
+def test_load_fails_with_too_many_skipped_rows(
     documents: Documents, marks: Documents, says: str
 ) -> None:
     write_dump(DUMP, documents, marks)
@@ -132,7 +132,7 @@ def test_too_much_that_is_unusable_names_the_first(
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), "12", None, True])
-def test_one_bad_value_is_told_and_stops_nothing(
+def test_load_skips_and_reports_one_bad_value(
     value: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = series("bad", data=[*(point(k) for k in range(5)), point(9, value)])
@@ -157,12 +157,12 @@ def test_one_bad_value_is_told_and_stops_nothing(
         ({"kind": "tabular", "location": "params.yaml"}, "DataError: params.yaml: "),
     ],
 )
-def test_a_mistake_in_the_parameters_is_one_line(changes: dict[str, object], says: str) -> None:
+def test_load_prints_wrong_parameters_in_one_line(changes: dict[str, object], says: str) -> None:
     parameters(**changes)
     assert says in refusal()
 
 
-def test_a_place_that_cannot_be_written_to_is_named() -> None:
+def test_load_names_a_folder_that_is_not_writable() -> None:
     FOLDER.write_text("a file where the folder should be")
     assert refusal().startswith("FileExistsError: ")
     assert files() == {str(FOLDER)}
@@ -187,7 +187,7 @@ def started(stage: str, largest: int = -1) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.parametrize("largest", [0, 700, 3000])
-def test_a_full_disk_is_told_and_leaves_the_older_tables(largest: int) -> None:
+def test_full_disk_keeps_older_tables(largest: int) -> None:
     run(load.main)
     before = {path: path.read_bytes() for path in FOLDER.iterdir()}
     write_dump(DUMP, [series(f"other{n}", 50) for n in range(COUNT)], [])
@@ -200,7 +200,7 @@ def test_a_full_disk_is_told_and_leaves_the_older_tables(largest: int) -> None:
     assert {path.name for path in FOLDER.parent.iterdir()} == {"raw", "interim", "reports"}
 
 
-def test_a_full_disk_leaves_no_part_of_a_dump() -> None:
+def test_full_disk_leaves_no_part_of_a_dump() -> None:
     process = started("simulate", 20_000)
     said = process.communicate()[1]
     assert process.returncode == 1
@@ -213,9 +213,7 @@ def test_a_full_disk_leaves_no_part_of_a_dump() -> None:
     ("load", FOLDER, {f"{name}.parquet" for name in SCHEMAS}),
     ("simulate", simulate.FOLDER / "dump", set(FILES)),
 ])  # fmt: skip
-def test_a_killed_stage_leaves_all_of_its_files_or_none(
-    stage: str, out: Path, names: set[str]
-) -> None:
+def test_killed_stage_leaves_all_files_or_none(stage: str, out: Path, names: set[str]) -> None:
     write_dump(DUMP, [series(f"test{n}", 200) for n in range(1500)], [])
     process = started(stage)
     deadline = time.monotonic() + 60

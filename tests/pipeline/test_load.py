@@ -7,12 +7,12 @@ from barograph.pipeline.load import LoadParams
 
 
 @pytest.mark.parametrize("location", ["mongodb://baron:hunter2@host/perf", "mongodb+srv://a@b"])
-def test_address_with_credentials_is_refused_and_not_told(location: str) -> None:
+def test_params_refuse_credentials_without_printing_them(location: str) -> None:
     with pytest.raises(ConfigError, match="set BAROGRAPH_MONGODB_URI to the address") as caught:
         LoadParams("mongodb", location, 0.05)
     assert "hunter2" not in str(caught.value)
 
 
 @pytest.mark.parametrize("location", ["perf", "mongodb://host:27017/perf", "data/raw/a@b"])
-def test_other_places_are_taken(location: str) -> None:
+def test_params_accept_locations_without_credentials(location: str) -> None:
     assert LoadParams("mongodb", location, 0.05).location == location

@@ -28,13 +28,13 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_the_profile_adds_to_the_common_section(tmp_path: Path) -> None:
+def test_profile_adds_to_common_section(tmp_path: Path) -> None:
     path = write(tmp_path, TEXT)
     assert parameters(Train, "train", path) == Train(100, 1.0, ("bauer8", "full"))
     assert profile_name(path) == "quick"
 
 
-def test_another_profile_overrides(tmp_path: Path) -> None:
+def test_profile_overrides_common_section(tmp_path: Path) -> None:
     path = write(tmp_path, TEXT.replace("profile: quick", "profile: paper"))
     assert parameters(Train, "train", path) == Train(500, 0.5, ("bauer8", "full"), 3)
 
@@ -51,13 +51,13 @@ def test_another_profile_overrides(tmp_path: Path) -> None:
         ("{trees: 100, sets: [bauer8, full]}", "7", "train must be a mapping, got 7"),
     ],
 )
-def test_a_wrong_parameter_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
+def test_parameters_name_the_wrong_one(tmp_path: Path, old: str, new: str, says: str) -> None:
     assert old in TEXT
     with pytest.raises(ConfigError, match=says):
         parameters(Train, "train", write(tmp_path, TEXT.replace(old, new)))
 
 
-def test_a_missing_or_broken_file_is_named(tmp_path: Path) -> None:
+def test_parameters_name_missing_or_broken_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"params\.yaml: no such file"):
         parameters(Train, "train", tmp_path / "params.yaml")
     with pytest.raises(ConfigError, match="not valid YAML"):

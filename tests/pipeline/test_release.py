@@ -62,7 +62,7 @@ def report() -> Any:
 
 
 @pytest.mark.usefixtures("trained")
-def test_the_first_model_is_promoted_and_the_same_one_again_changes_nothing() -> None:
+def test_release_promotes_first_model_once() -> None:
     release.main()
     first = report(), SERVED.read_bytes()
     assert first[0]["why"] == "there was no champion"
@@ -73,7 +73,7 @@ def test_the_first_model_is_promoted_and_the_same_one_again_changes_nothing() ->
 
 
 @pytest.mark.usefixtures("trained")
-def test_an_equal_model_is_promoted_and_rolled_back_and_stays_back() -> None:
+def test_rolled_back_model_is_never_promoted_again() -> None:
     release.main()
     first = SERVED.read_bytes()
     retrain(trees=12)
@@ -94,7 +94,7 @@ def test_an_equal_model_is_promoted_and_rolled_back_and_stays_back() -> None:
 
 
 @pytest.mark.usefixtures("trained")
-def test_a_worse_model_is_not_promoted() -> None:
+def test_release_keeps_champion_over_worse_model() -> None:
     release.main()
     champion = SERVED.read_bytes()
     spoil()
@@ -109,7 +109,7 @@ def test_a_worse_model_is_not_promoted() -> None:
 
 
 @pytest.mark.usefixtures("trained")
-def test_a_model_below_the_bar_is_not_released() -> None:
+def test_release_refuses_model_below_least_auc() -> None:
     text = Path("params.yaml").read_text()
     Path("params.yaml").write_text(text.replace("least_auc: 0.5", "least_auc: 1.1"))
     release.main()
@@ -119,7 +119,7 @@ def test_a_model_below_the_bar_is_not_released() -> None:
 
 
 @pytest.mark.usefixtures("trained")
-def test_a_champion_of_other_features_gives_way_and_the_report_says_why() -> None:
+def test_release_replaces_unreadable_champion() -> None:
     release.main()
     index = Index.read(USE)
     twin = index.folder(str(index.champion)) / "judged.baro"
@@ -198,7 +198,7 @@ def test_rollback_restores_the_former_pair_for_good() -> None:
 
 
 @pytest.mark.usefixtures("trained")
-def test_a_killed_release_leaves_the_champion(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_release_keeps_the_champion(monkeypatch: pytest.MonkeyPatch) -> None:
     release.main()
     before = Index.read(USE)
     retrain(trees=11)
@@ -214,7 +214,7 @@ def test_a_killed_release_leaves_the_champion(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("trained")
-def test_a_damaged_index_is_named() -> None:
+def test_index_names_damaged_file() -> None:
     Path("data/registry").mkdir()
     Path(f"data/registry/{USE}.json").write_text("[]")
     with pytest.raises(DataError, match=r"label_free\.json: not an index of released models"):
@@ -224,7 +224,7 @@ def test_a_damaged_index_is_named() -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # MLflow's use of SQLAlchemy
 @pytest.mark.usefixtures("trained")
-def test_mlflow_knows_candidate_and_champion(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mlflow_aliases_follow_release_and_rollback(monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.delenv("BAROGRAPH_MLFLOW")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "")

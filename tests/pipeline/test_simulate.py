@@ -43,16 +43,14 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def test_the_same_seed_gives_the_same_bytes_for_any_number_of_workers(
-    out: Path, tmp_path: Path
-) -> None:
+def test_simulate_gives_same_bytes_with_any_number_of_workers(out: Path, tmp_path: Path) -> None:
     run(tmp_path, 2)
     expected = content(out)
     assert len(expected) == 7
     assert content(tmp_path) == expected
 
 
-def test_another_seed_gives_other_data(out: Path, tmp_path: Path) -> None:
+def test_simulate_depends_on_the_seed(out: Path, tmp_path: Path) -> None:
     tiny = dataclasses.replace(SMALL, seed=5, long_series=3, short_series=3)
     run(tmp_path, 1, tiny)
     same = dataclasses.replace(tiny, seed=4)
@@ -61,14 +59,14 @@ def test_another_seed_gives_other_data(out: Path, tmp_path: Path) -> None:
     assert first != (tmp_path / "same" / "dump" / "time_series.bson").read_bytes()
 
 
-def test_the_loader_finds_nothing_to_corrected(out: Path, tmp_path: Path) -> None:
+def test_loading_corrects_and_skips_nothing(out: Path, tmp_path: Path) -> None:
     report = load(open_source("mongodump", str(out / "dump")), tmp_path)
     assert report.series == SMALL.long_series + SMALL.short_series
     assert not report.corrected
     assert not any(report.skipped.values())
 
 
-def test_counts_are_those_of_the_loaded_data(history: History, tmp_path: Path) -> None:
+def test_counts_equal_loaded_data(history: History, tmp_path: Path) -> None:
     counts = run(tmp_path, 1)
     assert counts["series"] == len(history)
     assert counts["points"] == history.values.size
@@ -77,14 +75,14 @@ def test_counts_are_those_of_the_loaded_data(history: History, tmp_path: Path) -
     assert {v: verdicts.count(v) for v in Verdict} == {v: counts.get(v, 0) for v in Verdict}
 
 
-def test_every_verdict_occurs_and_many_candidates_have_none(history: History) -> None:
+def test_every_verdict_occurs(history: History) -> None:
     verdicts = history.candidates.column("verdict").to_pylist()
     shares = {verdict: verdicts.count(verdict) / len(verdicts) for verdict in Verdict}
     assert min(shares.values()) > 0.005
     assert shares[Verdict.NOT_TRIAGED] > 0.3
 
 
-def test_candidates_are_calculated_after_their_points_and_triaged_later(history: History) -> None:
+def test_candidates_are_triaged_after_they_are_calculated(history: History) -> None:
     table = history.candidates
     calculated = table.column("calculated_on").cast(pa.int64()).to_numpy()
     triaged = table.column("triaged_on").cast(pa.int64()).to_numpy(zero_copy_only=False)
@@ -96,14 +94,14 @@ def test_candidates_are_calculated_after_their_points_and_triaged_later(history:
     assert np.array_equal(done, verdicts != Verdict.NOT_TRIAGED)
 
 
-def test_some_verdicts_are_known_before_a_later_candidate_of_the_series(history: History) -> None:
+def test_some_verdicts_precede_later_candidates(history: History) -> None:
     rows = history.candidates.to_pandas()
     rows = rows.sort_values(["series", "index"])
     later = rows.groupby("series")["calculated_on"].shift(-1)
     assert (rows["triaged_on"] < later).sum() > 20
 
 
-def test_the_votes_beside_the_dump_belong_to_its_candidates(out: Path, history: History) -> None:
+def test_votes_belong_to_candidates_of_the_dump(out: Path, history: History) -> None:
     votes = pq.read_table(out / "votes.parquet").to_pandas()
     found = history.candidates.to_pandas()
     both = votes.merge(found, on=["series", "index", "order"], how="outer", validate="1:1")
@@ -128,7 +126,7 @@ def test_truth_and_marks_name_points_of_their_series(out: Path, history: History
     assert set(people) == set(range(SMALL.people))
 
 
-def test_parts_number_the_dump_without_a_gap() -> None:
+def test_tasks_number_series_without_a_gap() -> None:
     cut = list(tasks(SMALL))
     assert [(p.profile.name, p.first, p.start, p.stop) for p in cut] == [
         (LONG.name, 0, 0, 50),
@@ -142,6 +140,6 @@ def test_parts_number_the_dump_without_a_gap() -> None:
     ("name", "value"),
     [("long_series", -1), ("watched", 1.5), ("mistaken", -0.1), ("people", 0)],
 )
-def test_a_parameter_that_is_not_allowed_is_named(name: str, value: float) -> None:
+def test_params_refuse_values_out_of_range(name: str, value: float) -> None:
     with pytest.raises(ConfigError, match=f"simulate.{name} is {value}"):
         SimulateParams(**{name: value})  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ def forest() -> Any:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_planted_wrong_verdicts_are_found_and_stand_in_front(seed: int) -> None:
+def test_audit_ranks_wrong_verdicts_first(seed: int) -> None:
     matrix, truth, groups, wrong = planted(seed)
     found = audit(forest, matrix, truth, groups)
     hits = np.isin(found.rows, wrong)
@@ -36,13 +36,13 @@ def test_planted_wrong_verdicts_are_found_and_stand_in_front(seed: int) -> None:
     assert np.all(np.diff(found.margin) <= 0)
 
 
-def test_without_wrong_verdicts_little_is_suspect() -> None:
+def test_audit_suspects_few_correct_verdicts() -> None:
     matrix, truth, groups, wrong = planted(2)
     truth[wrong] = 1 - truth[wrong]
     assert audit(forest, matrix, truth, groups).rows.size < 0.02 * ROWS
 
 
-def test_by_hand() -> None:
+def test_suspects_equal_those_computed_by_hand() -> None:
     truth = np.array([0, 0, 0, 1, 1, 1])
     probability = np.array([0.1, 0.2, 0.9, 0.8, 0.9, 0.05])
     # The thresholds: noise (0.9 + 0.8 + 0.1) / 3 = 0.6, real (0.8 + 0.9 + 0.05) / 3 = 0.583.
@@ -50,15 +50,9 @@ def test_by_hand() -> None:
     assert found.rows.tolist() == [5, 2]
     assert found.verdicts.tolist() == [1, 0]
     assert found.margin.tolist() == pytest.approx([0.9, 0.8])
-    assert found.table()[0] == {
-        "row": 5,
-        "verdict": 1,
-        "probability": 0.05,
-        "margin": pytest.approx(0.9),
-    }
 
 
-def test_a_group_never_judges_itself() -> None:
+def test_held_out_models_never_see_the_same_group() -> None:
     """Copies with verdicts of chance: a model that has seen a copy would repeat its verdict."""
     generator = np.random.default_rng(4)
     groups = np.repeat(np.arange(100), 4)
@@ -68,7 +62,7 @@ def test_a_group_never_judges_itself() -> None:
     assert np.mean((probability > 0.5) == truth) < 0.65
 
 
-def test_what_cannot_be_audited_is_named() -> None:
+def test_audit_refuses_too_few_groups_or_classes() -> None:
     matrix, truth, groups, _ = planted(0)
     with pytest.raises(NotEnoughDataError, match="3 groups cannot be divided into 5 folds"):
         audit(forest, matrix, truth, groups % 3)
@@ -76,9 +70,9 @@ def test_what_cannot_be_audited_is_named() -> None:
         audit(forest, matrix, truth * 0, groups)
     with pytest.raises(NotEnoughDataError, match="1000 verdicts of one class only"):
         suspects(truth * 0, np.full(ROWS, 0.5))
-    with pytest.raises(NotEnoughDataError, match="one class only is left"):
+    with pytest.raises(NotEnoughDataError, match="only one class is left"):
         audit(forest, matrix, (groups == 0).astype(np.int64), groups)
-    with pytest.raises(DataError, match="no pairs"):
+    with pytest.raises(DataError, match="they do not match"):
         suspects(truth, np.full(ROWS - 1, 0.5))
-    with pytest.raises(DataError, match="no pairs"):
+    with pytest.raises(DataError, match="they do not match"):
         suspects(truth, np.full(ROWS, 2.0))

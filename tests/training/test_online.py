@@ -39,7 +39,7 @@ def test_truth_disputes_marks_without_a_majority() -> None:
     assert rest.changes.tolist() == [20]
 
 
-def test_recall_counts_alarms_from_the_change_on_and_false_ones_far_from_any_mark() -> None:
+def test_measure_counts_recall_and_false_alarms() -> None:
     truth = flat(((20,), (20,), (30,)))
     raised = np.zeros(40, dtype=np.bool_)
     raised[[3, 10, 15, 22, 32]] = True
@@ -50,7 +50,7 @@ def test_recall_counts_alarms_from_the_change_on_and_false_ones_far_from_any_mar
     assert measure(truth, raised, 0.5).recall == (0.0, 0.0, 0.0)
 
 
-def test_alarms_do_not_reach_into_the_next_series() -> None:
+def test_measure_ignores_alarms_in_the_next_series() -> None:
     marks: tuple[tuple[tuple[int, ...], ...], ...] = (((38,),), ((),))
     truth = Truth.of(Marked(np.zeros(80), np.array([0, 40, 80]), marks, np.array([0, 1])))
     raised = np.zeros(80, dtype=np.bool_)
@@ -58,7 +58,7 @@ def test_alarms_do_not_reach_into_the_next_series() -> None:
     assert measure(truth, raised, 0.5).recall == (0.0, 0.0, 0.0)
 
 
-def test_a_rate_is_never_exceeded() -> None:
+def test_at_rate_never_exceeds_the_rate() -> None:
     rng = np.random.default_rng(0)
     truth = flat(((1000,),), 2000)
     score = rng.normal(size=2000)
@@ -67,7 +67,7 @@ def test_a_rate_is_never_exceeded() -> None:
         assert rate - 0.6 < point.false_per_thousand <= rate
 
 
-def test_lessons_hold_changes_and_quiet_rows_only_and_weights_restore_the_sample() -> None:
+def test_sample_holds_changes_and_weighted_quiet_rows() -> None:
     truth = Truth.of(histories())
     part = rows_of(truth, 2)
     assert part.y.sum() == truth.changes.size

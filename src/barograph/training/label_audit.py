@@ -35,13 +35,6 @@ class Suspects:
     probability: Floats
     margin: Floats
 
-    def table(self) -> list[dict[str, Any]]:
-        """Return one row for each suspect, for a report."""
-        columns = (self.rows, self.verdicts, self.probability, self.margin)
-        lists = (column.tolist() for column in columns)
-        names = ("row", "verdict", "probability", "margin")
-        return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]
-
 
 def audit(
     make: Callable[[], Any],
