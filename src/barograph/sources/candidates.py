@@ -197,7 +197,7 @@ def rows_of(orders: Ints, lows: Ints, highs: Ints, wanted: Ints) -> Ints:
     return np.where(matches, low, -1)
 
 
-def joined(
+def join_candidates(
     points: pq.ParquetFile, groups: Iterator[pa.Table], report: LoadReport
 ) -> Iterator[list[pa.Array]]:
     """Yield the columns of the candidates table for each row group of points."""

@@ -60,7 +60,7 @@ class Batch:
         self._starts.append(self._starts[-1] + len(document))
         return self._starts[-1] >= CHUNK
 
-    def taken(self, number: int) -> Frames:
+    def flush(self, number: int) -> Frames:
         """Return all documents and start again; `number` is the number of the first."""
         frames = Frames(b"".join(self._documents), self._starts, number)
         self._documents, self._starts = [], [0]
@@ -142,7 +142,7 @@ def _describe(rest: bytes) -> str:
     return f"{len(rest)} bytes of {int.from_bytes(rest[:4], 'little', signed=True)}"
 
 
-def decoded(frames: Frames, name: str) -> Iterator[Document | Skip]:
+def decode_each(frames: Frames, name: str) -> Iterator[Document | Skip]:
     """Decode a batch document by document; damaged ones are skipped."""
     for number, (start, stop) in enumerate(pairwise(frames.starts), frames.first):
         place = Place(name, number)
@@ -157,7 +157,7 @@ def columns(frames: Frames, name: str) -> Iterator[SeriesColumns | Document | Sk
     try:
         fields = bson.decode_all(frames.data[: frames.starts[-1]], OPTIONS)
     except DAMAGE:
-        yield from decoded(frames, name)
+        yield from decode_each(frames, name)
         return
     documents = [Document(Place(name, n), f) for n, f in enumerate(fields, frames.first)]
     yield from columns_of(documents)

@@ -13,7 +13,7 @@ from barograph.errors import ConfigError, DataError
 from barograph.files import published
 from barograph.history import SCHEMAS
 from barograph.sources.base import Place, SeriesColumns, Skip, Source
-from barograph.sources.candidates import Spills, joined, read_candidate
+from barograph.sources.candidates import Spills, join_candidates, read_candidate
 from barograph.sources.points import read_series
 from barograph.sources.report import KINDS, LoadReport
 from barograph.sources.tables import SeriesWriter, TableWriter
@@ -59,7 +59,7 @@ def load(
             TableWriter(draft, "candidates") as table,
             pq.ParquetFile(draft / "points.parquet") as points,
         ):
-            for columns in joined(points, spills.groups(), report):
+            for columns in join_candidates(points, spills.groups(), report):
                 table.write(columns)
         _check_shares(report, KINDS, max_skipped_share)
     return report

@@ -21,7 +21,7 @@ from pymongo.errors import AutoReconnect, CursorNotFound, PyMongoError
 from barograph.errors import ConfigError, SourceError
 from barograph.series import LABELS
 from barograph.sources.base import Document, SeriesColumns, Skip, Source
-from barograph.sources.documents import OPTIONS, Batch, Frames, columns, decoded
+from barograph.sources.documents import OPTIONS, Batch, Frames, columns, decode_each
 
 ENVIRONMENT = "BAROGRAPH_MONGODB_URI"
 SCHEMES = ("mongodb://", "mongodb+srv://")
@@ -105,7 +105,7 @@ class MongoDB(Source):
     def time_series(self) -> Iterator[Document | Skip]:
         """Stream the collection of series."""
         for frames in self._frames(self._time_series, SERIES_FIELDS):
-            yield from decoded(frames, self._called(self._time_series))
+            yield from decode_each(frames, self._called(self._time_series))
 
     def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
         """Stream the collection of series, valid ones as columns."""
@@ -117,7 +117,7 @@ class MongoDB(Source):
         if self._change_points is None:
             return
         for frames in self._frames(self._change_points, CANDIDATE_FIELDS):
-            yield from decoded(frames, self._called(self._change_points))
+            yield from decode_each(frames, self._called(self._change_points))
 
     def _called(self, collection: str) -> str:
         return f"{self.name}.{collection}"
@@ -133,7 +133,7 @@ class MongoDB(Source):
                     for raw in reader.after_last(self._batch_size):
                         number += 1
                         if batch.add(raw):
-                            yield batch.taken(first)
+                            yield batch.flush(first)
                             first = number + 1
                     break
                 except (PyMongoError, BSONError) as error:
@@ -147,7 +147,7 @@ class MongoDB(Source):
                         f"{name}: the connection broke off after document {number}: {reason}"
                     )
                 time.sleep(self._pause * 2.0 ** (attempt - 1))
-            yield batch.taken(first)
+            yield batch.flush(first)
 
     def _client(self) -> MongoClient[RawBSONDocument]:
         with warnings.catch_warnings(record=True) as caught:

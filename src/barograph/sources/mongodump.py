@@ -26,7 +26,7 @@ from barograph.sources.documents import (
     Frames,
     checked_length,
     columns,
-    decoded,
+    decode_each,
     framed,
     opened,
 )
@@ -66,7 +66,7 @@ class MongoDump(Source):
         """Stream the collection of series."""
         name, batches = self._frames(self._time_series)
         for frames in batches:
-            yield from decoded(frames, name)
+            yield from decode_each(frames, name)
 
     def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
         """Stream the collection of series, valid ones as columns."""
@@ -80,7 +80,7 @@ class MongoDump(Source):
             return
         name, batches = self._frames(self._change_points)
         for frames in batches:
-            yield from decoded(frames, name)
+            yield from decode_each(frames, name)
 
     def _frames(self, collection: str) -> tuple[str, Iterator[Frames]]:
         """Return the name of the collection for messages, and its documents."""
@@ -88,8 +88,8 @@ class MongoDump(Source):
             if not is_archive(self._path):
                 raise DataError(f"{self._path}: neither a dump directory nor a mongodump archive")
             name = f"{self._path}:{collection}"
-            return name, archived(self._path, collection, name)
-        path = find(self._path, collection)
+            return name, read_archive(self._path, collection, name)
+        path = find_file(self._path, collection)
         return str(path), _framed_file(path)
 
 
@@ -98,18 +98,18 @@ def _framed_file(path: Path) -> Iterator[Frames]:
         yield from framed(file, str(path))
 
 
-def find(folder: Path, collection: str) -> Path:
+def find_file(folder: Path, collection: str) -> Path:
     """Return the only file of a collection in a directory or below it."""
     if not folder.exists():
         raise DataError(f"{folder}: no such file or directory")
     names = (f"{collection}.bson", f"{collection}.bson.gz")
-    found = sorted(path for name in names for path in folder.rglob(name))
-    if len(found) != 1:
+    paths = sorted(path for name in names for path in folder.rglob(name))
+    if len(paths) != 1:
         raise DataError(
-            f"{folder}: {len(found)} files named {' or '.join(names)}; needs exactly one"
-            + "".join(f", {path.relative_to(folder)}" for path in found)
+            f"{folder}: {len(paths)} files named {' or '.join(names)}; expected exactly one"
+            + "".join(f", {path.relative_to(folder)}" for path in paths)
         )
-    return found[0]
+    return paths[0]
 
 
 class BlockReader:
@@ -124,7 +124,7 @@ class BlockReader:
         """The current position, for messages."""
         return f"{self._name}: byte {self._offset + self._at}"
 
-    def magic(self) -> None:
+    def skip_magic(self) -> None:
         """Skip the magic number."""
         if not self._has(4) or self._data[:4] != MAGIC:
             raise DataError(
@@ -181,11 +181,11 @@ def is_archive(path: Path) -> bool:
         return file.read(4) == MAGIC
 
 
-def archived(path: Path, collection: str, name: str) -> Iterator[Frames]:
+def read_archive(path: Path, collection: str, name: str) -> Iterator[Frames]:
     """Stream the documents of one collection; verify its CRC at the end."""
     with opened(path) as file:
         reader = BlockReader(file, str(path))
-        reader.magic()
+        reader.skip_magic()
         wanted = _database(reader, collection, str(path)), collection
         batch, number, crc = Batch(), 1, 0
         while not reader.at_end():
@@ -194,14 +194,14 @@ def archived(path: Path, collection: str, name: str) -> Iterator[Frames]:
                 raise DataError(f"{where}: a block without a header")
             ours = (header.get("db"), header.get("collection")) == wanted
             if ours and header.get("EOF") is True:
-                frames = batch.taken(number)
+                frames = batch.flush(number)
                 crc = crc64(frames.data, crc)
                 _check(crc, header, name)
                 yield frames
                 return
             while (document := reader.document()) is not None:
                 if ours and batch.add(document):
-                    frames = batch.taken(number)
+                    frames = batch.flush(number)
                     crc = crc64(frames.data, crc)
                     number += len(frames.starts) - 1
                     yield frames

@@ -133,13 +133,13 @@ class Zenodo(Source):
             if not path.exists():
                 raise ConfigError(f"inside: {path} does not exist; found {self._contents()}")
             return path
-        found = sorted(path for place in places for path in find_dumps(place, self._time_series))
-        if not found:
+        dumps = sorted(path for place in places for path in find_dumps(place, self._time_series))
+        if not dumps:
             raise DataError(f"{self._folder}: no mongodump in the record; found {self._contents()}")
-        if len(found) > 1:
-            names = [str(path.relative_to(self._folder)) for path in found]
+        if len(dumps) > 1:
+            names = [str(path.relative_to(self._folder)) for path in dumps]
             raise ConfigError(f"{self._folder}: several mongodumps; set `inside` to one of {names}")
-        return found[0]
+        return dumps[0]
 
     def _contents(self) -> str:
         paths = (path for path in sorted(self._folder.rglob("*")) if path.is_file())
@@ -273,12 +273,12 @@ def _check_size(archive: Path, size: int, max_bytes: int) -> None:
 
 def find_dumps(place: Path, collection: str) -> set[Path]:
     """Find the folders that hold a dump of this collection, and single-file mongodump archives."""
-    found = set()
+    dumps = set()
     for path in [place] if place.is_file() else place.rglob("*"):
         if path.name in (f"{collection}.bson", f"{collection}.bson.gz"):
-            found.add(path.parent)
+            dumps.add(path.parent)
         elif path.is_file():
             with suppress(DataError):  # a damaged file may not matter here
                 if is_archive(path):
-                    found.add(path)
-    return found
+                    dumps.add(path)
+    return dumps
