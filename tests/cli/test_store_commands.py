@@ -14,9 +14,9 @@ import pytest
 
 from barograph.cli import COMMANDS, group, main
 from barograph.cli.options import open_store
+from barograph.evaluation import replay as replaying
 from barograph.history import SCHEMAS, History
 from barograph.models import OnlineModels, TriageModel
-from barograph.pipeline import replaying
 from barograph.series import SeriesId
 from barograph.sources import load, open_source
 from barograph.store import Measurement, exchange
@@ -290,15 +290,15 @@ def test_replay_with_a_second_look_is_compared_with_verdicts(
     # What was done before the last part failed is not done again.
     monkeypatch.setattr("barograph.cli.bulk.SERIES", 2)
     whole = Path("out/found.csv").read_bytes()
-    judge, done = replaying._judged, []
+    judge, done = replaying._replay, []
 
-    def failing(task: replaying.Task, series: Sequence[Any]) -> Any:
+    def failing(task: replaying.ReplayTask, series: Sequence[Any]) -> Any:
         done.append(len(series))
         if len(done) == 3:
             raise OSError("killed")
         return judge(task, series)
 
-    monkeypatch.setattr(replaying, "_judged", failing)
+    monkeypatch.setattr(replaying, "_replay", failing)
     assert run(capsys, "replay", "tables", *options, *again)[0] == 1
     assert len(list(Path("out/.parts").iterdir())) == 2
     assert run(capsys, "replay", "tables", *options, *again)[0] == 0

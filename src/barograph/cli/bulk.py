@@ -83,10 +83,10 @@ def score_parts(
     """Call a function for every part of a data set, and join the tables in order."""
     import pyarrow as pa
 
-    from barograph.evaluation.partitions import parts_of
+    from barograph.detection.scoring import history_parts
     from barograph.parallel import map_parallel
 
-    calls = [(part, *arguments) for part in parts_of(folder, SERIES)]
+    calls = [(part, *arguments) for part in history_parts(folder, SERIES)]
     tables = map_parallel(
         function,
         calls,

@@ -48,13 +48,13 @@ def command(
 
     LOCATION may also be a folder of the three tables. Workers of a scheduler must see it.
     """
-    from barograph.evaluation.partitions import classified
+    from barograph.detection.scoring import score_part
     from barograph.history import read_table
     from barograph.series import SeriesId
 
     with tables_at(kind, location) as folder:
         series = read_table(folder, "series").to_pylist()
-        classify = partial(classified, triaged=triaged)
+        classify = partial(score_part, triaged=triaged)
         path = artifact_path(USE, model)
         table = score_parts(classify, folder, path, USE, workers=workers, scheduler=scheduler)
     table = table.sort_by([("probability", "descending"), ("series", "ascending")])

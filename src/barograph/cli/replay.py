@@ -40,26 +40,28 @@ def command(
     LOCATION may also be a folder of the three tables. Workers of a scheduler must see it. With
     --out, a replay that was interrupted continues where it stopped.
     """
-    from barograph.pipeline.found import write
-    from barograph.pipeline.replaying import Task, replayed
+    from barograph.evaluation.replay import ReplayTask, found_points, replay_part
+    from barograph.pipeline import report
 
     cache = "" if out is None else str((out / PARTS).resolve())
-    task = Task(artifact_path(USE, model), shortest=1, cache=cache)
+    task = ReplayTask(artifact_path(USE, model), min_points=1, cache=cache)
     if second_look is not None:
         task = replace(
             task,
             second_look=True,
-            setting=second_look.alarm_policy,
-            per_thousand=second_look.false_alarms_per_1000,
+            alarm_policy=second_look.alarm_policy,
+            false_alarms_per_1000=second_look.false_alarms_per_1000,
         )
     task = task.signed()
     with tables_at(kind, location) as folder:
-        points = score_parts(replayed, folder, task, workers=workers, scheduler=scheduler)
+        points = score_parts(replay_part, folder, task, workers=workers, scheduler=scheduler)
         if not points.num_rows:
             raise NotEnoughDataError(f"{location}: no points")
         summary = _summary(folder, points)
     if out is not None:
-        write(out, points)
+        found = found_points(points).to_pandas()
+        report.write_csv(out / "found.csv", found)
+        report.write_parquet(out / "found.parquet", found)
         shutil.rmtree(cache, ignore_errors=True)
     if as_json:
         echo_json(summary)
@@ -69,16 +71,15 @@ def command(
 
 def _summary(folder: str, points: pa.Table) -> dict[str, Any]:
     """Return how many alarms there are and, if people gave both verdicts, how good they are."""
-    from barograph.evaluation.replayed import rates
+    from barograph.evaluation.replay import alarm_rates, compare_with_verdicts
     from barograph.history import History
-    from barograph.pipeline.found import held_against_verdicts
 
+    history = History.read(folder)
     try:
-        return held_against_verdicts(folder, points)
+        return compare_with_verdicts(history, points)
     except NotEnoughDataError as error:
         click.echo(str(error), err=True)
-        alarms, found = (points.column(name).to_numpy() for name in ("alarm", "found"))
-        return rates(History.read(folder), alarms, found)
+        return alarm_rates(history, points)
 
 
 def _print(summary: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Stage `replay`: the online detector over every commit (Bauer et al. 2022, 4.2).
 
-Algorithm 1 alone, or with `--second-look` the second look too. Series are replayed in chunks whose
-results are cached: an interrupted run continues where it stopped.
+Algorithm 1 alone, or with a second look (`--second-look`). Series are replayed in chunks whose
+results are kept: an interrupted run continues where it stopped.
 """
 
 import argparse
@@ -12,18 +12,23 @@ from functools import partial
 
 import pyarrow as pa
 
+from barograph.detection.scoring import history_parts
 from barograph.evaluation import resume
-from barograph.evaluation.partitions import parts_of
+from barograph.evaluation.replay import (
+    ReplayTask,
+    compare_with_verdicts,
+    found_points,
+    replay_part,
+)
+from barograph.history import History
 from barograph.parallel import map_parallel
 from barograph.pipeline import report
-from barograph.pipeline.found import held_against_verdicts, write
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
-from barograph.pipeline.replaying import Task, replayed
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
 
-CHUNK = 2000  # series of one call: enough rows for a fast forest, and enough calls for all workers
+CHUNK = 2000  # series per call: few enough for parallel work, enough for fast scoring by a forest
 CACHE = resume.FOLDER / "replay"
 
 
@@ -40,15 +45,18 @@ def main(options: Sequence[str] = ()) -> None:
     parser.add_argument(
         "--second-look", action="store_true", help="judge recent points again as others follow"
     )
-    again = parser.parse_args(options).second_look
+    second_look = parser.parse_args(options).second_look
     params = parameters(ReplayParams, "replay")
     online = str(MODELS / "online.baro")
-    task = Task(online, again, shortest=params.min_points, cache=str(CACHE)).signed()
-    calls = [(part, task) for part in parts_of(INTERIM, CHUNK)]
-    points = pa.concat_tables(map_parallel(replayed, calls, label="replay"))
-    name = "replay_second_look" if again else "replay"
-    write(report.FOLDER / name, points)
-    report.write_json(report.FOLDER / f"{name}.json", held_against_verdicts(INTERIM, points))
+    task = ReplayTask(online, second_look, min_points=params.min_points, cache=str(CACHE)).signed()
+    calls = [(part, task) for part in history_parts(INTERIM, CHUNK)]
+    points = pa.concat_tables(map_parallel(replay_part, calls, label="replay"))
+    name = "replay_second_look" if second_look else "replay"
+    found = found_points(points).to_pandas()
+    report.write_csv(report.FOLDER / name / "found.csv", found)
+    report.write_parquet(report.FOLDER / name / "found.parquet", found)
+    metrics = compare_with_verdicts(History.read(INTERIM), points)
+    report.write_json(report.FOLDER / f"{name}.json", metrics)
 
 
 if __name__ == "__main__":

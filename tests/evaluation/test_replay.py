@@ -1,0 +1,115 @@
+"""Replay and scoring of a data set in parts."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from barograph.detection.online import OnlineDetector
+from barograph.detection.scoring import HistoryPart, history_parts, score_part
+from barograph.evaluation import resume
+from barograph.evaluation.replay import ReplayTask, alarm_delays, replay_part
+from barograph.history import SCHEMAS, History
+from barograph.parallel import map_parallel
+from tests.service.models import small_model
+
+SERIES, LENGTH = 12, 60
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data set with steps and candidates, and the models beside it."""
+    import pyarrow.parquet as pq
+
+    place = tmp_path_factory.mktemp("history")
+    rng = np.random.default_rng(5)
+    series, points, candidates = [], [], []
+    for number in range(SERIES):
+        series.append({"project": "db", "test": f"t{number}", "args": "{}", "direction": 0})
+        length = LENGTH - number
+        values = 100 + rng.standard_normal(length)
+        values[40:] += 10
+        points += [
+            {"series": number, "order": k, "commit": f"c{k}", "value": value}
+            for k, value in enumerate(values.tolist())
+        ]
+        verdicts = ("not_triaged", "true_positive")
+        candidates += [
+            {"series": number, "index": k, "order": k, "commit": f"c{k}", "verdict": verdict}
+            for k, verdict in zip((20, 40), verdicts, strict=True)
+        ]
+    rows = {"series": series, "points": points, "candidates": candidates}
+    for name, schema in SCHEMAS.items():
+        pq.write_table(pa.Table.from_pylist(rows[name], schema), place / f"{name}.parquet")
+    small_model().save(place / "online.baro")
+    small_model(use="label_free").save(place / "label_free.baro")
+    return place
+
+
+def calls(folder: Path, size: int) -> list[tuple[Any, ...]]:
+    task = ReplayTask(str(folder / "online.baro")).signed()
+    return [(part, task) for part in history_parts(folder, size)]
+
+
+def replay_all(folder: Path, size: int, **how: Any) -> pa.Table:
+    return pa.concat_tables(map_parallel(replay_part, calls(folder, size), **how))
+
+
+def test_history_parts_cover_every_series_once(folder: Path) -> None:
+    ranges = ((0, 5), (5, 10), (10, 12))
+    assert history_parts(folder, 5) == [HistoryPart(str(folder), a, b) for a, b in ranges]
+
+
+def test_replay_equals_one_update_per_point(folder: Path) -> None:
+    table = replay_all(folder, SERIES)
+    history = History.read(folder)
+    probability = table.column("probability").to_numpy()
+    found = table.column("found").to_numpy()
+    for number in range(len(history)):
+        detector = OnlineDetector(small_model())
+        points = slice(history.offsets[number], history.offsets[number + 1])
+        decisions = [detector.update(value) for value in history.values_of(number)]
+        assert probability[points].tolist() == [d.probability for d in decisions]
+        assert found[points].tolist() == [d.is_change for d in decisions]
+    assert found.any()
+
+
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (5, 1), (3, 2)])
+def test_replay_does_not_depend_on_parts_or_workers(folder: Path, size: int, workers: int) -> None:
+    assert replay_all(folder, size, workers=workers).equals(replay_all(folder, SERIES))
+
+
+def test_score_part_returns_waiting_candidates_or_all(folder: Path) -> None:
+    path = str(folder / "label_free.baro")
+    score = partial(score_part, model=path, use="label_free")
+    parts = [score(part, triaged=True) for part in history_parts(folder, 5)]
+    [whole] = [score(part, triaged=True) for part in history_parts(folder, 99)]
+    assert pa.concat_tables(parts).equals(whole)
+    waiting = score(HistoryPart(str(folder), 0, SERIES), triaged=False)
+    assert waiting.column("verdict").unique().to_pylist() == ["not_triaged"]
+    assert waiting.num_rows == SERIES
+
+
+def test_resume_keys_differ_if_any_input_differs() -> None:
+    values = np.arange(3.0)
+    keys = {
+        resume.key("a", values),
+        resume.key("a", values[:2], values[2:]),
+        resume.key("a", values.astype(np.float32)),
+        resume.key("b", values),
+        resume.key("a", 1, values),
+    }
+    assert len(keys) == 5
+    assert resume.key("a", values) == resume.key("a", values.copy())
+
+
+def test_alarm_delays_end_at_the_end_of_the_series() -> None:
+    alarms = np.zeros(40, dtype=np.bool_)
+    alarms[[12, 22]] = True
+    result = alarm_delays(alarms, np.array([10, 19]), np.array([20, 20]))
+    assert result["mean_points"] == 2.0
+    assert (result["share_within_0"], result["share_within_2"]) == (0.0, 0.5)
+    assert alarm_delays(alarms, np.array([23]), np.array([40]))["mean_points"] is None
