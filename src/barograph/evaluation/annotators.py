@@ -1,7 +1,7 @@
 """Agreement of change points with the marks of several people (van den Burg & Williams 2020).
 
 These are the measures of the Turing Change Point Dataset. Index 0 counts as a change point that
-every person marks and every detector finds, so that an empty answer can be right.
+every person marks and every detector finds, so that an empty result can be correct.
 """
 
 from collections.abc import Callable, Iterable, Sequence

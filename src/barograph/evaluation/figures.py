@@ -31,8 +31,8 @@ def held_out_figure(
     left.set(
         xlabel="share of noise called real", ylabel="share of real found", title=f"{name}: ROC"
     )
-    share, said = calibration_curve(truth, probability, n_bins=10)
-    right.plot(said, share, "o-", color="#20508f")
+    share, predicted = calibration_curve(truth, probability, n_bins=10)
+    right.plot(predicted, share, "o-", color="#20508f")
     right.set(xlabel="probability", ylabel="share of real", title="calibration")
     for axes in (left, right):
         axes.plot([0, 1], [0, 1], linestyle="--", color="#999999")

@@ -54,7 +54,7 @@ def covered(values: Floats, table: Ints) -> None:
     bad = np.flatnonzero(~np.isfinite(values))
     if not bad.size or not table.shape[1]:
         return
-    # The first bad value at or after each start lies inside the candidate iff it is before its end.
+    # The first bad value after each start is inside the candidate if it is before the end.
     place = np.searchsorted(bad, table[0])
     inside = place < bad.size
     hit = np.flatnonzero(inside & (bad[np.minimum(place, bad.size - 1)] < table[2]))

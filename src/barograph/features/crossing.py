@@ -57,7 +57,7 @@ def middle_values(x: Floats, work: Floats) -> tuple[float, float]:
 
 @kernel
 def _keep_less(x: Floats, pivot: float) -> int:
-    """Move the values below the pivot to the front; return how many there are."""
+    """Move the values below the pivot to the front; return their number."""
     count = np.uint64(0)  # unsigned: no check for a negative index
     for value in x:
         x[count] = value
@@ -67,7 +67,7 @@ def _keep_less(x: Floats, pivot: float) -> int:
 
 @kernel
 def _keep_greater(x: Floats, pivot: float) -> int:
-    """Move the values above the pivot to the front; return how many there are."""
+    """Move the values above the pivot to the front; return their number."""
     count = np.uint64(0)
     for value in x:
         x[count] = value

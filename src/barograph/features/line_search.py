@@ -16,20 +16,20 @@ def next_trial(
 ) -> tuple[End, End, float, bool]:
     """Return the new interval, the next step to try, and whether a minimum is enclosed."""
     opposite = trial[2] * np.sign(low[2]) < 0.0
-    if trial[1] > low[1]:  # higher: a minimum lies between
+    if trial[1] > low[1]:  # higher: a minimum is between
         cubic = cubic_minimum(low, trial, False)
         square = low[0] + 0.5 * (trial[0] - low[0]) * low[2] / (
             (low[1] - trial[1]) / (trial[0] - low[0]) + low[2]
         )
         closer = abs(cubic - low[0]) < abs(square - low[0])
         return low, trial, cubic if closer else cubic + 0.5 * (square - cubic), True
-    if opposite:  # lower, and the slope turned: a minimum lies between
+    if opposite:  # lower, and the slope changed its sign: a minimum is between
         cubic = cubic_minimum(trial, low, False)
         secant = secant_minimum(trial, low)
         farther = abs(cubic - trial[0]) > abs(secant - trial[0])
         return trial, low, cubic if farther else secant, True
     beyond = longest if trial[0] > low[0] else shortest
-    if abs(trial[2]) < abs(low[2]):  # lower, and the slope lessens
+    if abs(trial[2]) < abs(low[2]):  # lower, and the slope is smaller
         cubic = cubic_minimum(trial, low, True)
         if np.isnan(cubic):
             cubic = beyond

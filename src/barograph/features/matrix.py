@@ -117,9 +117,9 @@ def _context(context: npt.ArrayLike | None, count: int) -> Floats:
 def _compute(
     family: Family, values: Floats, table: Ints, context: Floats, threads: int | None
 ) -> Floats:
-    """Run one family over all candidates, in chunks on several threads where that pays.
+    """Run one family over all candidates, in chunks on several threads if there are many.
 
-    Compiled code lets go of the interpreter, so plain threads run it on all cores: no process is
+    Compiled code releases the interpreter lock, so plain threads use all cores. No process is
     forked, and no thread outlives the call.
     """
     count = table.shape[1]

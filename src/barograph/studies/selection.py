@@ -30,16 +30,16 @@ PROTOCOLS = ("random", "grouped")
 
 @dataclass(frozen=True)
 class SelectionParams:
-    """How long the search goes on, and what it learns from.
+    """Parameters of the stage `selection`.
 
     Attributes:
-        policy: Of the bounds.
-        protocol: Of the splits; one of `PROTOCOLS`.
-        runs: Searches, each with a split of its own.
-        population: Subsets of one generation.
-        generations: Of one run.
-        trees: Of a forest.
-        seed: Of splits, searches and forests.
+        policy: The policy of the bounds.
+        protocol: The protocol of the splits, one of `PROTOCOLS`.
+        runs: The number of searches, each with its own split.
+        population: The number of subsets in a generation.
+        generations: The number of generations of a run.
+        trees: The number of trees of every forest.
+        seed: Seed of splits, searches and forests.
     """
 
     policy: str = "adaptive"
@@ -57,7 +57,7 @@ class Pool:
 
     names: tuple[str, ...]
     matrix: Floats
-    truth: Ints  # 1 where a person said true positive
+    truth: Ints  # 1 for true positives, 0 for false positives
 
     def __post_init__(self) -> None:
         """Check that there are two columns per name."""
@@ -161,10 +161,10 @@ def study(
 
 
 def select(params: SelectionParams, history: History, bounds: pd.DataFrame) -> Study:
-    """Run the study on the candidates that people decided.
+    """Run the study on the decided candidates.
 
     Args:
-        params: How long the search goes on.
+        params: The parameters of the stage.
         history: The values and verdicts.
         bounds: The bounds of every candidate under every policy.
     """
@@ -177,28 +177,26 @@ def select(params: SelectionParams, history: History, bounds: pd.DataFrame) -> S
     splits = [split for split in splits_of(rows, params) if is_usable(split, truth)]
     if not splits:
         raise ConfigError(f"no split of {truth.size} decided candidates holds both verdicts")
-    parameters, forest = (
-        SearchParameters(params.population, params.generations),
-        Forest(params.trees, params.seed),
-    )
+    parameters = SearchParameters(params.population, params.generations)
+    forest = Forest(params.trees, params.seed)
     return study(pool, splits, parameters=parameters, forest=forest)
 
 
 def decided(history: History, bounds: pd.DataFrame, policy: str) -> pd.DataFrame:
-    """Return the candidates that people decided, with their bounds under a policy.
+    """Return the decided candidates with their bounds under a policy.
 
     Raises:
-        ConfigError: There are no bounds of this policy.
+        ConfigError: The policy has no bounds.
     """
     bounds = bounds[bounds["policy"] == policy]
     if bounds.empty:
-        raise ConfigError(f"there are no bounds of the policy {policy!r}")
+        raise ConfigError(f"no bounds of the policy {policy!r}")
     rows = bounds.merge(keys_of(history), on="candidate", validate="one_to_one")
     return rows[rows["verdict"].isin(FINAL)].reset_index(drop=True)
 
 
 def splits_of(rows: pd.DataFrame, params: SelectionParams) -> list[Split]:
-    """Return one split for each run: the paper's, or one that shares no series and no commit."""
+    """Return one split per run: random, or without series and commits in common."""
     if params.protocol == "random":
         return list(random_splits(len(rows), params.runs, params.seed))
     if params.protocol == "grouped":

@@ -28,11 +28,11 @@ def candidate_rows(history: History, bounds: pd.DataFrame, policy: str) -> pd.Da
     """Return the deltas of the decided candidates under a policy, with project and verdict.
 
     Raises:
-        ConfigError: There are no bounds of this policy.
+        ConfigError: The policy has no bounds.
     """
     bounds = bounds[bounds["policy"] == policy]
     if bounds.empty:
-        raise ConfigError(f"there are no bounds of the policy {policy!r}")
+        raise ConfigError(f"no bounds of the policy {policy!r}")
     keys = feature_tables.keys_of(history)
     final = keys["verdict"].isin(FINAL)
     bounds = bounds[final.to_numpy()[bounds["candidate"].to_numpy()]]
@@ -49,7 +49,7 @@ def triaged(rows: pd.DataFrame) -> pd.DataFrame:
 
     Raises:
         DataError: A column is missing or has a value that is not a finite number.
-        NotEnoughDataError: There is no true positive or no false positive.
+        NotEnoughDataError: The decided rows are all of one kind.
     """
     label = next((name for name in LABELS if name in rows.columns), None)
     if label is None:

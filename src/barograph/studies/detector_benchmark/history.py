@@ -14,12 +14,12 @@ from barograph.studies.detector_benchmark.verdict_hits import TriagedSeries, by_
 
 
 def history_tables(history: History, size: BenchmarkSize, triaged: int) -> dict[str, pd.DataFrame]:
-    """Return every table of the benchmark for one data set.
+    """Return every table of the comparison for one data set.
 
     Args:
         history: The data set.
-        size: How large the benchmark is.
-        triaged: Number of triaged series that the verdicts are taken from, at most.
+        size: The size of the comparison.
+        triaged: The largest number of triaged series whose verdicts are used.
     """
     size = BenchmarkSize(
         **{field.name: getattr(size, field.name) for field in fields(BenchmarkSize)}
@@ -37,14 +37,14 @@ def segments(history: History, seed: int) -> list[Segment]:
 
 
 def triaged_series(history: History, most: int, seed: int) -> list[TriagedSeries]:
-    """Return series that hold a decided candidate, at most `most`, with all their verdicts."""
+    """Return at most `most` series with a decided candidate, with all their verdicts."""
     verdicts: dict[int, dict[int, Verdict]] = {}
     columns = (
         history.candidates.column(name).to_pylist() for name in ("series", "index", "verdict")
     )
     for series, index, verdict in zip(*columns, strict=True):
         verdicts.setdefault(series, {})[index] = Verdict(verdict)
-    decided = [k for k, given in verdicts.items() if any(v.is_final for v in given.values())]
+    decided = [k for k, own in verdicts.items() if any(v.is_final for v in own.values())]
     order = np.random.default_rng(seed).permutation(sorted(decided))[:most]
     return [TriagedSeries(str(k), history.values_of(k), verdicts[k]) for k in order.tolist()]
 

@@ -33,7 +33,7 @@ class Segment(NamedTuple):
 
 
 class Scenario(NamedTuple):
-    """What changes, and how often."""
+    """The kind and the number of changes."""
 
     name: str
     kind: Kind
