@@ -23,9 +23,8 @@ from barograph.models.flat import FlatForest
 from barograph.models.triage import TriageModel
 from barograph.series import Floats, SeriesId
 from barograph.store import Measurement, Store
-from barograph.store.blocks import write_blocks
 from barograph.store.rows import Row
-from barograph.store.tail import Recent, needed
+from barograph.store.tail import SeriesTail, needed, write_blocks
 from barograph.store.upsert import NEW_POINT
 
 FEATURE_SET = "bauer8"
@@ -68,6 +67,7 @@ class Bench:
         self.names = [SeriesId("p", "v", "task", f"test{k}", "ops") for k in range(count)]
         self.random = np.random.default_rng(1)
         self.order = history
+        self.kept = judge.history
         self.store.judge = Silent()
         self.store.ingest([Measurement(name, 1.0, -1) for name in self.names], "bench")
         self._grow(history)
@@ -93,8 +93,8 @@ class Bench:
                 ]
                 NEW_POINT.into(connection, new)
                 every = np.column_stack((np.ones(len(numbers)), table))  # the first made the series
-                every = every[:, -needed(history + 1, self.store.judge.history) :]
-                newest = [Recent(row, 0, (history - 1, ""), history + 1) for row in every]
+                every = every[:, -needed(history + 1, self.kept) :]
+                newest = [SeriesTail(row, 0, (history - 1, ""), history + 1) for row in every]
                 write_blocks(connection, zip(numbers, newest, strict=True))
 
             self.store.write(write)

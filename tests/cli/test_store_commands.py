@@ -453,14 +453,14 @@ def test_built_in_model_is_used_until_one_is_released(
 def test_export_is_a_snapshot(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = exchange.give_back
+    written = exchange.export_tables
 
     def interrupted(*arguments: Any) -> dict[str, int]:
         counts = written(*arguments)
         assert run(capsys, "import", write("more.csv", length=40), "--store", "s.db")[0] == 0
         return counts
 
-    monkeypatch.setattr(exchange, "give_back", interrupted)
+    monkeypatch.setattr(exchange, "export_tables", interrupted)
     run(capsys, "import", write("results.csv"), "--store", "s.db")
     code, told = run_json(capsys, "export", "out", "--store", "s.db")
     assert (code, told["points"]) == (0, 60)

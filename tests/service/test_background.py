@@ -11,8 +11,7 @@ import pytest
 
 from barograph.detection import Hunter
 from barograph.service import BackgroundWorker, WorkerConfig
-from barograph.store import Store
-from barograph.store.stale import waiting
+from barograph.store import Store, stale
 from tests.service.conftest import Start, store_of
 from tests.service.samples import POINTS, steps
 from tests.service.test_reliability import server
@@ -37,7 +36,7 @@ def gone(pid: int) -> bool:
 
 def is_refreshed(store: Store) -> bool:
     with store.read() as connection:
-        return waiting(connection) == 0
+        return stale.count(connection) == 0
 
 
 def test_worker_refreshes_restarts_after_a_crash_and_stops(start: Start, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from barograph.models import TriageModel
 from barograph.series import Floats
 from barograph.service.model_watch import load_model
-from barograph.store import queries
+from barograph.store import reading
 from tests.service.conftest import app_of, store_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result, steps
@@ -35,7 +35,7 @@ def test_reasons_are_those_of_the_model_and_are_kept(client: TestClient, artifac
     sizes = [abs(one["part"]) for one in told]
     assert sizes == sorted(sizes, reverse=True)
     with store_of(client).read() as connection:
-        [kept] = queries.points_of(connection, 1, first=25, last=25)
+        [kept] = reading.points_of(connection, 1, first=25, last=25)
     assert kept.reasons == told
     base, parts = model.reasons(_row(told, model))
     assert base + float(parts.sum()) == pytest.approx(kept.probability)

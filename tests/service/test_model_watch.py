@@ -109,4 +109,5 @@ def test_no_batch_is_judged_by_two_models(client: TestClient, artifact: Path) ->
 def test_a_store_serves_its_judge(client: TestClient) -> None:
     store = app_of(client).state.context.store
     assert isinstance(store, Store)
+    assert store.judge is not None
     assert store.judge.version == client.get(MODEL).json()["version"]

@@ -8,8 +8,15 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from barograph.store.schema import candidates, models, revisions, series, steps, verdicts
-from barograph.store.shelf import ALL
+from barograph.store.schema import (
+    candidates,
+    models,
+    points,
+    revisions,
+    series,
+    steps,
+    verdicts,
+)
 
 
 def digest(connection: sa.Connection) -> str:
@@ -31,13 +38,13 @@ def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
     own = series.c.digest
     return [
         ("series", sa.select(own, series.c.direction).order_by(own)),
-        ("points", _placed(ALL, "commit", "time", "value")),
+        ("points", _placed(points, "commit", "time", "value")),
         ("revisions", _placed(revisions, "value", "time")),
         (
             "decisions",
-            _placed(ALL, "probability", "is_change", "baseline_size")
+            _placed(points, "probability", "is_change", "baseline_size")
             .add_columns(models.c.version, models.c.threshold)
-            .join(models, models.c.id == ALL.c.model),
+            .join(models, models.c.id == points.c.model),
         ),
         (
             "steps",

@@ -4,9 +4,6 @@ import numpy as np
 
 from barograph.series import SeriesId
 from barograph.store import Measurement
-from barograph.store.shelf import ALL
-
-points = ALL  # wherever they lie
 
 
 def series(name: str = "a", project: str = "p") -> SeriesId:

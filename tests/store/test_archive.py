@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Verdict
-from barograph.store import Measurement, Store, queries
+from barograph.store import Measurement, Store, reading
 from barograph.store.archive import FOLDER, LIST, TABLES, archive, restore
 from barograph.store.schema import VERSION
 from barograph.triage import verdicts
@@ -52,10 +52,10 @@ def test_an_empty_store_gets_everything_back(
         archived(other, tmp_path / "back")
         # It goes on as the first would have: numbers, decisions and what waits.
         more = [Measurement(series(name), 500.0, 99) for name in ("a", "new")]
-        answers = [store.ingest(more, "ci").outcomes for store in (told, other)]
+        answers = [store.ingest(more, "ci").points for store in (told, other)]
         assert answers[0] == answers[1]
         with other.read() as connection:
-            assert queries.one_series(connection, 3).id == 3
+            assert reading.one_series(connection, 3).id == 3
     for table in TABLES:
         path = f"{FOLDER}/{table.name}.parquet"
         assert pq.read_table(tmp_path / "out" / path).equals(

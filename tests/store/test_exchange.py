@@ -3,7 +3,7 @@ from pathlib import Path
 
 from barograph.history import History
 from barograph.series import Direction, Verdict
-from barograph.store import Measurement, Store, exchange, queries
+from barograph.store import Measurement, Store, exchange, reading
 from barograph.triage import verdicts
 from barograph.triage.refresh import CandidateRefresher
 from tests.store.digest import digest
@@ -12,12 +12,12 @@ from tests.store.samples import history, series
 from tests.triage.test_refresh import Scripted
 
 
-def given_back(store: Store, folder: Path) -> dict[str, int]:
+def exported(store: Store, folder: Path) -> dict[str, int]:
     with store.read() as connection:
-        return exchange.give_back(connection, folder)
+        return exchange.export_tables(connection, folder)
 
 
-def test_what_is_given_back_fills_another_store_with_the_same(
+def test_import_of_an_export_gives_the_same_store(
     store: Store, new_url: Callable[[], str], tmp_path: Path
 ) -> None:
     sent = history("abc", 30, runs=2)
@@ -29,7 +29,7 @@ def test_what_is_given_back_fills_another_store_with_the_same(
     store.write(
         lambda connection: verdicts.give(connection, 1, Verdict.TRUE_POSITIVE, "ann", "", 77_000)
     )
-    counts = given_back(store, tmp_path / "out")
+    counts = exported(store, tmp_path / "out")
     assert counts == {"series": 4, "points": 181, "candidates": 3}
     tables = History.read(tmp_path / "out")
     [first, *_] = tables.candidates.to_pylist()
@@ -37,36 +37,36 @@ def test_what_is_given_back_fills_another_store_with_the_same(
     assert round(first["triaged_on"].timestamp()) == 77
 
     with Store(new_url(), Rule()) as other:
-        filled = exchange.fill(other, tmp_path / "out", "ann")
+        filled = exchange.import_tables(other, tmp_path / "out", "ann")
         assert filled.points["written"] == 181
         assert (filled.candidates, filled.already) == (3, 0)
         with other.read() as connection:
-            [judged] = queries.find_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
+            [judged] = reading.find_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
             [said] = verdicts.given(connection, judged.id)
             assert (said.who, said.given, said.note) == ("ann", 77_000, "imported")
             once = digest(connection)
-        again = exchange.fill(other, tmp_path / "out", "ann")
+        again = exchange.import_tables(other, tmp_path / "out", "ann")
         assert again.points["duplicate"] == 181
         assert (again.candidates, again.already) == (0, 3)
         with other.read() as connection:
             assert digest(connection) == once
-        given_back(other, tmp_path / "back")
+        exported(other, tmp_path / "back")
     for name in ("series", "points", "candidates"):
         path = f"{name}.parquet"
         assert (tmp_path / "out" / path).read_bytes() == (tmp_path / "back" / path).read_bytes()
 
 
-def test_a_candidate_that_moved_is_not_taken_in_anew(store: Store, tmp_path: Path) -> None:
+def test_import_recognises_a_candidate_that_moved(store: Store, tmp_path: Path) -> None:
     store.ingest(history("a", 30), "ci")
     CandidateRefresher(Scripted((13,)), "hunter 1.0").refresh(store)
-    given_back(store, tmp_path)
+    exported(store, tmp_path)
     CandidateRefresher(Scripted((15,)), "hunter 1.0").recompute(store)
-    filled = exchange.fill(store, tmp_path, "ann")
+    filled = exchange.import_tables(store, tmp_path, "ann")
     assert (filled.candidates, filled.already) == (0, 1)
     with store.read() as connection:
-        assert [one.order for one in queries.find_candidates(connection, present=None)] == [15]
+        assert [one.order for one in reading.find_candidates(connection, present=None)] == [15]
 
 
-def test_an_empty_store_gives_back_empty_tables(store: Store, tmp_path: Path) -> None:
-    assert given_back(store, tmp_path) == {"series": 0, "points": 0, "candidates": 0}
+def test_export_of_an_empty_store_gives_empty_tables(store: Store, tmp_path: Path) -> None:
+    assert exported(store, tmp_path) == {"series": 0, "points": 0, "candidates": 0}
     assert len(History.read(tmp_path)) == 0

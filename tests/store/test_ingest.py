@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from barograph.detection.online import PendingSeries
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
-from barograph.store import Limits, Measurement, PointResult, Status, Store, registry
-from barograph.store.schema import revisions
+from barograph.store import Limits, Measurement, PointResult, PointStatus, Store, registry
+from barograph.store.schema import points, revisions
 from tests.store.digest import digest
 from tests.store.judges import Rule
-from tests.store.samples import history, point, points, series
+from tests.store.samples import history, point, series
 
 
 def contents(store: Store) -> str:
@@ -32,7 +32,7 @@ def test_what_was_written_is_read_back(store: Store) -> None:
     answer = store.ingest([point(0, 1.5), point(1, 2.5)], "ci")
     assert answer.counts == {"written": 2, "duplicate": 0, "revised": 0, "rejected": 0}
     assert table(store, points, "order", "commit", "value") == [(0, "c0", 1.5), (1, "c1", 2.5)]
-    assert [one.is_change for one in answer.outcomes] == [False, False]
+    assert [one.is_change for one in answer.points] == [False, False]
     assert answer.model == "rule"
 
 
@@ -41,8 +41,8 @@ def test_the_same_value_again_writes_nothing_and_gets_the_decision_again(store: 
     before = contents(store)
     again = store.ingest([point(1, 99.0)], "ci")
     assert again.counts["duplicate"] == 1
-    assert again.outcomes[0].probability == first.outcomes[1].probability
-    assert again.outcomes[0].is_change
+    assert again.points[0].probability == first.points[1].probability
+    assert again.points[0].is_change
     assert contents(store) == before
 
 
@@ -50,7 +50,7 @@ def test_another_value_is_kept_as_a_revision_and_reported(store: Store) -> None:
     store.ingest([point(0, 5.0)], "ci")
     answer = store.ingest([point(0, 4.0)], "ci")
     assert answer.counts["revised"] == 1
-    assert "5.0" in answer.outcomes[0].reason
+    assert "5.0" in answer.points[0].reason
     assert table(store, points, "value") == [(5.0,)]
     assert table(store, revisions, "value") == [(4.0,)]
     assert store.ingest([point(0, 4.0)], "ci").counts["duplicate"] == 1
@@ -60,10 +60,10 @@ def test_of_two_values_the_one_measured_later_holds(store: Store) -> None:
     late = point(3, 1.0)._replace(time=2000)
     early = point(3, 7.0)._replace(time=1000)
     store.ingest([late], "ci")
-    assert "1.0" in store.ingest([early], "ci").outcomes[0].reason
+    assert "1.0" in store.ingest([early], "ci").points[0].reason
     assert table(store, points, "value", "time") == [(1.0, 2000)]
     latest = point(3, 3.0)._replace(time=3000)
-    assert "3.0" in store.ingest([latest], "ci").outcomes[0].reason
+    assert "3.0" in store.ingest([latest], "ci").points[0].reason
     assert table(store, points, "value", "time") == [(3.0, 3000)]
     assert table(store, revisions, "value") == [(1.0,), (7.0,)]
 
@@ -97,8 +97,8 @@ def test_of_one_place_the_same_is_kept_in_any_order(
 
 def test_a_correction_that_is_taken_back_is_a_revision_again(store: Store) -> None:
     for time, value in ((1, 1.0), (2, 2.0), (3, 1.0)):
-        [last] = store.ingest([point(0, value)._replace(time=time)], "ci").outcomes
-    assert (last.status, last.reason) == (Status.REVISED, "the value 1.0 holds")
+        [last] = store.ingest([point(0, value)._replace(time=time)], "ci").points
+    assert (last.status, last.reason) == (PointStatus.REVISED, "the value 1.0 holds")
     assert table(store, points, "value", "time") == [(1.0, 3)]
     assert table(store, revisions, "value", "time") == [(2.0, 2)]
 
@@ -160,7 +160,7 @@ def test_late_points_are_placed_right_and_later_decisions_redone(store: Store) -
     before = table(store, points, "order", "is_change")
     assert before == [(0, False), (2, True), (3, False)]
     answer = store.ingest([point(1, 9.0)], "ci")
-    assert answer.outcomes[0].is_change
+    assert answer.points[0].is_change
     assert table(store, points, "order", "is_change", "baseline_size") == [
         (0, False, 0),
         (1, True, 1),
@@ -172,12 +172,12 @@ def test_late_points_are_placed_right_and_later_decisions_redone(store: Store) -
 def test_a_commit_alone_takes_its_place_in_the_project(store: Store) -> None:
     store.ingest([point(10, 1.0, "a")], "ci")
     lone = Measurement(series("b"), 1.0, commit="c10")
-    assert store.ingest([lone], "ci").outcomes[0].order == 10
+    assert store.ingest([lone], "ci").points[0].order == 10
     new = Measurement(series("b"), 1.0, commit="fresh")
-    assert store.ingest([new], "ci").outcomes[0].order == 11
+    assert store.ingest([new], "ci").points[0].order == 11
     assert store.ingest([new], "ci").counts["duplicate"] == 1
     other = Measurement(series("a"), 1.0, commit="fresh")
-    assert store.ingest([other], "ci").outcomes[0].order == 11
+    assert store.ingest([other], "ci").points[0].order == 11
 
 
 def test_runs_of_one_commit_are_points_of_their_own(store: Store) -> None:
@@ -215,16 +215,16 @@ def test_what_cannot_be_used_is_rejected_with_its_reason_and_harms_nothing_else(
 ) -> None:
     answer = store.ingest([point(1), bad, point(2)], "ci")
     assert answer.counts == {"written": 2, "duplicate": 0, "revised": 0, "rejected": 1}
-    assert answer.outcomes[1].status is Status.REJECTED
-    assert answer.outcomes[1].reason.startswith(f"{field}:")
+    assert answer.points[1].status is PointStatus.REJECTED
+    assert answer.points[1].reason.startswith(f"{field}:")
     assert list(answer.reasons.values()) == [1]
 
 
 def test_a_place_that_another_commit_has_is_rejected(store: Store) -> None:
     store.ingest([point(0)], "ci")
     answer = store.ingest([point(0)._replace(commit="other")], "ci")
-    [outcome] = answer.outcomes
-    assert outcome == PointResult(Status.REJECTED, "commit: order 0 of this series is 'c0'")
+    [outcome] = answer.points
+    assert outcome == PointResult(PointStatus.REJECTED, "commit: order 0 of this series is 'c0'")
 
 
 def test_the_direction_is_learnt_once(store: Store) -> None:
@@ -232,13 +232,13 @@ def test_the_direction_is_learnt_once(store: Store) -> None:
     down = point(2)._replace(direction=Direction.LOWER_IS_BETTER)
     answer = store.ingest([point(0), up, down], "ci")
     assert answer.counts["written"] == 2
-    assert answer.outcomes[2].reason == "direction: -1, but the series has 1"
+    assert answer.points[2].reason == "direction: -1, but the series has 1"
 
 
 def test_names_are_forgotten_where_they_are_too_many_but_never_within_a_batch(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "REMEMBERED", 3)
+    monkeypatch.setattr(registry, "CACHED", 3)
     names = [series(f"t{number}") for number in range(8)]
     for order in range(3):
         batch = [point(order)._replace(series=name) for name in names[: 4 + 2 * order]]
@@ -250,7 +250,7 @@ def test_a_series_grows_to_its_limit(url: str) -> None:
     with Store(url, Rule(), limits=Limits(series_length=3)) as store:
         answer = store.ingest([point(order) for order in (1, 2, 3, 4)], "ci")
         assert answer.counts == {"written": 3, "duplicate": 0, "revised": 0, "rejected": 1}
-        assert "no more are allowed" in answer.outcomes[3].reason
+        assert "no more are allowed" in answer.points[3].reason
         assert store.ingest([point(0)], "ci").counts["rejected"] == 1
         assert store.ingest([point(2)], "ci").counts["duplicate"] == 1
 

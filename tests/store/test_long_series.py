@@ -13,7 +13,7 @@ from barograph.detection.online import Budget, Judge, OnlineJudge, replay
 from barograph.detection.online.detector import SHORTEST_HISTORY
 from barograph.models import TriageModel
 from barograph.series import Floats
-from barograph.store import Measurement, Store, queries
+from barograph.store import Measurement, Store, reading
 from barograph.store.steps import steps_of
 from tests.detection.online.models import edge_model, paper_model
 from tests.store.samples import series
@@ -90,9 +90,9 @@ def everything() -> list[Measurement]:
 
 def said(store: Store, name: str) -> Said:
     with store.read() as connection:
-        number = queries.number_of(connection, series(name))
+        number = reading.number_of(connection, series(name))
         assert number is not None
-        points = queries.points_of(connection, number, limit=LENGTH)
+        points = reading.points_of(connection, number, limit=LENGTH)
         noted = sorted(steps_of(connection, number, 0, LENGTH).items())
     steps: list[tuple[object, ...]] = [
         (one.kind, one.order, key[0], one.probability, one.from_order) for key, (one, _) in noted

@@ -17,10 +17,11 @@ import sqlalchemy as sa
 from barograph.errors import StoreError
 from barograph.series import Floats
 from barograph.store import Limits, Measurement, Store
+from barograph.store.schema import points
 from tests.store.crash import WIDE
 from tests.store.digest import digest
 from tests.store.judges import Rule
-from tests.store.samples import history, point, points, series
+from tests.store.samples import history, point, series
 
 ROOT = Path(__file__).resolve().parents[2]
 

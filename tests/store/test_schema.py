@@ -12,9 +12,9 @@ from alembic.script import ScriptDirectory
 
 from barograph.errors import DataError, StoreError
 from barograph.store import Store, database
-from barograph.store.schema import VERSION, metadata, models
+from barograph.store.schema import VERSION, metadata, models, points
 from tests.store.judges import Rule
-from tests.store.samples import point, points
+from tests.store.samples import point
 
 
 def test_migrations_create_exactly_the_schema(url: str) -> None:
@@ -64,7 +64,7 @@ def test_runs_sort_by_their_bytes_on_every_database(url: str) -> None:
         row = {"series": 1, "order": 0, "commit": "", "value": 1.0, "received": 0, "decided": 0}
         row |= {"probability": 0.0, "is_change": False, "baseline_size": 0, "model": 1}
         rows = [{**row, "run": name} for name in names]
-        connection.execute(sa.insert(metadata.tables["points"]), rows)
+        connection.execute(sa.insert(points), rows)
         found = connection.scalars(sa.select(points.c.run).order_by(points.c.run)).all()
     engine.dispose()
     assert found == sorted(names)

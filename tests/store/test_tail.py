@@ -1,44 +1,189 @@
+"""Tails in memory, and the same tails read back from blocks and points."""
+
+import random
+
 import numpy as np
+import pytest
+import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barograph.store.tail import NOWHERE, Memory, Recent, needed
+from barograph.detection.online import PendingSeries
+from barograph.store import Measurement, Store, ingest, tail
+from barograph.store import store as stores
+from barograph.store.schema import blocks as table
+from barograph.store.schema import points, series
+from barograph.store.tail import SeriesTail, TailCache, load_tails, needed
+from tests.store.judges import Rule
+from tests.store.samples import series as named
+
+COUNT, RULE = 12, Rule(history=20)
 
 
 @given(st.lists(st.integers(1, 40), max_size=12), st.integers(2, 30))
-def test_a_series_remembers_its_newest_values_and_its_start(added: list[int], history: int) -> None:
-    recent = Recent(np.empty(0), 0, NOWHERE, 0)
+def test_tail_keeps_the_newest_values_and_the_start(added: list[int], history: int) -> None:
+    tail = SeriesTail()
     every: list[float] = []
     for number, count in enumerate(added):
         new = [float(len(every) + k) for k in range(count)]
         every += new
-        values = recent.extended(new)
+        values = tail.extended(new)
         assert values.tolist() == every[-values.size :]
         # The first of the new values is the last change point.
-        recent.accept(count, values.size - count, (number, ""), history)
-        assert recent.values.tolist() == every[-recent.values.size :]
-        assert recent.values.size == needed(len(every), history) == len(every) - recent.base
-        assert recent.values[recent.start] == max(new[0], recent.values[0])
-        assert recent.count == len(every)
+        tail.accept(count, values.size - count, (number, ""), history)
+        assert tail.values.tolist() == every[-tail.values.size :]
+        assert tail.values.size == needed(len(every), history) == len(every) - tail.base
+        assert tail.values[tail.start] == max(new[0], tail.values[0])
+        assert tail.count == len(every)
 
 
-def test_what_was_not_accepted_leaves_no_trace() -> None:
-    recent = Recent(np.array([1.0, 2.0]), 0, (1, ""), 2)
-    recent.extended([9.0])
-    assert recent.values.tolist() == [1.0, 2.0]
-    assert recent.extended([3.0]).tolist() == [1.0, 2.0, 3.0]
+def test_tail_drops_values_that_were_not_accepted() -> None:
+    tail = SeriesTail(np.array([1.0, 2.0]), 0, (1, ""), 2)
+    tail.extended([9.0])
+    assert tail.values.tolist() == [1.0, 2.0]
+    assert tail.extended([3.0]).tolist() == [1.0, 2.0, 3.0]
 
 
-def test_memory_is_bounded_and_the_least_used_give_way() -> None:
-    memory = Memory(room=10)
+def test_cache_evicts_the_least_recently_used() -> None:
+    cache = TailCache(room=10)
     for number in range(3):
-        memory.put(number, Recent(np.zeros(4), 0, (3, ""), 4))
-    assert memory.used == 12
-    assert memory.use(0)
-    memory.trim()
-    assert [number in memory for number in range(3)] == [True, False, True]
-    assert memory.used == 8
-    memory.put(0, Recent(np.zeros(2), 0, (3, ""), 2))
-    assert memory.used == 6
-    memory.clear()
-    assert (len(memory), memory.used, memory.use(0)) == (0, 0, False)
+        cache.put(number, SeriesTail(np.zeros(4), 0, (3, ""), 4))
+    assert cache.used == 12
+    assert cache.use(0)
+    cache.trim()
+    assert [number in cache for number in range(3)] == [True, False, True]
+    assert cache.used == 8
+    cache.put(0, SeriesTail(np.zeros(2), 0, (3, ""), 2))
+    assert cache.used == 6
+    cache.clear()
+    assert (len(cache), cache.used, cache.use(0)) == (0, 0, False)
+
+
+def grown(store: Store, seed: int) -> None:
+    """Send points one by one and many at once, some of them late, and revise some."""
+    rng = random.Random(seed)
+    for at in range(40):
+        some = rng.sample(range(COUNT), rng.choice([1, 3, COUNT]))
+        late = rng.random() < 0.1
+        orders = [at * 3 - (60 if late else 0) + k for k in range(rng.choice([1, 1, 3]))]
+        level = 9.0 * (at // 15)
+        store.ingest(
+            [
+                Measurement(
+                    named(f"s{number}"), level + rng.gauss(0, 1), order, time=rng.randrange(9)
+                )
+                for number in some
+                for order in orders
+            ],
+            "ann",
+        )
+
+
+def held(connection: sa.Connection, history: int) -> dict[int, SeriesTail]:
+    numbers = list(connection.scalars(sa.select(series.c.id)).all())
+    return load_tails(connection, [*numbers, 10**6], history)
+
+
+def told(found: dict[int, SeriesTail]) -> dict[int, tuple[object, ...]]:
+    return {
+        number: (one.values.tolist(), one.start, one.last, one.count)
+        for number, one in found.items()
+    }
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_tails_from_blocks_equal_tails_from_points(
+    store: Store, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail, "BLOCK_EVERY", 5)
+    store.judge = RULE
+    history = RULE.history
+    grown(store, seed)
+    with store.read() as connection:
+        kept = told(held(connection, history))
+        assert len(connection.execute(sa.select(table)).all()) == COUNT
+        every = connection.execute(sa.select(points).order_by(points.c.order, points.c.run)).all()
+    store.write(lambda connection: connection.execute(sa.delete(table)))
+    with store.read() as connection:
+        assert told(held(connection, history)) == kept
+    for number, (values, start, last, count) in kept.items():
+        mine = [row for row in every if row.series == number]
+        assert count == len(mine)
+        before = count - needed(count, history)
+        assert values == [row.value for row in mine][before:]
+        if mine:
+            assert last == (mine[-1].order, mine[-1].run)
+            said = RULE.judge([PendingSeries(np.array([row.value for row in mine]), 0, 0)])
+            assert start == max(0, said.starts[0] - before)
+
+
+def test_block_of_a_shorter_history_is_ignored(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail, "BLOCK_EVERY", 5)
+    store.judge = RULE
+    grown(store, 3)
+    with store.read() as connection:
+        longer = held(connection, 100)
+        assert max(one.values.size for one in longer.values()) > RULE.history
+        for one in longer.values():
+            assert one.values.size == needed(one.count, 100)
+
+
+@pytest.mark.parametrize("held_then", [RULE.history, 7])
+def test_blocks_of_another_length_give_the_same_tails(
+    store: Store, held_then: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail, "BLOCK_EVERY", 5)
+    store.judge = RULE
+    grown(store, 5)
+    with store.read() as connection:
+        expected = told(held(connection, RULE.history))
+        longer = load_tails(connection, list(expected), 4 * RULE.history)
+
+    def rewrite(connection: sa.Connection) -> None:
+        for number, one in longer.items():
+            drop = max(0, one.values.size - held_then)
+            values = one.values[drop:].astype("<f8").tobytes()
+            order, run = one.last
+            row = {"order": order, "run": run, "count": one.count, "values": values}
+            row["start"] = max(0, one.start - drop)
+            connection.execute(sa.update(table).where(table.c.series == number).values(row))
+
+    store.write(rewrite)
+    with store.read() as connection:
+        assert told(held(connection, RULE.history)) == expected
+
+
+def test_series_take_turns_at_writing_blocks() -> None:
+    due = [
+        [number for number in range(640) if tail.is_block_due(number, at, at + 1)]
+        for at in range(100, 164)
+    ]
+    assert {len(some) for some in due} == {10}
+    assert sorted(number for some in due for number in some) == list(range(640))
+    assert tail.is_block_due(0, 0, 500)
+    assert not tail.is_block_due(7, 0, 60)
+
+
+def test_preloaded_series_are_not_read_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tail, "BLOCK_EVERY", 5)
+    monkeypatch.setattr(stores, "PRELOAD", 5)
+    asked: list[int] = []
+
+    def noted(connection: sa.Connection, wanted: list[int], history: int) -> dict[int, SeriesTail]:
+        asked.extend(wanted)
+        return load_tails(connection, wanted, history)
+
+    with Store(url, RULE) as store:
+        grown(store, 4)
+        store.ingest([Measurement(named(f"s{number}"), 3.0, 500) for number in range(COUNT)], "ann")
+    monkeypatch.setattr(ingest, "load_tails", noted)
+    with Store(url, RULE) as store:
+        store.preload()
+        assert sorted(asked) == list(range(1, COUNT + 1))
+        store.ingest([Measurement(named(f"s{number}"), 3.0, 501) for number in range(COUNT)], "ann")
+        assert len(asked) == COUNT
+    with Store(url, RULE, room=50) as store:
+        store.preload()
+        assert len(asked) == COUNT + 5  # ten values each at least: no more fit

@@ -10,7 +10,7 @@ from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.errors import DataError
 from barograph.features import Candidates
 from barograph.series import Floats, Ints, Verdict
-from barograph.store import Measurement, Store, audit, queries, stale
+from barograph.store import Measurement, Store, audit, reading, stale
 from barograph.triage import refresh, verdicts
 from barograph.triage.grouping import placed_candidates
 from barograph.triage.identity import SeriesPlan, StoredCandidate
@@ -46,7 +46,7 @@ def search(store: Store, *places: int) -> RefreshResult:
 
 def found(store: Store, *, present: bool | None = True) -> list[tuple[int, int]]:
     with store.read() as connection:
-        rows = queries.find_candidates(connection, present=present)
+        rows = reading.find_candidates(connection, present=present)
     return [(one.id, one.order) for one in rows]
 
 
@@ -59,7 +59,7 @@ def test_refresh_stores_the_change_point_of_hunter_with_its_regions(store: Store
     done = CandidateRefresher(Hunter(), "hunter").refresh(store)
     assert (done.series, done.added) == (1, 1)
     with store.read() as connection:
-        [one] = queries.find_candidates(connection)
+        [one] = reading.find_candidates(connection)
     assert (one.order, one.commit, one.detector) == (30, "c30", "hunter")
     assert one.before is not None
     assert one.after is not None
@@ -77,7 +77,7 @@ def test_refresh_searches_each_touched_series_once(store: Store) -> None:
     assert sorted(detector.lengths) == [20, 21, 30]
     assert CandidateRefresher(detector, "d").recompute(store).series == 2
     with store.read() as connection:
-        assert stale.waiting(connection) == 0
+        assert stale.count(connection) == 0
 
 
 def test_candidate_that_moves_a_few_commits_keeps_its_id(store: Store) -> None:
@@ -88,7 +88,7 @@ def test_candidate_that_moves_a_few_commits_keeps_its_id(store: Store) -> None:
     assert (done.added, done.moved, done.withdrawn) == (0, 1, 0)
     assert found(store) == [(one, 22), (other, 40)]
     with store.read() as connection:
-        assert [move[:2] for move in queries.moves_of(connection, one)] == [(20, 22)]
+        assert [move[:2] for move in reading.moves_of(connection, one)] == [(20, 22)]
 
 
 def test_withdrawn_candidate_comes_back_with_its_id(store: Store) -> None:
@@ -153,7 +153,7 @@ def test_verdicts_keep_their_history_and_the_latest_applies(store: Store) -> Non
             ("under_investigation", "ann", "why"),
             ("true_positive", "bob", "why"),
         ]
-        assert queries.one_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
+        assert reading.one_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
         assert [act.who for act in audit.trail(connection, 2)] == ["bob", "ann"]
         [waiting] = placed_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
         assert waiting.id == one
@@ -188,7 +188,7 @@ def test_refresh_scores_found_candidates_with_the_verdicts_around(
         (50, "not_triaged"),
     ]
     with store.read() as connection:
-        rows = queries.find_candidates(connection)
+        rows = reading.find_candidates(connection)
     assert [(row.order, row.probability, row.model) for row in rows] == [
         (20, None, None),
         (40, 0.0, model.version),
@@ -213,7 +213,7 @@ def test_withdraw_of_many_candidates_fits_the_statements(store: Store) -> None:
     ]
 
     def work(connection: sa.Connection) -> RefreshResult:
-        plans = [SeriesPlan(1, queries.read_series(connection, [1])[1], [], [], gone)]
+        plans = [SeriesPlan(1, reading.read_series(connection, [1])[1], [], [], gone)]
         return CandidateRefresher(Scripted(), "scripted").write(connection, store, plans, 0)
 
     assert store.write(work).withdrawn == 1

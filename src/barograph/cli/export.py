@@ -19,11 +19,11 @@ def command(folder: Path, url: str, as_json: bool) -> None:
     The subfolder `store` gets every table of the store, for `barograph import --restore`.
     """
     from barograph.store.archive import archive
-    from barograph.store.exchange import give_back
+    from barograph.store.exchange import export_tables
 
     # One read transaction: results that arrive meanwhile are in neither part.
     with open_existing(url) as store, store.read() as connection:
-        counts = give_back(connection, folder)
+        counts = export_tables(connection, folder)
         archive(connection, folder)
     if as_json:
         echo_json(counts)

@@ -23,7 +23,7 @@ from barograph.errors import DataError
 
 if TYPE_CHECKING:
     from barograph.detection.online import SecondLookConfig
-    from barograph.store.exchange import Filled
+    from barograph.store.exchange import ImportResult
 
 REASONS = 3  # shown at most
 
@@ -54,7 +54,7 @@ def command(
     Rows that the store already has are skipped, so an import can be repeated.
     """
     from barograph.store import archive
-    from barograph.store.exchange import fill, gave
+    from barograph.store.exchange import import_tables, is_export
 
     if restore:
         with open_store(url) as store:
@@ -66,10 +66,10 @@ def command(
             click.echo(", ".join(rows) or "nothing")
         return
     models = online_models(model)
-    exported = kind == "tabular" and gave(location)  # read in place: sources have no runs
+    exported = kind == "tabular" and is_export(location)  # read in place: sources have no runs
     tables = nullcontext(location) if exported else loaded_tables(kind, location)
     with tables as folder, open_store(url, models, second_look) as store:
-        filled = fill(store, folder, "import")
+        filled = import_tables(store, folder, "import")
     report_rejected(filled)
     if as_json:
         candidates = {"written": filled.candidates, "had": filled.already}
@@ -80,7 +80,7 @@ def command(
     click.echo(f"candidates: {filled.candidates} written, {filled.already} already there")
 
 
-def report_rejected(filled: Filled) -> None:
+def report_rejected(filled: ImportResult) -> None:
     """Print on stderr how many points were rejected, and why.
 
     Raises:

@@ -242,9 +242,8 @@ def open_store(
     """Open a store, and create it if there is none; without models it accepts no results."""
     from barograph.detection.online import make_judge
     from barograph.store import Store
-    from barograph.store.nobody import Nobody
 
-    judge, disabled = (Nobody(), "") if models is None else make_judge(models, second_look)
+    judge, disabled = (None, "") if models is None else make_judge(models, second_look)
     if disabled:
         click.echo(disabled, err=True)
     make_folder(url)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from barograph.detection.online import SecondLookConfig
     from barograph.series import Series
     from barograph.store import Store
-    from barograph.store.queries import Measured
+    from barograph.store.reading import StoredPoint
 
 
 @click.command(epilog="Example: barograph score results.csv --store ci.db --format json || exit 1")
@@ -67,11 +67,11 @@ def command(
     results again gives the same answer.
     """
     from barograph.history import History
-    from barograph.store.exchange import fill
+    from barograph.store.exchange import import_tables
 
     models = online_models(model)
     with loaded_tables(kind, location) as folder, open_store(url, models, second_look) as store:
-        filled = fill(store, folder, "score")
+        filled = import_tables(store, folder, "score")
         report_rejected(filled)
         results = newest_results(store, History.read(folder), models.newest.feature_set)
     short = sum(result["baseline_size"] < min_history for result in results)
@@ -107,17 +107,17 @@ def newest_results(
         history: The series to report.
         feature_set: The feature set of the online model.
     """
-    from barograph.store import queries
+    from barograph.store import reading
     from barograph.store.steps import steps_of
 
     results = []
     with store.read() as connection:
         for series in history:
-            number = queries.number_of(connection, series.id)
+            number = reading.number_of(connection, series.id)
             if number is None or not len(series):
                 continue
             order = int(series.orders[-1])
-            points = queries.points_of(connection, number, first=order, last=order, newest=True)
+            points = reading.points_of(connection, number, first=order, last=order, newest=True)
             if not points:
                 continue
             point = points[-1]
@@ -133,7 +133,7 @@ def newest_results(
                     "commit": point.commit,
                     "order": point.order,
                     "value": point.value,
-                    "direction": int(queries.one_series(connection, number).direction),
+                    "direction": int(reading.one_series(connection, number).direction),
                     "probability": point.probability,
                     "is_change": point.is_change,
                     "begins": begins[0],
@@ -148,27 +148,27 @@ def newest_results(
 
 def _commit(connection: sa.Connection, number: int, key: tuple[int, str]) -> str:
     """Return the commit of a point."""
-    from barograph.store import queries
+    from barograph.store import reading
 
     order, run = key
-    points = queries.points_of(connection, number, first=order, last=order)
+    points = reading.points_of(connection, number, first=order, last=order)
     return next((str(point.commit) for point in points if point.run == run), "")
 
 
 def _percent(
     connection: sa.Connection,
     number: int,
-    newest: Measured,
+    newest: StoredPoint,
     begins: tuple[int, str],
     feature_set: str,
 ) -> float:
     """Return the change of the mean since a point, in percent of its baseline."""
     from barograph.detection.online.views import REGIME_SETS
     from barograph.features import GrowingHistory
-    from barograph.store import queries
+    from barograph.store import reading
 
     limit = newest.baseline_size + 1
-    points = queries.points_of(connection, number, last=newest.order, limit=limit, newest=True)
+    points = reading.points_of(connection, number, last=newest.order, limit=limit, newest=True)
     points = [point for point in points if (point.order, point.run) <= (newest.order, newest.run)]
     before = [point.value for point in points if (point.order, point.run) < begins]
     after = [point.value for point in points if (point.order, point.run) >= begins]

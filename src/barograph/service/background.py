@@ -24,7 +24,6 @@ from barograph.errors import BarographError, StoreError
 from barograph.models import TriageModel
 from barograph.service.model_watch import file_version
 from barograph.store import Store
-from barograph.store.nobody import Nobody
 from barograph.triage.clusters import recluster
 from barograph.triage.refresh import CandidateRefresher, label_free_model
 
@@ -186,7 +185,7 @@ def _work(config: WorkerConfig, pipe: Connection, level: int) -> None:
         os.nice(NICE)
     stop = threading.Event()
     threading.Thread(target=_wait_for_close, args=(pipe, stop), daemon=True).start()
-    with Store(config.url, Nobody()) as store:
+    with Store(config.url) as store:
         RefreshLoop(store, config).run(stop)
 
 

@@ -58,7 +58,7 @@ class Metrics:
         """Count the measurements of one ingested request."""
         for status, count in result.counts.items():
             self._points.labels(status).inc(count)
-        self._changes.inc(sum(bool(outcome.is_change) for outcome in result.outcomes))
+        self._changes.inc(sum(bool(outcome.is_change) for outcome in result.points))
 
     def count_rejected(self, count: int) -> None:
         """Count measurements that were rejected before they reached the store."""

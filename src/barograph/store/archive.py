@@ -1,9 +1,9 @@
-"""Everything that the store keeps, table by table, and back into an empty store.
+"""Write every table of the store to Parquet files, and restore them into an empty store.
 
-Beside the three tables of `exchange`, which every stage reads, these have what only a store knows:
-who gave which verdict and why, revisions, moves, decisions and their steps, clusters, tickets, the
-audit trail. Tokens stay where they are; what can be worked out again is. A list of their checksums,
-written last, tells a table that was damaged or is of another moment: Parquet notices few changes.
+Besides the three tables of `exchange`, an archive has everything else that the store holds: who
+gave which verdict and why, revisions, moves, decisions and their steps, clusters, tickets, and the
+audit trail. Tokens are left out. A list of checksums, written last, reveals a table that is damaged
+or was written by another export: Parquet itself notices little of that.
 """
 
 import hashlib
@@ -18,18 +18,17 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.files import whole
 from barograph.store.rows import Insertion
-from barograph.store.schema import VERSION, blocks, metadata, newest, points, series, state, tokens
-from barograph.store.shelf import ALL
+from barograph.store.schema import VERSION, blocks, metadata, series, state, tokens
 from barograph.store.store import Store
 
-FOLDER = "store"  # beside the three tables
+FOLDER = "store"  # next to the three tables
 BATCH = 50_000  # rows at a time
-ELSEWHERE = {state.name, blocks.name, tokens.name, newest.name}
-TABLES = tuple(table for table in metadata.sorted_tables if table.name not in ELSEWHERE)
-LIST = "archive.json"  # which version of the tables it was, and the SHA-256 of each
+LEFT_OUT = {state, blocks, tokens}
+TABLES = tuple(table for table in metadata.sorted_tables if table not in LEFT_OUT)
+LIST = "archive.json"  # the version of the tables, and the SHA-256 of each file
 TYPES = (
     (sa.Boolean, pa.bool_()),
-    (sa.Integer, pa.int64()),  # the larger and smaller ones are kinds of it
+    (sa.Integer, pa.int64()),  # includes BigInteger and SmallInteger
     (sa.Double, pa.float64()),
     (sa.LargeBinary, pa.binary()),
     (sa.Text, pa.string()),
@@ -37,26 +36,26 @@ TYPES = (
 
 
 def archive(connection: sa.Connection, folder: str | Path) -> dict[str, int]:
-    """Write every table; return how many rows each has.
+    """Write every table; return the number of rows of each.
 
     Args:
-        connection: a reading transaction, so that all are of one moment.
-        folder: gets a folder `store`.
+        connection: A reading transaction, so that the tables are consistent.
+        folder: Gets a folder `store`.
     """
     target = Path(folder) / FOLDER
     counts = {table.name: _write(connection, table, target) for table in TABLES}
-    told = {"version": VERSION, "sha256": {name: _sum(target, name) for name in counts}}
+    listing = {"version": VERSION, "sha256": {name: _sum(target, name) for name in counts}}
     with whole(target / LIST) as draft:
-        draft.write_text(json.dumps(told, indent=1))
+        draft.write_text(json.dumps(listing, indent=1))
     return counts
 
 
 def restore(store: Store, folder: str | Path) -> dict[str, int]:
-    """Fill an empty store with what `archive` wrote: whole, or not at all.
+    """Restore an archive into an empty store, in one transaction.
 
     Raises:
-        DataError: the store holds series, or the folder no archive, or a table of it is not what
-            was written, or its tables are of a version that is not known here.
+        DataError: The store is not empty, or the folder has no archive, or a file is damaged, or
+            the tables are of another version.
     """
     source = Path(folder) / FOLDER
     names = _checked(source)
@@ -90,8 +89,7 @@ def _write(connection: sa.Connection, table: sa.Table, folder: Path) -> int:
 
 
 def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[sa.Row[tuple[object, ...]]]]:
-    rows = ALL if table is points else table
-    query = sa.select(rows).order_by(*(rows.c[key.name] for key in table.primary_key))
+    query = sa.select(table).order_by(*table.primary_key)
     result = connection.execute(query, execution_options={"yield_per": BATCH})
     yield from map(list, result.partitions())
 
@@ -99,8 +97,8 @@ def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[list[sa.Row[tu
 def _checked(folder: Path) -> set[str]:
     """Verify the checksums of an archive; return the names of its tables."""
     try:
-        told = json.loads((folder / LIST).read_text())
-        version, sums = told["version"], dict(told["sha256"])
+        listing = json.loads((folder / LIST).read_text())
+        version, sums = listing["version"], dict(listing["sha256"])
     except FileNotFoundError:
         raise DataError(f"{folder / LIST} is missing: `barograph export` writes it") from None
     except (ValueError, TypeError, KeyError) as error:
@@ -142,15 +140,15 @@ def _read(connection: sa.Connection, table: sa.Table, source: Path) -> int:
             values = [batch.column(name).to_pylist() for name in names]
             rows.into(connection, list(zip(*values, strict=True)))
             count += batch.num_rows
-    _count_on(connection, table)
+    _restart_sequence(connection, table)
     return count
 
 
-def _count_on(connection: sa.Connection, table: sa.Table) -> None:
-    """Let PostgreSQL number new rows behind those that brought their numbers; SQLite does."""
+def _restart_sequence(connection: sa.Connection, table: sa.Table) -> None:
+    """Make PostgreSQL continue the ids after the restored ones; SQLite does so by itself."""
     number = table.columns.get("id")
     if connection.dialect.name != "postgresql" or number is None:
         return
     sequence = sa.func.pg_get_serial_sequence(f'"{table.name}"', "id")
-    most = sa.select(sa.func.coalesce(sa.func.max(number), 0) + 1).scalar_subquery()
-    connection.execute(sa.select(sa.func.setval(sequence, most, False)))
+    following = sa.select(sa.func.coalesce(sa.func.max(number), 0) + 1).scalar_subquery()
+    connection.execute(sa.select(sa.func.setval(sequence, following, False)))

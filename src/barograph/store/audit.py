@@ -1,6 +1,7 @@
-"""Who did what, and when."""
+"""The audit trail: who did what, and when."""
 
 import json
+import time
 from typing import NamedTuple
 
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from barograph.store.schema import audit
 ENTRY = Insertion(audit, ("at", "who", "action", "subject", "detail"))
 
 
-class Act(NamedTuple):
+class AuditEntry(NamedTuple):
     """One entry of the trail."""
 
     id: int
@@ -22,21 +23,33 @@ class Act(NamedTuple):
     detail: dict[str, object]
 
 
+def now() -> int:
+    """Return the current time in milliseconds since 1970 (UTC)."""
+    return time.time_ns() // 1_000_000
+
+
 def note(
     connection: sa.Connection, at: int, who: str, action: str, subject: str, **detail: object
 ) -> None:
-    """Add an entry, in the transaction of what it tells of."""
+    """Add an entry, in the same transaction as the change itself."""
     text = json.dumps(detail, ensure_ascii=False, sort_keys=True)
     ENTRY.into(connection, [(at, who, action, subject, text)])
 
 
-def trail(connection: sa.Connection, limit: int = 100, before: int | None = None) -> list[Act]:
-    """Return the newest entries first; `before` is the id of the last one of the page before."""
-    columns = audit.c
-    query = sa.select(audit).order_by(columns.id.desc()).limit(limit)
+def trail(
+    connection: sa.Connection, limit: int = 100, before: int | None = None
+) -> list[AuditEntry]:
+    """Return the newest entries first.
+
+    Args:
+        connection: From `Store.read`.
+        limit: Maximum number of entries.
+        before: Only entries with a smaller id: that of the last entry of the page before.
+    """
+    query = sa.select(audit).order_by(audit.c.id.desc()).limit(limit)
     if before is not None:
-        query = query.where(columns.id < before)
+        query = query.where(audit.c.id < before)
     return [
-        Act(number, at, who, action, subject, json.loads(detail))
+        AuditEntry(number, at, who, action, subject, json.loads(detail))
         for number, at, who, action, subject, detail in connection.execute(query)
     ]

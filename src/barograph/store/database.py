@@ -1,4 +1,4 @@
-"""Open the database, SQLite in a file or PostgreSQL by URL, and bring its tables up to date."""
+"""Open the database, an SQLite file or PostgreSQL, and create or migrate its tables."""
 
 import sqlite3
 import time
@@ -15,54 +15,54 @@ from sqlalchemy.exc import SQLAlchemyError
 from barograph.errors import ConfigError, StoreError
 from barograph.store.schema import VERSION
 
-BUSY_MS = 15_000  # how long one process waits for another that is writing
-PAGE = 2048  # bytes: of each page that a commit writes nearly all is old, so small ones cost less
-CACHE = 16_384  # KiB a connection; the system's own holds the rest
+BUSY_MS = 15_000  # how long a writer waits for another process that writes
+PAGE = 2048  # bytes; a commit rewrites whole pages, so small ones cost less
+CACHE = 16_384  # KiB for each connection; the operating system caches the rest
 LOG_PAGES = 1000
-LOG_KEPT = 64 << 20  # bytes of the log's file that are not given back
-AGAIN = 0.01  # seconds between two tries where SQLite does not wait by itself
+LOG_KEPT = 64 << 20  # bytes; a larger log file is truncated
+RETRY_AFTER = 0.01  # seconds, where SQLite does not wait by itself
 KINDS = ("sqlite", "postgresql")
-LOCK = 0x6261726F  # what migrations wait for on PostgreSQL
+LOCK = 0x6261726F  # advisory lock for migrations on PostgreSQL
 
 
 def connect(url: str, log: int = LOG_PAGES) -> sa.Engine:
-    """Return the engine of a URL, or of the path of an SQLite file.
+    """Return the engine for a database.
 
     Args:
-        url: of the database.
-        log: pages of SQLite's log from which on a commit writes them back to their places.
+        url: URL, or path of an SQLite file.
+        log: Number of pages in SQLite's log from which a commit writes them to the database file.
     """
     try:
         address = sa.make_url(url if "://" in url else f"sqlite:///{Path(url)}")
     except SQLAlchemyError:
-        raise ConfigError("the store's URL cannot be read; give a path, or a URL") from None
+        raise ConfigError("the store's URL is invalid; give a path or a URL") from None
     if address.get_backend_name() not in KINDS:
         raise ConfigError(
             f"the store cannot be kept in {address.get_backend_name()!r}; allowed: {KINDS}"
         )
     if address.get_backend_name() == "postgresql":
-        return _driver(address.set(drivername="postgresql+psycopg"))
+        return _postgresql(address.set(drivername="postgresql+psycopg"))
     if address.database in (None, "", ":memory:"):
-        raise ConfigError("an SQLite store needs a file: in memory nothing would be kept")
+        raise ConfigError("an SQLite store needs a file; a database in memory would be lost")
     engine = sa.create_engine(address, pool_size=8, max_overflow=-1)
-    sa.event.listen(engine, "connect", partial(_configure, log))
+    sa.event.listen(engine, "connect", partial(_configure_sqlite, log))
     sa.event.listen(engine, "begin", _begin)
     return engine
 
 
-def _driver(address: sa.URL) -> sa.Engine:
+def _postgresql(address: sa.URL) -> sa.Engine:
     try:
         engine = sa.create_engine(address, pool_size=8, max_overflow=24, pool_pre_ping=True)
     except ModuleNotFoundError:
         raise ConfigError(
             "a PostgreSQL store needs the driver psycopg: pip install 'barograph[postgres]'"
         ) from None
-    sa.event.listen(engine, "connect", _promise)
+    sa.event.listen(engine, "connect", _configure_postgresql)
     return engine
 
 
-def _promise(connection: Any, _record: object) -> None:
-    """Promise what `_configure` does: an end to waiting, and the disk, whatever the server says."""
+def _configure_postgresql(connection: Any, _record: object) -> None:
+    """Set a lock timeout and synchronous commit, like `_configure_sqlite`."""
     connection.execute(f"SET lock_timeout = {BUSY_MS}")
     connection.execute(
         "SELECT set_config('synchronous_commit', 'on', false)"
@@ -71,13 +71,13 @@ def _promise(connection: Any, _record: object) -> None:
     connection.commit()
 
 
-def _configure(log: int, connection: Any, _record: object) -> None:
-    """Acknowledged means on the disk: WAL alone may lose the last commits in a power cut."""
-    connection.isolation_level = None  # we say BEGIN ourselves
+def _configure_sqlite(log: int, connection: Any, _record: object) -> None:
+    """Set WAL with full sync: without it a power cut may lose acknowledged commits."""
+    connection.isolation_level = None  # `_begin` starts transactions
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-    cursor.execute(f"PRAGMA page_size = {PAGE}")  # of a database that is made now
-    _log_ahead(cursor)
+    cursor.execute(f"PRAGMA page_size = {PAGE}")  # of a new database
+    _enable_wal(cursor)
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute(f"PRAGMA wal_autocheckpoint = {log}")
     cursor.execute(f"PRAGMA journal_size_limit = {LOG_KEPT}")
@@ -86,8 +86,8 @@ def _configure(log: int, connection: Any, _record: object) -> None:
     cursor.close()
 
 
-def _log_ahead(cursor: sqlite3.Cursor) -> None:
-    """Switch to WAL; where several make a new store at once, SQLite itself does not wait for it."""
+def _enable_wal(cursor: sqlite3.Cursor) -> None:
+    """Switch to WAL; SQLite does not wait if several processes create the same database."""
     until = time.monotonic() + BUSY_MS / 1000
     while True:
         try:
@@ -95,20 +95,20 @@ def _log_ahead(cursor: sqlite3.Cursor) -> None:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
-            time.sleep(AGAIN)
+            time.sleep(RETRY_AFTER)
         else:
             return
 
 
 def _begin(connection: sa.Connection) -> None:
-    # A writer asks for the lock at once: one that first reads cannot wait for it later.
+    # A writer takes the lock at once: a transaction that has read cannot wait for it later.
     mode = connection.get_execution_options().get("begin", "DEFERRED")
     connection.exec_driver_sql(f"BEGIN {mode}")
 
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Turn whatever the database reports into a StoreError of one line, without the statement."""
+    """Convert database errors to a StoreError of one line, without the SQL statement."""
     try:
         yield
     except SQLAlchemyError as error:
@@ -119,34 +119,36 @@ def guarded() -> Iterator[None]:
 
 @contextmanager
 def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """One transaction that writes: whole, or not at all."""
+    """Open a writing transaction."""
     with guarded(), engine.connect().execution_options(begin="IMMEDIATE") as connection:
         try:
             with connection.begin():
                 yield connection
         except SQLAlchemyError:
-            connection.invalidate()  # after an I/O error no connection is trusted again
+            connection.invalidate()  # do not reuse a connection after an I/O error
             raise
 
 
 def write_back(engine: sa.Engine) -> None:
-    """Write SQLite's log back to its places, as far as nobody has to wait for it."""
+    """Write SQLite's log to the database file, as far as no reader or writer must wait."""
     if engine.dialect.name != "sqlite":
         return
     with guarded(), engine.connect() as connection:
-        # Not within a transaction, which SQLAlchemy would begin for it.
+        # SQLAlchemy would start a transaction, in which SQLite refuses this.
         driver = connection.connection.driver_connection
         assert driver is not None  # noqa: S101 - the connection is open
         try:
             driver.execute("PRAGMA wal_checkpoint(PASSIVE)").close()
         except sqlite3.Error as error:
-            raise StoreError(f"the store's log cannot be written back: {error}") from error
+            raise StoreError(
+                f"SQLite's log cannot be written to the database file: {error}"
+            ) from error
 
 
 @contextmanager
 def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """One transaction that reads: all of it sees the same moment."""
-    # PostgreSQL by itself looks anew at every statement; SQLite's level is given with BEGIN.
+    """Open a reading transaction: all queries in it see the same state."""
+    # By default each statement sees a new state on PostgreSQL; SQLite has BEGIN DEFERRED.
     level = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     with (
         guarded(),
@@ -171,7 +173,9 @@ def migrate(engine: sa.Engine) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with writing(engine) as connection:
-        if connection.dialect.name == "postgresql":  # others may find the same empty database
+        if (
+            connection.dialect.name == "postgresql"
+        ):  # several processes may find the same empty database
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
         config.attributes["connection"] = connection
         try:
@@ -184,7 +188,7 @@ def migrate(engine: sa.Engine) -> None:
 
 
 def _version(engine: sa.Engine) -> str | None:
-    """Return the version of the tables: importing Alembic takes longer than all else."""
+    """Return the version of the tables, without importing Alembic, which is slow."""
     with reading(engine) as connection:
         if not sa.inspect(connection).has_table("alembic_version"):
             return None
@@ -193,7 +197,7 @@ def _version(engine: sa.Engine) -> str | None:
 
 
 def insert(connection: sa.Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
-    """Return an INSERT that knows ON CONFLICT, in the dialect of the connection."""
+    """Return an INSERT with support for ON CONFLICT, in the dialect of the connection."""
     if connection.dialect.name == "postgresql":
         return postgresql.insert(table)
     return sqlite.insert(table)

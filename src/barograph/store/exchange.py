@@ -1,7 +1,7 @@
-"""Fill the store from the project's three tables, and give everything back as them.
+"""Import a history from three Parquet tables into the store, and export it again.
 
 The tables are those of `barograph.history`, which every source is loaded into and the pipeline
-trains from; a column `run` of the points, which others do not read, tells runs of a commit apart.
+trains from. The points have an additional column `run`, which only the store reads.
 """
 
 from collections import Counter
@@ -20,18 +20,17 @@ from barograph.files import whole
 from barograph.history import CANDIDATES_SCHEMA, POINTS_SCHEMA, SERIES_SCHEMA, History
 from barograph.series import UNKNOWN_TIME, Direction, Verdict
 from barograph.store import audit
-from barograph.store.clock import now
+from barograph.store.audit import now
 from barograph.store.measurement import Measurement
-from barograph.store.queries import read_series
+from barograph.store.reading import read_series
 from barograph.store.registry import series_id
-from barograph.store.results import Status
+from barograph.store.results import PointStatus
 from barograph.store.rows import Insertion, Row
-from barograph.store.schema import candidates, moves, series, verdicts
-from barograph.store.shelf import ALL
+from barograph.store.schema import candidates, moves, points, series, verdicts
 from barograph.store.store import Store
 
 BATCH = 20_000  # points in one transaction
-CHUNK = 500  # series in one question
+CHUNK = 500  # series in one query
 RUNS_SCHEMA = POINTS_SCHEMA.append(pa.field("run", pa.string()))
 CANDIDATE = ("series", "order", "commit", "detector", "verdict", "present")
 DATES = ("calculated_on", "triaged_on")
@@ -40,35 +39,47 @@ GIVEN = Insertion(verdicts, ("candidate", "verdict", "who", "given", "note"))
 
 
 @dataclass(frozen=True)
-class Filled:
-    """What became of the rows of the tables."""
+class ImportResult:
+    """What happened to the rows of the tables.
+
+    Attributes:
+        points: Number of points by status.
+        reasons: Number of rejected points by reason.
+        candidates: Number of candidates that were written.
+        already: Number of candidates that the store had.
+    """
 
     points: dict[str, int]
-    reasons: dict[str, int]  # why points were rejected, and how many for each
+    reasons: dict[str, int]
     candidates: int
     already: int
 
 
-def fill(store: Store, folder: str | Path, who: str) -> Filled:
-    """Take the tables of a folder into the store; what it has already is passed over.
+def import_tables(store: Store, folder: str | Path, who: str) -> ImportResult:
+    """Import the tables of a folder; what the store has already is skipped.
+
+    Args:
+        store: Store to import into.
+        folder: Folder of the three tables.
+        who: Name for the audit trail.
 
     Raises:
-        DataError: a table is missing, or they do not fit together.
-        StoreError: what was taken in so far stays; the same call again takes the rest.
+        DataError: A table is missing, or they do not fit together.
+        StoreError: A batch failed. Earlier batches stay; the same call imports the rest.
     """
     history = History.read(folder)
-    total = dict.fromkeys((status.value for status in Status), 0)
+    counts = dict.fromkeys((status.value for status in PointStatus), 0)
     reasons: Counter[str] = Counter()
     numbers = np.zeros(len(history), dtype=np.int64)
     for owners, batch in _batches(history, _runs(folder, history.values.size)):
-        answer = store.ingest(batch, who)
-        for status, count in answer.counts.items():
-            total[status] += count
-        reasons.update(answer.reasons)
-        for owner, one in zip(owners, answer.outcomes, strict=True):
-            numbers[owner] = one.series or numbers[owner]
-    found = store.write(lambda connection: _fill_candidates(connection, history, numbers, who))
-    return Filled(total, dict(reasons), *found)
+        result = store.ingest(batch, who)
+        for status, count in result.counts.items():
+            counts[status] += count
+        reasons.update(result.reasons)
+        for owner, point in zip(owners, result.points, strict=True):
+            numbers[owner] = point.series or numbers[owner]
+    written = store.write(lambda connection: _write_candidates(connection, history, numbers, who))
+    return ImportResult(counts, dict(reasons), *written)
 
 
 def _runs(folder: str | Path, count: int) -> list[str]:
@@ -79,7 +90,7 @@ def _runs(folder: str | Path, count: int) -> list[str]:
 
 
 def _batches(history: History, runs: list[str]) -> Iterator[tuple[list[int], list[Measurement]]]:
-    """Whole series together, up to a batch of points; a longer series in pieces."""
+    """Yield batches of measurements, series after series, with the series of each."""
     owners: list[int] = []
     batch: list[Measurement] = []
     directions = history.series.column("direction").to_pylist()
@@ -88,18 +99,18 @@ def _batches(history: History, runs: list[str]) -> Iterator[tuple[list[int], lis
         low, high = int(history.offsets[number]), int(history.offsets[number + 1])
         commits = history.commits.slice(low, high - low).to_pylist()
         for row, commit in zip(range(low, high), commits, strict=True):
-            when = int(history.times[row])
-            one = Measurement(
+            time = int(history.times[row])
+            measurement = Measurement(
                 name,
                 float(history.values[row]),
                 int(history.orders[row]),
                 commit or "",
                 runs[row],
-                None if when == UNKNOWN_TIME else when,
+                None if time == UNKNOWN_TIME else time,
                 direction,
             )
             owners.append(number)
-            batch.append(one)
+            batch.append(measurement)
             if len(batch) == BATCH:
                 yield owners, batch
                 owners, batch = [], []
@@ -107,35 +118,35 @@ def _batches(history: History, runs: list[str]) -> Iterator[tuple[list[int], lis
         yield owners, batch
 
 
-def _fill_candidates(
+def _write_candidates(
     connection: sa.Connection, history: History, numbers: np.ndarray[Any, Any], who: str
 ) -> tuple[int, int]:
     """Write the candidates that the store lacks; return how many, and how many it had.
 
-    One that moved since it was taken in is there, too: under the place that it came with.
+    A candidate that moved after an earlier import is found under the order that it came with.
     """
     c, m = candidates.c, moves.c
-    have = {(owner, order) for owner, order in connection.execute(sa.select(c.series, c.order))}
-    former = sa.select(c.series, m.from_order).join(moves, m.candidate == c.id)
-    have |= {(owner, order) for owner, order in connection.execute(former)}
+    known = {(owner, order) for owner, order in connection.execute(sa.select(c.series, c.order))}
+    moved = sa.select(c.series, m.from_order).join(moves, m.candidate == c.id)
+    known |= {(owner, order) for owner, order in connection.execute(moved)}
     new: list[Row] = []
     table = history.candidates.to_pylist()
     for row in table:
         place = (int(numbers[row["series"]]), row["order"])
-        if not place[0] or place in have:
+        if not place[0] or place in known:
             continue
-        have.add(place)
+        known.add(place)
         dates = [_milliseconds(row[name]) for name in DATES]
         new.append((*place, row["commit"] or "", row["algorithm"], row["verdict"], True, *dates))
     NEW.into(connection, new)
     at = now()
-    imported = {row[:2]: row for row in new if row[4] != Verdict.NOT_TRIAGED.value}
-    said: list[Row] = []
+    judged = {row[:2]: row for row in new if row[4] != Verdict.NOT_TRIAGED.value}
+    given: list[Row] = []
     for number, owner, order in connection.execute(sa.select(c.id, c.series, c.order)):
-        row = imported.pop((owner, order), None)
+        row = judged.pop((owner, order), None)
         if row is not None:
-            said.append((number, row[4], who, at if row[-1] is None else row[-1], "imported"))
-    GIVEN.into(connection, said)
+            given.append((number, row[4], who, at if row[-1] is None else row[-1], "imported"))
+    GIVEN.into(connection, given)
     if new:
         audit.note(connection, at, who, "import", "candidates", written=len(new))
     return len(new), len(table) - len(new)
@@ -145,12 +156,12 @@ def _milliseconds(date: datetime | None) -> int | None:
     return None if date is None else round(date.timestamp() * 1000)
 
 
-def give_back(connection: sa.Connection, folder: str | Path) -> dict[str, int]:
-    """Write everything as the three tables; return how many rows each has.
+def export_tables(connection: sa.Connection, folder: str | Path) -> dict[str, int]:
+    """Write everything as the three tables; return the number of rows of each.
 
     Args:
-        connection: a reading transaction, so that they are of one moment.
-        folder: where to.
+        connection: A reading transaction, so that the tables are consistent.
+        folder: Folder to write into.
     """
     target = Path(folder)
     with (
@@ -172,8 +183,8 @@ def give_back(connection: sa.Connection, folder: str | Path) -> dict[str, int]:
     return {"series": len(rows), "points": count, "candidates": len(found)}
 
 
-def gave(folder: str | Path) -> bool:
-    """Whether a folder holds tables that `give_back` wrote, in order and with their runs."""
+def is_export(folder: str | Path) -> bool:
+    """Return whether `export_tables` wrote the tables of a folder: they have runs."""
     try:
         return bool(pq.read_schema(Path(folder) / "points.parquet").names == RUNS_SCHEMA.names)
     except (OSError, pa.ArrowInvalid):
@@ -186,12 +197,12 @@ def _series_row(row: sa.Row[Any]) -> dict[str, object]:
 
 
 def _points(connection: sa.Connection, numbers: list[int]) -> Iterator[pa.Table]:
-    p = ALL.c
+    p = points.c
     for first in range(0, len(numbers), CHUNK):
-        some = numbers[first : first + CHUNK]
+        chunk = numbers[first : first + CHUNK]
         rows = connection.execute(
             sa.select(p.series, p.order, p.commit, p.time, p.value, p.run)
-            .where(p.series.in_(some))
+            .where(p.series.in_(chunk))
             .order_by(p.series, p.order, p.run)
         ).all()
         columns = list(zip(*rows, strict=True)) or [()] * 6
@@ -208,28 +219,25 @@ def _points(connection: sa.Connection, numbers: list[int]) -> Iterator[pa.Table]
 
 
 def _candidate_rows(connection: sa.Connection, numbers: list[int]) -> list[dict[str, object]]:
-    """The present candidates, each with its place in its series."""
+    """Return the present candidates, each with its position in its series."""
     c = candidates.c
-    found: list[dict[str, object]] = []
     query = sa.select(candidates).where(c.present).order_by(c.series, c.order, c.id)
-    rows: dict[int, list[Any]] = {}
+    by_series: dict[int, list[Any]] = {}
     for row in connection.execute(query):
-        rows.setdefault(row.series, []).append(row)
-    owners = list(rows)
-    for first in range(0, len(owners), CHUNK):
-        for key, points in read_series(connection, owners[first : first + CHUNK]).items():
-            number = int(np.searchsorted(numbers, key))
-            found += [
-                {
-                    "series": number,
-                    "index": points.index_of(row.order),
-                    "order": row.order,
-                    "commit": row.commit or None,
-                    "verdict": row.verdict,
-                    "calculated_on": row.calculated_on,
-                    "triaged_on": row.triaged_on,
-                    "algorithm": row.detector,
-                }
-                for row in rows[key]
-            ]
-    return found
+        by_series.setdefault(row.series, []).append(row)
+    owners = list(by_series)
+    return [
+        {
+            "series": int(np.searchsorted(numbers, number)),
+            "index": history.index_of(row.order),
+            "order": row.order,
+            "commit": row.commit or None,
+            "verdict": row.verdict,
+            "calculated_on": row.calculated_on,
+            "triaged_on": row.triaged_on,
+            "algorithm": row.detector,
+        }
+        for first in range(0, len(owners), CHUNK)
+        for number, history in read_series(connection, owners[first : first + CHUNK]).items()
+        for row in by_series[number]
+    ]

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from barograph.series import Direction, SeriesId
 
-INTEGER = 2**62  # well within 64 bits, so that the next order always is
-CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")  # what no label holds, and no database likes
+INTEGER = 2**62  # leaves room within 64 bits for the next order
+CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")  # not allowed in labels
 
 
 class Measurement(NamedTuple):
@@ -16,15 +16,15 @@ class Measurement(NamedTuple):
     Its identity is the series, the order (or the commit, where no order is given) and the run.
 
     Attributes:
-        series: what was measured.
-        value: the result.
-        order: the place of the commit in the history.
-        commit: the commit that was measured; by itself, it takes the order that it has in its
-            project, or the next one.
-        run: tells results of one commit apart.
-        time: when it was measured, in milliseconds since 1970; of several values for one identity
-            the one measured last holds.
-        direction: which way is better, where the sender knows.
+        series: Identity of the series.
+        value: The result.
+        order: Position of the commit in the history.
+        commit: The commit; without an order, it gets the one that it has in its project, or the
+            next one.
+        run: Distinguishes several results of one commit.
+        time: When it was measured, in milliseconds since 1970 (UTC). Of several values for one
+            series, order and run the one measured last holds.
+        direction: Which way is better, if the sender knows.
     """
 
     series: SeriesId
@@ -38,14 +38,14 @@ class Measurement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one sender may ask of the store.
+    """What one request may contain.
 
     Args:
-        batch: measurements in one request.
-        series_length: points of one series.
-        label: characters of a label, a commit or a run.
-        args: arguments of one series.
-        largest: magnitude of a value; squares of values must stay finite.
+        batch: Maximum number of measurements in a request.
+        series_length: Maximum number of points in a series.
+        label: Maximum number of characters in a label, a commit or a run.
+        args: Maximum number of arguments of a series.
+        largest: Maximum magnitude of a value; squares of values must stay finite.
     """
 
     batch: int = 100_000
@@ -55,24 +55,25 @@ class Limits:
     largest: float = 1e100
 
 
-def fault(one: Measurement, limits: Limits) -> str:
-    """Say why a measurement cannot be taken; nothing if it can. The series is judged apart."""
-    value, order, time = one.value, one.order, one.time
+def fault(measurement: Measurement, limits: Limits) -> str:
+    """Return why a measurement is invalid, or an empty text; its series is checked separately."""
+    value, order, time = measurement.value, measurement.order, measurement.time
     if not _is_number(value):
         return f"value: {type(value).__name__} is not a number"
     if not abs(value) <= limits.largest:  # nor is NaN
         return f"value: {_shown(value)} is not allowed; finite, at most {limits.largest:g} large"
-    if order is None and not one.commit:
+    if order is None and not measurement.commit:
         return "order: missing, and no commit; one of them is needed"
     if order is not None and not (_is_whole(order) and abs(order) < INTEGER):
         return f"order: {_shown(order)} is not a whole number of 62 bits"
     if time is not None and not (_is_whole(time) and abs(time) < INTEGER):
         return f"time: {_shown(time)} is not milliseconds since 1970"
-    return _label("commit", one.commit, limits) or _label("run", one.run, limits)
+    commit = _label("commit", measurement.commit, limits)
+    return commit or _label("run", measurement.run, limits)
 
 
 def series_fault(series: SeriesId, limits: Limits) -> str:
-    """Say why a series cannot be made; nothing if it can."""
+    """Return why a series cannot be created, or an empty text."""
     if len(series.args) > limits.args:
         return f"args: {len(series.args)} of them, allowed are {limits.args}"
     fields = {
@@ -99,7 +100,7 @@ def _label(name: str, text: object, limits: Limits) -> str:
 
 
 def _shown(value: object) -> str:
-    """Write a value shortly; Python itself refuses to write out a whole number that is huge."""
+    """Return a short text for a value; Python refuses to print huge integers."""
     if isinstance(value, int) and abs(value) > INTEGER:
         return f"a whole number of {value.bit_length()} bits"
     return f"{value!r:.40}"

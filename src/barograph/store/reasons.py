@@ -1,7 +1,8 @@
-"""Why a point was decided as it was: taken apart once somebody asks, and kept from then on."""
+"""The reasons of a decision: computed on the first request, and stored."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -10,50 +11,61 @@ import sqlalchemy as sa
 from barograph.detection.online.decision import reasons_for_newest
 from barograph.errors import DataError
 from barograph.models import TriageModel
-from barograph.store import queries
+from barograph.store.reading import StoredPoint, points_of
+from barograph.store.schema import points
 
 
 class OtherModelError(DataError):
-    """A decision of a model that decides no more: nobody can take it apart."""
+    """Raised when the model of a decision is no longer loaded."""
 
 
 def explained(
     connection: sa.Connection, model: TriageModel, version: str, series: int, order: int, run: str
 ) -> list[dict[str, Any]]:
-    """Return the features of a point, the most decisive first, with value and part each.
+    """Return the features of a point with value and contribution, the most decisive first.
 
     Args:
-        connection: of a transaction that may write: what was found is kept.
-        model: that decides on newest points now.
-        version: what its decisions are signed with.
-        series: the number of the series.
-        order: of the point.
-        run: of the point.
+        connection: Of a writing transaction: the reasons are stored.
+        model: The model that decides now.
+        version: Its version.
+        series: Number of the series.
+        order: Order of the point.
+        run: Run of the point.
 
     Raises:
-        DataError: there is no such point.
-        OtherModelError: another model decided, and nobody asked while it did.
+        DataError: There is no such point.
+        OtherModelError: Another model decided, and its reasons were never requested.
     """
-    found = _upto(connection, series, order, run, 1)
-    if not found or (found[-1].order, found[-1].run) != (order, run):
+    newest = _until(connection, series, order, run, 1)
+    if not newest or (newest[-1].order, newest[-1].run) != (order, run):
         raise DataError(f"there is no point at order {order}, run {run!r:.60}")
-    one = found[-1]
-    if one.reasons is None and one.baseline_size:
-        if one.model != version:
-            raise OtherModelError(f"the model {one.model} decided, and {version} does by now")
-        points = _upto(connection, series, order, run, one.baseline_size + 1)
-        values = np.array([point.value for point in points])
-        told = [reason._asdict() for reason in reasons_for_newest(model, values)]
-        queries.explain(connection, series, order, run, told)
-        return told
-    return one.reasons or []  # the first points of a series are not judged
+    point = newest[-1]
+    if point.reasons is not None or not point.baseline_size:
+        return point.reasons or []  # the first points of a series are not judged
+    if point.model != version:
+        raise OtherModelError(
+            f"the point was decided by model {point.model}, but {version} is loaded now"
+        )
+    baseline = _until(connection, series, order, run, point.baseline_size + 1)
+    values = np.array([earlier.value for earlier in baseline])
+    found = [reason._asdict() for reason in reasons_for_newest(model, values)]
+    store_reasons(connection, series, order, run, found)
+    return found
 
 
-def _upto(
+def store_reasons(connection: sa.Connection, series: int, order: int, run: str, found: Any) -> None:
+    """Store the reasons of a decision."""
+    p = points.c
+    same = sa.and_(p.series == series, p.order == order, p.run == run)
+    text = json.dumps(found, ensure_ascii=False)
+    connection.execute(sa.update(points).where(same).values(reasons=text))
+
+
+def _until(
     connection: sa.Connection, series: int, order: int, run: str, count: int
-) -> list[queries.Measured]:
-    """The last points up to one place."""
-    later = queries.points_of(connection, series, first=order, last=order, limit=1_000_000)
-    behind = sum(point.run > run for point in later)
-    points = queries.points_of(connection, series, last=order, limit=count + behind, newest=True)
-    return points[: len(points) - behind]
+) -> list[StoredPoint]:
+    """Return the last `count` points up to one of them."""
+    same_order = points_of(connection, series, first=order, last=order, limit=1_000_000)
+    later = sum(point.run > run for point in same_order)
+    found = points_of(connection, series, last=order, limit=count + later, newest=True)
+    return found[: len(found) - later]

@@ -1,4 +1,4 @@
-"""What a sender is told of the measurements that it sent."""
+"""What a sender gets back for the measurements of one request."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 
 class StepRecord(NamedTuple):
-    """One step of a second look; places are those of points in their series.
+    """One step of the second look.
 
     Attributes:
         kind: called, confirmed, moved or withdrawn.
-        order: of the change point; after `moved`, where it is now.
-        run: of the change point.
-        probability: what the model said then.
-        from_order: where it was before it was moved.
-        from_run: the same.
+        order: Order of the change point; after `moved`, the new one.
+        run: Run of the change point.
+        probability: Probability of the change at that moment.
+        from_order: Order of the change point before it was moved.
+        from_run: Run of the change point before it was moved.
     """
 
     kind: str
@@ -26,31 +26,31 @@ class StepRecord(NamedTuple):
     from_run: str | None = None
 
 
-class Status(StrEnum):
-    """What became of a measurement."""
+class PointStatus(StrEnum):
+    """What happened to a measurement."""
 
     WRITTEN = "written"
     DUPLICATE = "duplicate"  # the store had it: nothing was written
-    REVISED = "revised"  # another value for the same identity: both are kept
+    REVISED = "revised"  # another value for the same point: both are kept
     REJECTED = "rejected"
 
 
 @dataclass(slots=True)
 class PointResult:
-    """What became of one measurement, and what the detector says of its point.
+    """What happened to one measurement, and the decision on its point.
 
     Attributes:
-        status: see `Status`.
-        reason: why it was rejected, or which value of a revised point holds.
-        series: the number of its series, 0 where it was rejected.
-        order: its place in the history.
-        probability: of a change at this point.
-        is_change: whether it is called one.
-        baseline_size: how many points it was held against.
-        steps: what a second look made certain as it landed.
+        status: See `PointStatus`.
+        reason: Why it was rejected, or which value of a revised point holds.
+        series: Number of the series; 0 if it was rejected.
+        order: Order of the point.
+        probability: Probability of a change at this point.
+        is_change: Whether an alarm is raised.
+        baseline_size: Number of points in Pre.
+        steps: What the second look did when the point arrived.
     """
 
-    status: Status
+    status: PointStatus
     reason: str = ""
     series: int = 0
     order: int | None = None
@@ -62,22 +62,28 @@ class PointResult:
 
 @dataclass(frozen=True)
 class IngestResult:
-    """What became of one request: acknowledged means committed."""
+    """The results of one request, which is committed.
 
-    outcomes: list[PointResult]
+    Args:
+        points: One result for each measurement, in the same order.
+        model: Version of the model that decided.
+    """
+
+    points: list[PointResult]
     model: str
 
-    def count(self, status: Status) -> int:
-        """How many measurements it happened to."""
-        return sum(one.status is status for one in self.outcomes)
+    def count(self, status: PointStatus) -> int:
+        """Return how many measurements have a status."""
+        return sum(point.status is status for point in self.points)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many were written, duplicate, revised and rejected."""
-        found = Counter(one.status for one in self.outcomes)
-        return {status.value: found[status] for status in Status}
+        """Number of measurements by status."""
+        counts = Counter(point.status for point in self.points)
+        return {status.value: counts[status] for status in PointStatus}
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Why measurements were rejected, and how many for each reason."""
-        return dict(Counter(one.reason for one in self.outcomes if one.status is Status.REJECTED))
+        """Number of rejected measurements by reason."""
+        rejected = PointStatus.REJECTED
+        return dict(Counter(point.reason for point in self.points if point.status is rejected))

@@ -1,6 +1,6 @@
-"""Write many rows fast: the statement is compiled once, and the rows go to the driver as they are.
+"""Write many rows fast: the statement is compiled once, and the rows go straight to the driver.
 
-Row by row, SQLAlchemy's own handling of parameters costs more than SQLite does.
+SQLAlchemy's own handling of parameters costs more per row than SQLite does.
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ from barograph.store.database import insert
 Row = tuple[object, ...]
 
 
-class _Many(ABC):
+class _ManyRows(ABC):
     """One statement for many rows, each with a value for each name."""
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -41,7 +41,7 @@ class _Many(ABC):
             connection.exec_driver_sql(text, [pick(row) for row in rows])
 
     def _statement(self, connection: sa.Connection) -> tuple[str, tuple[str, ...] | None]:
-        """Return the text for a dialect, and the order of its parameters where they have one."""
+        """Return the text for a dialect, and the order of its parameters if they are positional."""
         dialect = connection.dialect
         if dialect.name not in self._compiled:
             compiled = self._build(connection).compile(dialect=dialect)
@@ -50,14 +50,14 @@ class _Many(ABC):
         return self._compiled[dialect.name]
 
 
-class Insertion(_Many):
+class Insertion(_ManyRows):
     """An INSERT of some columns of a table.
 
     Args:
-        table: where to.
-        names: the columns, in the order of the values of each row.
-        replace: the columns to overwrite where the key is there already.
-        keep: whether a row whose key is there already is passed over.
+        table: Table to insert into.
+        names: The columns, in the order of the values of each row.
+        replace: The columns to overwrite if the key exists.
+        keep: Whether to skip a row whose key exists.
     """
 
     def __init__(
@@ -84,13 +84,13 @@ class Insertion(_Many):
         return statement.values({name: sa.bindparam(name) for name in self._names})
 
 
-class Alteration(_Many):
-    """An UPDATE of some columns of rows that are there.
+class Update(_ManyRows):
+    """An UPDATE of some columns of existing rows.
 
     Args:
-        table: where.
-        keys: the columns that tell the row.
-        names: the columns to overwrite; each row has the values of the keys, and then of these.
+        table: Table to update.
+        keys: The columns that identify a row.
+        names: The columns to overwrite; each row has the values of the keys, then of these.
     """
 
     def __init__(self, table: sa.Table, keys: Sequence[str], names: Sequence[str]) -> None:

@@ -1,7 +1,8 @@
-"""Every table of the store, in one place; the migrations are held against it by a test.
+"""Every table of the store.
 
-Times are whole milliseconds since 1970 (UTC), the measured ones null where unknown. Text that
-sorts does so by its bytes on every database, so that a series has one order everywhere.
+Times are whole milliseconds since 1970 (UTC); the time of a measurement is null if unknown. Text
+that sorts does so by its bytes on every database, so that a series has the same order everywhere.
+Until the first release a change here needs no migration: the only one creates these tables.
 """
 
 from typing import Any
@@ -10,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 Bytewise = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
-# SQLite numbers a row by itself only where the key is called INTEGER.
+# SQLite assigns row numbers only if the type of the key is INTEGER.
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 VERSION = "initial"  # the latest migration
@@ -35,7 +36,7 @@ def _series(*, key: bool = True) -> sa.Column[int]:
 
 
 def _place() -> tuple[sa.Column[Any], ...]:
-    """Tell a point from every other: its series, its order there, and the run."""
+    """Return the key of a point: its series, the order there, and the run."""
     return (
         _series(),
         sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
@@ -47,7 +48,7 @@ def _time(name: str, *, nullable: bool = False) -> sa.Column[int]:
     return sa.Column(name, sa.BigInteger, nullable=nullable)
 
 
-# Which process wrote last: another one's memory of the series is then out of date.
+# The process that ingested last: what any other one has cached is out of date.
 state = sa.Table(
     "state",
     metadata,
@@ -70,7 +71,7 @@ series = sa.Table(
     sa.Index(None, "project", "test"),
 )
 
-# Where a commit stands in its project, for points that name the commit alone.
+# The order of each commit in its project, for points that give a commit but no order.
 commits = sa.Table(
     "commits",
     metadata,
@@ -91,30 +92,25 @@ models = sa.Table(
 )
 
 
-def _points(name: str) -> sa.Table:
-    """A point with what the online detector said of it: one row, as a commit costs its pages."""
-    return sa.Table(
-        name,
-        metadata,
-        *_place(),
-        sa.Column("commit", sa.Text, nullable=False),
-        _time("time", nullable=True),
-        sa.Column("value", sa.Double, nullable=False),
-        _time("received"),
-        sa.Column("probability", sa.Double, nullable=False),
-        sa.Column("is_change", sa.Boolean, nullable=False),
-        sa.Column("baseline_size", sa.Integer, nullable=False),  # how many points Pre had
-        sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
-        sa.Column("reasons", sa.Text, nullable=True),  # JSON, once somebody asked
-        _time("decided"),
-        sqlite_with_rowid=False,
-    )
+# A point with the decision on it: one row, because the cost of a commit is the pages it writes.
+points = sa.Table(
+    "points",
+    metadata,
+    *_place(),
+    sa.Column("commit", sa.Text, nullable=False),
+    _time("time", nullable=True),
+    sa.Column("value", sa.Double, nullable=False),
+    _time("received"),
+    sa.Column("probability", sa.Double, nullable=False),
+    sa.Column("is_change", sa.Boolean, nullable=False),
+    sa.Column("baseline_size", sa.Integer, nullable=False),  # number of points in Pre
+    sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
+    sa.Column("reasons", sa.Text, nullable=True),  # JSON; null until they are requested
+    _time("decided"),
+    sqlite_with_rowid=False,
+)
 
-
-points = _points("points")
-newest = _points("newest")  # the last few of each series: see `shelf`
-
-# The values of an identity that do not hold: each one other than the point's own, once.
+# The superseded values of a point, each value once.
 revisions = sa.Table(
     "revisions",
     metadata,
@@ -125,20 +121,20 @@ revisions = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# The newest values of a series up to one of its points, as the bytes of doubles.
+# The newest values of a series up to one of its points, as the bytes of doubles: see `tail`.
 blocks = sa.Table(
     "blocks",
     metadata,
     sa.Column("series", Serial, sa.ForeignKey("series.id"), primary_key=True, autoincrement=False),
     sa.Column("order", sa.BigInteger, nullable=False),
     sa.Column("run", Bytewise, nullable=False),
-    sa.Column("count", sa.BigInteger, nullable=False),  # of all points up to there
-    sa.Column("start", sa.Integer, nullable=False),  # place of the last change point among them
+    sa.Column("count", sa.BigInteger, nullable=False),  # number of all points up to this one
+    sa.Column("start", sa.Integer, nullable=False),  # index of the last change point among them
     sa.Column("values", sa.LargeBinary, nullable=False),
 )
 
-# What a second look made certain as a point landed: at most one step a point. The places count all
-# points of the series, and are what the next look has to know.
+# What the second look did when a point arrived: at most one step a point. The positions `standing`
+# and `alarm` count all points of the series; they are the state that the next look starts from.
 steps = sa.Table(
     "steps",
     metadata,
@@ -149,8 +145,8 @@ steps = sa.Table(
     sa.Column("from_order", sa.BigInteger, nullable=True),
     sa.Column("from_run", Bytewise, nullable=True),
     sa.Column("probability", sa.Double, nullable=False),
-    sa.Column("standing", sa.Integer, nullable=True),  # place of the change point that may fall
-    sa.Column("alarm", sa.Integer, nullable=False),  # place of the last alarm
+    sa.Column("standing", sa.Integer, nullable=True),  # the change point that may be withdrawn
+    sa.Column("alarm", sa.Integer, nullable=False),  # position of the last alarm
     sa.Column("score", sa.Double, nullable=False),  # of that alarm
     sa.Column("confirmed", sa.Boolean, nullable=False),
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
@@ -158,7 +154,7 @@ steps = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# Series whose candidates are older than their points.
+# Series whose candidates are older than their points: see `stale`.
 touched = sa.Table(
     "touched",
     metadata,
@@ -218,7 +214,7 @@ clusters = sa.Table(
     _serial(),
     sa.Column("project", sa.Text, nullable=False),
     sa.Column("order", sa.BigInteger, nullable=False),
-    sa.Column("members", sa.Text, nullable=False),  # JSON: series by id, the nearest first
+    sa.Column("members", sa.Text, nullable=False),  # JSON: numbers of series, the nearest first
     sa.Column("centroid", sa.Text, nullable=False),  # JSON
     sa.Column("step", sa.Double, nullable=False),
     sa.Column("fit", sa.Double, nullable=False),

@@ -1,4 +1,8 @@
-"""Which series have candidates that are older than their points."""
+"""Which series have candidates that are older than their points.
+
+Ingest marks the series that it changes. The refresh reads the oldest of them, computes outside any
+transaction, and claims those whose points have not changed meanwhile.
+"""
 
 import time
 from collections.abc import Iterable
@@ -8,31 +12,33 @@ import sqlalchemy as sa
 from barograph.store.rows import Insertion
 from barograph.store.schema import touched
 
-TOUCH = Insertion(touched, ("series", "version"), replace=("version",))
+MARK = Insertion(touched, ("series", "version"), replace=("version",))
 
 
-def touch(connection: sa.Connection, changed: Iterable[int]) -> None:
-    """Let series wait for a look."""
+def mark(connection: sa.Connection, changed: Iterable[int]) -> None:
+    """Mark series as stale, with a new version of their points."""
     version = time.time_ns()
-    TOUCH.into(connection, [(series, version) for series in changed])
+    MARK.into(connection, [(series, version) for series in changed])
 
 
-def waiting(connection: sa.Connection) -> int:
-    """How many series wait for a look."""
+def count(connection: sa.Connection) -> int:
+    """Return how many series are stale."""
     return connection.execute(sa.select(sa.func.count()).select_from(touched)).scalar_one()
 
 
-def longest(connection: sa.Connection, count: int) -> dict[int, int]:
-    """Return the series that wait longest, each with the version of its points."""
+def oldest(connection: sa.Connection, limit: int) -> dict[int, int]:
+    """Return the series that have been stale longest, each with the version of its points."""
     t = touched.c
-    query = sa.select(t.series, t.version).order_by(t.version, t.series).limit(count)
+    query = sa.select(t.series, t.version).order_by(t.version, t.series).limit(limit)
     return dict(connection.execute(query).all())
 
 
 def claim(connection: sa.Connection, versions: dict[int, int]) -> set[int]:
-    """Return the series whose points are still of these versions; they wait no longer."""
+    """Return the series whose points still have these versions; they are stale no longer."""
     t = touched.c
     query = sa.select(t.series, t.version).where(t.series.in_(versions))
-    same = {one for one, version in connection.execute(query) if version == versions[one]}
-    connection.execute(sa.delete(touched).where(t.series.in_(same)))
-    return same
+    current = {
+        series for series, version in connection.execute(query) if version == versions[series]
+    }
+    connection.execute(sa.delete(touched).where(t.series.in_(current)))
+    return current

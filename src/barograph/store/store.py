@@ -1,6 +1,6 @@
-"""The store: points, decisions, candidates and verdicts in one database, safe against anything.
+"""The store: points, decisions, candidates and verdicts in one database.
 
-Everything that writes goes through one thread; readers see whole transactions only.
+One thread does all writing; readers see only complete transactions.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import Self, TypeVar
 import sqlalchemy as sa
 
 from barograph.detection.online import Judge
-from barograph.errors import DataError, StoreError
-from barograph.store import audit
-from barograph.store.clock import now
+from barograph.errors import ConfigError, DataError, StoreError
+from barograph.store import audit, stale
 from barograph.store.database import (
     LOG_PAGES,
     connect,
@@ -30,33 +29,33 @@ from barograph.store.database import (
 )
 from barograph.store.ingest import Ingest
 from barograph.store.measurement import Limits, Measurement
-from barograph.store.results import IngestResult, PointResult, Status
+from barograph.store.results import IngestResult, PointResult, PointStatus
 from barograph.store.schema import models, state
-from barograph.store.stale import touch
 from barograph.store.writer import Request, Writer
 
 T = TypeVar("T")
-PRELOAD = 200  # series that are read in one go: a request that comes hardly waits
+PRELOAD = 200  # series that are read in one go, so that requests wait only briefly
 LAST_WRITER = sa.select(state.c.writer).with_for_update()
 ROOM = 40_000_000  # recent values in memory: 320 MB
 
 
 class Store:
-    """A database and the one thread that writes to it.
+    """A database, and the thread that writes to it.
 
     Args:
-        url: of a PostgreSQL database, or the path of an SQLite file; made if it is missing.
-        judge: decides on new points; may be exchanged at any time, no batch is judged by two.
-        limits: what a sender may ask.
-        room: how many recent values are held in memory.
-        log: pages of SQLite's log from which on a commit itself writes them back to their places;
-            more where another process calls `write_back`.
+        url: URL of a PostgreSQL database, or path of an SQLite file, which is created if missing.
+        judge: Decides on new points. It may be replaced at any time; no transaction uses two.
+            Without it the store takes no measurements.
+        limits: What a request may contain.
+        room: Number of recent values to hold in memory.
+        log: Number of pages in SQLite's log from which a commit writes them to the database file;
+            higher if another process calls `write_back`.
     """
 
     def __init__(
         self,
         url: str,
-        judge: Judge,
+        judge: Judge | None = None,
         *,
         limits: Limits | None = None,
         room: int = ROOM,
@@ -76,7 +75,7 @@ class Store:
         self._writer: Writer[Measurement, IngestResult] = Writer(self._commit)
 
     def __enter__(self) -> Self:
-        """The store itself."""
+        """Return the store itself."""
         return self
 
     def __exit__(
@@ -85,23 +84,30 @@ class Store:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close it."""
+        """Close the store."""
         self.close()
 
     def close(self) -> None:
-        """Finish what was accepted, and let go of the database."""
+        """Write what was accepted, and close the database."""
         self._writer.close()
-        with suppress(StoreError):  # nothing is lost: the log says it all
+        with suppress(StoreError):  # nothing is lost: the log has everything
             self.write_back()
         self._engine.dispose()
 
     def submit(self, measurements: Iterable[Measurement], who: str) -> Future[IngestResult]:
-        """Accept measurements; the answer is there once they are committed.
+        """Queue measurements; the future has its result once they are committed.
+
+        Args:
+            measurements: The measurements of one request.
+            who: Name for the audit trail.
 
         Raises:
-            DataError: more measurements than `limits.batch`.
-            StoreError: too many wait already, or the store is closed.
+            ConfigError: The store has no judge.
+            DataError: There are more measurements than `limits.batch`.
+            StoreError: Too many measurements are queued, or the store is closed.
         """
+        if self.judge is None:
+            raise ConfigError("this store was opened without a model, so it takes no measurements")
         batch = list(measurements)
         if len(batch) > self.limits.batch:
             raise DataError(
@@ -110,85 +116,62 @@ class Store:
         return self._writer.submit(batch, who)
 
     def ingest(self, measurements: Iterable[Measurement], who: str) -> IngestResult:
-        """Take measurements in, and return what became of each of them, and the decisions.
+        """Write and judge measurements; return once they are committed.
+
+        Args:
+            measurements: The measurements of one request.
+            who: Name for the audit trail.
 
         Raises:
-            StoreError: nothing of it was written.
+            StoreError: Nothing was written.
         """
         return self.submit(measurements, who).result()
 
     def preload(self) -> None:
-        """Read what decisions need before anybody waits for it: all series, or all that fit.
+        """Cache what decisions need of all series, or of all that fit.
 
-        Requests that come meanwhile are taken in between.
+        Requests that arrive meanwhile are handled in between.
         """
-        behind = 0
+        judge, last = self.judge, 0
+        if judge is None:
+            return
 
-        def some() -> int:
+        def load_chunk() -> int:
             with writing(self._engine) as connection:
                 self._claim(connection)
-                return self._ingest.preload(connection, behind, PRELOAD, self.judge.history)
+                return self._ingest.preload(connection, last, PRELOAD, judge.history)
 
-        while behind := self._writer.run(some):  # type: ignore[arg-type, assignment]
+        while last := self._writer.run(load_chunk):  # type: ignore[arg-type, assignment]
             pass
 
     def read(self) -> AbstractContextManager[sa.Connection]:
-        """One reading transaction: all questions within it see the same moment."""
+        """Open a reading transaction: all queries in it see the same state."""
         return reading(self._engine)
 
     def write_back(self) -> None:
-        """Write SQLite's log back to its places, as far as nobody has to wait for it."""
+        """Write SQLite's log to the database file, as far as no reader or writer must wait."""
         write_back(self._engine)
 
     def write(self, work: Callable[[sa.Connection], T]) -> T:
-        """Run work in a writing transaction of its own: whole, or not at all.
+        """Run work in a writing transaction of its own.
 
-        It must leave the series and their points as they are: those are remembered, here and in
-        other processes, and only `ingest` makes them forget.
+        It must not change series or points: they are cached, here and in other processes, and only
+        `ingest` keeps these caches correct.
         """
 
-        def alone() -> T:
+        def transaction() -> T:
             try:
                 with writing(self._engine) as connection:
                     _lock(connection)
                     return work(connection)
             except BaseException:
-                self._models.clear()  # one that it numbered was never there
+                self._models.clear()  # the number of a model may have been rolled back
                 raise
 
-        return self._writer.run(alone)  # type: ignore[arg-type, return-value]
-
-    def _commit(self, group: Sequence[Request[Measurement, IngestResult]]) -> list[IngestResult]:
-        """Write a group of requests in one transaction."""
-        judge, at = self.judge, now()
-        everything = [one for request in group for one in request.items]
-        try:
-            with writing(self._engine) as connection:
-                self._claim(connection)
-                model = self._model(connection, judge)
-                outcomes, changed = self._ingest.take(connection, everything, judge, model, at)
-                touch(connection, changed)
-                answers = _answers(group, outcomes, judge.version)
-                _note(connection, at, group, answers)
-        except BaseException:
-            # What was remembered of this transaction never happened.
-            self._ingest.forget()
-            self._models.clear()
-            raise
-        return answers
-
-    def _claim(self, connection: sa.Connection) -> None:
-        """Wait until no other process writes; where one took points in, forget what it changed."""
-        if _lock(connection) != self._name:
-            self._ingest.forget()
-            connection.execute(sa.update(state).values(writer=self._name))
-
-    def _model(self, connection: sa.Connection, judge: Judge) -> int:
-        """Return the number of the judge's model, given at its first decision."""
-        return self.model(connection, judge.version, judge.threshold)
+        return self._writer.run(transaction)  # type: ignore[arg-type, return-value]
 
     def model(self, connection: sa.Connection, version: str, threshold: float) -> int:
-        """Return the number of a model in the store."""
+        """Return the number of a model; a new model gets one."""
         name = (version, threshold)
         if name not in self._models:
             row = {"version": version, "threshold": threshold}
@@ -199,34 +182,60 @@ class Store:
             self._models[name] = connection.execute(number).scalar_one()
         return self._models[name]
 
+    def _commit(self, group: Sequence[Request[Measurement, IngestResult]]) -> list[IngestResult]:
+        """Write a group of requests in one transaction."""
+        judge, at = self.judge, audit.now()
+        assert judge is not None  # noqa: S101 - `submit` checks it
+        measurements = [measurement for request in group for measurement in request.items]
+        try:
+            with writing(self._engine) as connection:
+                self._claim(connection)
+                model = self.model(connection, judge.version, judge.threshold)
+                points, changed = self._ingest.take(connection, measurements, judge, model, at)
+                stale.mark(connection, changed)
+                results = _by_request(group, points, judge.version)
+                _note(connection, at, group, results)
+        except BaseException:
+            # The cache has state of a transaction that was rolled back.
+            self._ingest.forget()
+            self._models.clear()
+            raise
+        return results
+
+    def _claim(self, connection: sa.Connection) -> None:
+        """Wait for other writers; empty the cache if another process ingested meanwhile."""
+        if _lock(connection) != self._name:
+            self._ingest.forget()
+            connection.execute(sa.update(state).values(writer=self._name))
+
 
 def _lock(connection: sa.Connection) -> str | None:
-    """Wait until no other process writes; return the name of the one that took points in last."""
+    """Wait until no other process writes; return the name of the one that ingested last."""
     return connection.scalar(LAST_WRITER)
 
 
-def _answers(
-    group: Sequence[Request[Measurement, IngestResult]], outcomes: list[PointResult], model: str
+def _by_request(
+    group: Sequence[Request[Measurement, IngestResult]], points: list[PointResult], model: str
 ) -> list[IngestResult]:
-    answers, first = [], 0
+    results, first = [], 0
     for request in group:
         last = first + len(request.items)
-        answers.append(IngestResult(outcomes[first:last], model))
+        results.append(IngestResult(points[first:last], model))
         first = last
-    return answers
+    return results
 
 
 def _note(
     connection: sa.Connection,
     at: int,
     group: Sequence[Request[Measurement, IngestResult]],
-    answers: list[IngestResult],
+    results: list[IngestResult],
 ) -> None:
-    """Tell the trail who wrote how much; one entry for all that one sender had waiting."""
-    wrote: dict[str, dict[str, int]] = defaultdict(lambda: {"written": 0, "revised": 0})
-    for request, answer in zip(group, answers, strict=True):
-        for status in (Status.WRITTEN, Status.REVISED):
-            if count := answer.count(status):
-                wrote[request.who][status.value] += count
-    for who, counts in wrote.items():
-        audit.note(connection, at, who, "ingest", "points", **counts)
+    """Add one entry for each sender to the audit trail."""
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: {"written": 0, "revised": 0})
+    for request, result in zip(group, results, strict=True):
+        for status in (PointStatus.WRITTEN, PointStatus.REVISED):
+            if count := result.count(status):
+                counts[request.who][status.value] += count
+    for who, written in counts.items():
+        audit.note(connection, at, who, "ingest", "points", **written)

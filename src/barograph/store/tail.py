@@ -1,60 +1,82 @@
-"""The recent values of each series, in memory: what the next decision is made from."""
+"""The newest values of each series: what the next decision is made from.
+
+They are kept in memory. After a start they are read from the database: the table `blocks` holds the
+newest values of a series as bytes, so that a start reads those and the few points after them
+instead of every point. The block of a series is rewritten in the transaction of every 64th point;
+the series take turns, so that no commit writes the blocks of all of them.
+"""
 
 from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
+import sqlalchemy as sa
 
 from barograph.detection.online import AlarmState
 from barograph.detection.online.views import kept_from
 from barograph.series import Floats
+from barograph.store.rows import Insertion
+from barograph.store.schema import blocks, points
 
-Key = tuple[int, str]  # the place of a point in its series: order, and run
+Key = tuple[int, str]  # identifies a point in its series: order and run
 NOWHERE: Key = (-(2**63), "")
 SLACK = 1.1  # how far a buffer grows beyond what is needed now
+CHUNK = 500  # series in one query
+BLOCK_EVERY = 64  # points of a series between two blocks
+_BLOCK = ("order", "run", "count", "start", "values")
+BLOCK = Insertion(blocks, ("series", *_BLOCK), replace=_BLOCK)
 
 
 def needed(count: int, history: int) -> int:
-    """Return how many of the newest values the next decision on a series of so many reads."""
+    """Return how many of the newest values the next decision on a series of `count` reads."""
     return count - kept_from(count, history)
 
 
-class Recent:
-    """The newest values of one series, and where its last change point lies.
+class SeriesTail:
+    """The newest values of one series, and the position of its last change point.
+
+    Args:
+        values: Oldest first.
+        start: Index of the last change point among the values, 0 if it lies before them.
+        last: Order and run of the newest point.
+        count: Number of points of the whole series.
 
     Attributes:
-        start: the place of the last change point among the values, 0 where it lies before them.
-        last: the place of the newest point in the series.
-        count: how many points the series has in all.
-        standing: what a second look has to know, by places in the whole series.
+        state: State of the second look; its positions count all points of the series.
     """
 
-    __slots__ = ("_buffer", "_size", "count", "last", "standing", "start")
+    __slots__ = ("_buffer", "_size", "count", "last", "start", "state")
 
-    def __init__(self, values: Floats, start: int, last: Key, count: int) -> None:
-        self._buffer = values
-        self._size = values.size
+    def __init__(
+        self, values: Floats | None = None, start: int = 0, last: Key = NOWHERE, count: int = 0
+    ) -> None:
+        self._buffer = np.empty(0) if values is None else values
+        self._size = self._buffer.size
         self.start = start
         self.last = last
         self.count = count
-        self.standing: AlarmState | None = None
+        self.state: AlarmState | None = None
 
     @property
     def values(self) -> Floats:
-        """The values, oldest first: a view that the next `extend` may void."""
+        """The values, oldest first: a view that the next `extended` may invalidate."""
         return self._buffer[: self._size]
 
     @property
     def base(self) -> int:
-        """How many older values the series has."""
+        """Number of older values that are not kept."""
         return self.count - self._size
 
     @property
     def room(self) -> int:
-        """How many values the memory holds for it."""
+        """Number of values that the buffer can hold."""
         return self._buffer.size
 
     def extended(self, values: list[float]) -> Floats:
-        """The values with new ones behind them."""
+        """Return the values with new ones appended; they are kept only once `accept` is called."""
         size = self._size + len(values)
         if size > self._buffer.size:
             grown = np.empty(int(size * SLACK) + 4)
@@ -64,7 +86,7 @@ class Recent:
         return self._buffer[:size]
 
     def accept(self, added: int, start: int, last: Key, history: int) -> None:
-        """Take what `extended` gave for good; forget what no later point looks at."""
+        """Keep the values of the last `extended`, and drop those that no decision reads again."""
         self._size += added
         self.start, self.last, self.count = start, last, self.count + added
         drop = self._size - needed(self.count, history)
@@ -74,61 +96,160 @@ class Recent:
             self.start = max(0, self.start - drop)
 
 
-class Memory:
-    """Recent values by the number of their series; the least used ones give way.
+class TailCache:
+    """Tails by series number; the least recently used are evicted first.
 
     Args:
-        room: how many values are held in all, eight bytes each.
+        room: Number of values to hold in all, eight bytes each.
     """
 
     def __init__(self, room: int) -> None:
         self.room = room
-        self._held: OrderedDict[int, Recent] = OrderedDict()
+        self._tails: OrderedDict[int, SeriesTail] = OrderedDict()
         self._used = 0
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._tails)
 
     @property
     def used(self) -> int:
-        """How many values are held."""
+        """Number of values held."""
         return self._used
 
     @property
     def is_full(self) -> bool:
-        """Whether no more series fit that are as long as those that are held."""
-        return self._used * (len(self._held) + 1) > self.room * len(self._held) > 0
+        """Whether another series of average length would not fit."""
+        return self._used * (len(self._tails) + 1) > self.room * len(self._tails) > 0
 
     def __contains__(self, series: int) -> bool:
-        return series in self._held
+        return series in self._tails
 
-    def __getitem__(self, series: int) -> Recent:
-        return self._held[series]
+    def __getitem__(self, series: int) -> SeriesTail:
+        return self._tails[series]
 
     def use(self, series: int) -> bool:
-        """Note that a series is used now, if it is held at all."""
-        held = series in self._held
-        if held:
-            self._held.move_to_end(series)
-        return held
+        """Mark a series as recently used; return whether it is cached."""
+        cached = series in self._tails
+        if cached:
+            self._tails.move_to_end(series)
+        return cached
 
-    def put(self, series: int, recent: Recent) -> None:
-        """Hold a series anew, in its present size."""
-        old = self._held.pop(series, None)
-        self._used += recent.room - (old.room if old is not None else 0)
-        self._held[series] = recent
+    def put(self, series: int, tail: SeriesTail) -> None:
+        """Add or replace the tail of a series."""
+        old = self._tails.pop(series, None)
+        self._used += tail.room - (old.room if old is not None else 0)
+        self._tails[series] = tail
 
-    def resized(self, by: int) -> None:
-        """Take note that a held series grew or shrank."""
-        self._used += by
+    def extended(self, series: int, values: list[float]) -> Floats:
+        """Call `SeriesTail.extended` of a cached series."""
+        tail = self._tails[series]
+        room = tail.room
+        result = tail.extended(values)
+        self._used += tail.room - room
+        return result
+
+    def accept(self, series: int, added: int, start: int, last: Key, history: int) -> SeriesTail:
+        """Call `SeriesTail.accept` of a cached series; return its tail."""
+        tail = self._tails[series]
+        room = tail.room
+        tail.accept(added, start, last, history)
+        self._used += tail.room - room
+        return tail
 
     def trim(self) -> None:
-        """Forget the least used until the rest fits."""
-        while self._used > self.room and self._held:
-            _, recent = self._held.popitem(last=False)
-            self._used -= recent.room
+        """Evict the least recently used tails until the rest fits."""
+        while self._used > self.room and self._tails:
+            _, tail = self._tails.popitem(last=False)
+            self._used -= tail.room
 
     def clear(self) -> None:
-        """Forget everything."""
-        self._held.clear()
+        """Evict every tail."""
+        self._tails.clear()
         self._used = 0
+
+
+def load_tails(
+    connection: sa.Connection, wanted: Sequence[int], history: int
+) -> dict[int, SeriesTail]:
+    """Read the tails of series; one without points gets an empty tail."""
+    tails: dict[int, SeriesTail] = {}
+    for first in range(0, len(wanted), CHUNK):
+        tails.update(_load_chunk(connection, wanted[first : first + CHUNK], history))
+    return tails
+
+
+def load_since(
+    connection: sa.Connection, series: int, since: Key, history: int
+) -> tuple[SeriesTail, list[tuple[Key, float]]]:
+    """Return the tail of a series just before a point, and the points from there on."""
+    tail = SeriesTail()
+    place = sa.tuple_(points.c.order, points.c.run)
+    mine = points.c.series == series
+    for _, rows in _rows(connection, mine, place < sa.tuple_(*since)):
+        tail = _appended(tail, rows, history)
+    later = [row for _, rows in _rows(connection, mine, place >= sa.tuple_(*since)) for row in rows]
+    return tail, [((row.order, row.run), row.value) for row in later]
+
+
+def is_block_due(series: int, before: int, after: int) -> bool:
+    """Return whether a series needs a new block when it grows from `before` to `after` points."""
+    turn = (before + series) // BLOCK_EVERY != (after + series) // BLOCK_EVERY
+    return turn and after >= BLOCK_EVERY
+
+
+def write_blocks(connection: sa.Connection, tails: Iterable[tuple[int, SeriesTail]]) -> None:
+    """Write the tails of series as blocks."""
+    BLOCK.into(
+        connection,
+        [
+            (series, *tail.last, tail.count, tail.start, tail.values.astype("<f8").tobytes())
+            for series, tail in tails
+        ],
+    )
+
+
+def _load_chunk(
+    connection: sa.Connection, wanted: Sequence[int], history: int
+) -> dict[int, SeriesTail]:
+    tails = {series: SeriesTail() for series in wanted}
+    p, b = points.c, blocks.c
+    for row in connection.execute(sa.select(blocks).where(b.series.in_(wanted))):
+        series, order, run, count, start, content = row
+        values = np.frombuffer(content, dtype="<f8")
+        if values.size >= needed(count, history):  # else it was written for a shorter history
+            tails[series] = _cut(values, start, (order, run), count, history)
+    with_block = [series for series, tail in tails.items() if tail.count]
+    without = [series for series, tail in tails.items() if not tail.count]
+    after_block = (
+        *(b.series.in_(with_block), b.series == p.series),
+        sa.tuple_(p.order, p.run) > sa.tuple_(b.order, b.run),
+    )
+    for where in ((p.series.in_(without),), after_block):
+        for series, rows in _rows(connection, *where):
+            tails[series] = _appended(tails[series], rows, history)
+    return tails
+
+
+def _rows(
+    connection: sa.Connection, *where: sa.ColumnElement[bool]
+) -> Iterator[tuple[int, list[Any]]]:
+    """Read points with their decisions, series by series."""
+    p = points.c
+    query = sa.select(p.series, p.order, p.run, p.value, p.is_change, p.baseline_size)
+    ordered = connection.execute(query.where(*where).order_by(p.series, p.order, p.run))
+    for series, rows in groupby(ordered, attrgetter("series")):
+        yield series, list(rows)
+
+
+def _appended(tail: SeriesTail, rows: list[Any], history: int) -> SeriesTail:
+    """Return a tail with stored points appended; the decision on the last says where Pre starts."""
+    values = np.concatenate((tail.values, [row.value for row in rows]))
+    last, newest = rows[-1], values.size - 1
+    start = newest if last.is_change else max(0, newest - last.baseline_size)
+    return _cut(values, start, (last.order, last.run), tail.count + len(rows), history)
+
+
+def _cut(values: Floats, start: int, last: Key, count: int, history: int) -> SeriesTail:
+    """Return a tail that keeps only what the next decision reads."""
+    drop = values.size - needed(count, history)
+    return SeriesTail(values[drop:].copy(), max(0, start - drop), last, count)

@@ -1,8 +1,8 @@
-"""Tokens: who may ask for what.
+"""Access tokens and their scopes.
 
-A token is 256 random bits, so its SHA-256 is kept without salt or stretching: those slow down
-guessing, and nobody guesses 256 bits; a fast hash lets every request be checked. The database
-never holds a token, and no message shows one.
+A token is 256 random bits, so the store keeps its plain SHA-256: salt and stretching slow down
+guessing, which 256 bits rule out, and a fast hash can be checked on every request. Tokens are
+neither stored nor logged.
 """
 
 import hashlib
@@ -16,15 +16,15 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.store import audit
-from barograph.store.clock import now
+from barograph.store.audit import now
 from barograph.store.measurement import CONTROL
 from barograph.store.schema import tokens
 
-PREFIX = "baro_"  # lets scanners find a token that was published by mistake
+PREFIX = "baro_"  # lets scanners find published tokens
 
 
 class Scope(StrEnum):
-    """What a token allows; admin allows everything."""
+    """A permission; admin includes all others."""
 
     INGEST = "ingest"
     READ = "read"
@@ -34,7 +34,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True)
 class Token:
-    """A token as the store knows it."""
+    """A stored token, without its secret."""
 
     id: int
     name: str
@@ -43,15 +43,15 @@ class Token:
     revoked: int | None
 
     def allows(self, scope: Scope) -> bool:
-        """Whether it is good for a scope."""
+        """Return whether it is valid and includes a scope."""
         return self.revoked is None and not self.scopes.isdisjoint({scope, Scope.ADMIN})
 
 
 def create(connection: sa.Connection, name: str, scopes: Iterable[Scope], who: str) -> str:
-    """Make a token and return it: this is the only time that it is seen.
+    """Create a token and return its secret, which cannot be read again.
 
     Raises:
-        DataError: the name is taken or unusable, or there is no scope.
+        DataError: The name is taken or invalid, or there is no scope.
     """
     wanted = sorted({Scope(scope).value for scope in scopes})
     if not wanted:
@@ -68,10 +68,10 @@ def create(connection: sa.Connection, name: str, scopes: Iterable[Scope], who: s
 
 
 def revoke(connection: sa.Connection, name: str, who: str) -> None:
-    """Let a token be good for nothing from now on."""
+    """Revoke a token."""
     at = now()
-    alive = sa.and_(tokens.c.name == name, tokens.c.revoked.is_(None))
-    if not connection.execute(sa.update(tokens).where(alive).values(revoked=at)).rowcount:
+    valid = sa.and_(tokens.c.name == name, tokens.c.revoked.is_(None))
+    if not connection.execute(sa.update(tokens).where(valid).values(revoked=at)).rowcount:
         raise DataError(f"there is no token {name!r} to revoke")
     audit.note(connection, at, who, "token revoked", name)
 
@@ -82,14 +82,14 @@ def every(connection: sa.Connection) -> list[Token]:
 
 
 def find(connection: sa.Connection, secret: str) -> Token | None:
-    """Return the living token of a secret.
+    """Return the valid token of a secret.
 
-    Every hash is compared in constant time, and all of them are, so that the time tells nothing.
+    All hashes are compared, each in constant time, so that the duration reveals nothing.
     """
-    mine = _hash(secret)
+    wanted = _hash(secret)
     found = None
     for row in connection.execute(sa.select(tokens).where(tokens.c.revoked.is_(None))):
-        if hmac.compare_digest(bytes(row.hash), mine):
+        if hmac.compare_digest(bytes(row.hash), wanted):
             found = _token(row)
     return found
 

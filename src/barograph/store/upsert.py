@@ -1,27 +1,42 @@
-"""Which arriving points are new, which the store has, and which say something else."""
+"""Decide whether an arriving point is new, a duplicate, or another value for a stored point."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.store.lookups import questions
 from barograph.store.measurement import Measurement
-from barograph.store.results import PointResult, Status, StepRecord
-from barograph.store.rows import Alteration, Insertion, Row
-from barograph.store.schema import newest, points, revisions, steps
-from barograph.store.shelf import ALL, shelve
+from barograph.store.results import PointResult, PointStatus, StepRecord
+from barograph.store.rows import Insertion, Row, Update
+from barograph.store.schema import points, revisions, steps
 from barograph.store.tail import Key
 
-EVER = -(2**63)  # a time that is not known is before every other
+UNKNOWN_TIME = -(2**63)  # earlier than every known time
+CHUNK = 1000  # series or orders in one query
 
+Decision = tuple[float, bool, int]  # probability, whether it is a change, and the length of Pre
+UNDECIDED: Decision = (0.0, False, 0)
 
-Said = tuple[float, bool, int]  # probability, whether it is a change, and the length of Pre
+PLACE = ("series", "order", "run")
+MEASURED = ("commit", "time", "value", "received")
+DECIDED = ("probability", "is_change", "baseline_size", "model", "reasons", "decided")
+NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *DECIDED))
+OTHER_VALUE = Update(points, PLACE, MEASURED)
+OTHER_DECISION = Update(points, PLACE, DECIDED)
+REVISED = ("series", "order", "run", "value", "time", "received")
+REVISION = Insertion(revisions, REVISED, replace=("time", "received"))
 
 
 class Entry(NamedTuple):
-    """One measurement at its place in a series; sorts by it, then by arrival."""
+    """The place of one measurement in its series; sorts by it, then by arrival.
+
+    Attributes:
+        order: Order of the commit.
+        run: Run of the commit.
+        row: Index of the measurement in its batch.
+    """
 
     order: int
     run: str
@@ -29,157 +44,178 @@ class Entry(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """Its place."""
+        """Order and run."""
         return self.order, self.run
 
 
 @dataclass(slots=True)
-class Held:
-    """What the store has at one place."""
+class StoredValue:
+    """What the store has for one series, order and run.
+
+    Attributes:
+        commit: Commit, or an empty text.
+        time: When the value was measured, if known.
+        value: The value that holds.
+        decision: The decision on it; None before the first one.
+        others: Superseded values with their times.
+        steps: What the second look did when the point arrived.
+    """
 
     commit: str
     time: int | None
     value: float
-    decision: Said | None = None
+    decision: Decision | None = None
     others: dict[float, int | None] = field(default_factory=dict)
     steps: tuple[StepRecord, ...] = ()
 
-    def knows(self, value: float) -> bool:
-        """Whether the value is the one that holds, or one of its revisions."""
+    def has(self, value: float) -> bool:
+        """Return whether the value is the one that holds, or a superseded one."""
         return value == self.value or value in self.others
 
     def is_later(self, value: float, time: int | None) -> bool:
-        """Whether a value that is known was measured again, later than is known of it."""
-        told = self.time if value == self.value else self.others[value]
-        return (EVER if time is None else time) > (EVER if told is None else told)
+        """Return whether a value that is stored was measured again at a later time."""
+        stored = self.time if value == self.value else self.others[value]
+        return _sortable(time) > _sortable(stored)
 
-    def gives_way(self, value: float, time: int | None) -> bool:
-        """Whether another value holds instead: the later measured one, then the larger one.
+    def is_superseded_by(self, value: float, time: int | None) -> bool:
+        """Return whether another value holds instead: the later one, else the larger one.
 
         Arrival plays no part, so that the same requests in any order leave the same store.
         """
-        mine = EVER if self.time is None else self.time
-        return ((EVER if time is None else time), value) > (mine, self.value)
+        return (_sortable(time), value) > (_sortable(self.time), self.value)
 
 
-Existing = dict[tuple[int, int, str], Held]
+StoredValues = dict[tuple[int, int, str], StoredValue]
 
 
-def existing(connection: sa.Connection, places: Iterable[tuple[int, int]]) -> Existing:
-    """Return what the store has at pairs of series and order, with what was decided there."""
-    found: Existing = {}
-    for numbers, orders in questions(places):
-        for row in connection.execute(_points_at(numbers, orders)):
-            number, order, run, commit, time, value, *decision = row
-            found[number, order, run] = Held(commit, time, value, tuple(decision))
-        columns = revisions.c
-        query = sa.select(columns.series, columns.order, columns.run, columns.value, columns.time)
-        for number, order, run, value, time in connection.execute(
-            query.where(columns.series.in_(numbers), columns.order.in_(orders))
-        ):
-            found[number, order, run].others[value] = time
-        for number, order, run, *step in connection.execute(_steps_at(numbers, orders)):
+def _sortable(time: int | None) -> int:
+    return UNKNOWN_TIME if time is None else time
+
+
+def stored_values(connection: sa.Connection, places: Iterable[tuple[int, int]]) -> StoredValues:
+    """Return what the store has at pairs of series and order."""
+    found: StoredValues = {}
+    p, r, s = points.c, revisions.c, steps.c
+    measured = (p.commit, p.time, p.value, p.probability, p.is_change, p.baseline_size)
+    change = (s.kind, s.change_order, s.change_run, s.probability, s.from_order, s.from_run)
+    for numbers, orders in batched_lookups(places):
+
+        def rows(
+            table: sa.Table,
+            *columns: sa.Column[Any],
+            numbers: list[int] = numbers,
+            orders: list[int] = orders,
+        ) -> Iterable[Any]:
+            t = table.c
+            query = sa.select(t.series, t.order, t.run, *columns)
+            return connection.execute(query.where(t.series.in_(numbers), t.order.in_(orders)))
+
+        for *place, commit, time, value, probability, is_change, size in rows(points, *measured):
+            decision = (probability, is_change, size)
+            found[tuple(place)] = StoredValue(commit, time, value, decision)
+        for *place, value, time in rows(revisions, r.value, r.time):
+            found[tuple(place)].others[value] = time
+        for number, order, run, *step in rows(steps, *change):
             found[number, order, run].steps = (StepRecord(*step),)
     return found
 
 
-def _steps_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:
-    s = steps.c
-    said = (s.kind, s.change_order, s.change_run, s.probability, s.from_order, s.from_run)
-    return sa.select(s.series, s.order, s.run, *said).where(
-        s.series.in_(numbers), s.order.in_(orders)
-    )
+def batched_lookups(places: Iterable[tuple[int, int]]) -> Iterator[tuple[list[int], list[int]]]:
+    """Split pairs of series and order into queries that the database answers by key.
+
+    Each query is one order of many series, or many orders of one series, whichever takes fewer
+    queries. SQLite answers a list of pairs by scanning the whole table.
+
+    Returns:
+        Lists of series and of orders, to be combined with each other.
+    """
+    by_order: dict[int, set[int]] = defaultdict(set)
+    by_series: dict[int, set[int]] = defaultdict(set)
+    for series, order in places:
+        by_order[order].add(series)
+        by_series[series].add(order)
+    if len(by_order) <= len(by_series):
+        for order, numbers in sorted(by_order.items()):
+            yield from ((chunk, [order]) for chunk in _chunks(numbers))
+    else:
+        for series, orders in sorted(by_series.items()):
+            yield from (([series], chunk) for chunk in _chunks(orders))
 
 
-def _points_at(numbers: list[int], orders: list[int]) -> sa.Select[Any]:
-    p = ALL.c
-    return sa.select(
-        *(p.series, p.order, p.run, p.commit, p.time, p.value),
-        *(p.probability, p.is_change, p.baseline_size),
-    ).where(p.series.in_(numbers), p.order.in_(orders))
-
-
-PLACE = ("series", "order", "run")
-MEASURED = ("commit", "time", "value", "received")
-SAID = ("probability", "is_change", "baseline_size", "model", "reasons", "decided")
-NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *SAID))
-NEWEST_POINT = Insertion(newest, (*PLACE, *MEASURED, *SAID))
-OTHER_VALUE = Alteration(points, PLACE, MEASURED)
-OTHER_DECISION = Alteration(points, PLACE, SAID)
-UNDECIDED = (0.0, False, 0)
-REVISED = ("series", "order", "run", "value", "time", "received")
-REVISION = Insertion(revisions, REVISED, replace=("time", "received"))
+def _chunks(numbers: set[int]) -> Iterator[list[int]]:
+    ordered = sorted(numbers)
+    return (ordered[first : first + CHUNK] for first in range(0, len(ordered), CHUNK))
 
 
 @dataclass
 class Changes:
-    """The rows to write, gathered over a group of requests.
+    """The rows of one transaction that are written before any decision.
 
     Attributes:
-        at: when they were received.
-        model: that decides on them.
-        unsettled: the series whose rows are altered, or get some between others.
+        at: When the measurements were received.
+        model: Number of the model that decides.
+        added: Points between or before stored ones.
+        replaced: Points whose value, time or commit changes.
+        revised: Superseded values by place and value; None if that value holds again.
     """
 
     at: int
     model: int
-    unsettled: set[int] = field(default_factory=set)
     added: list[Row] = field(default_factory=list)
     replaced: list[Row] = field(default_factory=list)
-    # By place and value; None where that value holds again, and is no revision any more.
     revised: dict[Row, Row | None] = field(default_factory=dict)
 
-    def add(self, series: int, entry: Entry, one: Measurement) -> None:
-        """A point at a place that was empty; it is decided with those behind it."""
-        self.unsettled.add(series)
-        self.added.append(self.row(series, entry, one, UNDECIDED))
+    def add(self, series: int, entry: Entry, measurement: Measurement) -> None:
+        """Add a point; it is judged together with those after it."""
+        row = self.measured(series, entry, measurement)
+        self.added.append((*row, *self.decided(UNDECIDED)))
 
-    def row(self, series: int, entry: Entry, one: Measurement, said: Said) -> Row:
-        """One row of the table of points; reasons are found once somebody asks."""
-        value = float(one.value) + 0.0  # of the two zeros one is kept
-        measured = (series, entry.order, entry.run, one.commit, one.time, value, self.at)
-        return (*measured, *self.decision(said))
+    def measured(self, series: int, entry: Entry, measurement: Measurement) -> Row:
+        """Return the columns of a point that do not depend on the decision."""
+        value = float(measurement.value) + 0.0  # store -0.0 as 0.0
+        commit, time = measurement.commit, measurement.time
+        return (series, entry.order, entry.run, commit, time, value, self.at)
 
-    def decision(self, said: Said) -> Row:
-        """What is kept of a decision."""
-        return (*said, self.model, None, self.at)
+    def decided(self, decision: Decision) -> Row:
+        """Return the columns of a point that hold the decision; reasons are found on request."""
+        return (*decision, self.model, None, self.at)
 
-    def again(self, series: int, entry: Entry, held: Held, one: Measurement) -> tuple[Status, bool]:
-        """What was sent for a place that is taken; return whether another value holds from now on.
+    def resolve_conflict(
+        self, series: int, entry: Entry, stored: StoredValue, measurement: Measurement
+    ) -> tuple[PointStatus, bool]:
+        """Handle a measurement of a stored point; return whether another value holds now.
 
-        Of every value the latest time is kept, so that arrival plays no part in which one holds.
+        The latest time of every value is kept, so that arrival plays no part in which one holds.
         """
         place = (series, entry.order, entry.run)
-        value, time = float(one.value), one.time
-        named = bool(one.commit) and not held.commit
-        held.commit = held.commit or one.commit
-        known = held.knows(value)
-        if known and not held.is_later(value, time):
-            if named:
-                self._replace(place, held)
-            return Status.DUPLICATE, False
-        if value == held.value:
-            held.time = time
-            self._replace(place, held)
-            return Status.DUPLICATE, False
-        wins = held.gives_way(value, time)
+        value, time = float(measurement.value), measurement.time
+        gets_commit = bool(measurement.commit) and not stored.commit
+        stored.commit = stored.commit or measurement.commit
+        known = stored.has(value)
+        if known and not stored.is_later(value, time):
+            if gets_commit:
+                self._replace(place, stored)
+            return PointStatus.DUPLICATE, False
+        if value == stored.value:
+            stored.time = time
+            self._replace(place, stored)
+            return PointStatus.DUPLICATE, False
+        wins = stored.is_superseded_by(value, time)
         if wins:
-            held.others.pop(value, None)
+            stored.others.pop(value, None)
             self.revised[(*place, value)] = None
-            value, time, held.value, held.time = held.value, held.time, value, time
-        if wins or named:
-            self._replace(place, held)
-        held.others[value] = time
+            value, time, stored.value, stored.time = stored.value, stored.time, value, time
+        if wins or gets_commit:
+            self._replace(place, stored)
+        stored.others[value] = time
         self.revised[(*place, value)] = (*place, value, time, self.at)
-        return (Status.DUPLICATE if known and not wins else Status.REVISED), wins
+        return (PointStatus.DUPLICATE if known and not wins else PointStatus.REVISED), wins
 
-    def _replace(self, place: tuple[int, int, str], held: Held) -> None:
-        self.unsettled.add(place[0])
-        self.replaced.append((*place, held.commit, held.time, held.value, self.at))
+    def _replace(self, place: tuple[int, int, str], stored: StoredValue) -> None:
+        self.replaced.append((*place, stored.commit, stored.time, stored.value, self.at))
 
     def write(self, connection: sa.Connection) -> None:
-        """Write them all; a place that is new and replaced at once is first made, then replaced."""
-        shelve(connection, self.unsettled)
+        """Write the rows; a point that is both added and replaced is added first."""
         NEW_POINT.into(connection, self.added)
         OTHER_VALUE.into(connection, self.replaced)
         for key, row in self.revised.items():
@@ -189,20 +225,24 @@ class Changes:
         REVISION.into(connection, [row for row in self.revised.values() if row is not None])
 
 
-def settle(
+def upsert(
     series: int,
     entry: Entry,
-    one: Measurement,
-    held: Held | None,
+    measurement: Measurement,
+    stored: StoredValue | None,
     changes: Changes,
 ) -> tuple[PointResult, bool]:
-    """Decide what becomes of a measurement; return whether the history changes by it."""
-    if held is None:
-        changes.add(series, entry, one)
-        return PointResult(Status.WRITTEN, series=series, order=entry.order), True
-    if one.commit and held.commit and one.commit != held.commit:
-        reason = f"commit: order {entry.order} of this series is {held.commit!r}"
-        return PointResult(Status.REJECTED, reason), False
-    status, wins = changes.again(series, entry, held, one)
-    reason = f"the value {held.value!r} holds" if status is Status.REVISED else ""
-    return PointResult(status, reason, series, entry.order), wins
+    """Add the rows that a measurement needs; return its result, and whether the history changes."""
+    if stored is None:
+        changes.add(series, entry, measurement)
+        return PointResult(PointStatus.WRITTEN, series=series, order=entry.order), True
+    if measurement.commit and stored.commit and measurement.commit != stored.commit:
+        reason = f"commit: order {entry.order} of this series is {stored.commit!r}"
+        return PointResult(PointStatus.REJECTED, reason), False
+    status, changed = changes.resolve_conflict(series, entry, stored, measurement)
+    reason = f"the value {stored.value!r} holds" if status is PointStatus.REVISED else ""
+    result = PointResult(status, reason, series, entry.order)
+    if stored.decision is not None:
+        result.probability, result.is_change, result.baseline_size = stored.decision
+        result.steps = stored.steps
+    return result, changed

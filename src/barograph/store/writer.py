@@ -1,4 +1,4 @@
-"""One thread writes; what waits together is committed together."""
+"""One thread does all writing; requests that wait together are committed together."""
 
 import threading
 from collections import deque
@@ -15,29 +15,29 @@ A = TypeVar("A")
 
 @dataclass
 class _Job:
-    """Something to be written by itself."""
+    """Work with a transaction of its own."""
 
     work: Callable[[], object]
-    answer: Future[object] = field(default_factory=Future)
+    future: Future[object] = field(default_factory=Future)
 
 
 @dataclass
 class Request(Generic[T, A]):
-    """Items to be written together with those of other requests; each gets its own answer."""
+    """Items to write together with those of other requests; the future gets their own result."""
 
     items: Sequence[T]
     who: str
-    answer: Future[A] = field(default_factory=Future)
+    future: Future[A] = field(default_factory=Future)
 
 
 class Writer(Generic[T, A]):
-    """A queue of requests, and the thread that takes a group of them into each transaction.
+    """A queue of requests, and the thread that writes groups of them.
 
     Args:
-        commit: writes a group of requests in one transaction, and returns their answers. Where it
-            fails over its content, each request is tried alone, so that a bad one harms no other.
-        together: how many items one group holds at most, unless a single request has more.
-        backlog: how many items may wait; beyond it a request is turned away at once.
+        commit: Writes a group of requests in one transaction, and returns their results. If it
+            fails because of its content, each request is retried alone.
+        together: Maximum number of items in a group, unless a single request has more.
+        backlog: Number of items that may wait; beyond it requests are refused.
     """
 
     def __init__(
@@ -58,33 +58,33 @@ class Writer(Generic[T, A]):
         self._thread.start()
 
     def submit(self, items: Sequence[T], who: str) -> Future[A]:
-        """Queue a request; its future holds the answer once it is committed."""
+        """Queue a request; its future has the result once it is committed."""
         request: Request[T, A] = Request(items, who)
         with self._wake:
             if self._waiting and self._waiting + len(items) > self._backlog:
                 raise StoreError(f"the store is busy: {self._waiting} measurements wait already")
             self._waiting += len(items)
             self._put(request)
-        return request.answer
+        return request.future
 
     def run(self, work: Callable[[], T]) -> T:
-        """Run something in the writing thread, alone, and return what it returns."""
+        """Run work in the writing thread, and return its result."""
         job = _Job(work)
         with self._wake:
             self._put(job)
-        return job.answer.result()  # type: ignore[return-value]
+        return job.future.result()  # type: ignore[return-value]
 
     def close(self) -> None:
-        """Finish what waits, then stop."""
+        """Finish the queue, then stop the thread."""
         with self._wake:
             self._closed = True
             self._wake.notify()
         self._thread.join()
 
-    def _put(self, what: Request[T, A] | _Job) -> None:
+    def _put(self, item: Request[T, A] | _Job) -> None:
         if self._closed:
             raise StoreError("the store is closed")
-        self._queue.append(what)
+        self._queue.append(item)
         self._wake.notify()
 
     def _run(self) -> None:
@@ -96,16 +96,16 @@ class Writer(Generic[T, A]):
                     return
                 group = self._next()
             if isinstance(group, _Job):
-                if group.answer.set_running_or_notify_cancel():
-                    _resolve(group.answer, group.work)
+                if group.future.set_running_or_notify_cancel():
+                    _resolve(group.future, group.work)
                 continue
-            # Whoever has gone away by now is not written; from here on nobody can.
-            alive = [one for one in group if one.answer.set_running_or_notify_cancel()]
-            if alive:
-                self._write(alive)
+            # Requests that were cancelled while they waited are dropped.
+            live = [request for request in group if request.future.set_running_or_notify_cancel()]
+            if live:
+                self._write(live)
 
     def _next(self) -> list[Request[T, A]] | _Job:
-        """Take the first job alone, or the requests at the front as far as they fit together."""
+        """Take the first job, or as many of the first requests as fit into a group."""
         first = self._queue.popleft()
         if isinstance(first, _Job):
             return first
@@ -122,29 +122,29 @@ class Writer(Generic[T, A]):
 
     def _write(self, group: list[Request[T, A]]) -> None:
         try:
-            answers = self._commit(group)
+            results = self._commit(group)
         except StoreError as error:
             for request in group:
-                request.answer.set_exception(error)
+                request.future.set_exception(error)
         except Exception as error:
             if len(group) == 1:
-                group[0].answer.set_exception(_told(error))
+                group[0].future.set_exception(_wrapped(error))
                 return
             for request in group:
                 self._write([request])
         else:
-            for request, answer in zip(group, answers, strict=True):
-                request.answer.set_result(answer)
+            for request, result in zip(group, results, strict=True):
+                request.future.set_result(result)
 
 
-def _resolve(answer: Future[object], work: Callable[[], object]) -> None:
+def _resolve(future: Future[object], work: Callable[[], object]) -> None:
     try:
-        answer.set_result(work())
+        future.set_result(work())
     except Exception as error:
-        answer.set_exception(_told(error))
+        future.set_exception(_wrapped(error))
 
 
-def _told(error: Exception) -> Exception:
+def _wrapped(error: Exception) -> Exception:
     if isinstance(error, BarographError):
         return error
     wrapped = StoreError(f"nothing was written: {type(error).__name__}: {error}")

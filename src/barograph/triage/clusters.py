@@ -12,9 +12,8 @@ from barograph.detection.stepfit.clusters import BEST
 from barograph.errors import DataError
 from barograph.series import Floats, Ints
 from barograph.store import audit
-from barograph.store.clock import now
-from barograph.store.schema import clusters, commits, series
-from barograph.store.shelf import ALL, BOTH
+from barograph.store.audit import now
+from barograph.store.schema import clusters, commits, points, series
 from barograph.store.store import Store
 
 SPAN = 250  # commits to search
@@ -174,7 +173,7 @@ def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[in
     orders = _orders(connection, project, numbers, span)
     sums = np.zeros((len(numbers), orders.size))
     counts = np.zeros((len(numbers), orders.size), dtype=np.int32)
-    p = ALL.c
+    p = points.c
     for first in range(0, len(numbers) if orders.size else 0, CHUNK):
         part = numbers[first : first + CHUNK]
         rows = connection.execute(
@@ -206,15 +205,9 @@ def _orders(connection: sa.Connection, project: str, numbers: Sequence[int], spa
     ).all()
     if named:
         return np.array(named[::-1], dtype=np.int64)
-    lasts = [_last_order(connection, project, table) for table in BOTH]
-    known = [last for last in lasts if last is not None]
-    if not known or not numbers:
-        return np.empty(0, dtype=np.int64)
-    return np.arange(max(known) - span + 1, max(known) + 1)
-
-
-def _last_order(connection: sa.Connection, project: str, table: sa.Table) -> int | None:
-    of_one = sa.select(sa.func.max(table.c.order)).where(table.c.series == series.c.id)
+    of_one = sa.select(sa.func.max(points.c.order)).where(points.c.series == series.c.id)
     of_all = sa.select(sa.func.max(of_one.scalar_subquery())).where(series.c.project == project)
-    last: int | None = connection.scalar(of_all)
-    return last
+    last = connection.scalar(of_all)
+    if last is None or not numbers:
+        return np.empty(0, dtype=np.int64)
+    return np.arange(last - span + 1, last + 1)

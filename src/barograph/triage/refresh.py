@@ -23,11 +23,11 @@ from barograph.errors import ArtifactError
 from barograph.features import Candidates
 from barograph.models import TriageModel
 from barograph.series import UNKNOWN_TIME, Direction, Verdict
-from barograph.store.clock import now
-from barograph.store.queries import read_series
+from barograph.store.audit import now
+from barograph.store.reading import read_series
 from barograph.store.rows import Insertion, Row
 from barograph.store.schema import candidates, moves, series
-from barograph.store.stale import claim, longest, touch
+from barograph.store.stale import claim, mark, oldest
 from barograph.store.store import Store
 from barograph.triage.identity import FoundCandidate, SeriesPlan, identify, stored_candidates
 
@@ -92,16 +92,14 @@ class CandidateRefresher:
 
     def recompute(self, store: Store) -> RefreshResult:
         """Recompute the candidates of every series."""
-        store.write(
-            lambda connection: touch(connection, connection.scalars(sa.select(series.c.id)))
-        )
+        store.write(lambda connection: mark(connection, connection.scalars(sa.select(series.c.id))))
         return self.refresh(store)
 
     def _refresh(self, store: Store, count: int) -> tuple[RefreshResult, int]:
         """Refresh some series; return what changed, and how many series were waiting."""
         at = now()
         with store.read() as connection:
-            versions = longest(connection, count)
+            versions = oldest(connection, count)
             points = read_series(connection, list(versions))
             known = stored_candidates(connection, list(versions))
         plans = [

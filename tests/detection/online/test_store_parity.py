@@ -12,7 +12,7 @@ from barograph.detection.online import Budget, OnlineJudge
 from barograph.errors import ConfigError
 from barograph.models import TriageModel
 from barograph.series import Floats
-from barograph.store import Measurement, Store, queries
+from barograph.store import Measurement, Store, reading
 from barograph.store.steps import steps_of
 from tests.detection.online.models import paper_model
 from tests.store.digest import digest
@@ -65,9 +65,9 @@ def sent() -> list[Measurement]:
 def said(store: Store, name: str) -> tuple[list[int], list[tuple[object, ...]], list[float]]:
     """Alarms, steps and probabilities of a series, by the places of its points."""
     with store.read() as connection:
-        number = queries.number_of(connection, series(name))
+        number = reading.number_of(connection, series(name))
         assert number is not None
-        points = queries.points_of(connection, number)
+        points = reading.points_of(connection, number)
         noted = steps_of(connection, number, 0, LENGTH)
     places = {(one.order, one.run): at for at, one in enumerate(points)}
     steps: list[tuple[object, ...]] = [
@@ -108,7 +108,7 @@ def test_store_equals_the_detector_for_any_batch_size(
     points = sent() if size > 1 else [one for one in sent() if one.series == series("b")]
     with Store(new_url(), judge()) as store:
         answers = [store.ingest(batch, "ci") for batch in batches(points, size)]
-        told = [step for answer in answers for one in answer.outcomes for step in one.steps]
+        told = [step for answer in answers for one in answer.points for step in one.steps]
         kinds = set()
         wanted = 0
         for name, values in histories_by_name().items():
@@ -135,7 +135,7 @@ def test_late_and_repeated_points_are_decided_again(new_url: Callable[[], str]) 
             assert said(store, name) == detected(values)
         again = store.ingest(sent(), "ci")
         assert again.counts["duplicate"] == len(sent())
-        steps = [step for one in again.outcomes for step in one.steps]
+        steps = [step for one in again.points for step in one.steps]
         assert len(steps) == sum(
             len(detected(values)[1]) for values in histories_by_name().values()
         )

@@ -11,7 +11,7 @@ from barograph.series import Verdict
 from barograph.service.context import CallerName, Context, guarded_router
 from barograph.service.responses import example, next_cursor, or_404
 from barograph.service.routes.series import After, Limit, Project, SeriesNumber
-from barograph.store import queries
+from barograph.store import reading
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import verdicts as opinions
@@ -140,7 +140,7 @@ def get_change_points(
 ) -> dict[str, Any]:
     """Return change points; `verdict=not_triaged` is the queue of those to be triaged."""
     with context.store.read() as connection:
-        found = queries.find_candidates(
+        found = reading.find_candidates(
             connection,
             project=project,
             verdict=None if verdict is None else Verdict(verdict),
@@ -167,8 +167,8 @@ def get_change_points_of_series(
     present = None if include_withdrawn else True
     with context.store.read() as connection:
         with or_404():
-            queries.one_series(connection, number)
-        found = queries.find_candidates(
+            reading.one_series(connection, number)
+        found = reading.find_candidates(
             connection, number=number, present=present, after=after, limit=limit
         )
     return {"change_points": found, "next": next_cursor(found, limit)}
@@ -205,10 +205,10 @@ def post_verdict(
 
 def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
     with or_404():
-        candidate = queries.one_candidate(connection, number)
+        candidate = reading.one_candidate(connection, number)
     moves = [
         dict(zip(("from_order", "to_order", "time"), move, strict=True))
-        for move in queries.moves_of(connection, number)
+        for move in reading.moves_of(connection, number)
     ]
     history = [
         {"verdict": g.verdict, "who": g.who, "time": g.given, "note": g.note}

@@ -17,7 +17,7 @@ from barograph.service.routes.series import (
     SeriesResponse,
     series_fields,
 )
-from barograph.store import queries
+from barograph.store import reading
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import clusters
@@ -120,7 +120,7 @@ def get_members(
     with context.store.read() as connection, or_404():
         members = clusters.one_cluster(connection, number).cluster.members
         page = members[after : after + limit]
-        found = [queries.one_series(connection, int(str(member))) for member in page]
+        found = [reading.one_series(connection, int(str(member))) for member in page]
     end = after + len(found)
     following = end if end < len(members) else None
     return {"series": list(map(series_fields, found)), "next": following}

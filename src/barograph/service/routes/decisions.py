@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from barograph.service.context import Context, guarded_router
 from barograph.service.responses import ApiError, ErrorResponse, example, or_404
 from barograph.service.routes.series import After, Limit, Order, Run, SeriesNumber
-from barograph.store import queries
+from barograph.store import reading
 from barograph.store.reasons import OtherModelError, explained
 from barograph.store.tokens import Scope
 
@@ -98,5 +98,5 @@ def get_revisions(
 ) -> dict[str, Any]:
     """Return every value that was sent for a point, the current one first."""
     with context.store.read() as connection, or_404():
-        rows = queries.revisions_of(connection, number, order, run, after=after, limit=limit)
+        rows = reading.revisions_of(connection, number, order, run, after=after, limit=limit)
     return {"revisions": rows, "next": after + limit if len(rows) == limit else None}

@@ -79,7 +79,7 @@ def get_metrics(context: Context) -> Response:
     metrics = context.metrics
     try:
         with context.store.read() as connection:
-            metrics.set_store_up(stale.waiting(connection))
+            metrics.set_store_up(stale.count(connection))
     except StoreError:
         metrics.set_store_down()
     return Response(metrics.text(), media_type=MEDIA_TYPE)

@@ -27,7 +27,7 @@ from barograph.service.requests import (
     read_body,
 )
 from barograph.service.responses import MAX_DETAILS, ApiError
-from barograph.store import IngestResult, Limits, Measurement, PointResult, Status
+from barograph.store import IngestResult, Limits, Measurement, PointResult, PointStatus
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 
@@ -247,7 +247,7 @@ async def post_points(request: Request, context: Context, caller: CallerName) ->
         answer = await asyncio.wrap_future(context.store.submit(measurements, caller))
         context.metrics.count_points(answer)
     context.metrics.count_rejected(len(rows) - len(measurements))
-    judged = iter(answer.outcomes)
+    judged = iter(answer.points)
     outcomes = [next(judged) if isinstance(row, Measurement) else row for row in rows]
     if is_large:
         return await run_in_threadpool(_respond, outcomes, answer.model)
@@ -297,7 +297,7 @@ def _decode_row(row: Any) -> Measurement | PointResult:
         reason = str(error)
     except RecursionError:
         reason = "args: nested too deeply"
-    return PointResult(Status.REJECTED, reason)
+    return PointResult(PointStatus.REJECTED, reason)
 
 
 def _respond(outcomes: list[PointResult], model: str) -> Response:

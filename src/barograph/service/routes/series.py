@@ -11,7 +11,7 @@ from barograph.service.context import Context, guarded_router
 from barograph.service.responses import example, next_cursor, or_404
 from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.points import STEP_EXAMPLE
-from barograph.store import queries
+from barograph.store import reading
 from barograph.store.measurement import CONTROL, INTEGER
 from barograph.store.steps import current_states, steps_of
 from barograph.store.tokens import Scope
@@ -186,7 +186,7 @@ def get_all_series(
     given = zip(LABELS, (project, variant, task, test, measurement), strict=True)
     labels = {name: text for name, text in given if text is not None}
     with context.store.read() as connection:
-        found = queries.find_series(connection, after=after, limit=limit, **labels)
+        found = reading.find_series(connection, after=after, limit=limit, **labels)
     return {"series": list(map(series_fields, found)), "next": next_cursor(found, limit)}
 
 
@@ -194,7 +194,7 @@ def get_all_series(
 def get_series(context: Context, number: SeriesNumber) -> dict[str, Any]:
     """Return one series."""
     with context.store.read() as connection, or_404():
-        return series_fields(queries.one_series(connection, number))
+        return series_fields(reading.one_series(connection, number))
 
 
 @routes.get(
@@ -237,7 +237,7 @@ def get_decisions(
 
 
 def _decisions(
-    connection: sa.Connection, number: int, points: list[queries.Measured]
+    connection: sa.Connection, number: int, points: list[reading.StoredPoint]
 ) -> list[dict[str, Any]]:
     """Return the decisions on points with the steps of the second look."""
     span = points[0].order, points[-1].order
@@ -257,11 +257,11 @@ def _decisions(
 
 def _page(
     connection: sa.Connection, number: int, first: int | None, limit: int
-) -> tuple[list[queries.Measured], int | None]:
+) -> tuple[list[reading.StoredPoint], int | None]:
     """Return the points of whole commits, up to `limit`, and the order of the next page."""
     with or_404():
-        queries.one_series(connection, number)
-    points = queries.points_of(connection, number, first=first, limit=limit + 1)
+        reading.one_series(connection, number)
+    points = reading.points_of(connection, number, first=first, limit=limit + 1)
     if len(points) <= limit:
         return points, None
     last = points[-1].order
@@ -269,11 +269,11 @@ def _page(
     if whole:
         return whole, last
     # A commit with more runs than the limit is not cut either.
-    runs = queries.points_of(connection, number, first=last, last=last, limit=MAX_RUNS)
+    runs = reading.points_of(connection, number, first=last, last=last, limit=MAX_RUNS)
     return runs, last + 1
 
 
-def series_fields(series: queries.StoredSeries) -> dict[str, Any]:
+def series_fields(series: reading.StoredSeries) -> dict[str, Any]:
     """Return the fields of a `SeriesResponse`."""
     args, direction = dict(series.name.args), int(series.direction)
     return {

@@ -1,4 +1,4 @@
-"""What may be asked of the store: series, points with their decisions, candidates; page by page."""
+"""Read series, points with their decisions, and candidates, page by page."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.series import LABELS, Direction, Region, Series, SeriesId, Verdict
 from barograph.store.registry import series_id
-from barograph.store.schema import candidates, models, moves, revisions, series
-from barograph.store.shelf import ALL, BOTH
+from barograph.store.schema import candidates, models, moves, points, revisions, series
 
-MEASURED = (
+POINT = (
     *("order", "run", "commit", "time", "value"),
     *("probability", "is_change", "baseline_size", "reasons"),
 )
 
 
 class StoredSeries(NamedTuple):
-    """A series as the store has it."""
+    """A series with its number in the store."""
 
     id: int
     name: SeriesId
     direction: Direction
 
 
-class Measured(NamedTuple):
-    """A point, and what the online detector said of it."""
+class StoredPoint(NamedTuple):
+    """A point and the decision on it."""
 
     order: int
     run: str
@@ -56,8 +55,27 @@ class Revision(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A candidate change point with all that is known of it."""
+class CandidateRecord:
+    """A candidate change point.
+
+    Attributes:
+        id: Number of the candidate.
+        series: Number of its series.
+        order: Order of the first point of the new level.
+        commit: Commit of that point, or an empty text.
+        detector: What found it, with its version.
+        statistic: Statistic of the detector.
+        pvalue: P value of the detector.
+        before: The region before it.
+        after: The region after it.
+        hazard: Size of the change; positive is worse.
+        probability: Probability that people call it a change.
+        model: Version of the model that scored it.
+        verdict: The verdict that holds.
+        present: Whether the latest detection found it, or people judged it.
+        calculated_on: When it was found.
+        triaged_on: When it got its verdict.
+    """
 
     id: int
     series: int
@@ -87,10 +105,10 @@ def find_series(
     """Return series by their labels, in the order of their numbers.
 
     Args:
-        connection: from `Store.read`.
-        after: the number of the last series of the page before.
-        limit: how many.
-        labels: project, variant, task, test or measurement, and what it must be.
+        connection: From `Store.read`.
+        after: Number of the last series of the page before.
+        limit: Maximum number of series.
+        labels: Required values of project, variant, task, test or measurement.
     """
     unknown = set(labels) - set(LABELS)
     if unknown:
@@ -100,29 +118,6 @@ def find_series(
         query = query.where(series.c[name] == text)
     rows = connection.execute(query.order_by(series.c.id).limit(limit))
     return [StoredSeries(row.id, series_id(row), Direction(row.direction)) for row in rows]
-
-
-def read_series(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Series]:
-    """Return whole series with all their points, by their numbers in the store."""
-    p, s = ALL.c, series.c
-    rows = connection.execute(
-        sa.select(p.series, p.order, p.commit, p.value, p.run)
-        .where(p.series.in_(numbers))
-        .order_by(p.series, p.order, p.run)
-    ).all()
-    owners = np.array([row[0] for row in rows], dtype=np.int64)
-    result = {}
-    for row in connection.execute(sa.select(series).where(s.id.in_(numbers)).order_by(s.id)):
-        low, high = np.searchsorted(owners, [row.id, row.id + 1])
-        points = rows[low:high]
-        result[row.id] = Series(
-            series_id(row),
-            np.array([point[1] for point in points], dtype=np.int64),
-            np.array([point[3] for point in points], dtype=np.float64),
-            [point[2] for point in points],
-            direction=Direction(row.direction),
-        )
-    return result
 
 
 def one_series(connection: sa.Connection, number: int) -> StoredSeries:
@@ -146,33 +141,62 @@ def points_of(
     last: int | None = None,
     limit: int = 1000,
     newest: bool = False,
-) -> list[Measured]:
-    """Return the points of a series from one order to another, both included, rising.
+) -> list[StoredPoint]:
+    """Return the points of a series between two orders, ascending.
 
-    Where there are more than `limit`, the first ones, or with `newest` the last ones.
+    Args:
+        connection: From `Store.read`.
+        number: Number of the series.
+        first: Lowest order to include.
+        last: Highest order to include.
+        limit: Maximum number of points.
+        newest: Whether to return the last ones, not the first ones, if there are more.
     """
-    p = ALL.c
-    mine = sa.select(*(p[name] for name in (*MEASURED, "model"))).where(p.series == number)
+    p = points.c
+    mine = sa.select(*(p[name] for name in (*POINT, "model"))).where(p.series == number)
     if first is not None:
         mine = mine.where(p.order >= first)
     if last is not None:
         mine = mine.where(p.order <= last)
-    turned: Callable[[Any], sa.UnaryExpression[Any]] = sa.desc if newest else sa.asc
-    page = mine.order_by(turned(p.order), turned(p.run)).limit(limit).subquery()
-    # Joined before that, PostgreSQL would read the whole series for a page of it.
+    direction: Callable[[Any], sa.UnaryExpression[Any]] = sa.desc if newest else sa.asc
+    page = mine.order_by(direction(p.order), direction(p.run)).limit(limit).subquery()
+    # With the join inside the subquery PostgreSQL would read the whole series for each page.
     query = (
-        sa.select(*(page.c[name] for name in MEASURED))
+        sa.select(*(page.c[name] for name in POINT))
         .add_columns(models.c.version.label("model"), models.c.threshold)
         .join_from(page, models, models.c.id == page.c.model)
         .order_by(page.c.order, page.c.run)
     )
-    return [_measured(row) for row in connection.execute(query)]
+    return [_point(row) for row in connection.execute(query)]
 
 
-def _measured(row: Any) -> Measured:
+def _point(row: Any) -> StoredPoint:
     fields = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
     text = fields["reasons"]
-    return Measured(**{**fields, "reasons": None if text is None else json.loads(text)})
+    return StoredPoint(**{**fields, "reasons": None if text is None else json.loads(text)})
+
+
+def read_series(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Series]:
+    """Return whole series with all their points, by their numbers in the store."""
+    p, s = points.c, series.c
+    rows = connection.execute(
+        sa.select(p.series, p.order, p.commit, p.value)
+        .where(p.series.in_(numbers))
+        .order_by(p.series, p.order, p.run)
+    ).all()
+    owners = np.array([row[0] for row in rows], dtype=np.int64)
+    result = {}
+    for row in connection.execute(sa.select(series).where(s.id.in_(numbers)).order_by(s.id)):
+        low, high = np.searchsorted(owners, [row.id, row.id + 1])
+        mine = rows[low:high]
+        result[row.id] = Series(
+            series_id(row),
+            np.array([point[1] for point in mine], dtype=np.int64),
+            np.array([point[3] for point in mine], dtype=np.float64),
+            [point[2] for point in mine],
+            direction=Direction(row.direction),
+        )
+    return result
 
 
 def revisions_of(
@@ -184,41 +208,32 @@ def revisions_of(
     after: int = 0,
     limit: int = 100,
 ) -> list[Revision]:
-    """Return every value that was sent for one identity, the one that holds first.
+    """Return every value that was sent for one point, the one that holds first.
 
     Args:
-        connection: from `Store.read`.
-        number: of the series.
-        order: of the point.
-        run: of the point.
-        after: how many were on the pages before.
-        limit: how many.
+        connection: From `Store.read`.
+        number: Number of the series.
+        order: Order of the point.
+        run: Run of the point.
+        after: Number of values on the pages before.
+        limit: Maximum number of values.
 
     Raises:
-        DataError: there is no such point.
+        DataError: There is no such point.
     """
 
-    def values(table: sa.FromClause, *, hold: bool) -> sa.Select[Any]:
+    def values(table: sa.Table, *, hold: bool) -> sa.Select[Any]:
         t = table.c
         return sa.select(t.value, t.time, t.received, sa.literal(hold).label("holds")).where(
             t.series == number, t.order == order, t.run == run
         )
 
-    held = values(ALL, hold=True)
+    held = values(points, hold=True)
     if connection.execute(held).first() is None:
         raise DataError(f"there is no point at order {order}, run {run!r:.60}")
     every = sa.union_all(held, values(revisions, hold=False)).subquery()
     query = sa.select(every).order_by(every.c.holds.desc(), every.c.value)
     return [Revision(*row) for row in connection.execute(query.offset(after).limit(limit))]
-
-
-def explain(connection: sa.Connection, number: int, order: int, run: str, reasons: Any) -> None:
-    """Keep the reasons of a decision, once somebody asked for them."""
-    text = json.dumps(reasons, ensure_ascii=False)
-    for table in BOTH:
-        p = table.c
-        mine = sa.and_(p.series == number, p.order == order, p.run == run)
-        connection.execute(sa.update(table).where(mine).values(reasons=text))
 
 
 def find_candidates(
@@ -230,20 +245,20 @@ def find_candidates(
     present: bool | None = True,
     after: int = 0,
     limit: int = 100,
-) -> list[Candidate]:
+) -> list[CandidateRecord]:
     """Return candidates, in the order of their numbers.
 
     Args:
-        connection: from `Store.read`.
-        number: only those of this series.
-        project: only those of this project.
-        verdict: only those of which people say this.
-        present: only those that the latest look found, or judged ones; None for all.
-        after: the number of the last candidate of the page before.
-        limit: how many.
+        connection: From `Store.read`.
+        number: Number of a series: only its candidates.
+        project: Only candidates of this project.
+        verdict: Only candidates with this verdict.
+        present: Only candidates that the latest detection found, or judged ones; None for all.
+        after: Number of the last candidate of the page before.
+        limit: Maximum number of candidates.
     """
     c = candidates.c
-    query = _candidates().where(c.id > after)
+    query = _candidate_query().where(c.id > after)
     if number is not None:
         query = query.where(c.series == number)
     if project is not None:
@@ -255,33 +270,32 @@ def find_candidates(
     return [_candidate(row) for row in connection.execute(query.order_by(c.id).limit(limit))]
 
 
-def one_candidate(connection: sa.Connection, number: int) -> Candidate:
+def one_candidate(connection: sa.Connection, number: int) -> CandidateRecord:
     """Return a candidate by its number."""
-    row = connection.execute(_candidates().where(candidates.c.id == number)).first()
+    row = connection.execute(_candidate_query().where(candidates.c.id == number)).first()
     if row is None:
         raise DataError(f"there is no candidate {number}")
     return _candidate(row)
 
 
 def moves_of(connection: sa.Connection, candidate: int) -> list[tuple[int, int, int]]:
-    """Return how a candidate moved: from which order, to which, and when."""
+    """Return the moves of a candidate: from which order, to which, and when."""
     m = moves.c
     query = sa.select(m.from_order, m.to_order, m.moved).where(m.candidate == candidate)
     return [(first, then, at) for first, then, at in connection.execute(query.order_by(m.id))]
 
 
-def _candidates() -> sa.Select[Any]:
-    c = candidates.c
-    named = [column for column in c if column.name != "model"]
+def _candidate_query() -> sa.Select[Any]:
+    columns = [column for column in candidates.c if column.name != "model"]
     return (
-        sa.select(*named, models.c.version.label("model"))
-        .join(series, series.c.id == c.series)
-        .outerjoin(models, models.c.id == c.model)
+        sa.select(*columns, models.c.version.label("model"))
+        .join(series, series.c.id == candidates.c.series)
+        .outerjoin(models, models.c.id == candidates.c.model)
     )
 
 
-def _candidate(row: sa.Row[Any]) -> Candidate:
+def _candidate(row: sa.Row[Any]) -> CandidateRecord:
     fields = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
     for side in ("before", "after"):
         fields[side] = None if fields[side] is None else Region(**json.loads(fields[side]))
-    return Candidate(**{**fields, "verdict": Verdict(fields["verdict"])})
+    return CandidateRecord(**{**fields, "verdict": Verdict(fields["verdict"])})
