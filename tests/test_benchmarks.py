@@ -1,4 +1,4 @@
-"""`make bench` leaves no benchmark out, and renders whatever it is given."""
+"""`make bench` runs every benchmark and renders its results."""
 
 from pathlib import Path
 
@@ -8,12 +8,12 @@ HERE = Path(__file__).resolve().parent.parent / "benchmarks"
 SHARED = {"side_by_side", "every"}
 
 
-def test_every_script_with_an_output_option_is_run() -> None:
+def test_bench_runs_every_script_with_a_format_option() -> None:
     scripts = {p.stem for p in HERE.glob("*.py") if "arguments(" in p.read_text()}
     assert scripts - SHARED == set(every.BENCHMARKS)
 
 
-def test_a_section_holds_rows_and_the_rest() -> None:
+def test_section_renders_rows_and_notes() -> None:
     found = {
         "title": "speed",
         "rows": [{"who": "ours", "seconds": 0.123456}],

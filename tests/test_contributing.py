@@ -1,4 +1,4 @@
-"""The recipes name what is there."""
+"""CONTRIBUTING.md names files and constants that exist."""
 
 import re
 from pathlib import Path
@@ -13,12 +13,12 @@ ROOMS = {"source": "sources", "characteristic": "features", "detector": "detecti
 ROOMS |= {"model": "models"}
 
 
-def test_there_is_a_recipe_for_each() -> None:
+def test_recipe_exists_for_each_extension() -> None:
     assert set(RECIPES) >= set(ROOMS)
 
 
 @pytest.mark.parametrize("name", ROOMS)
-def test_every_file_that_a_recipe_names_is_there(name: str) -> None:
+def test_files_named_by_a_recipe_exist(name: str) -> None:
     named = re.findall(r"[\w/.-]+\.(?:py|md|yaml)\b", RECIPES[name])
     package = ROOT / "src" / "barograph"
     tests = ROOT / "tests" / ROOMS[name]
@@ -28,7 +28,7 @@ def test_every_file_that_a_recipe_names_is_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ROOMS)
-def test_every_name_in_capitals_stands_in_the_code(name: str) -> None:
+def test_constants_named_by_a_recipe_exist(name: str) -> None:
     code = "\n".join(
         path.read_text(encoding="utf-8")
         for folder in (ROOT / "src" / "barograph", ROOT / "tests" / ROOMS[name])

@@ -1,4 +1,4 @@
-"""data/README.md says of each table what is true: columns in order, types, what may be null."""
+"""data/README.md describes the columns and types of every table."""
 
 import re
 from pathlib import Path
@@ -35,10 +35,10 @@ def described(table: str) -> list[tuple[str, pa.DataType]]:
 
 
 @pytest.mark.parametrize("table", SCHEMAS)
-def test_the_page_has_the_columns_of_the_table(table: str) -> None:
+def test_page_lists_the_columns_of_each_table(table: str) -> None:
     assert described(table) == [(field.name, field.type) for field in SCHEMAS[table]]
 
 
-def test_every_label_and_verdict_is_told() -> None:
+def test_page_lists_every_label_and_verdict() -> None:
     for word in [*VERDICTS, *(verdict.value for verdict in Verdict)]:
         assert f"`{word}`" in PAGE

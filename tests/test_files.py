@@ -1,4 +1,4 @@
-"""A file is whole or is not there, and what is wrong is named."""
+"""Files are written completely or not at all, and errors name the file."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ from barograph.models import artifact
 
 @pytest.fixture
 def _full_disk() -> Iterator[None]:
-    """Let no file grow beyond a thousand bytes."""
+    """Limit the size of files to 1,000 bytes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
@@ -26,7 +26,7 @@ def _full_disk() -> Iterator[None]:
     signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_a_file_appears_at_the_end_with_its_folders(tmp_path: Path) -> None:
+def test_whole_creates_the_file_and_its_folders_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "new" / "a.txt"
     with whole(path) as draft:
         draft.write_text("text")
@@ -35,7 +35,7 @@ def test_a_file_appears_at_the_end_with_its_folders(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_file_may_be_read_by_whom_the_umask_lets(tmp_path: Path) -> None:
+def test_whole_respects_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         with whole(tmp_path / "a") as draft:
@@ -45,7 +45,7 @@ def test_a_file_may_be_read_by_whom_the_umask_lets(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
 
 
-def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_whole_keeps_the_old_file_after_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
 
@@ -61,7 +61,7 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_full_disk")
-def test_a_full_disk_is_told_with_the_file_and_leaves_the_old_model(tmp_path: Path) -> None:
+def test_full_disk_error_names_the_file_and_keeps_the_old_model(tmp_path: Path) -> None:
     path = tmp_path / "model.baro"
     artifact.write(path, {"use": "old"}, {"a": np.zeros(3)})
     old = path.read_bytes()
@@ -73,7 +73,7 @@ def test_a_full_disk_is_told_with_the_file_and_leaves_the_old_model(tmp_path: Pa
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_error_that_names_its_file_stays_as_it_is(tmp_path: Path) -> None:
+def test_named_keeps_an_error_with_a_path(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nothing-here") as caught, named("elsewhere"):
         (tmp_path / "nothing-here").read_text()
     assert "elsewhere" not in str(caught.value)
@@ -123,7 +123,7 @@ def test_published_changes_nothing_if_a_file_is_missing(tmp_path: Path) -> None:
 
 
 class Killed(BaseException):
-    """Stands for a signal that ends the process."""
+    """Stands in for a signal that ends the process."""
 
 
 @pytest.mark.parametrize("step", range(1, 5))

@@ -1,4 +1,4 @@
-"""What a wheel must hold beside code is declared: a file that is not would be missing there."""
+"""Data files are declared as package data, or a wheel would lack them."""
 
 import tomllib
 from pathlib import Path
@@ -7,7 +7,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "barograph"
 
 
-def test_every_file_that_is_no_code_is_declared() -> None:
+def test_data_files_are_declared() -> None:
     tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     patterns = tool["package-data"]["barograph"]
     declared = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
@@ -20,6 +20,6 @@ def test_every_file_that_is_no_code_is_declared() -> None:
     assert there <= declared
 
 
-def test_every_folder_with_code_is_a_package() -> None:
+def test_folders_with_code_are_packages() -> None:
     folders = {path.parent for path in PACKAGE.rglob("*.py")}
     assert {folder for folder in folders if not (folder / "__init__.py").is_file()} == set()

@@ -1,4 +1,4 @@
-"""The pins are names and versions, cover what is declared, and hold no address."""
+"""The pinned requirements: names and versions of all declared packages, without addresses."""
 
 import re
 import tomllib
@@ -24,7 +24,7 @@ def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_every_declared_package_is_pinned() -> None:
+def test_declared_packages_are_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = list(project["dependencies"])
     for extra in project["optional-dependencies"].values():

@@ -1,4 +1,4 @@
-"""What the pages for newcomers show is what happens, and where they lead there is something."""
+"""The output in README.md is true, and every link of the documentation works."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ SHOWN = dict(re.findall(r"^\$ barograph (\w+ docs/\S+)[^\n]*\n([^$`]+)", README,
 
 
 @pytest.mark.parametrize(("line", "code"), {"detect": 0, "gate": 2}.items())
-def test_the_first_commands_print_what_the_page_shows(
+def test_commands_print_the_documented_output(
     line: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -27,7 +27,7 @@ def test_the_first_commands_print_what_the_page_shows(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
-def test_every_link_leads_to_a_page_and_its_heading(page: Path) -> None:
+def test_links_lead_to_a_page_and_its_heading(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
     for path, heading in links:
         target = (page.parent / path) if path else page

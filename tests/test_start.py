@@ -1,4 +1,4 @@
-"""Starting is quick: nothing big is imported before a command needs it."""
+"""Commands start quickly, and need only the dependencies of a plain install."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 BIG = ("numpy", "numba", "pandas", "pyarrow", "sklearn", "scipy", "mlflow", "xgboost", "tsfeatures")
 
 
-def test_help_imports_nothing_big() -> None:
+def test_help_imports_no_large_package() -> None:
     code = (
         "import sys\nfrom barograph.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
@@ -33,7 +33,7 @@ COMMANDS = (
 )
 
 
-def test_a_plain_install_is_enough_for_every_command_but_serve(tmp_path: Path) -> None:
+def test_plain_install_runs_every_command_but_serve(tmp_path: Path) -> None:
     values = [100.0 + k % 3 for k in range(20)] + [130.0 + k % 3 for k in range(20)]
     rows = [f"insert,{k},{value}" for k, value in enumerate(values)]
     (tmp_path / "results.csv").write_text("\n".join(["test,order,value", *rows, ""]))

@@ -1,4 +1,4 @@
-"""The tests of triage work on the same stores as those of the store itself."""
+"""Fixtures of the store tests, used here too."""
 
 from tests.store.conftest import store
 

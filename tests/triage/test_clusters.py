@@ -26,7 +26,7 @@ def step(store: Store, first: int, last: int, at: int, *, commits: bool) -> None
 
 
 @pytest.mark.parametrize("commits", [True, False])
-def test_a_common_step_is_one_cluster_that_keeps_its_status(store: Store, commits: bool) -> None:
+def test_recluster_keeps_the_status_of_a_common_step(store: Store, commits: bool) -> None:
     step(store, 0, 40, 20, commits=commits)
     [one] = clusters.recluster(store, "p", k=2)
     assert one.order == 20
@@ -37,7 +37,7 @@ def test_a_common_step_is_one_cluster_that_keeps_its_status(store: Store, commit
     assert (again.id, again.order, again.cluster.status) == (one.id, 20, Status.REGRESSION)
 
 
-def test_a_cluster_out_of_range_is_kept_but_no_longer_current(store: Store) -> None:
+def test_recluster_keeps_old_clusters_as_not_current(store: Store) -> None:
     step(store, 0, 40, 20, commits=True)
     [one] = clusters.recluster(store, "p", k=2)
     assert clusters.recluster(store, "p", k=2, span=15) == []
@@ -47,7 +47,7 @@ def test_a_cluster_out_of_range_is_kept_but_no_longer_current(store: Store) -> N
     assert not kept.cluster.current
 
 
-def test_a_project_without_points_has_no_clusters(store: Store) -> None:
+def test_project_without_points_has_no_clusters(store: Store) -> None:
     assert clusters.recluster(store, "nobody") == []
     with pytest.raises(DataError, match="no cluster 5"):
         store.write(lambda connection: clusters.judge(connection, 5, Status.IGNORED, "ann"))

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from barograph.history import SERIES_SCHEMA
+from barograph.series import LABELS
 from barograph.sources.base import Place, Skip
 from barograph.sources.fields import FieldError, direction_of
 from barograph.sources.tables import spill_writer
@@ -34,7 +35,7 @@ NUMBERED = SERIES_SCHEMA.append(pa.field("row", pa.int64()))
 
 def layout() -> TableLayout:
     """Return the columns: `order` and `value` are required, the labels of a series are optional."""
-    names = dict.fromkeys(("project", "variant", "task", "test", "measurement", "args"), texts)
+    names = dict.fromkeys((*LABELS, "args"), texts)
     allowed = {**names, "direction": directions, "commit": texts, "time": times}
     return TableLayout(POINTS, allowed, _argument)
 
