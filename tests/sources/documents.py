@@ -1,4 +1,4 @@
-"""Documents as MongoDB holds them, and a source made of them."""
+"""Documents like those in MongoDB, and a source of documents in memory."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ START = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 def identity(test: str = "insert", **args: object) -> dict[str, Any]:
-    """The fields that tell one series from another."""
+    """Return the fields of an identity."""
     return {
         "project": "sys-perf",
         "variant": "linux-standalone",
@@ -25,7 +25,7 @@ def identity(test: str = "insert", **args: object) -> dict[str, Any]:
 
 
 def point(order: int, value: object = 1.5, **fields: object) -> dict[str, Any]:
-    """One point with every field."""
+    """Return a point with every field."""
     return {
         "order": order,
         "value": value,
@@ -39,13 +39,13 @@ def point(order: int, value: object = 1.5, **fields: object) -> dict[str, Any]:
 
 
 def series(test: str = "insert", count: int = 5, **fields: object) -> dict[str, Any]:
-    """One time series document."""
+    """Return a time series document."""
     data = [point(10 * n, value=100.0 + n) for n in range(count)]
     return {**identity(test), "updateFailures": 0, "data": data, **fields}
 
 
 def change_point(test: str = "insert", order: int = 20, **fields: object) -> dict[str, Any]:
-    """One change point document, a confirmed one."""
+    """Return a confirmed change point document."""
     return {
         "time_series_info": identity(test),
         "order": order,
@@ -58,7 +58,7 @@ def change_point(test: str = "insert", order: int = 20, **fields: object) -> dic
 
 
 def triaged(status: str, day: int = 31) -> dict[str, Any]:
-    """A triage field."""
+    """Return a triage field."""
     return {"triage_status": status, "triaged_on": START + timedelta(days=day)}
 
 
@@ -75,7 +75,7 @@ def write_dump(
 
 @dataclass
 class Memory(Source):
-    """The smallest source: documents in lists."""
+    """A source of documents in lists."""
 
     series: Sequence[Mapping[str, Any]] = ()
     candidates: Sequence[Mapping[str, Any]] = ()

@@ -51,14 +51,14 @@ class Server(ThreadingHTTPServer):
         return self.requests.count(path)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is part of the game."""
+        """Ignore clients that hang up."""
 
 
 class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def log_message(self, *args: object) -> None:
-        """Silent."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
         self.server.requests.append(self.path)
@@ -102,7 +102,7 @@ def serving() -> AbstractContextManager[Server]:
 
 @contextmanager
 def running(server: S) -> Iterator[S]:
-    """Serve from a thread of its own until the block ends."""
+    """Serve from a separate thread until the block ends."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -114,10 +114,10 @@ def running(server: S) -> Iterator[S]:
 
 
 def cut_after(count: int) -> Callable[[Handler], None]:
-    """Break off after so many bytes."""
+    """Return a trick that breaks off after `count` bytes."""
     return lambda handler: handler.deliver(cut=count)
 
 
 def status(code: int, body: bytes = b"", **headers: str) -> Callable[[Handler], None]:
-    """Answer with a status."""
+    """Return a trick that replies with a status."""
     return lambda handler: handler.reply(code, body, **headers)

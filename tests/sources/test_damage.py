@@ -1,4 +1,4 @@
-"""Whatever happens to a dump's bytes, the loader answers with tables or with a DataError."""
+"""A damaged dump either loads or raises a DataError, whatever the damage."""
 
 import gzip
 import tempfile

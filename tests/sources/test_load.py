@@ -246,9 +246,9 @@ def test_unusable_candidate_is_skipped(
     candidates = [change_point(order=30), {**change_point(), **changes}]
     history, report = loaded(tmp_path, [series()], candidates)
     assert history.candidates.column("index").to_pylist() == [3]
-    (told,) = reasons(report, "candidates")
-    assert told.startswith(reason)
-    example = report.skipped["candidates"][told].examples[0]
+    (only,) = reasons(report, "candidates")
+    assert only.startswith(reason)
+    example = report.skipped["candidates"][only].examples[0]
     assert (example["file"], example["document"]) == ("candidates", 2)
 
 
@@ -318,12 +318,12 @@ def test_many_row_groups_and_spills_give_the_same_tables(
 def test_load_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables_module, "GROUP", 30)
     monkeypatch.setattr("barograph.sources.candidates.BATCH", 2)
-    told: list[tuple[str, int]] = []
+    calls: list[tuple[str, int]] = []
     documents = [series(f"t{number}") for number in range(6)]
     candidates = [change_point(f"t{number}") for number in range(5)]
     source = Memory(documents, candidates)
-    load(source, tmp_path, progress=lambda kind, count: told.append((kind, count)))
-    assert told == [("points", 15), ("points", 30), ("candidates", 2), ("candidates", 4)]
+    load(source, tmp_path, progress=lambda kind, count: calls.append((kind, count)))
+    assert calls == [("points", 15), ("points", 30), ("candidates", 2), ("candidates", 4)]
 
 
 def test_load_refuses_too_many_unusable_points(tmp_path: Path) -> None:
@@ -356,7 +356,7 @@ def test_load_refuses_an_empty_source(tmp_path: Path) -> None:
 
 
 class Breaking(Memory):
-    """Breaks off in the middle of the change points."""
+    """A source that breaks off in the middle of the change points."""
 
     def change_points(self) -> Iterator[Document | Skip]:
         yield Document(Place("candidates", 1), change_point())

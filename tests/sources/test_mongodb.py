@@ -1,4 +1,4 @@
-"""A live database, played by a collection that drops the connection; and a real one if named."""
+"""MongoDB as a source: a fake client that drops the connection, a wire server, a real server."""
 
 import logging
 import os
@@ -33,9 +33,9 @@ def rank(key: Any) -> tuple[int, Any]:
 
 
 def projected(value: Any, paths: list[list[str]]) -> Any:
-    """An inclusive projection, as a server does it: an array's elements one by one."""
+    """Apply an inclusive projection like a server, to each element of an array."""
     if isinstance(value, list):
-        return [projected(one, paths) for one in value if isinstance(one, dict)]
+        return [projected(item, paths) for item in value if isinstance(item, dict)]
     kept = {}
     for name, inner in value.items():
         below = [path[1:] for path in paths if path[0] == name]
@@ -86,7 +86,7 @@ class FakeCollection:
         start = options.get("min", {"_id": None})["_id"]
         paths = [name.split(".") for name in projection]
         count = 0
-        for document in sorted(self.documents, key=lambda one: rank(one["_id"])):
+        for document in sorted(self.documents, key=lambda fields: rank(fields["_id"])):
             if start is not None and rank(document["_id"]) < rank(start):
                 continue
             if count == self.server.each and self.server.failures:
@@ -100,10 +100,10 @@ def server(count: int = 10, *failures: Exception, **changes: Any) -> Fake:
     documents: list[Mapping[str, Any]] = [
         {"_id": bson.ObjectId(f"{n:024x}"), **series(f"t{n}")} for n in range(count)
     ]
-    found: list[Mapping[str, Any]] = [
+    candidates: list[Mapping[str, Any]] = [
         {"_id": n, "message": "x", **change_point(f"t{n}")} for n in range(count)
     ]
-    collections = {"time_series": documents[::-1], "change_points": found}
+    collections = {"time_series": documents[::-1], "change_points": candidates}
     return Fake(collections, list(failures), **changes)
 
 
@@ -116,7 +116,7 @@ def names_of(stream: Iterator[Document | Skip]) -> list[str]:
 
 
 def hidden(error: BaseException | None) -> bool:
-    """Whether no secret stands in an error, in what caused it, or in its traceback."""
+    """Return whether no secret is in an error, its causes, or its traceback."""
     texts = ["".join(traceback.format_exception(error))] if error else []
     while error is not None:
         texts += [str(error), repr(error), repr(error.args)]
@@ -248,8 +248,8 @@ def test_name_contains_only_hosts(uri: str, name: str) -> None:
 
 def test_secrets_never_appear(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     caplog.set_level(logging.DEBUG)
-    told = f"auth failed for {URI} as baron with hunter/2@x (hunter%2F2%40x)"
-    for failure in (AutoReconnect(told), OperationFailure(told), bson.InvalidBSON(told)):
+    message = f"auth failed for {URI} as baron with hunter/2@x (hunter%2F2%40x)"
+    for failure in (AutoReconnect(message), OperationFailure(message), bson.InvalidBSON(message)):
         live = source(server(5, *[failure] * 9, each=0))
         with pytest.raises(SourceError) as caught:
             load(live, tmp_path / "out")
@@ -326,11 +326,11 @@ def test_real_client_resumes_after_the_server_hangs_up(hang_ups: list[int], tmp_
         report = load(live, tmp_path / "out")
         assert (report.series, report.points) == (10, 50)
         assert report.skipped == {"series": {}, "points": {}, "candidates": {}}
-        first, *others = [one for one in wire.commands if "find" in one]
+        first, *others = [command for command in wire.commands if "find" in command]
         assert len(others) == len(hang_ups)
         assert first["projection"]["data.value"] == 1
         assert first["batchSize"] == 3
-        assert all(one["hint"] == {"_id": 1} for one in others)
+        assert all(command["hint"] == {"_id": 1} for command in others)
 
 
 def test_failed_authentication_does_not_reveal_the_password() -> None:
@@ -354,7 +354,7 @@ def test_real_server_gives_the_same_tables(tmp_path: Path) -> None:
     with MongoClient[dict[str, Any]](uri) as client:
         try:
             for name, documents in fake.collections.items():
-                client[database][name].insert_many([dict(one) for one in documents])
+                client[database][name].insert_many([dict(fields) for fields in documents])
             live = MongoDB(uri, database=database, batch_size=7)
             report = load(live, tmp_path / "out")
             assert (report.series, report.points, report.candidates) == (50, 250, 50)

@@ -61,7 +61,7 @@ def test_every_form_of_a_dump_gives_the_same_tables(dump: Path, tmp_path: Path) 
 
 
 class General(MongoDump):
-    """Every document through the general reader."""
+    """A dump whose documents are read one by one."""
 
     def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
         return self.time_series()

@@ -19,13 +19,13 @@ def test_report_keeps_the_count_and_the_first_examples() -> None:
 
 
 def test_report_does_not_depend_on_the_order_of_the_input() -> None:
-    one, other = LoadReport("s"), LoadReport("s")
-    for report, labels in ((one, ("a", "b")), (other, ("b", "a"))):
+    report_a, report_b = LoadReport("s"), LoadReport("s")
+    for report, labels in ((report_a, ("a", "b")), (report_b, ("b", "a"))):
         for label in labels:
             report.labels[label] += 1
             report.corrected[label] += 1
             report.skip("series", Skip(Place("f", 1), "x", None, label))
-    assert json.dumps(one.as_dict()) == json.dumps(other.as_dict())
+    assert json.dumps(report_a.as_dict()) == json.dumps(report_b.as_dict())
 
 
 def test_report_as_text_names_counts_and_examples() -> None:

@@ -36,7 +36,7 @@ class Wire(socketserver.ThreadingTCPServer):
 
     def __init__(self, documents: list[Mapping[str, Any]]) -> None:
         super().__init__(("127.0.0.1", 0), Talk)
-        self.documents = sorted(documents, key=lambda one: one["_id"])
+        self.documents = sorted(documents, key=lambda fields: fields["_id"])
         self.address = f"127.0.0.1:{self.server_address[1]}"
         self.commands: list[dict[str, Any]] = []
         self.hang_ups: list[int] = []  # before which of the commands that read, counted from 0
@@ -44,7 +44,7 @@ class Wire(socketserver.ThreadingTCPServer):
         self.cursors: dict[int, list[Mapping[str, Any]]] = {}
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up is part of the game."""
+        """Ignore clients that hang up."""
 
 
 class Talk(socketserver.BaseRequestHandler):
@@ -77,13 +77,13 @@ class Talk(socketserver.BaseRequestHandler):
         self.request.sendall(struct.pack("<iiii", 16 + len(body), 0, number, kind) + body)
 
     def answer(self, data: bytes) -> Mapping[str, Any]:
-        """The answer to a command; nothing to hang up."""
+        """Return the reply to a command, or None to hang up."""
         length = struct.unpack("<i", data[:4])[0]
         command = bson.decode(data[:length])
         name = next(iter(command))
         if name.startswith("sasl"):
-            told = f"Authentication failed: {bson.encode(command)!r} hunter/2@x"
-            return {"ok": 0.0, "code": 18, "codeName": "AuthenticationFailed", "errmsg": told}
+            message = f"Authentication failed: {bson.encode(command)!r} hunter/2@x"
+            return {"ok": 0.0, "code": 18, "codeName": "AuthenticationFailed", "errmsg": message}
         if name not in ("find", "getMore"):
             return GREETING if name in ("hello", "ismaster", "isMaster") else {"ok": 1.0}
         self.server.commands.append(command)
@@ -95,15 +95,16 @@ class Talk(socketserver.BaseRequestHandler):
     def batch(self, command: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         if name == "find":
             low = command.get("min", {}).get("_id")
-            found = [one for one in self.server.documents if low is None or one["_id"] >= low]
+            documents = self.server.documents
+            rest = [fields for fields in documents if low is None or fields["_id"] >= low]
             cursor, label = self.server.reads, "firstBatch"
         else:
             cursor, label = command["getMore"], "nextBatch"
-            found = self.server.cursors.pop(cursor)
+            rest = self.server.cursors.pop(cursor)
         size = command["batchSize"]
-        self.server.cursors[cursor] = found[size:]
-        place = cursor if found[size:] else 0
-        result = {label: found[:size], "id": bson.Int64(place), "ns": "perf.time_series"}
+        self.server.cursors[cursor] = rest[size:]
+        place = cursor if rest[size:] else 0
+        result = {label: rest[:size], "id": bson.Int64(place), "ns": "perf.time_series"}
         return {"cursor": result, "ok": 1.0}
 
 

@@ -22,21 +22,21 @@ def test_every_parameter_is_described_with_its_default() -> None:
 
 def test_every_family_is_described_with_its_shares() -> None:
     for field in fields(Families):
-        told = [float(cell) for cell in row(field.name)[:2]]
-        assert told == [getattr(p.families, field.name) for p in (LONG, SHORT)], field.name
+        documented = [float(cell) for cell in row(field.name)[:2]]
+        assert documented == [getattr(p.families, field.name) for p in (LONG, SHORT)], field.name
 
 
 def test_every_field_of_a_profile_is_described_with_its_numbers() -> None:
     for field in fields(Profile):
         if field.name in ("families", "name", "measurements"):
             continue
-        for told, profile in zip(row(field.name)[:2], (LONG, SHORT), strict=True):
+        for documented, profile in zip(row(field.name)[:2], (LONG, SHORT), strict=True):
             value = getattr(profile, field.name)
-            assert told == written(value), f"{profile.name}.{field.name}"
+            assert documented == written(value), f"{profile.name}.{field.name}"
 
 
 def written(value: object) -> str:
-    """A number as the tables show it, or a range of two."""
+    """Return a number, or a range of two, as the tables show it."""
     if not isinstance(value, tuple):
         return f"{value:g}"
     low, high = value

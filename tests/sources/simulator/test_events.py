@@ -1,4 +1,4 @@
-"""From commits to shifts of one series, and what a slow path counts for."""
+"""Changes become shifts of a series, and slow paths become events."""
 
 import numpy as np
 

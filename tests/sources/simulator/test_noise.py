@@ -1,4 +1,4 @@
-"""Each family of noise does what its name says."""
+"""Each family of noise has its property."""
 
 import dataclasses
 

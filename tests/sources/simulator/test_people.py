@@ -1,4 +1,4 @@
-"""The rule: large, lasting, lonely shifts get votes; small, short and crowded ones do not."""
+"""The marking rule: large, lasting, isolated shifts get votes; small or short ones do not."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Verdicts follow the votes, come after what they judge, and leave most of life untriaged."""
+"""Verdicts follow the votes and come after their candidates; most candidates stay untriaged."""
 
 import numpy as np
 import pytest
@@ -57,8 +57,8 @@ def test_times_are_causal() -> None:
         created = series.created()
         for row in triage_candidates(series, crowd_of(series), [20, 60, 100], EVERYTHING, SEED):
             # At least two later results were there, if there are any.
-            behind = min(row.index + 2, series.values.size - 1)
-            assert row.calculated_on > created[row.index : behind + 1].max()
+            last = min(row.index + 2, series.values.size - 1)
+            assert row.calculated_on > created[row.index : last + 1].max()
             if row.triaged_on is not None:
                 assert row.triaged_on > row.calculated_on
 

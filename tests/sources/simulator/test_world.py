@@ -1,4 +1,4 @@
-"""A world has every ingredient of life, is the same for a seed, and is never held whole."""
+"""Worlds: the same series for the same seed, with commits, platforms and changes."""
 
 import itertools
 import tracemalloc
@@ -35,9 +35,9 @@ def test_series_does_not_depend_on_other_series(many: list[SimulatedSeries]) -> 
 
 
 def test_another_seed_gives_another_world(profile: Profile) -> None:
-    one, other = World(3, profile).series(4), World(4, profile).series(4)
-    assert one.identity == other.identity
-    assert one.values[0] != other.values[0]
+    first, second = World(3, profile).series(4), World(4, profile).series(4)
+    assert first.identity == second.identity
+    assert first.values[0] != second.values[0]
 
 
 def test_identities_differ_and_cover_every_level(many: list[SimulatedSeries]) -> None:
@@ -118,10 +118,10 @@ def test_only_platform_changes_affect_canaries(many: list[SimulatedSeries]) -> N
 def test_changes_have_the_rate_of_the_profile() -> None:
     series = World(5, SHORT).stream(0, 20 * PROJECT)
     steps = points = 0
-    for one in series:
-        if not one.canary:
-            steps += sum(event.kind == "step" for event in one.events)
-            points += one.values.size
+    for simulated in series:
+        if not simulated.canary:
+            steps += sum(event.kind == "step" for event in simulated.events)
+            points += simulated.values.size
     # The mean of e^N(0, 0.6) is 1.2; two steps between runs show as one.
     expected = 1.2 * float(np.mean(SHORT.steps_per_100)) / 100
     assert 0.7 * expected < steps / points < 1.3 * expected

@@ -8,7 +8,7 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,11 +18,11 @@ import numpy as np
 
 from barograph.files import published
 from barograph.series import ChangePoint, SeriesId
+from barograph.sources.fields import EPOCH
 from barograph.sources.simulator.projects import commit_hash
 from barograph.sources.simulator.triage import TriagedCandidate
 from barograph.sources.simulator.world import SimulatedSeries
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 COLLECTIONS = ("time_series", "change_points")
 FILES = [f"{name}{end}" for name in COLLECTIONS for end in (".metadata.json", ".bson")]
 AUTHORS = ("Ada", "Barbara", "Edsger", "Frances", "Grace", "Ken", "Leslie", "Margaret", "Tony")
