@@ -38,7 +38,7 @@ def archived(store: Store, folder: Path) -> dict[str, int]:
         return archive(connection, folder)
 
 
-def test_an_empty_store_gets_everything_back(
+def test_restore_recovers_every_table(
     told: Store, new_url: Callable[[], str], tmp_path: Path
 ) -> None:
     counts = archived(told, tmp_path / "out")
@@ -63,19 +63,19 @@ def test_an_empty_store_gets_everything_back(
         )
 
 
-def test_a_store_that_holds_something_is_left_alone(told: Store, tmp_path: Path) -> None:
+def test_restore_refuses_a_store_with_series(told: Store, tmp_path: Path) -> None:
     archived(told, tmp_path)
     with pytest.raises(DataError, match="the store holds series"):
         restore(told, tmp_path)
 
 
-def test_a_folder_without_an_archive_is_refused(store: Store, tmp_path: Path) -> None:
+def test_restore_refuses_a_folder_without_an_archive(store: Store, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is missing"):
         restore(store, tmp_path)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_a_table_that_was_damaged_is_refused(told: Store, tmp_path: Path, table: sa.Table) -> None:
+def test_restore_refuses_a_damaged_table(told: Store, tmp_path: Path, table: sa.Table) -> None:
     archived(told, tmp_path)
     path = tmp_path / FOLDER / f"{table.name}.parquet"
     content = path.read_bytes()
@@ -100,7 +100,7 @@ def test_a_table_that_was_damaged_is_refused(told: Store, tmp_path: Path, table:
         (f'{{"version": "{VERSION}", "sha256": {{"none": "0"}}}}', "none.parquet is missing"),
     ],
 )
-def test_a_list_of_something_else_is_refused(
+def test_restore_refuses_a_damaged_listing(
     told: Store, tmp_path: Path, content: str, message: str
 ) -> None:
     archived(told, tmp_path)
@@ -123,7 +123,7 @@ def test_restore_refuses_an_archive_that_lacks_a_table(
         assert other.ingest(history("a", 3), "ci").counts["written"] == 3  # nothing was changed
 
 
-def test_tables_of_two_exports_are_not_mixed(told: Store, tmp_path: Path) -> None:
+def test_restore_refuses_tables_of_two_exports(told: Store, tmp_path: Path) -> None:
     archived(told, tmp_path)
     points = tmp_path / FOLDER / "points.parquet"
     former = points.read_bytes()

@@ -12,24 +12,24 @@ from tests.store.samples import history
 
 
 @pytest.mark.parametrize("url", ["mysql://x/y", "sqlite://", "sqlite:///:memory:", "x://["])
-def test_a_place_that_cannot_keep_a_store_is_refused(url: str) -> None:
+def test_connect_refuses_unsupported_urls(url: str) -> None:
     with pytest.raises(ConfigError):
         database.connect(url)
 
 
-def test_a_password_is_in_no_message() -> None:
+def test_error_messages_hide_the_password() -> None:
     url = "postgresql://me:hush@localhost:1/none?connect_timeout=1"
     with pytest.raises(StoreError, match="the store failed") as caught:
         Store(url, Rule())
     assert "hush" not in str(caught.value)
 
 
-def test_a_folder_that_is_not_there_is_a_store_error(tmp_path: Path) -> None:
+def test_missing_folder_is_a_store_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="unable to open database file"):
         Store(str(tmp_path / "no" / "store.db"), Rule())
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_file_that_is_no_database_is_refused_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.write_bytes(b"something else entirely" * 100)
     with pytest.raises(StoreError, match="file is not a database"):
@@ -37,7 +37,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) ->
     assert path.read_bytes().startswith(b"something else")
 
 
-def test_sqlite_waits_for_the_disk_and_keeps_its_log(tmp_path: Path) -> None:
+def test_sqlite_uses_wal_with_full_sync(tmp_path: Path) -> None:
     engine = database.connect(str(tmp_path / "store.db"))
     with database.reading(engine) as connection:
         asked = ("journal_mode", "synchronous", "foreign_keys")
@@ -46,9 +46,7 @@ def test_sqlite_waits_for_the_disk_and_keeps_its_log(tmp_path: Path) -> None:
     assert found == ["wal", 2, 1]
 
 
-def test_who_waits_for_another_process_is_told_so_in_the_end(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lock_timeout_is_a_store_error(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store(url, Rule()) as other:
         monkeypatch.setattr(database, "BUSY_MS", 100)
         with Store(url, Rule()) as store:
@@ -61,14 +59,14 @@ def test_who_waits_for_another_process_is_told_so_in_the_end(
             assert store.ingest(history("ab", 3), "ci").counts["written"] == 6
 
 
-def test_postgresql_waits_for_the_disk_where_the_server_would_not(postgres: str) -> None:
+def test_postgresql_commits_synchronously_whatever_the_server_default(postgres: str) -> None:
     engine = database.connect(f"{postgres}&options=-csynchronous_commit%3Doff")
     with database.writing(engine) as connection:
         assert connection.scalar(sa.text("SHOW synchronous_commit")) == "on"
     engine.dispose()
 
 
-def test_the_log_is_written_back_on_demand_and_not_before(tmp_path: Path) -> None:
+def test_log_is_written_back_only_on_demand(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Store(str(path), Rule(), log=1_000_000) as store:
         store.ingest(history("ab", 500), "ci")
@@ -77,7 +75,7 @@ def test_the_log_is_written_back_on_demand_and_not_before(tmp_path: Path) -> Non
         assert path.stat().st_size > before
 
 
-def test_a_log_that_cannot_be_written_back_is_told_and_lost_is_nothing(tmp_path: Path) -> None:
+def test_failed_write_back_is_reported_and_loses_nothing(tmp_path: Path) -> None:
     path, (soft, hard) = tmp_path / "store.db", resource.getrlimit(resource.RLIMIT_FSIZE)
     store = Store(str(path), Rule(), log=1_000_000)
     store.ingest(history("ab", 500), "ci")
@@ -92,7 +90,7 @@ def test_a_log_that_cannot_be_written_back_is_told_and_lost_is_nothing(tmp_path:
         assert store.ingest(history("ab", 500), "ci").counts["duplicate"] == 1000
 
 
-def test_a_model_of_a_transaction_that_failed_is_numbered_again(tmp_path: Path) -> None:
+def test_model_of_a_failed_transaction_gets_a_number_again(tmp_path: Path) -> None:
     with Store(str(tmp_path / "store.db"), Rule()) as store:
 
         def number(connection: sa.Connection) -> int:

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from barograph.detection.online import PendingSeries
-from barograph.errors import DataError
+from barograph.errors import ConfigError, DataError
 from barograph.series import Direction, SeriesId
 from barograph.store import Limits, Measurement, PointResult, PointStatus, Store, registry
 from barograph.store.schema import points, revisions
@@ -28,7 +28,7 @@ def table(store: Store, which: sa.FromClause, *names: str) -> list[tuple[object,
         return [tuple(row) for row in connection.execute(query)]
 
 
-def test_what_was_written_is_read_back(store: Store) -> None:
+def test_ingest_writes_points_and_decisions(store: Store) -> None:
     answer = store.ingest([point(0, 1.5), point(1, 2.5)], "ci")
     assert answer.counts == {"written": 2, "duplicate": 0, "revised": 0, "rejected": 0}
     assert table(store, points, "order", "commit", "value") == [(0, "c0", 1.5), (1, "c1", 2.5)]
@@ -36,7 +36,7 @@ def test_what_was_written_is_read_back(store: Store) -> None:
     assert answer.model == "rule"
 
 
-def test_the_same_value_again_writes_nothing_and_gets_the_decision_again(store: Store) -> None:
+def test_duplicate_writes_nothing_and_returns_the_decision(store: Store) -> None:
     first = store.ingest([point(0, 1.0), point(1, 99.0)], "ci")
     before = contents(store)
     again = store.ingest([point(1, 99.0)], "ci")
@@ -46,7 +46,7 @@ def test_the_same_value_again_writes_nothing_and_gets_the_decision_again(store: 
     assert contents(store) == before
 
 
-def test_another_value_is_kept_as_a_revision_and_reported(store: Store) -> None:
+def test_other_value_is_kept_and_reported_as_a_revision(store: Store) -> None:
     store.ingest([point(0, 5.0)], "ci")
     answer = store.ingest([point(0, 4.0)], "ci")
     assert answer.counts["revised"] == 1
@@ -56,7 +56,7 @@ def test_another_value_is_kept_as_a_revision_and_reported(store: Store) -> None:
     assert store.ingest([point(0, 4.0)], "ci").counts["duplicate"] == 1
 
 
-def test_of_two_values_the_one_measured_later_holds(store: Store) -> None:
+def test_value_measured_later_holds(store: Store) -> None:
     late = point(3, 1.0)._replace(time=2000)
     early = point(3, 7.0)._replace(time=1000)
     store.ingest([late], "ci")
@@ -79,7 +79,7 @@ def test_of_two_values_the_one_measured_later_holds(store: Store) -> None:
         [(0.0, None, ""), (-0.0, None, "c")],
     ],
 )
-def test_of_one_place_the_same_is_kept_in_any_order(
+def test_revisions_do_not_depend_on_the_order_of_arrival(
     new_url: Callable[[], str], sent: list[tuple[float, int | None, str]]
 ) -> None:
     made = [Measurement(series(), value, 0, commit, "", time) for value, time, commit in sent]
@@ -95,7 +95,7 @@ def test_of_one_place_the_same_is_kept_in_any_order(
     assert len(left) == 1
 
 
-def test_a_correction_that_is_taken_back_is_a_revision_again(store: Store) -> None:
+def test_withdrawn_correction_is_a_revision_again(store: Store) -> None:
     for time, value in ((1, 1.0), (2, 2.0), (3, 1.0)):
         [last] = store.ingest([point(0, value)._replace(time=time)], "ci").points
     assert (last.status, last.reason) == (PointStatus.REVISED, "the value 1.0 holds")
@@ -103,7 +103,7 @@ def test_a_correction_that_is_taken_back_is_a_revision_again(store: Store) -> No
     assert table(store, revisions, "value", "time") == [(2.0, 2)]
 
 
-def test_decisions_are_those_of_the_whole_series_in_order(store: Store) -> None:
+def test_decisions_equal_those_on_the_whole_series(store: Store) -> None:
     sent = history("ab", 40)
     store.ingest(sent, "ci")
     for number, name in enumerate("ab", 1):
@@ -122,7 +122,7 @@ def test_decisions_are_those_of_the_whole_series_in_order(store: Store) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_any_order_and_any_repetition_leaves_the_same_store(
+def test_contents_do_not_depend_on_order_or_repetition(
     new_url: Callable[[], str], seed: int
 ) -> None:
     rng = random.Random(seed)
@@ -155,7 +155,7 @@ def shuffled(url: str, sent: Sequence[Measurement], rng: random.Random) -> str:
         return contents(store)
 
 
-def test_late_points_are_placed_right_and_later_decisions_redone(store: Store) -> None:
+def test_late_point_is_inserted_and_later_decisions_are_made_again(store: Store) -> None:
     store.ingest([point(0, 1.0), point(2, 9.0), point(3, 9.1)], "ci")
     before = table(store, points, "order", "is_change")
     assert before == [(0, False), (2, True), (3, False)]
@@ -169,7 +169,7 @@ def test_late_points_are_placed_right_and_later_decisions_redone(store: Store) -
     ]
 
 
-def test_a_commit_alone_takes_its_place_in_the_project(store: Store) -> None:
+def test_commit_without_order_gets_the_order_of_its_project(store: Store) -> None:
     store.ingest([point(10, 1.0, "a")], "ci")
     lone = Measurement(series("b"), 1.0, commit="c10")
     assert store.ingest([lone], "ci").points[0].order == 10
@@ -180,7 +180,7 @@ def test_a_commit_alone_takes_its_place_in_the_project(store: Store) -> None:
     assert store.ingest([other], "ci").points[0].order == 11
 
 
-def test_runs_of_one_commit_are_points_of_their_own(store: Store) -> None:
+def test_runs_of_one_commit_are_separate_points(store: Store) -> None:
     answer = store.ingest([point(0, 1.0, run="1"), point(0, 2.0, run="2")], "ci")
     assert answer.counts["written"] == 2
 
@@ -210,7 +210,7 @@ def test_runs_of_one_commit_are_points_of_their_own(store: Store) -> None:
         ),
     ],
 )
-def test_what_cannot_be_used_is_rejected_with_its_reason_and_harms_nothing_else(
+def test_invalid_measurement_is_rejected_with_a_reason_alone(
     store: Store, bad: Measurement, field: str
 ) -> None:
     answer = store.ingest([point(1), bad, point(2)], "ci")
@@ -220,14 +220,14 @@ def test_what_cannot_be_used_is_rejected_with_its_reason_and_harms_nothing_else(
     assert list(answer.reasons.values()) == [1]
 
 
-def test_a_place_that_another_commit_has_is_rejected(store: Store) -> None:
+def test_order_of_another_commit_is_rejected(store: Store) -> None:
     store.ingest([point(0)], "ci")
     answer = store.ingest([point(0)._replace(commit="other")], "ci")
     [outcome] = answer.points
     assert outcome == PointResult(PointStatus.REJECTED, "commit: order 0 of this series is 'c0'")
 
 
-def test_the_direction_is_learnt_once(store: Store) -> None:
+def test_first_direction_of_a_series_holds(store: Store) -> None:
     up = point(1)._replace(direction=Direction.HIGHER_IS_BETTER)
     down = point(2)._replace(direction=Direction.LOWER_IS_BETTER)
     answer = store.ingest([point(0), up, down], "ci")
@@ -235,7 +235,7 @@ def test_the_direction_is_learnt_once(store: Store) -> None:
     assert answer.points[2].reason == "direction: -1, but the series has 1"
 
 
-def test_names_are_forgotten_where_they_are_too_many_but_never_within_a_batch(
+def test_registry_is_trimmed_only_between_batches(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "CACHED", 3)
@@ -246,7 +246,7 @@ def test_names_are_forgotten_where_they_are_too_many_but_never_within_a_batch(
     assert len(table(store, points, "series")) == 4 + 6 + 8
 
 
-def test_a_series_grows_to_its_limit(url: str) -> None:
+def test_points_beyond_the_series_limit_are_rejected(url: str) -> None:
     with Store(url, Rule(), limits=Limits(series_length=3)) as store:
         answer = store.ingest([point(order) for order in (1, 2, 3, 4)], "ci")
         assert answer.counts == {"written": 3, "duplicate": 0, "revised": 0, "rejected": 1}
@@ -255,7 +255,7 @@ def test_a_series_grows_to_its_limit(url: str) -> None:
         assert store.ingest([point(2)], "ci").counts["duplicate"] == 1
 
 
-def test_a_batch_beyond_the_limit_is_refused_as_a_whole(url: str) -> None:
+def test_batch_beyond_the_limit_is_refused(url: str) -> None:
     with (
         Store(url, Rule(), limits=Limits(batch=2)) as store,
         pytest.raises(DataError, match="3 measurements in one request, allowed are 2"),
@@ -263,7 +263,7 @@ def test_a_batch_beyond_the_limit_is_refused_as_a_whole(url: str) -> None:
         store.ingest([point(0), point(1), point(2)], "ci")
 
 
-def test_two_processes_may_write_by_turns(url: str) -> None:
+def test_two_processes_can_write_alternately(url: str) -> None:
     sent = history("ab", 30)
     with Store(url, Rule()) as one, Store(url, Rule()) as other:
         for number, batch in enumerate(sent[k : k + 7] for k in range(0, len(sent), 7)):
@@ -272,3 +272,10 @@ def test_two_processes_may_write_by_turns(url: str) -> None:
         assert table(one, points, "is_change").count((True,)) == 2
         assert other.ingest(sent, "ci").counts["duplicate"] == len(sent)
         assert contents(other) == turns
+
+
+def test_store_without_a_judge_takes_no_measurements(url: str) -> None:
+    with Store(url) as store:
+        with pytest.raises(ConfigError, match="without a model"):
+            store.ingest([point(0)], "ci")
+        store.preload()

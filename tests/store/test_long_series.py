@@ -159,9 +159,7 @@ def late_and_in_disorder_with_restarts(opened: Callable[[], Store]) -> None:
     ],
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_store_says_what_replay_says(
-    tmp_path: Path, kind: str, history: int, send: Send
-) -> None:
+def test_store_equals_replay(tmp_path: Path, kind: str, history: int, send: Send) -> None:
     url = str(tmp_path / "store.db")
     send(lambda: Store(url, models(kind).judge(history)))
     with Store(url, models(kind).judge(history)) as store:
@@ -170,7 +168,7 @@ def test_the_store_says_what_replay_says(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_memory_that_is_too_small_changes_nothing(tmp_path: Path, kind: str) -> None:
+def test_small_cache_does_not_change_decisions(tmp_path: Path, kind: str) -> None:
     with Store(str(tmp_path / "store.db"), models(kind).judge(40), room=30) as store:
         for batch in cut(everything(), mixed_sizes()):
             store.ingest(batch, "ci")
@@ -180,7 +178,7 @@ def test_memory_that_is_too_small_changes_nothing(tmp_path: Path, kind: str) -> 
 
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_replay_says_what_the_detector_says(kind: str, history: int) -> None:
+def test_replay_equals_the_detector(kind: str, history: int) -> None:
     these = models(kind)
     detector = OnlineDetector(these.first, these.confirm, budget=these.budget, history=history)
     alone = OnlineDetector(these.first, history=history)
@@ -192,6 +190,6 @@ def test_replay_says_what_the_detector_says(kind: str, history: int) -> None:
     assert len(alarms) > 3
 
 
-def test_what_is_kept_matters_in_these_series() -> None:
+def test_history_length_matters_in_these_series() -> None:
     for kind in KINDS:
         assert replayed(kind, "a", 64)[2] != replayed(kind, "a", 500)[2]

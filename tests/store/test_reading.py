@@ -91,3 +91,13 @@ def test_points_of_reads_a_page_by_key(
         ask(connection)
     [plan] = plans
     assert "pk_points" in plan or "USING PRIMARY KEY" in plan
+
+
+def test_points_of_pages_cover_every_point(store: Store) -> None:
+    for order in range(40):
+        store.ingest([point(order, float(order))], "ci")
+    with store.read() as connection:
+        pages = [reading.points_of(connection, 1, first=n, limit=7) for n in range(0, 40, 7)]
+        between = reading.points_of(connection, 1, first=25, last=34)
+    assert [one.order for page in pages for one in page] == list(range(40))
+    assert [one.order for one in between] == list(range(25, 35))

@@ -31,7 +31,7 @@ def contents(store: Store) -> str:
         return digest(connection)
 
 
-def test_thirty_kills_lose_nothing_acknowledged_and_leave_nothing_half_written(url: str) -> None:
+def test_thirty_kills_lose_nothing_acknowledged(url: str) -> None:
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
     command = [sys.executable, "-m", "tests.store.crash", url, "30", "7"]
     done = subprocess.run(  # noqa: S603 - our own program
@@ -70,7 +70,7 @@ def failing(store: Store, event: str, at: int) -> Iterator[list[int]]:
         sa.event.remove(store._engine, event, fail)
 
 
-def test_an_error_at_any_statement_is_told_and_leaves_nothing_behind(store: Store) -> None:
+def test_error_at_any_statement_is_reported_and_rolled_back(store: Store) -> None:
     store.ingest(history("ab", 20), "ci")
     batch = [point(30, 5.0), point(31, 50.0, "new"), point(2, 1.5, run="late"), point(0, 99.0)]
     before = contents(store)
@@ -96,7 +96,7 @@ def test_an_error_at_any_statement_is_told_and_leaves_nothing_behind(store: Stor
     assert failures > 8
 
 
-def test_a_full_database_says_so_and_recovers(tmp_path: Path) -> None:
+def test_full_database_is_reported_and_recovers(tmp_path: Path) -> None:
     with Store(str(tmp_path / "store.db"), Rule()) as store:
         store.ingest(history("abc", 50), "ci")
         before = contents(store)
@@ -117,7 +117,7 @@ def test_a_full_database_says_so_and_recovers(tmp_path: Path) -> None:
         assert store.ingest(big, "ci").counts["written"] == 6000
 
 
-def test_a_file_that_may_not_grow_is_an_error_and_nothing_is_lost(tmp_path: Path) -> None:
+def test_full_disk_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
     with Store(str(tmp_path / "store.db"), Rule()) as store:
         kept = store.ingest(history("abc", 50), "ci").counts["written"]
         before = contents(store)
@@ -136,7 +136,7 @@ def test_a_file_that_may_not_grow_is_an_error_and_nothing_is_lost(tmp_path: Path
         assert store.ingest(history("abc", 50), "ci").counts["duplicate"] == kept
 
 
-def test_concurrent_clients_on_the_same_series_leave_what_one_would(
+def test_concurrent_clients_leave_the_same_store_as_a_single_client(
     new_url: Callable[[], str],
 ) -> None:
     sent = history("ab", 60, runs=2)
@@ -162,7 +162,7 @@ def test_concurrent_clients_on_the_same_series_leave_what_one_would(
     assert sum(written) == 240
 
 
-def test_a_judge_that_fails_on_one_request_harms_no_other(url: str) -> None:
+def test_failing_judge_affects_only_its_request(url: str) -> None:
     class Fragile(Rule):
         def score(self, before: Floats, value: float) -> float:
             if value == 13.0:
@@ -182,7 +182,7 @@ def test_a_judge_that_fails_on_one_request_harms_no_other(url: str) -> None:
 PAIRS = (("a", 1.0), ("b", 13.0), ("c", 2.0))
 
 
-def test_a_model_exchanged_while_data_arrives_judges_whole_batches(url: str) -> None:
+def test_replaced_model_judges_whole_batches(url: str) -> None:
     with Store(url, Rule("old")) as store:
         stop = threading.Event()
 

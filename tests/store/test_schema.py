@@ -70,7 +70,7 @@ def test_runs_sort_by_their_bytes_on_every_database(url: str) -> None:
     assert found == sorted(names)
 
 
-def test_a_store_of_a_newer_version_is_refused_in_one_line(url: str) -> None:
+def test_store_of_a_newer_version_is_refused(url: str) -> None:
     with Store(url, Rule()):
         pass
     engine = database.connect(url)
@@ -81,7 +81,7 @@ def test_a_store_of_a_newer_version_is_refused_in_one_line(url: str) -> None:
     engine.dispose()
 
 
-def test_several_may_open_an_empty_store_at_once(new_url: Callable[[], str]) -> None:
+def test_several_processes_can_create_a_store_at_once(new_url: Callable[[], str]) -> None:
     for _ in range(3):
         url, together = new_url(), threading.Barrier(4)
 
@@ -94,7 +94,7 @@ def test_several_may_open_an_empty_store_at_once(new_url: Callable[[], str]) -> 
                 one.result()
 
 
-def test_all_questions_of_one_reading_see_the_same_moment(store: Store) -> None:
+def test_queries_of_one_read_see_the_same_state(store: Store) -> None:
     count = sa.select(sa.func.count()).select_from(points)
     store.ingest([point(0)], "ci")
     with store.read() as connection:
@@ -105,7 +105,7 @@ def test_all_questions_of_one_reading_see_the_same_moment(store: Store) -> None:
         assert connection.scalar(count) == 2
 
 
-def test_the_number_of_a_model_goes_with_the_transaction_that_gave_it(store: Store) -> None:
+def test_number_of_a_model_is_rolled_back_with_its_transaction(store: Store) -> None:
     def failing(connection: sa.Connection) -> None:
         store.model(connection, "another", 0.5)
         raise DataError("no")

@@ -15,7 +15,7 @@ def find(store: Store, secret: str) -> tokens.Token | None:
         return tokens.find(connection, secret)
 
 
-def test_a_token_opens_what_its_scopes_say(store: Store) -> None:
+def test_token_allows_its_scopes_only(store: Store) -> None:
     secret = make(store, "ci", Scope.INGEST, Scope.READ)
     make(store, "other", Scope.ADMIN)
     token = find(store, secret)
@@ -24,19 +24,19 @@ def test_a_token_opens_what_its_scopes_say(store: Store) -> None:
     assert [token.allows(scope) for scope in Scope] == [True, True, False, False]
 
 
-def test_admin_opens_everything(store: Store) -> None:
+def test_admin_includes_every_scope(store: Store) -> None:
     token = find(store, make(store, "root", Scope.ADMIN))
     assert token is not None
     assert all(token.allows(scope) for scope in Scope)
 
 
 @pytest.mark.parametrize("wrong", ["", "baro_", "baro_" + "A" * 43, "\ud800", "é" * 50])
-def test_any_other_text_opens_nothing(store: Store, wrong: str) -> None:
+def test_wrong_secret_finds_no_token(store: Store, wrong: str) -> None:
     make(store, "ci", Scope.READ)
     assert find(store, wrong) is None
 
 
-def test_a_revoked_token_opens_nothing(store: Store) -> None:
+def test_revoked_token_is_not_found(store: Store) -> None:
     secret = make(store, "ci", Scope.READ)
     store.write(lambda connection: tokens.revoke(connection, "ci", "admin"))
     assert find(store, secret) is None
@@ -47,7 +47,7 @@ def test_a_revoked_token_opens_nothing(store: Store) -> None:
         store.write(lambda connection: tokens.revoke(connection, "ci", "admin"))
 
 
-def test_the_database_and_the_trail_never_hold_the_secret(store: Store) -> None:
+def test_secret_is_neither_stored_nor_in_the_audit_trail(store: Store) -> None:
     secret = make(store, "ci", Scope.READ)
     with store.read() as connection:
         held = [repr(row) for table in ("tokens", "audit") for row in _rows(connection, table)]
@@ -64,7 +64,7 @@ def _rows(connection: sa.Connection, table: str) -> list[object]:
     return list(connection.execute(sa.text(f"SELECT * FROM {table}")))  # noqa: S608 - our names
 
 
-def test_names_are_taken_once_and_scopes_are_needed(store: Store) -> None:
+def test_token_needs_an_unused_name_and_a_scope(store: Store) -> None:
     make(store, "ci", Scope.READ)
     with pytest.raises(DataError, match="already named 'ci'"):
         make(store, "ci", Scope.READ)

@@ -50,7 +50,7 @@ def hold(writer: Ints, recorder: Recorder) -> None:
     assert recorder.entered.wait(10)
 
 
-def test_what_waits_together_is_written_together(writer: Ints, recorder: Recorder) -> None:
+def test_waiting_requests_are_written_together(writer: Ints, recorder: Recorder) -> None:
     hold(writer, recorder)
     waiting = [writer.submit([2, 3], "me"), writer.submit([4], "you"), writer.submit([5], "me")]
     recorder.go_on.set()
@@ -58,7 +58,7 @@ def test_what_waits_together_is_written_together(writer: Ints, recorder: Recorde
     assert recorder.groups == [[1], [2, 3, 4, 5]]
 
 
-def test_a_group_has_a_largest_size(writer: Ints, recorder: Recorder) -> None:
+def test_group_size_is_limited(writer: Ints, recorder: Recorder) -> None:
     hold(writer, recorder)
     waiting = [writer.submit([1] * size, "me") for size in (6, 4, 3, 7)]
     recorder.go_on.set()
@@ -66,7 +66,7 @@ def test_a_group_has_a_largest_size(writer: Ints, recorder: Recorder) -> None:
     assert [len(group) for group in recorder.groups] == [1, 10, 10]
 
 
-def test_a_bad_request_harms_no_other(writer: Ints, recorder: Recorder) -> None:
+def test_failing_request_affects_no_other(writer: Ints, recorder: Recorder) -> None:
     hold(writer, recorder)
     waiting = [writer.submit(items, "me") for items in ([2], [-1], [3])]
     recorder.go_on.set()
@@ -75,7 +75,7 @@ def test_a_bad_request_harms_no_other(writer: Ints, recorder: Recorder) -> None:
         waiting[1].result(10)
 
 
-def test_a_broken_disk_is_told_to_everyone_and_the_writer_goes_on(
+def test_disk_error_reaches_every_request_and_the_writer_continues(
     writer: Ints, recorder: Recorder
 ) -> None:
     hold(writer, recorder)
@@ -87,7 +87,7 @@ def test_a_broken_disk_is_told_to_everyone_and_the_writer_goes_on(
     assert writer.submit([4], "me").result(10) == 4
 
 
-def test_who_goes_away_while_waiting_is_not_written(writer: Ints, recorder: Recorder) -> None:
+def test_cancelled_request_is_not_written(writer: Ints, recorder: Recorder) -> None:
     hold(writer, recorder)
     gone, stays = writer.submit([2], "me"), writer.submit([3], "me")
     assert gone.cancel()
@@ -97,14 +97,14 @@ def test_who_goes_away_while_waiting_is_not_written(writer: Ints, recorder: Reco
     assert recorder.groups == [[1], [3]]
 
 
-def test_too_much_waiting_is_turned_away(writer: Ints, recorder: Recorder) -> None:
+def test_request_beyond_the_backlog_is_refused(writer: Ints, recorder: Recorder) -> None:
     hold(writer, recorder)
     writer.submit([0] * 15, "me")
     with pytest.raises(StoreError, match="15 measurements wait already"):
         writer.submit([0] * 6, "me")
 
 
-def test_jobs_run_alone_and_tell_their_errors(writer: Ints) -> None:
+def test_jobs_run_alone_and_raise_their_errors(writer: Ints) -> None:
     assert writer.run(lambda: 7) == 7
     with pytest.raises(DataError, match="no"):
         writer.run(lambda: _fail(DataError("no")))
@@ -116,7 +116,7 @@ def _fail(error: Exception) -> int:
     raise error
 
 
-def test_closing_finishes_what_waits(recorder: Recorder) -> None:
+def test_close_finishes_the_queue(recorder: Recorder) -> None:
     writer: Ints = Writer(recorder)
     waiting = [writer.submit([one], "me") for one in range(1, 6)]
     writer.close()
