@@ -46,8 +46,8 @@ def source_options(function: F) -> F:
         type=click.Choice(KINDS),
         default="tabular",
         show_default=True,
-        help="Kind of LOCATION: a table or a folder of tables, a MongoDB dump, a MongoDB URL, or "
-        "a folder to download MongoDB's data from Zenodo to.",
+        help="Kind of LOCATION: a table or a folder of tables, a MongoDB dump, the name of a "
+        "MongoDB database, or a folder to download MongoDB's data from Zenodo to.",
     )
     return location(kind(function))
 
