@@ -1,15 +1,17 @@
-"""JSON as a table: one object, an array of them, or one on each line; the keys are its columns.
+"""JSON as a table: an object, an array of objects, or an object on each line; keys are columns.
 
-pyarrow's own reader settles the type of a column with its first rows and gives up at the first row
-that differs, without saying which; here a cell is what a CSV would have, and a bad row is told.
+pyarrow's own reader infers the type of a column from the first rows and fails at the first row that
+differs, without naming it. Here each cell is what a CSV would contain, and invalid rows are named.
 """
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from io import BufferedReader
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,10 +19,31 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from barograph.errors import DataError
-from barograph.sources.tabular.raw import BATCH, Malformed, Raw, opened
 
+BATCH = 1 << 16
 WHOLE = (".json", ".json.gz")
 LINES = (".ndjson", ".ndjson.gz", ".jsonl", ".jsonl.gz")
+
+
+class Malformed(NamedTuple):
+    """A row that cannot be read: its number, counted from 1, and the reason."""
+
+    number: int
+    field: str
+    value: str | None
+    reason: str
+
+
+class Raw(NamedTuple):
+    """A batch as it is in the file: its well-formed and its malformed rows."""
+
+    table: pa.RecordBatch
+    malformed: list[Malformed]
+
+
+def opened(path: Path) -> gzip.GzipFile | BufferedReader:
+    """Open a file; decompress it if its name ends with .gz."""
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 class Broken(NamedTuple):
@@ -30,7 +53,7 @@ class Broken(NamedTuple):
 
 
 def read_objects(path: Path) -> tuple[list[str], Iterator[Raw]]:
-    """The names of all keys, and the objects as batches; lines are read twice and never kept."""
+    """Return all keys, and the objects in batches; lines are read twice and never kept."""
     if path.name.endswith(LINES):
         names = _names(_lines(path))
         return names, _batches(_lines(path), names)
@@ -40,7 +63,7 @@ def read_objects(path: Path) -> tuple[list[str], Iterator[Raw]]:
 
 
 def _whole(path: Path) -> list[Any]:
-    """The rows of a text: an object is one, an array is many, and so is the one in `points`."""
+    """Return the rows of a file: an object, an array of objects, or an object with `points`."""
     with _text(path) as file:
         try:
             found = json.load(file)

@@ -21,8 +21,15 @@ from barograph.series import Ints
 from barograph.sources.base import Place, Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.tabular.convert import Converter, Faults
-from barograph.sources.tabular.objects import LINES, WHOLE, read_objects
-from barograph.sources.tabular.raw import BATCH, Malformed, Raw, opened
+from barograph.sources.tabular.objects import (
+    BATCH,
+    LINES,
+    WHOLE,
+    Malformed,
+    Raw,
+    opened,
+    read_objects,
+)
 
 BLOCK = 1 << 22  # bytes of a CSV in memory; no row may be longer
 FORMATS = (".parquet", ".csv", ".csv.gz", *WHOLE, *LINES)
