@@ -25,7 +25,7 @@ from barograph.evaluation.annotators import f1, person_agreement
 from barograph.evaluation.crowd import CROWD, LOOSE, STRICT, CrowdTriage, choose_rule
 from barograph.evaluation.marked import Marked, marked_candidates
 from barograph.models import TriageModel
-from barograph.models.boosted import boosted, probability
+from barograph.models.soft_labels import boosted_ensemble, probability
 from barograph.series import Floats, Ints
 from barograph.sources.simulator import LONG, World, survey
 
@@ -93,7 +93,7 @@ def score(triage: CrowdTriage, marked: Marked) -> HeldOutScores:
 
 def learned(marked: Marked) -> CrowdTriage:
     """Train on one folder."""
-    return CrowdTriage.fit(marked, lambda: boosted(threads=THREADS))
+    return CrowdTriage.fit(marked, lambda: boosted_ensemble(threads=THREADS))
 
 
 def cross_validated(marked: Marked) -> list[HeldOutScores]:

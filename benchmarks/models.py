@@ -18,8 +18,7 @@ from side_by_side import arguments, paired, ratio, show
 from barograph.features import FEATURE_SETS
 from barograph.models import TriageModel
 from barograph.models.catalogue import classifier
-from barograph.models.flat import FlatForest
-from barograph.models.kinds import flattened
+from barograph.models.flat import FlatForest, flatten
 from barograph.series import Floats
 
 FEATURE_SET = "bauer8"
@@ -68,7 +67,7 @@ def through_a_file(model: Any) -> TriageModel:
     """Return the model as a service has it, loaded from its artifact."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.baro"
-        TriageModel("online", FEATURE_SET, COLUMNS, 0.5, flattened(model)).save(path)
+        TriageModel("online", FEATURE_SET, COLUMNS, 0.5, flatten(model)).save(path)
         return TriageModel.load(path)
 
 

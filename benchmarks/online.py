@@ -22,7 +22,7 @@ from barograph.detection.online import OnlineDetector, replay_many
 from barograph.detection.online.views import SeriesView, views_for
 from barograph.evaluation.marked import Marked
 from barograph.features import FEATURE_SETS, feature_matrix
-from barograph.models.kinds import flattened
+from barograph.models.flat import flatten
 from barograph.models.triage import TriageModel
 from barograph.pipeline.replay import CHUNK
 from barograph.series import Floats
@@ -60,7 +60,7 @@ def forest() -> TriageModel:
     X = feature_matrix(values.ravel(), first, first + splits, first + splits + 1, "bauer8")
     y = np.array([len(one) for one in steps]) ^ (generator.random(LESSON) < 0.2)
     fitted = RandomForestClassifier(TREES, random_state=0, n_jobs=2).fit(X, y)
-    return TriageModel("online", "bauer8", FEATURE_SETS["bauer8"], 0.9, flattened(fitted), {})
+    return TriageModel("online", "bauer8", FEATURE_SETS["bauer8"], 0.9, flatten(fitted), {})
 
 
 def learned() -> Learned:

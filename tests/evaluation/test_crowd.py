@@ -7,7 +7,7 @@ from barograph.detection import Hunter
 from barograph.evaluation.annotators import f1
 from barograph.evaluation.crowd import CrowdTriage, agreement, choose_rule, report
 from barograph.evaluation.marked import Marked, MarkedCandidates, marked_candidates, votes_for
-from barograph.models.boosted import boosted
+from barograph.models.soft_labels import boosted_ensemble
 from barograph.series import Floats
 
 PEOPLE = 5
@@ -35,7 +35,7 @@ def marked(count: int, seed: int) -> Marked:
 
 @pytest.fixture(scope="module")
 def triage() -> CrowdTriage:
-    return CrowdTriage.fit(marked(30, 1), lambda: boosted(trees=30, members=1))
+    return CrowdTriage.fit(marked(30, 1), lambda: boosted_ensemble(trees=30, members=1))
 
 
 def test_report_beats_an_empty_report_and_plain_detection_on_new_series(

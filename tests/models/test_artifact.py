@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from barograph import __version__
 from barograph.errors import ArtifactError
+from barograph.features import FEATURES_VERSION
 from barograph.models import artifact
 
 ARRAYS = {"a": np.arange(5.0), "b": np.ones((2, 3), dtype=np.float32)}
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_read_returns_what_was_written(tmp_path: Path) -> None:
     path = tmp_path / "model.baro"
     artifact.write(path, {"use": "online"}, ARRAYS)
     header, arrays = artifact.read(path)
@@ -23,36 +25,36 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert all(np.array_equal(arrays[name], ARRAYS[name]) for name in ARRAYS)
 
 
-def test_equal_models_are_equal_to_the_byte(tmp_path: Path) -> None:
+def test_write_gives_equal_bytes_for_equal_models(tmp_path: Path) -> None:
     for name in ("one", "two"):
         artifact.write(tmp_path / name, {"use": "online"}, ARRAYS)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_no_half_file_stays_after_an_error(tmp_path: Path) -> None:
+def test_write_leaves_no_file_after_an_error(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         artifact.write(tmp_path / "model", {"use": {1, 2}}, ARRAYS)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_altered_bytes_are_refused_wherever_they_are(tmp_path: Path) -> None:
+def test_read_refuses_any_altered_byte(tmp_path: Path) -> None:
     path = tmp_path / "model"
     artifact.write(path, {"use": "online"}, ARRAYS)
     sound = path.read_bytes()
     original = artifact.read(path)
-    for place in range(len(sound)):
-        path.write_bytes(sound[:place] + bytes([sound[place] ^ 0xFF]) + sound[place + 1 :])
+    for k in range(len(sound)):
+        path.write_bytes(sound[:k] + bytes([sound[k] ^ 0xFF]) + sound[k + 1 :])
         try:
             header, arrays = artifact.read(path)
         except ArtifactError:
             continue
-        # A few bytes of a zip file mean nothing to a reader, such as the date of an entry.
+        # Some bytes of a zip file have no effect, such as the date of an entry.
         assert header == original[0]
         assert artifact.digest(arrays) == artifact.digest(original[1])
 
 
 @pytest.mark.parametrize("change", [("0.5", "0.6"), ("online", "onlime"), ("[2]", "[3]")])
-def test_a_header_that_was_written_over_is_refused(tmp_path: Path, change: tuple[str, str]) -> None:
+def test_read_refuses_an_altered_header(tmp_path: Path, change: tuple[str, str]) -> None:
     artifact.write(tmp_path / "model", {"use": "online", "threshold": 0.5, "parts": (2,)}, ARRAYS)
     assert artifact.read(tmp_path / "model")[0]["threshold"] == 0.5
     with (
@@ -66,27 +68,27 @@ def test_a_header_that_was_written_over_is_refused(tmp_path: Path, change: tuple
                 content = text.replace(*change).encode()
                 assert text.encode() != content
             altered.writestr(name, content)
-    with pytest.raises(ArtifactError, match="header and arrays do not match the SHA-256"):
+    with pytest.raises(ArtifactError, match="the SHA-256 in the header does not match"):
         artifact.read(tmp_path / "altered")
 
 
 @pytest.mark.parametrize("kept", [0, 1, 30, 200])
-def test_truncated_files_are_refused(tmp_path: Path, kept: int) -> None:
+def test_read_refuses_a_truncated_file(tmp_path: Path, kept: int) -> None:
     path = tmp_path / "model"
     artifact.write(path, {}, ARRAYS)
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(ArtifactError, match="not a model file, or a damaged one"):
+    with pytest.raises(ArtifactError, match="not a model file, or damaged"):
         artifact.read(path)
 
 
 class Trap:
-    """Would run code on unpickling."""
+    """Runs code when it is unpickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Path.touch, (Path("sprung"),))
 
 
-def test_a_pickle_in_disguise_is_refused_and_does_not_run(
+def test_read_refuses_pickles_without_running_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -103,8 +105,8 @@ def test_a_pickle_in_disguise_is_refused_and_does_not_run(
     assert not Path("sprung").exists()
 
 
-def test_a_missing_file_and_another_format_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="no such model"):
+def test_read_names_a_missing_file_and_an_unknown_format(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="no such file"):
         artifact.read(tmp_path / "none")
     path = tmp_path / "other"
     with zipfile.ZipFile(path, "w") as archive:
@@ -114,7 +116,7 @@ def test_a_missing_file_and_another_format_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_what_is_no_regular_file_is_refused_unopened(
+def test_read_refuses_pipes_and_directories_without_opening_them(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / "model")
@@ -122,11 +124,17 @@ def test_what_is_no_regular_file_is_refused_unopened(
         artifact.read(tmp_path / "model")
 
 
-def test_a_bomb_is_refused_before_it_unpacks(
+def test_read_refuses_a_zip_bomb_before_unpacking_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "bomb"
     artifact.write(path, {}, {"zeros": np.zeros(100_000)})
     monkeypatch.setattr(artifact, "MAX_BYTES", 100_000)
-    with pytest.raises(ArtifactError, match="allowed are 100000"):
+    with pytest.raises(ArtifactError, match="the limit is 100000"):
         artifact.read(path)
+
+
+def test_versions_name_the_program_its_features_and_numpy() -> None:
+    versions = artifact.versions()
+    assert (versions["barograph"], versions["features"]) == (__version__, FEATURES_VERSION)
+    assert versions["numpy"] == np.__version__

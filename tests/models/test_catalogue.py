@@ -10,13 +10,13 @@ from sklearn.utils.estimator_checks import check_estimator
 from barograph.errors import ConfigError
 from barograph.models.catalogue import CLASSIFIERS, classifier
 
-# What scikit-learn's own parts, and XGBoost, do otherwise than its checks ask, and why that is so.
+# The checks that scikit-learn's own estimators and XGBoost do not pass, and the reasons.
 FITS_IN_PLACE = dict.fromkeys(
     ("check_estimators_overwrite_params", "check_dont_overwrite_parameters"),
-    "a Pipeline fits the very steps that it was given",
+    "a Pipeline fits its own steps, not copies",
 )
-TAKES_GAPS = {"check_estimators_nan_inf": "rows with gaps are learned from: a split may send them"}
-NO_COLUMN = dict.fromkeys(
+ACCEPTS_NAN = {"check_estimators_nan_inf": "trees accept NaN"}
+IGNORES_COLUMNS = dict.fromkeys(
     (
         "check_n_features_in_after_fitting",
         "check_complex_data",
@@ -28,7 +28,7 @@ NO_COLUMN = dict.fromkeys(
         "check_fit1d",
         "check_fit2d_predict1d",
     ),
-    "the baseline that knows nothing looks at no column, and checks none",
+    "the baseline ignores the columns and does not check them",
 )
 XGBOOST = dict.fromkeys(
     (
@@ -38,7 +38,7 @@ XGBOOST = dict.fromkeys(
         "check_classifiers_multilabel_output_format_predict",
         "check_classifiers_regression_target",
     ),
-    "XGBoost asks for classes that count from 0; verdicts are 0 and 1",
+    "XGBoost needs classes that are numbered from 0; verdicts are 0 and 1",
 ) | dict.fromkeys(
     (
         "check_n_features_in_after_fitting",
@@ -50,22 +50,20 @@ XGBOOST = dict.fromkeys(
         "check_fit2d_1feature",
         "check_fit2d_predict1d",
     ),
-    "XGBoost checks its input itself, in other words; a TriageModel checks every row before",
+    "XGBoost has its own error messages; a TriageModel checks the rows first",
 )
 EXCEPTIONS: dict[str, dict[str, str]] = {
-    "random_forest": TAKES_GAPS,
-    "svm": {
-        "check_supervised_y_2d": "its folds index the verdicts before their shape is looked at"
-    },
-    "xgboost": TAKES_GAPS | XGBOOST,
+    "random_forest": ACCEPTS_NAN,
+    "svm": {"check_supervised_y_2d": "its folds index the verdicts before it checks their shape"},
+    "xgboost": ACCEPTS_NAN | XGBOOST,
     "logistic": {},
-    "most_frequent": TAKES_GAPS | NO_COLUMN,
-    "voting": {"check_estimators_nan_inf": "a vote abstains where its feature is NaN"},
+    "most_frequent": ACCEPTS_NAN | IGNORES_COLUMNS,
+    "voting": {"check_estimators_nan_inf": "a feature that is NaN does not vote"},
 }
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_is_a_scikit_learn_estimator_but_for_what_is_excepted(name: str) -> None:
+def test_classifier_passes_the_scikit_learn_checks_except_the_listed(name: str) -> None:
     exceptions = FITS_IN_PLACE | EXCEPTIONS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke scikit-learn's own warnings
@@ -74,13 +72,13 @@ def test_is_a_scikit_learn_estimator_but_for_what_is_excepted(name: str) -> None
             expected_failed_checks=exceptions,
             on_skip=None,
         )
-    needed = {one["check_name"] for one in checked if one["status"] == "xfail"}
-    assert needed == set(exceptions)
-    assert sum(one["status"] == "passed" for one in checked) > 30
+    failed = {check["check_name"] for check in checked if check["status"] == "xfail"}
+    assert failed == set(exceptions)
+    assert sum(check["status"] == "passed" for check in checked) > 30
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_every_classifier_is_a_pipeline_that_gives_the_same_twice(name: str) -> None:
+def test_classifier_is_a_pipeline_and_reproducible(name: str) -> None:
     generator = np.random.default_rng(0)
     matrix = generator.standard_normal((120, 6))
     truth = (matrix[:, 0] + generator.standard_normal(120) > 0).astype(int)
@@ -93,12 +91,12 @@ def test_every_classifier_is_a_pipeline_that_gives_the_same_twice(name: str) -> 
     assert np.allclose(once.sum(axis=1), 1)
 
 
-def test_an_unknown_name_is_told_what_is_known() -> None:
-    with pytest.raises(ConfigError, match=r"no classifier is named 'oracle'; known: .*'svm'"):
+def test_unknown_name_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"unknown classifier 'oracle'; known: .*'svm'"):
         classifier("oracle", seed=0, trees=1)
 
 
-def test_xgboost_is_imported_only_where_it_is_used() -> None:
+def test_xgboost_is_imported_on_first_use() -> None:
     code = (
         "import sys\n"
         "import barograph.models.catalogue, barograph.models.triage\n"

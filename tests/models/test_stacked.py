@@ -6,19 +6,19 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from barograph.models.stacked import StackedTriage, authors
+from barograph.models.stacked import StackedTriage, published_xgboost
 from barograph.models.voting import VotingTriage
 from barograph.series import Floats
 
 NAMES = ["delta_mean", "delta_sd", "delta_hurst", "delta_alpha", "delta_beta", "distance", "setds"]
 
 
-# The authors' leaves need 20 / 0.25 = 80 rows each, more than the checks' samples hold: XGBoost
-# with smaller leaves stands for it.
+# The authors' leaves need 20 / 0.25 = 80 rows each, more than the samples of the checks have, so
+# the checks run with smaller leaves.
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [StackedTriage(authors(0).set_params(min_child_weight=1, n_estimators=30))]
+    [StackedTriage(published_xgboost(0).set_params(min_child_weight=1, n_estimators=30))]
 )
-def test_is_a_scikit_learn_estimator(estimator: Any, check: Any) -> None:
+def test_stacked_passes_the_scikit_learn_checks(estimator: Any, check: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke scikit-learn's own warnings
         check(estimator)
@@ -31,7 +31,7 @@ def sample() -> tuple[Floats, Any]:
     return matrix, (matrix[:, 0] + 0.5 * matrix[:, 6] > 0.75).astype(int)
 
 
-def test_it_learns_when_to_believe_the_detector() -> None:
+def test_stacked_is_better_than_the_votes() -> None:
     matrix, truth = sample()
     model = StackedTriage().fit(matrix[:400], truth[:400])
     votes = VotingTriage().fit(matrix[:400, :6], truth[:400])
@@ -40,7 +40,7 @@ def test_it_learns_when_to_believe_the_detector() -> None:
     assert stacked > 0.9
 
 
-def test_the_votes_are_learned_or_those_of_the_paper() -> None:
+def test_votes_are_learned_or_published() -> None:
     matrix, truth = sample()
     expected = VotingTriage().fit(matrix[:, :6], truth)
     assert np.array_equal(StackedTriage().fit(matrix, truth).voting_.weights_, expected.weights_)
@@ -48,7 +48,7 @@ def test_the_votes_are_learned_or_those_of_the_paper() -> None:
     assert np.array_equal(printed.weights_, VotingTriage.published().weights_)
 
 
-def test_the_detector_s_column_is_found_by_its_name() -> None:
+def test_detector_column_is_found_by_its_name() -> None:
     matrix, truth = sample()
     frame = pd.DataFrame(matrix, columns=NAMES)[[NAMES[-1], *NAMES[:-1]]]
     assert StackedTriage().fit(frame, truth).voters_.tolist() == [1, 2, 3, 4, 5, 6]
@@ -56,6 +56,6 @@ def test_the_detector_s_column_is_found_by_its_name() -> None:
     assert StackedTriage().fit(matrix[:, :3], truth).voters_.tolist() == [0, 1, 2]
 
 
-def test_one_class_cannot_be_learnt() -> None:
+def test_fit_refuses_a_single_class() -> None:
     with pytest.raises(ValueError, match=r"two classes are needed, got 1 class\(es\) \[1\]"):
         StackedTriage().fit([[1.0], [2.0]], [1, 1])

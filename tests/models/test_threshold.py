@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
 from barograph.errors import ConfigError, NotEnoughDataError
-from barograph.models.threshold import choose
+from barograph.models.threshold import choose_threshold
 
 PAIRS = st.lists(
     st.tuples(st.integers(0, 1), st.sampled_from(np.linspace(0, 1, 21).tolist())), min_size=1
@@ -14,26 +14,24 @@ PAIRS = st.lists(
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(PAIRS, st.sampled_from(["accuracy", "f1"]))
-def test_no_other_threshold_serves_better(pairs: list[tuple[int, float]], goal: str) -> None:
+def test_no_other_threshold_is_better(pairs: list[tuple[int, float]], goal: str) -> None:
     truth = np.array([t for t, _ in pairs])
     probability = np.array([p for _, p in pairs])
     judge = accuracy_score if goal == "accuracy" else lambda a, b: f1_score(a, b, zero_division=0.0)
     best = max(judge(truth, probability >= t) for t in np.linspace(0, 1, 41))
-    assert judge(truth, probability >= choose(truth, probability, goal)) >= best - 1e-12
+    assert judge(truth, probability >= choose_threshold(truth, probability, goal)) >= best - 1e-12
 
 
-def test_ties_go_to_the_middle() -> None:
-    assert choose([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9]) == 0.5
+def test_ties_are_broken_by_the_distance_to_one_half() -> None:
+    assert choose_threshold([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9]) == 0.5
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(PAIRS, st.sampled_from([0.0, 1.0, 50.0, 333.3, 1000.0]))
-def test_the_alarm_budget_is_kept_and_no_other_threshold_finds_more(
-    pairs: list[tuple[int, float]], budget: float
-) -> None:
+def test_alarm_budget_is_kept_and_used_best(pairs: list[tuple[int, float]], budget: float) -> None:
     truth = np.array([t for t, _ in pairs])
     probability = np.array([p for _, p in pairs])
-    threshold = choose(truth, probability, f"alarms:{budget}")
+    threshold = choose_threshold(truth, probability, f"alarms:{budget}")
     alarms = probability >= threshold
     assert 1000 * alarms.sum() <= budget * truth.size
     for other in np.linspace(0, 1.001, 1002):
@@ -42,17 +40,17 @@ def test_the_alarm_budget_is_kept_and_no_other_threshold_finds_more(
             assert truth[called].sum() <= truth[alarms].sum()
 
 
-def test_a_budget_of_nothing_calls_nothing_real() -> None:
-    assert choose([1, 1], [1.0, 1.0], "alarms:0") > 1
-    assert choose([1, 0], [0.8, 0.5], "alarms:0") == pytest.approx(0.9)
+def test_budget_of_zero_calls_nothing_real() -> None:
+    assert choose_threshold([1, 1], [1.0, 1.0], "alarms:0") > 1
+    assert choose_threshold([1, 0], [0.8, 0.5], "alarms:0") == pytest.approx(0.9)
 
 
-def test_wrong_goals_and_empty_parts_are_named() -> None:
-    with pytest.raises(ConfigError, match="goal 'luck' is unknown; allowed"):
-        choose([0], [0.5], "luck")
-    with pytest.raises(ConfigError, match="goal 'alarms:-1' is unknown"):
-        choose([0], [0.5], "alarms:-1")
-    with pytest.raises(ConfigError, match="a thousand points give 1000 alarms at most"):
-        choose([0], [0.5], "alarms:1001")
+def test_wrong_goals_and_empty_data_are_refused() -> None:
+    with pytest.raises(ConfigError, match="unknown threshold goal 'luck'; allowed"):
+        choose_threshold([0], [0.5], "luck")
+    with pytest.raises(ConfigError, match="unknown threshold goal 'alarms:-1'"):
+        choose_threshold([0], [0.5], "alarms:-1")
+    with pytest.raises(ConfigError, match="N must be at most 1000"):
+        choose_threshold([0], [0.5], "alarms:1001")
     with pytest.raises(NotEnoughDataError):
-        choose([], [])
+        choose_threshold([], [])

@@ -9,13 +9,13 @@ from sklearn.ensemble import RandomForestClassifier
 from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.features import FEATURE_SETS
 from barograph.models import artifact
+from barograph.models.artifact import versions
 from barograph.models.calibration import Sigmoid
 from barograph.models.catalogue import classifier
 from barograph.models.conformal import Conformal
 from barograph.models.flat import FlatForest
-from barograph.models.threshold import choose
+from barograph.models.threshold import choose_threshold
 from barograph.models.triage import USES, TriageModel
-from barograph.models.versions import versions
 from barograph.series import Floats, Ints
 
 COLUMNS = ("one", "two")
@@ -35,7 +35,7 @@ def model() -> TriageModel:
     return TriageModel("online", "small", COLUMNS, 0.5, flat, {"profile": "test"})
 
 
-def test_saved_and_loaded_it_says_the_same(model: TriageModel, tmp_path: Path) -> None:
+def test_load_restores_a_saved_model(model: TriageModel, tmp_path: Path) -> None:
     model.save(tmp_path / "online.baro")
     again = TriageModel.load(tmp_path / "online.baro")
     rows = np.random.default_rng(1).standard_normal((50, 2))
@@ -45,12 +45,12 @@ def test_saved_and_loaded_it_says_the_same(model: TriageModel, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("use", USES)
-def test_the_version_is_that_of_the_file(use: str, tmp_path: Path) -> None:
+def test_version_survives_saving_and_differs_between_uses(use: str, tmp_path: Path) -> None:
     model = TriageModel.default(use)
     model.save(tmp_path / "same.baro")
     same = TriageModel.load(tmp_path / "same.baro")
     assert same.version == model.version == TriageModel.default(use).version
-    assert len({TriageModel.default(one).version for one in USES}) == len(USES)
+    assert len({TriageModel.default(other).version for other in USES}) == len(USES)
 
 
 @pytest.mark.parametrize(
@@ -69,27 +69,27 @@ def test_the_version_is_that_of_the_file(use: str, tmp_path: Path) -> None:
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_another_version_where_an_answer_may_be_another(
+def test_version_changes_with_everything_that_predictions_depend_on(
     model: TriageModel, change: dict[str, Any], tmp_path: Path
 ) -> None:
     other = replace(model, calibration=Sigmoid(0.5, 0.5), card={"tails": {}})
     assert replace(other, **change).version != other.version
-    # What only tells of its making changes no answer.
-    told: dict[str, Any] = {"data_hash": "another", "metrics": {"auc": 0.5}}
-    told["card"] = {**other.card, "rows": 3}
-    assert replace(other, **told).version == other.version
-    replace(other, **told).save(tmp_path / "told.baro")
-    assert TriageModel.load(tmp_path / "told.baro").version == other.version
+    # Facts about the training do not change predictions.
+    facts: dict[str, Any] = {"data_hash": "another", "metrics": {"auc": 0.5}}
+    facts["card"] = {**other.card, "rows": 3}
+    assert replace(other, **facts).version == other.version
+    replace(other, **facts).save(tmp_path / "facts.baro")
+    assert TriageModel.load(tmp_path / "facts.baro").version == other.version
 
 
-def test_another_version_where_the_arrays_are_others(model: TriageModel) -> None:
+def test_version_changes_with_the_arrays(model: TriageModel) -> None:
     matrix = np.random.default_rng(0).standard_normal((100, 2))
     forest = RandomForestClassifier(n_estimators=7, random_state=1)
     flat = FlatForest.of(forest.fit(matrix, (matrix[:, 0] > 0).astype(int)))
     assert replace(model, flat=flat).version != model.version
 
 
-def test_the_threshold_decides_inclusively(model: TriageModel) -> None:
+def test_predict_compares_with_the_threshold(model: TriageModel) -> None:
     rows = np.array([[2.0, 0.0], [-2.0, 0.0]])
     assert model.predict(rows).tolist() == [1, 0]
 
@@ -97,13 +97,13 @@ def test_the_threshold_decides_inclusively(model: TriageModel) -> None:
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        ([[1.0]], r"expected rows of 2 features \('one', 'two'\), got \(1, 1\)"),
-        ([1.0, 2.0], r"got \(2,\)"),
+        ([[1.0]], r"must have 2 columns \('one', 'two'\), but has the shape \(1, 1\)"),
+        ([1.0, 2.0], r"has the shape \(2,\)"),
         ([[0.0, 1.0], [0.0, np.nan]], r"matrix\[1, two\] is nan; every value must be finite"),
         ([[np.inf, 1.0]], r"matrix\[0, one\] is inf; every value must be finite"),
     ],
 )
-def test_wrong_rows_are_named(model: TriageModel, rows: object, says: str) -> None:
+def test_predict_proba_refuses_wrong_rows(model: TriageModel, rows: object, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         model.predict_proba(rows)  # type: ignore[arg-type]
 
@@ -111,20 +111,20 @@ def test_wrong_rows_are_named(model: TriageModel, rows: object, says: str) -> No
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"use": "dancing"}, "made for the use 'dancing'"),
-        ({"threshold": 2}, r"threshold 2\.0 lies outside"),
-        ({"threshold": None}, "lacks or garbles"),
+        ({"use": "dancing"}, "unknown use 'dancing'"),
+        ({"threshold": 2}, r"threshold must be from 0 to 1, not 2\.0"),
+        ({"threshold": None}, "missing or invalid in the header"),
         ({"columns": ["one"]}, r"made for the columns \('one',\) of the feature set 'small'"),
-        ({"kind": "oracle"}, "the model's kind is 'oracle'; known kinds"),
-        ({"calibration": "magic"}, "the calibration is 'magic'; known"),
-        ({"calibration": "sigmoid"}, "misses the array 'sigmoid'"),
-        ({"conformal": True}, "misses the array 'conformal_noise'"),
+        ({"kind": "oracle"}, "unknown kind of model 'oracle'; known kinds"),
+        ({"calibration": "magic"}, "unknown calibration 'magic'; known"),
+        ({"calibration": "sigmoid"}, "the array 'sigmoid' is missing"),
+        ({"conformal": True}, "the array 'conformal_noise' is missing"),
         ({"versions": {"features": "0"}}, "made for version '0' of the features"),
-        ({"card": 3}, "header's 'card' is 3; expected names with values"),
-        ({"feature_set": "large"}, "of the feature set 'large'; this program computes None"),
+        ({"card": 3}, "header's 'card' must be a mapping, not 3"),
+        ({"feature_set": "large"}, "of the feature set 'large'; this program has None"),
     ],
 )
-def test_a_header_that_does_not_fit_is_refused(
+def test_load_refuses_an_invalid_header(
     model: TriageModel, tmp_path: Path, change: dict[str, object], says: str
 ) -> None:
     header = {
@@ -146,7 +146,7 @@ def sample() -> tuple[Floats, Ints]:
 
 
 def trained(name: str, method: str | None = "sigmoid") -> TriageModel:
-    """Learn on one half of the sample, calibrate on the other."""
+    """Fit to one half of the sample, calibrate on the other."""
     matrix, truth = sample()
     fitted = classifier(name, seed=0, trees=7).fit(matrix[:200], truth[:200])
     return TriageModel.of(
@@ -163,13 +163,13 @@ def trained(name: str, method: str | None = "sigmoid") -> TriageModel:
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("name", ["random_forest", "svm", "xgboost", "logistic", "most_frequent"])
-def test_every_kind_survives_the_way_through_a_file(name: str, method: str, tmp_path: Path) -> None:
+def test_load_restores_every_kind_of_model(name: str, method: str, tmp_path: Path) -> None:
     model = trained(name, method)
     model.save(tmp_path / "model")
     again = TriageModel.load(tmp_path / "model")
     rows = np.random.default_rng(1).standard_normal((50, 2))
     assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
-    assert np.array_equal(again.answers(rows), model.answers(rows))
+    assert np.array_equal(again.predict_set(rows), model.predict_set(rows))
     assert again.versions == model.versions == versions()
     assert (again.data_hash, again.metrics) == ("abc", {"auc": 0.9})
     again.save(tmp_path / "again")
@@ -187,50 +187,52 @@ def test_reasons_add_up_to_the_probability(name: str, method: str | None) -> Non
     assert np.allclose(total, model.predict_proba(rows)[:, 1], rtol=0, atol=1e-9)
 
 
-def test_the_threshold_is_chosen_on_what_the_model_will_say() -> None:
+def test_threshold_is_chosen_on_calibrated_probabilities() -> None:
     matrix, truth = sample()
     for method in (None, "sigmoid", "isotonic"):
         model = trained("random_forest", method)
-        said = model.predict_proba(matrix[200:])[:, 1]
-        assert model.threshold == choose(truth[200:], said)
+        probability = model.predict_proba(matrix[200:])[:, 1]
+        assert model.threshold == choose_threshold(truth[200:], probability)
 
 
-def test_a_kernel_gives_no_reasons() -> None:
-    with pytest.raises(ConfigError, match="a support vector machine gives no reasons"):
+def test_reasons_of_an_svm_are_refused() -> None:
+    with pytest.raises(ConfigError, match="a support vector machine cannot give reasons"):
         trained("svm").reasons([[0.0, 1.0]])
 
 
-def test_any_number_of_threads_says_the_same(model: TriageModel) -> None:
+def test_predict_proba_is_the_same_with_any_number_of_threads(model: TriageModel) -> None:
     rows = np.random.default_rng(1).standard_normal((50, 2))
     for threads in (2, 3, 60):
-        found = model.predict_proba(rows, threads=threads)
-        assert np.array_equal(found, model.predict_proba(rows))
+        result = model.predict_proba(rows, threads=threads)
+        assert np.array_equal(result, model.predict_proba(rows))
 
 
-def test_without_held_out_scores_no_coverage_is_claimed(model: TriageModel) -> None:
-    with pytest.raises(ArtifactError, match="no answers with a stated coverage"):
-        model.answers([[0.0, 1.0]])
+def test_predict_set_needs_held_out_scores(model: TriageModel) -> None:
+    with pytest.raises(ArtifactError, match="has no held-out scores"):
+        model.predict_set([[0.0, 1.0]])
 
 
-def test_a_table_of_another_set_or_version_is_refused() -> None:
+def test_check_table_refuses_another_set_or_version() -> None:
     model = trained("logistic")
     model.check_table(["series", *COLUMNS], ["large", "small"], "1")
-    with pytest.raises(DataError, match=r"holds the feature sets \['large'\].* expects 'small'"):
+    with pytest.raises(DataError, match=r"has the feature sets \['large'\].* needs 'small'"):
         model.check_table(COLUMNS, ["large"], "1")
-    with pytest.raises(DataError, match=r"built with version 2 of the features.* expects 1"):
+    with pytest.raises(
+        DataError, match=r"computed with version 2 of the features.* needs version 1"
+    ):
         model.check_table(COLUMNS, ["small"], "2")
-    with pytest.raises(DataError, match=r"misses the columns \['two'\] of small"):
+    with pytest.raises(DataError, match=r"lacks the columns \['two'\] of small"):
         model.check_table(["one"], ["small"], "1")
 
 
-def test_a_default_is_read_from_the_package(
+def test_default_loads_the_model_in_the_package(
     model: TriageModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("barograph.models.triage.resources.files", lambda _: tmp_path)
-    with pytest.raises(ArtifactError, match="ships no default model for the use 'online'"):
+    with pytest.raises(ArtifactError, match="has no default model for the use 'online'"):
         TriageModel.default("online")
     (tmp_path / "defaults").mkdir()
     model.save(tmp_path / "defaults" / "online.baro")
     assert TriageModel.default("online").columns == COLUMNS
-    with pytest.raises(ArtifactError, match="no default model is made for the use 'dancing'"):
+    with pytest.raises(ArtifactError, match="unknown use 'dancing'; known uses"):
         TriageModel.default("dancing")

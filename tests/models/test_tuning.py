@@ -5,7 +5,7 @@ import pytest
 
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.models.catalogue import classifier
-from barograph.models.tuning import SPACES, drawn, search
+from barograph.models.tuning import SPACES, draw_settings, search
 from barograph.series import Floats, Ints
 
 
@@ -16,20 +16,20 @@ def sample(rows: int = 200) -> tuple[Floats, Ints, Ints]:
     return matrix, truth, generator.integers(0, 40, rows)
 
 
-def tried(name: str, trials: int = 3, seed: int = 1) -> Any:
+def search_sample(name: str, trials: int = 3, seed: int = 1) -> Any:
     matrix, truth, groups = sample()
     return search(name, matrix, truth, groups, seed=seed, trees=15, trials=trials, folds=3)
 
 
 @pytest.mark.parametrize("name", SPACES)
-def test_every_setting_of_a_space_fits_its_classifier(name: str) -> None:
-    for settings in drawn(name, 10_000, 0):
-        found = classifier(name, seed=0, trees=1, settings=settings).get_params()
-        assert settings.items() <= found.items()
+def test_every_setting_of_a_space_is_a_parameter_of_its_classifier(name: str) -> None:
+    for settings in draw_settings(name, 10_000, 0):
+        parameters = classifier(name, seed=0, trees=1, settings=settings).get_params()
+        assert settings.items() <= parameters.items()
 
 
-def test_the_search_is_repeatable_and_recorded_in_full() -> None:
-    once, again = tried("random_forest"), tried("random_forest")
+def test_search_is_reproducible_and_lists_all_trials() -> None:
+    once, again = search_sample("random_forest"), search_sample("random_forest")
     assert once == again
     assert once.trials[0].settings == {}
     assert len({str(trial.settings) for trial in once.trials}) == 3
@@ -38,20 +38,20 @@ def test_the_search_is_repeatable_and_recorded_in_full() -> None:
     assert table[0]["auc"] == once.best.auc == np.mean([table[0][f"auc_{k}"] for k in range(3)])
     assert [row["chosen"] for row in table] == [True, False, False]
     first = next(row for row in table if row["tried"] == 0)
-    assert first["model__min_samples_leaf"] == 5  # what the catalogue sets, spelt out
-    assert tried("random_forest", seed=2) != once
+    assert first["model__min_samples_leaf"] == 5  # the setting of the catalogue
+    assert search_sample("random_forest", seed=2) != once
 
 
-def test_the_best_setting_is_the_one_that_can_learn_the_sample() -> None:
-    """A product of two columns is beyond stumps, and beyond a very smooth kernel."""
-    found = tried("svm", trials=9)
+def test_search_finds_the_settings_that_can_learn_the_sample() -> None:
+    """A product of two columns cannot be learned with a very smooth kernel."""
+    found = search_sample("svm", trials=9)
     assert len(found.trials) == 9
     assert found.best.auc > 0.95
     assert found.best.settings.get("model__estimator__gamma") != 0.02
 
 
-def test_points_of_one_group_are_never_on_both_sides() -> None:
-    """Groups of copies with verdicts of chance: whoever sees a copy knows the verdict."""
+def test_search_never_divides_a_group() -> None:
+    """Verdicts are random by group, so only a copy on the other side could predict them."""
     generator = np.random.default_rng(3)
     groups = np.repeat(np.arange(60), 5)
     matrix = np.repeat(generator.standard_normal((60, 4)), 5, axis=0)
@@ -60,18 +60,18 @@ def test_points_of_one_group_are_never_on_both_sides() -> None:
     assert found.best.auc < 0.75
 
 
-def test_what_cannot_be_tuned_is_named() -> None:
+def test_search_refuses_what_cannot_be_tuned() -> None:
     matrix, truth, groups = sample()
     options = {"seed": 0, "trees": 1, "trials": 1}
-    with pytest.raises(ConfigError, match="nothing to tune in 'most_frequent'; tuned are"):
+    with pytest.raises(ConfigError, match="'most_frequent' has no settings to tune"):
         search("most_frequent", matrix, truth, groups, **options)
-    with pytest.raises(ConfigError, match="0 trials"):
-        drawn("svm", 0, 0)
-    with pytest.raises(NotEnoughDataError, match="200 points of one class"):
+    with pytest.raises(ConfigError, match="trials must be at least 1, not 0"):
+        draw_settings("svm", 0, 0)
+    with pytest.raises(NotEnoughDataError, match="all 200 points are of one class"):
         search("svm", matrix, truth * 0, groups, **options)
     with pytest.raises(NotEnoughDataError, match="2 groups cannot be divided into 5 folds"):
         search("svm", matrix, truth, groups % 2, **options)
-    with pytest.raises(NotEnoughDataError, match="holds one class only: use fewer folds"):
+    with pytest.raises(NotEnoughDataError, match="has points of one class only; use fewer folds"):
         search("svm", matrix, (groups == 0).astype(np.int64), groups, **options)
     with pytest.raises(ConfigError, match="svm has no parameter 'model__luck'"):
         classifier("svm", seed=0, trees=1, settings={"model__luck": 7})

@@ -15,13 +15,13 @@ LEZNIK = ["delta_mean", "delta_sd", "delta_hurst", "delta_alpha", "delta_beta", 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [VotingTriage(), VotingTriage(use_distance=False)]
 )
-def test_is_a_scikit_learn_estimator(estimator: Any, check: Any) -> None:
+def test_voting_passes_the_scikit_learn_checks(estimator: Any, check: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke scikit-learn's own warnings
         check(estimator)
 
 
-def test_medians_sides_and_weights_by_hand() -> None:
+def test_fit_learns_medians_sides_and_weights() -> None:
     matrix = [[1.0, 9.0], [2.0, 8.0], [3.0, 2.0], [4.0, 1.0]]
     voting = VotingTriage().fit(matrix, [0, 1, 1, 1])
     assert voting.thresholds_.tolist() == [2.5, 5.0]
@@ -31,7 +31,7 @@ def test_medians_sides_and_weights_by_hand() -> None:
     assert voting.predict([[3.0, 9.0], [3.0, 1.0]]).tolist() == [0, 1]
 
 
-def test_a_vote_abstains_where_its_feature_is_unknown() -> None:
+def test_nan_does_not_vote() -> None:
     voting = VotingTriage().fit([[1.0, 9.0], [2.0, 8.0], [3.0, 2.0], [4.0, 1.0]], [0, 1, 1, 1])
     assert voting.score_samples([[3.0, np.nan], [np.nan, 9.0], [np.nan, np.nan]]).tolist() == [
         1,
@@ -49,12 +49,12 @@ def test_a_vote_abstains_where_its_feature_is_unknown() -> None:
         (np.eye(4, 7), [0, 1, 2, 3, 4, 6]),
     ],
 )
-def test_without_distance_its_column_is_silent(frame: Any, kept: list[int]) -> None:
+def test_distance_does_not_vote_unless_used(frame: Any, kept: list[int]) -> None:
     voting = VotingTriage(use_distance=False).fit(frame, [0, 1, 1, 0])
     assert voting.columns_.tolist() == kept
 
 
-def test_one_class_cannot_be_learnt() -> None:
+def test_fit_refuses_a_single_class() -> None:
     with pytest.raises(ValueError, match=r"two classes are needed, got 1 class\(es\) \[1\]"):
         VotingTriage().fit([[1.0], [2.0]], [1, 1])
 
@@ -63,7 +63,9 @@ def test_one_class_cannot_be_learnt() -> None:
 @pytest.mark.parametrize(
     ("use_distance", "published", "fitted"), [(True, 0.7797, 0.7682), (False, 0.6962, 0.7152)]
 )
-def test_published_figures(use_distance: bool, published: float, fitted: float) -> None:
+def test_accuracy_equals_the_published_figures(
+    use_distance: bool, published: float, fitted: float
+) -> None:
     rows = pd.read_csv(SHARED / "data/mongodb/triaged_points.csv")
     matrix, truth = rows[LEZNIK], (rows["label"] == "true_positive").to_numpy().astype(int)
     printed = VotingTriage.published(use_distance=use_distance)

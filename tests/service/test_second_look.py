@@ -144,4 +144,6 @@ def test_watch_loads_a_new_file_and_refuses_a_damaged_one(
     assert (told["refused_reason"], told["second_look"]) == (None, True)
     models.confirm.save(artifact)
     assert not watch.check()
-    assert "made for the use 'confirm'" in client.get("/api/v1/model").json()["refused_reason"]
+    assert (
+        "made for another use: confirm, not" in client.get("/api/v1/model").json()["refused_reason"]
+    )

@@ -8,9 +8,9 @@ import pytest
 from barograph.detection.online import SecondLookConfig, make_judge
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.history import History
-from barograph.models.flat_boosted import FlatBoosted
+from barograph.models.flat import FlatBoosted
+from barograph.models.flat.boosted import shapley_values
 from barograph.models.online import OnlineModels
-from barograph.models.shapley import contributions
 from barograph.models.triage import FILES, TriageModel
 from barograph.pipeline import characterise, load, report, simulate, subseries, train
 from barograph.pipeline.params import parameters
@@ -124,7 +124,7 @@ def test_pair_holds_everything_a_detector_needs(taught: Path) -> None:
     assert "tails" not in card(online)
     assert isinstance(online.flat, FlatBoosted)
     known = tables.columns(tables.read_for("online"), "online")
-    explained = contributions((train.LIBRARY / "online.ubj").read_bytes(), online.flat, known)
+    explained = shapley_values((train.LIBRARY / "online.ubj").read_bytes(), online.flat, known)
     assert explained[1].shape == known.shape
     detector = OnlineDetector(online, confirm)
     values = History.read("data/interim").values_of(0)

@@ -13,7 +13,7 @@ from barograph.detection import Hunter
 from barograph.evaluation.annotators import MARGIN, f1
 from barograph.evaluation.expected_f1 import best_set, strongest_apart
 from barograph.evaluation.marked import Marked, MarkedCandidates, marked_candidates
-from barograph.models.boosted import fit_shares, held_out_probability, probability
+from barograph.models.soft_labels import fit_shares, held_out_probability, probability
 from barograph.series import Floats
 
 # The share of fewer people than this says little.

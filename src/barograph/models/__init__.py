@@ -1,4 +1,4 @@
-"""Tell real changes from noise: the classifiers and what they are stored as."""
+"""Models that separate real changes from noise: training, calibration, and the model file."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ __all__ = ["UNSURE", "OnlineModels", "TriageModel", "VotingTriage"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the voting scheme when it is asked for: serving a model needs no scikit-learn."""
+    """Import VotingTriage on first use, because serving a model needs no scikit-learn."""
     if name != "VotingTriage":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from barograph.models.voting import VotingTriage

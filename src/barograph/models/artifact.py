@@ -1,7 +1,8 @@
-"""The safe artifact: arrays and a JSON header in one file, and nothing that runs on loading.
+"""The model file: arrays and a JSON header, without pickle.
 
-A zip of `header.json` and one `.npy` per array, read with `allow_pickle=False`. The header says
-what the model is for, what it expects, where it comes from, and the SHA-256 over all of it.
+A zip file of `header.json` and one `.npy` file per array, read with `allow_pickle=False`. The
+header states the use of the model, the columns that it expects, its versions, and the SHA-256 of
+header and arrays.
 """
 
 import hashlib
@@ -12,29 +13,33 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from barograph import __version__
 from barograph.errors import ArtifactError
+from barograph.features import FEATURES_VERSION
 from barograph.files import whole
 
 FORMAT = "barograph-model"
 VERSION = 1
-SHORT = 16  # hexadecimal digits that name a model or its file
+SHORT = 16  # hexadecimal digits of a hash that identifies a model or its file
 HEADER = "header.json"
 MAX_BYTES = 1 << 31
-# A zip entry carries a date; a fixed one keeps equal models equal to the byte.
+# The date of every zip entry, so that equal models give equal bytes.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
-# What zipfile raises on bytes that are no zip, or no longer one.
+# What zipfile raises for damaged files.
 DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, RuntimeError)
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 Content = tuple[Mapping[str, Any], Arrays]  # the header and the arrays of one model
 MEMBERS = "members"
+PACKAGES = ("numpy", "scikit-learn")  # whose versions a header states
 
 
 def write(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> None:
@@ -50,24 +55,28 @@ def write(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> None:
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Read a model back; anything that is not exactly what `write` makes is refused."""
+    """Return the header and the arrays of a model file.
+
+    Raises:
+        ArtifactError: The file is not a model, is damaged, or was altered.
+    """
     try:
-        if not stat.S_ISREG(Path(path).stat().st_mode):  # to open a pipe would wait for a writer
+        if not stat.S_ISREG(Path(path).stat().st_mode):  # opening a pipe would block
             raise ArtifactError(f"{path}: not a regular file")
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
             if size > MAX_BYTES:
-                raise ArtifactError(f"{path}: unpacks to {size} bytes, allowed are {MAX_BYTES}")
+                raise ArtifactError(f"{path}: unpacks to {size} bytes; the limit is {MAX_BYTES}")
             header = _header(path, archive)
             names = [name for name in archive.namelist() if name != HEADER]
             arrays = {name.removesuffix(".npy"): _array(path, archive, name) for name in names}
     except FileNotFoundError as error:
-        raise ArtifactError(f"{path}: no such model") from error
+        raise ArtifactError(f"{path}: no such file") from error
     except DAMAGE as error:
-        raise ArtifactError(f"{path}: not a model file, or a damaged one: {error}") from error
+        raise ArtifactError(f"{path}: not a model file, or damaged: {error}") from error
     stated = header.pop("sha256", None)
     if seal(header, arrays) != stated:
-        raise ArtifactError(f"{path}: header and arrays do not match the SHA-256 stated there")
+        raise ArtifactError(f"{path}: the SHA-256 in the header does not match the contents")
     return header, arrays
 
 
@@ -101,13 +110,13 @@ def unpack(header: Mapping[str, Any], arrays: Arrays) -> list[Content]:
 
 
 def seal(header: Mapping[str, Any], arrays: Arrays) -> str:
-    """Return the SHA-256 over the header, as JSON gives it back, and the digest of the arrays."""
-    told = json.loads(json.dumps([dict(header), digest(arrays)]))
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    """Return the SHA-256 of the header, after a round trip through JSON, and of the arrays."""
+    content = json.loads(json.dumps([dict(header), digest(arrays)]))
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def digest(arrays: Arrays) -> str:
-    """Return the SHA-256 over the names, shapes, types and bytes of all arrays."""
+    """Return the SHA-256 of the names, shapes, types and bytes of all arrays."""
     total = hashlib.sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -117,8 +126,52 @@ def digest(arrays: Arrays) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return what tells the file of one model, header and all, from every other."""
+    """Return a hash of the whole file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:SHORT]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of this program, its features, and the packages it is built on."""
+    return {
+        "barograph": __version__,
+        "features": FEATURES_VERSION,
+        **{name: version(name) for name in PACKAGES},
+    }
+
+
+def typed_array(
+    arrays: Arrays, name: str, dtype: npt.DTypeLike, dimensions: int
+) -> npt.NDArray[Any]:
+    """Return an array of an artifact.
+
+    Raises:
+        ArtifactError: It is missing, or has another type or number of dimensions.
+    """
+    if name not in arrays:
+        raise ArtifactError(f"the array {name!r} is missing; the model has {sorted(arrays)}")
+    array = arrays[name]
+    if array.dtype != dtype or array.ndim != dimensions:
+        raise ArtifactError(
+            f"array {name!r}: expected {dimensions} dimensions of {np.dtype(dtype)}, "
+            f"got {array.ndim} of {array.dtype}"
+        )
+    return np.ascontiguousarray(array)
+
+
+def finite_array(arrays: Arrays, name: str, *shape: int) -> npt.NDArray[np.float64]:
+    """Return an array of finite float64 with the given shape; -1 allows any length."""
+    array = typed_array(arrays, name, np.float64, len(shape))
+    if any(length not in (-1, size) for length, size in zip(shape, array.shape, strict=True)):
+        raise ArtifactError(f"array {name!r}: expected the shape {shape}, got {array.shape}")
+    if not np.all(np.isfinite(array)):
+        raise ArtifactError(f"array {name!r} contains a number that is not finite")
+    return array
+
+
+def check_range(name: str, array: npt.NDArray[Any], low: float = 0.0, high: float = 1.0) -> None:
+    """Raise an ArtifactError if a number is NaN or outside the limits."""
+    if not np.all((array >= low) & (array <= high)):
+        raise ArtifactError(f"array {name!r}: a number is outside {low:g} to {high:g}")
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
@@ -131,12 +184,12 @@ def _header(path: str | Path, archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
         header = json.loads(archive.read(HEADER))
     except (KeyError, ValueError) as error:
-        raise ArtifactError(f"{path}: has no readable {HEADER}: {error}") from error
+        raise ArtifactError(f"{path}: {HEADER} cannot be read: {error}") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ArtifactError(f"{path}: {HEADER} does not say format {FORMAT!r}")
+        raise ArtifactError(f"{path}: {HEADER} does not have the format {FORMAT!r}")
     if header.get("format_version") != VERSION:
-        found = header.get("format_version")
-        raise ArtifactError(f"{path}: format version {found!r}; this program reads {VERSION}")
+        stated = header.get("format_version")
+        raise ArtifactError(f"{path}: format version {stated!r}; this program reads {VERSION}")
     return header
 
 

@@ -1,7 +1,7 @@
-"""Make scores mean what they say: of the points called 0.8, eight in ten are real.
+"""Calibration of probabilities: of the candidates with 0.8, eight in ten should be real.
 
-Both ways are fitted on held-out scores: Platt's sigmoid over the log-odds, which needs few points,
-and isotonic regression, which needs many and assumes nothing but the order.
+Both methods are fitted to held-out scores. Platt's sigmoid of the log-odds needs few points.
+Isotonic regression needs many, and assumes only that the order of the scores is right.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 
 from barograph.errors import ArtifactError, ConfigError, NotEnoughDataError
-from barograph.models.checks import Arrays, between, numbers
+from barograph.models.artifact import Arrays, check_range, finite_array
 from barograph.series import Floats
 
 EDGE = 1e-6  # probabilities of 0 and 1 have no log-odds
@@ -30,24 +30,24 @@ class Sigmoid:
 
     @classmethod
     def fit(cls, truth: npt.NDArray[np.int64], score: Floats) -> Sigmoid:
-        """Fit both numbers to the targets of Platt 1999, which keep a few points from certainty."""
+        """Fit slope and offset to the smoothed targets of Platt 1999."""
         from scipy.optimize import minimize
 
         real = int(truth.sum())
         targets = np.where(truth == 1, (real + 1) / (real + 2), 1 / (truth.size - real + 2))
         odds = _log_odds(score)
 
-        def loss(numbers: Floats) -> tuple[float, Floats]:
-            margin = numbers[0] * odds + numbers[1]
+        def loss(line: Floats) -> tuple[float, Floats]:
+            margin = line[0] * odds + line[1]
             gap = expit(margin) - targets
             value = np.mean(np.logaddexp(0.0, margin) - targets * margin)
             return float(value), np.array([np.mean(gap * odds), np.mean(gap)])
 
-        # A slope below 0 would turn the order of the scores round.
-        found = minimize(
+        # A slope below 0 would reverse the order of the scores.
+        result = minimize(
             loss, [1.0, 0.0], jac=True, method="L-BFGS-B", bounds=[(0, 1e3), (-1e3, 1e3)]
         )
-        return cls(float(found.x[0]), float(found.x[1]))
+        return cls(float(result.x[0]), float(result.x[1]))
 
     def __call__(self, score: Floats) -> Floats:
         """Return the calibrated probability of each score."""
@@ -55,13 +55,13 @@ class Sigmoid:
         return calibrated
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what an artifact keeps of it."""
+        """Return the arrays to store in an artifact."""
         return {"sigmoid": np.array([self.slope, self.offset])}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Sigmoid:
-        """Take arrays from an artifact, or say what is wrong with them."""
-        slope, offset = numbers(arrays, "sigmoid", 2).tolist()
+        """Restore the calibration from an artifact's arrays."""
+        slope, offset = finite_array(arrays, "sigmoid", 2).tolist()
         if slope < 0:
             raise ArtifactError(f"array 'sigmoid': the slope is {slope}; it must not be below 0")
         return cls(slope, offset)
@@ -69,33 +69,33 @@ class Sigmoid:
 
 @dataclass(frozen=True)
 class Isotonic:
-    """Straight lines between scores and the shares of real points there; never falling."""
+    """Linear interpolation of a non-decreasing share of real points."""
 
     scores: Floats
     shares: Floats
 
     @classmethod
     def fit(cls, truth: npt.NDArray[np.int64], score: Floats) -> Isotonic:
-        """Fit the rising steps that are nearest to the verdicts."""
+        """Fit the non-decreasing function that is closest to the verdicts."""
         from sklearn.isotonic import IsotonicRegression
 
-        found = IsotonicRegression(y_min=0.0, y_max=1.0).fit(score, truth.astype(np.float64))
-        return cls(np.asarray(found.X_thresholds_), np.asarray(found.y_thresholds_))
+        fitted = IsotonicRegression(y_min=0.0, y_max=1.0).fit(score, truth.astype(np.float64))
+        return cls(np.asarray(fitted.X_thresholds_), np.asarray(fitted.y_thresholds_))
 
     def __call__(self, score: Floats) -> Floats:
         """Return the calibrated probability of each score."""
         return np.interp(score, self.scores, self.shares)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what an artifact keeps of it."""
+        """Return the arrays to store in an artifact."""
         return {"isotonic_scores": self.scores, "isotonic_shares": self.shares}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Isotonic:
-        """Take arrays from an artifact, or say what is wrong with them."""
-        scores = numbers(arrays, "isotonic_scores", -1)
-        shares = numbers(arrays, "isotonic_shares", scores.size)
-        between("isotonic_shares", shares)
+        """Restore the calibration from an artifact's arrays."""
+        scores = finite_array(arrays, "isotonic_scores", -1)
+        shares = finite_array(arrays, "isotonic_shares", scores.size)
+        check_range("isotonic_shares", shares)
         if not scores.size or np.any(np.diff(scores) <= 0) or np.any(np.diff(shares) < 0):
             raise ArtifactError("arrays 'isotonic_scores' and 'isotonic_shares' must rise")
         return cls(scores, shares)
@@ -106,26 +106,35 @@ METHODS: Mapping[str, type[Sigmoid | Isotonic]] = {"sigmoid": Sigmoid, "isotonic
 
 
 def calibrate(truth: npt.ArrayLike, score: npt.ArrayLike, method: str = "sigmoid") -> Calibration:
-    """Fit a calibration on held-out scores, the uncalibrated probabilities of a real change."""
+    """Fit a calibration.
+
+    Args:
+        truth: 1 for the points that a person called real, else 0.
+        score: The uncalibrated probability of a real change at each, by a model that was not
+            fitted to these points.
+        method: `sigmoid` or `isotonic`.
+    """
     if method not in METHODS:
-        raise ConfigError(f"calibration {method!r} is unknown; allowed: {sorted(METHODS)}")
+        raise ConfigError(f"unknown calibration {method!r}; allowed: {sorted(METHODS)}")
     y, s = np.asarray(truth, dtype=np.int64), np.asarray(score, dtype=np.float64)
     if np.unique(y).size < 2:
-        raise NotEnoughDataError(f"{y.size} held-out points of one class cannot calibrate a model")
+        raise NotEnoughDataError(
+            f"all {y.size} held-out points are of one class; calibration needs both"
+        )
     return METHODS[method].fit(y, s)
 
 
 def method_of(calibration: Calibration | None) -> str | None:
-    """Return the name that an artifact's header gives a calibration."""
+    """Return the name of a calibration in an artifact's header."""
     return next((name for name, kind in METHODS.items() if type(calibration) is kind), None)
 
 
 def from_arrays(method: object, arrays: Arrays) -> Calibration | None:
-    """Take the calibration that a header names from an artifact's arrays."""
+    """Restore the calibration that an artifact's header names; None for no calibration."""
     if method is None:
         return None
     if method not in METHODS:
-        raise ArtifactError(f"the calibration is {method!r}; known: {sorted(METHODS)}")
+        raise ArtifactError(f"unknown calibration {method!r}; known: {sorted(METHODS)}")
     return METHODS[str(method)].from_arrays(arrays)
 
 

@@ -1,7 +1,7 @@
-"""The classifiers by name: each is made fresh, unfitted, seeded, and runs on one core.
+"""The classifiers by name: seeded, unfitted scikit-learn pipelines that run on one core.
 
-All are scikit-learn pipelines that end in the step `model`. The settings are what `tuning` found
-best on the simulated history's grouped splits, but for those that come from a paper.
+Every pipeline ends in the step `model`. The settings come from a paper, or from a search by
+`tuning` on grouped splits of the simulated history.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,25 +23,25 @@ Make = Callable[[int, int], Any]  # (seed, trees) -> unfitted classifier
 
 
 def random_forest(seed: int, trees: int) -> RandomForestClassifier:
-    """Return the forest of Bauer et al. 2022, 3.1; leaves of five points suit noisy verdicts."""
+    """Return the forest of Bauer et al. 2022, 3.1, with leaves of at least five points."""
     return RandomForestClassifier(
         n_estimators=trees, min_samples_leaf=5, max_features=0.35, random_state=seed
     )
 
 
-def svm(seed: int, trees: int) -> CalibratedClassifierCV:  # noqa: ARG001 - one signature for all
-    """Return the machine with the radial kernel; Platt's sigmoid is learned on three folds."""
+def svm(seed: int, trees: int) -> CalibratedClassifierCV:  # noqa: ARG001 - the signature of Make
+    """Return an SVM with a radial kernel, calibrated by Platt's sigmoid on three folds."""
     return CalibratedClassifierCV(SVC(C=3.0), method="sigmoid", cv=3, ensemble=False)
 
 
 def xgboost(seed: int, trees: int) -> Any:
-    """Return boosted trees; their import waits until one is asked for."""
-    from xgboost import XGBClassifier
+    """Return boosted trees."""
+    from xgboost import XGBClassifier  # imported here because it is slow
 
     return XGBClassifier(
         n_estimators=trees,
         max_depth=6,
-        learning_rate=min(0.3, 6.0 / trees),  # found best at 300 trees; more of them go slower
+        learning_rate=min(0.3, 6.0 / trees),  # tuned with 300 trees; more trees learn more slowly
         subsample=0.9,
         colsample_bytree=0.5,
         tree_method="hist",
@@ -51,17 +51,17 @@ def xgboost(seed: int, trees: int) -> Any:
 
 
 def logistic(seed: int, trees: int) -> LogisticRegression:  # noqa: ARG001
-    """Return the linear baseline."""
+    """Return logistic regression, the linear baseline."""
     return LogisticRegression(max_iter=2000, random_state=seed)
 
 
 def most_frequent(seed: int, trees: int) -> DummyClassifier:  # noqa: ARG001
-    """Return the baseline that knows nothing but how often people said yes."""
+    """Return the baseline that predicts the share of real changes for every row."""
     return DummyClassifier(strategy="prior")
 
 
 def voting(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
-    """Return the voting scheme of Leznik et al. 2022, 4.1, on whatever columns there are."""
+    """Return the voting scheme of Leznik et al. 2022, 4.1, on all columns."""
     return VotingTriage()
 
 
@@ -73,28 +73,28 @@ CLASSIFIERS: dict[str, Make] = {
     "most_frequent": most_frequent,
     "voting": voting,
 }
-SCALED = frozenset({"svm", "logistic"})  # the others ask only for the order of the values
+SCALED = frozenset({"svm", "logistic"})  # the others depend only on the order of the values
 
 
 def classifier(
     name: str, *, seed: int, trees: int, settings: Mapping[str, Any] | None = None
 ) -> Pipeline:
-    """Make one classifier by name.
+    """Return an unfitted classifier.
 
     Args:
         name: One of CLASSIFIERS.
-        seed: Of everything that is drawn.
-        trees: How many, where there are any.
-        settings: Parameters of the pipeline to set otherwise, such as `model__max_depth`.
+        seed: Seed of all random numbers.
+        trees: Number of trees; ignored by classifiers without trees.
+        settings: Parameters of the pipeline to change, such as `model__max_depth`.
     """
     if name not in CLASSIFIERS:
-        raise ConfigError(f"no classifier is named {name!r}; known: {sorted(CLASSIFIERS)}")
+        raise ConfigError(f"unknown classifier {name!r}; known: {sorted(CLASSIFIERS)}")
     scale = [("scale", StandardScaler())] if name in SCALED else []
-    made = Pipeline([*scale, ("model", CLASSIFIERS[name](seed, trees))])
-    unknown = sorted(set(settings or {}) - set(made.get_params()))
+    pipeline = Pipeline([*scale, ("model", CLASSIFIERS[name](seed, trees))])
+    unknown = sorted(set(settings or {}) - set(pipeline.get_params()))
     if unknown:
         raise ConfigError(f"{name} has no parameter {unknown[0]!r}")
-    return made.set_params(**(settings or {}))
+    return pipeline.set_params(**(settings or {}))
 
 
 def real_probability(model: Any, matrix: Floats) -> Floats:

@@ -1,9 +1,9 @@
-"""Prediction sets with a stated coverage, so that "not sure, ask a person" is an answer.
+"""Prediction sets with a guaranteed coverage: noise, real, or unsure.
 
-Split conformal prediction, one class at a time: an answer is kept in the set unless the point is
-stranger for it than all but a share of 1 - coverage of the held-out points of that class. If the
-new point is exchangeable with those, its true class is in the set with at least that probability,
-for real changes and for noise alike, whatever the model is worth.
+Split conformal prediction, for each class separately. A point's set contains a class unless the
+point conforms to it less than all but a share of 1 - coverage of the held-out points of that class.
+If the point is exchangeable with those, its set contains its true class with at least the stated
+probability, for real changes and for noise alike, however bad the model is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.errors import ArtifactError, ConfigError, DataError
-from barograph.models.checks import Arrays, between, numbers
+from barograph.models.artifact import Arrays, check_range, finite_array
 from barograph.series import Floats
 
 UNSURE = -1
@@ -23,50 +23,59 @@ UNSURE = -1
 
 @dataclass(frozen=True)
 class Conformal:
-    """The held-out scores of both classes, from the least strange to the strangest."""
+    """The sorted nonconformity scores of the held-out points of both classes."""
 
-    noise: Floats  # the probability of real at points that are noise, rising
-    real: Floats  # one minus it at real changes, rising
+    noise: Floats  # the probability of real at points that are noise
+    real: Floats  # one minus the probability of real at real changes
 
     @classmethod
     def fit(cls, truth: npt.ArrayLike, score: npt.ArrayLike) -> Conformal:
-        """Keep held-out points that took no part in fitting the model."""
+        """Store the scores of held-out points.
+
+        Args:
+            truth: 1 for the points that a person called real, else 0.
+            score: The uncalibrated probability of a real change at each, by a model that was not
+                fitted to these points.
+        """
         y, s = np.asarray(truth, dtype=np.int64), np.asarray(score, dtype=np.float64)
         if y.shape != s.shape or not np.all((s >= 0) & (s <= 1)):
-            raise DataError(f"{y.shape} verdicts and {s.shape} probabilities, 0 to 1, are no pairs")
+            raise DataError(
+                f"expected a probability from 0 to 1 for each verdict, got {s.shape} probabilities "
+                f"and {y.shape} verdicts"
+            )
         return cls(np.sort(s[y == 0]), np.sort(1.0 - s[y == 1]))
 
     def sets(self, score: npt.ArrayLike, coverage: float) -> npt.NDArray[np.bool_]:
-        """Return for each point whether noise, and whether real, is in its set."""
+        """Return whether the set of each point contains noise, and whether it contains real."""
         if not 0 < coverage < 1:
-            raise ConfigError(f"the coverage is {coverage}; allowed is what lies between 0 and 1")
+            raise ConfigError(f"the coverage must be between 0 and 1, not {coverage}")
         s = np.asarray(score, dtype=np.float64)
         noise = s <= _limit(self.noise, coverage)
         real = 1.0 - s <= _limit(self.real, coverage)
         return np.column_stack([noise, real])
 
-    def answers(self, score: npt.ArrayLike, coverage: float) -> npt.NDArray[np.int64]:
-        """Return 0 or 1 where the set holds it alone, and UNSURE where it holds both or none."""
+    def predict(self, score: npt.ArrayLike, coverage: float) -> npt.NDArray[np.int64]:
+        """Return 0 or 1 where the set contains only that, UNSURE where it contains both or none."""
         noise, real = self.sets(score, coverage).T
         return np.where(noise == real, UNSURE, real.astype(np.int64))
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what an artifact keeps of it."""
+        """Return the arrays to store in an artifact."""
         return {"conformal_noise": self.noise, "conformal_real": self.real}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Conformal:
-        """Take arrays from an artifact, or say what is wrong with them."""
-        noise = numbers(arrays, "conformal_noise", -1)
-        real = numbers(arrays, "conformal_real", -1)
-        for name, found in (("conformal_noise", noise), ("conformal_real", real)):
-            between(name, found)
-            if np.any(np.diff(found) < 0):
-                raise ArtifactError(f"array {name!r} must rise")
+        """Restore the scores from an artifact's arrays."""
+        noise = finite_array(arrays, "conformal_noise", -1)
+        real = finite_array(arrays, "conformal_real", -1)
+        for name, scores in (("conformal_noise", noise), ("conformal_real", real)):
+            check_range(name, scores)
+            if np.any(np.diff(scores) < 0):
+                raise ArtifactError(f"array {name!r} must be sorted")
         return cls(noise, real)
 
 
-def _limit(strangeness: Floats, coverage: float) -> float:
-    """Return the ceil((n + 1) coverage)-th smallest; with too few points nothing is excluded."""
-    rank = int(np.ceil((strangeness.size + 1) * coverage))
-    return float(strangeness[rank - 1]) if rank <= strangeness.size else np.inf
+def _limit(scores: Floats, coverage: float) -> float:
+    """Return the ceil((n + 1) coverage)-th smallest score; infinity if there are too few."""
+    rank = int(np.ceil((scores.size + 1) * coverage))
+    return float(scores[rank - 1]) if rank <= scores.size else np.inf

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from barograph.errors import ArtifactError
 from barograph.models.triage import TriageModel, load_models, save_models
 
 NEWEST, CONFIRM = "online", "confirm"
@@ -13,12 +12,11 @@ NEWEST, CONFIRM = "online", "confirm"
 
 @dataclass(frozen=True)
 class OnlineModels:
-    """The models that judge a point as the newest one, and again as others follow.
+    """The model that judges a point as the newest, and the one that judges it again later.
 
     Attributes:
         newest: Judges the newest point, before any later result.
-        confirm: Judges points that 1 to 10 others have followed. Without it there is no second
-            look.
+        confirm: Judges points that 1 to 10 later ones follow. Without it there is no second look.
     """
 
     newest: TriageModel
@@ -26,28 +24,24 @@ class OnlineModels:
 
     @classmethod
     def default(cls) -> OnlineModels:
-        """Load the models that are shipped with the package."""
+        """Load the models that ship with the package."""
         return cls(TriageModel.default(NEWEST), TriageModel.default(CONFIRM))
 
     @classmethod
     def load(cls, path: str | Path) -> OnlineModels:
-        """Load both models from one file; the confirming one may be missing.
+        """Load both models from one file; `confirm` may be missing.
 
         Raises:
-            ArtifactError: It is not a model file, or holds no model for the newest point.
+            ArtifactError: The file is not a model, or was made for another use.
         """
-        models = load_models(path)
-        if NEWEST not in models:
-            raise ArtifactError(
-                f"{path}: made for the use {', '.join(map(repr, models))}; needed is {NEWEST!r}"
-            )
+        models = load_models(path, NEWEST)
         return cls(models[NEWEST], models.get(CONFIRM))
 
     @property
     def members(self) -> tuple[TriageModel, ...]:
-        """The models that there are."""
+        """The models that are not None."""
         return (self.newest,) if self.confirm is None else (self.newest, self.confirm)
 
     def save(self, path: str | Path) -> None:
-        """Write one artifact, whole or not at all."""
+        """Write both models to one file, atomically."""
         save_models(path, self.members)

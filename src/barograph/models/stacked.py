@@ -1,7 +1,7 @@
-"""The stacked model of Leznik et al. 2022, 4.3: boosted trees learn when to believe whom.
+"""The stacked model of Leznik et al. 2022, 4.3: boosted trees over features and votes.
 
-Their inputs are the deltas and the distance, the score of the voting scheme, and whether a
-detector (Perfomalist there, SETDS here) found the point too.
+The inputs are the deltas and the distance, the score of the voting scheme, and whether another
+detector (Perfomalist in the paper, SETDS here) reported the point too.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from barograph.models.two_classes import TwoClasses, two_classes
-from barograph.models.voting import VotingTriage
+from barograph.models.voting import BinaryClassifier, VotingTriage, binary_labels
 from barograph.series import Floats
 
 SETDS = "setds"
-SEVENTH = 6  # where the detector's bit stands in a matrix without names
+SETDS_COLUMN = 6  # in a matrix without column names
 
 
-def authors(seed: int) -> Any:
-    """Return XGBoost as the authors' code sets it."""
+def published_xgboost(seed: int) -> Any:
+    """Return XGBoost with the settings of the authors' code."""
     from xgboost import XGBClassifier
 
     return XGBClassifier(
@@ -38,20 +37,20 @@ def authors(seed: int) -> Any:
     )
 
 
-class StackedTriage(TwoClasses):
-    """Classify candidates as noise (0) or real (1) by one model over votes and a detector.
+class StackedTriage(BinaryClassifier):
+    """Classify candidates as noise (0) or real (1) by features, votes and another detector.
 
-    Every column but the detector's votes: the one named `setds`, or the seventh of a matrix
-    without names.
+    All columns vote except the detector's: the column named `setds`, or the seventh of a matrix
+    without column names.
 
     Args:
-        estimator: What learns from it all; None is XGBoost with the settings of the authors' code.
-        published: Whether the votes are weighed as printed in the paper, for the six columns of
-            the feature set `leznik`, instead of by the training rows.
-        random_state: The seed of XGBoost's rows and columns, where no estimator is given.
+        estimator: The classifier over all inputs. None is XGBoost with the authors' settings.
+        published: Whether to use the thresholds and weights printed in the paper, for the six
+            columns of the feature set `leznik`, instead of learning them.
+        random_state: Seed of XGBoost if no estimator is given.
 
     Attributes:
-        voting_: The voting scheme whose score is the further column.
+        voting_: The voting scheme whose score is added as a column.
         model_: The fitted estimator.
     """
 
@@ -63,16 +62,20 @@ class StackedTriage(TwoClasses):
         self.random_state = random_state
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        """Learn the votes, then the model over them."""
+        """Fit the voting scheme, then the estimator."""
         matrix, labels = validate_data(
             self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2
         )
-        self.classes_, truth = two_classes(labels)
-        self.voters_ = self._all_but(SETDS, SEVENTH, matrix.shape[1])
+        self.classes_, truth = binary_labels(labels)
+        self.voters_ = self._columns_except(SETDS, SETDS_COLUMN, matrix.shape[1])
         voting = VotingTriage.published() if self.published else VotingTriage()
         self.voting_ = voting if self.published else voting.fit(matrix[:, self.voters_], truth)
-        made = authors(self.random_state) if self.estimator is None else clone(self.estimator)
-        self.model_ = made.fit(self._stacked(matrix), truth)
+        estimator = (
+            published_xgboost(self.random_state)
+            if self.estimator is None
+            else clone(self.estimator)
+        )
+        self.model_ = estimator.fit(self._stacked(matrix), truth)
         return self
 
     def predict_proba(self, X: npt.ArrayLike) -> Floats:
@@ -81,14 +84,14 @@ class StackedTriage(TwoClasses):
         matrix = validate_data(
             self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
         )
-        found: Floats = self.model_.predict_proba(self._stacked(matrix)).astype(np.float64)
-        return found
+        result: Floats = self.model_.predict_proba(self._stacked(matrix)).astype(np.float64)
+        return result
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the more likely class."""
         probability = self.predict_proba(X)
-        answer: npt.NDArray[Any] = self.classes_[probability.argmax(axis=1)]
-        return answer
+        label: npt.NDArray[Any] = self.classes_[probability.argmax(axis=1)]
+        return label
 
     def _stacked(self, matrix: Floats) -> Floats:
         return np.column_stack([matrix, self.voting_.score_samples(matrix[:, self.voters_])])

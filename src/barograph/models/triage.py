@@ -1,4 +1,4 @@
-"""A trained model as the batch path and the service use it."""
+"""A trained model, as the batch commands and the service use it."""
 
 from __future__ import annotations
 
@@ -15,31 +15,43 @@ import numpy.typing as npt
 from barograph.errors import ArtifactError, DataError
 from barograph.features import FEATURE_SETS, FEATURES_VERSION
 from barograph.models import artifact, calibration
-from barograph.models.artifact import SHORT
+from barograph.models.artifact import SHORT, Arrays, versions
 from barograph.models.calibration import Calibration, calibrate
-from barograph.models.checks import Arrays
 from barograph.models.conformal import Conformal
-from barograph.models.kinds import Flat, flattened, kind_named
-from barograph.models.threshold import NEVER, choose
-from barograph.models.versions import versions
+from barograph.models.flat import Flat, flatten, kind_named
+from barograph.models.threshold import NEVER, choose_threshold
 from barograph.parallel import map_threads, row_ranges
 from barograph.series import Floats, require_finite
 
 USES = ("adaptive", "label_free", "online", "confirm")
-# The files that models are released as, and the uses in each.
+# The released files, and the uses of the models in each.
 FILES: Mapping[str, tuple[str, ...]] = {
     "adaptive": ("adaptive",),
     "label_free": ("label_free",),
     "online": ("online", "confirm"),
 }
-DEFAULTS = "defaults"  # the folder of this package that holds the shipped models
-CALIBRATION = "calibration"  # what the last part of the reasons is called
-TABLES = ("tails", "alarm_thresholds")  # of a card: numbers that a detector decides by
+DEFAULTS = "defaults"  # the folder of the shipped models in this package
+CALIBRATION = "calibration"  # the name of the last part of the reasons
+TABLES = ("tails", "alarm_thresholds")  # entries of a card that decisions depend on
 
 
 @dataclass(frozen=True)
 class TriageModel:
-    """Says how likely a person would call a candidate real, from a row of features."""
+    """Estimates from a row of features how likely a person would call a candidate real.
+
+    Attributes:
+        use: What the model is for, one of USES.
+        feature_set: One of FEATURE_SETS.
+        columns: The columns of the feature set.
+        threshold: The probability from which `predict` returns 1.
+        flat: The fitted classifier.
+        card: What is known about the training, and the numbers in TABLES.
+        calibration: Maps the classifier's probability to a calibrated one.
+        conformal: Held-out scores for `predict_set`.
+        versions: The versions that the model was made with.
+        data_hash: The hash of the training data.
+        metrics: How the model did on test data.
+    """
 
     use: str
     feature_set: str
@@ -66,27 +78,31 @@ class TriageModel:
         method: str | None = "sigmoid",
         **facts: Any,
     ) -> TriageModel:
-        """Make a model of a fitted classifier, and of held-out points all that needs such.
+        """Make a model from a fitted classifier and held-out points.
+
+        The held-out points calibrate the model, and choose its threshold.
 
         Args:
             fitted: A classifier of the catalogue, fitted to the columns of the feature set.
             use: One of USES.
             feature_set: One of FEATURE_SETS.
-            truth: The verdicts of points that took no part in the fit that scored them.
-            score: The uncalibrated probability of a real change at each.
-            goal: What the threshold is chosen for.
-            method: How the probability is calibrated, or None.
-            **facts: What else the header keeps: card, data_hash, metrics.
+            truth: 1 for the held-out points that a person called real, else 0.
+            score: The uncalibrated probability of a real change at each, by a classifier that was
+                not fitted to these points.
+            goal: The goal of the threshold, see `choose_threshold`.
+            method: The method of calibration; None for no calibration.
+            **facts: Further attributes: card, data_hash, metrics.
         """
         raw = np.asarray(score, dtype=np.float64)
-        made = calibrate(truth, raw, method) if method is not None else None
+        fitted_calibration = calibrate(truth, raw, method) if method is not None else None
+        calibrated = raw if fitted_calibration is None else fitted_calibration(raw)
         return cls(
             use=use,
             feature_set=feature_set,
             columns=FEATURE_SETS[feature_set],
-            threshold=choose(truth, raw if made is None else made(raw), goal),
-            flat=flattened(fitted),
-            calibration=made,
+            threshold=choose_threshold(truth, calibrated, goal),
+            flat=flatten(fitted),
+            calibration=fitted_calibration,
             conformal=Conformal.fit(truth, raw),
             versions=versions(),
             **facts,
@@ -94,45 +110,49 @@ class TriageModel:
 
     @classmethod
     def default(cls, use: str) -> TriageModel:
-        """Load the model that is shipped for a use, trained on simulated histories."""
+        """Load the shipped model for a use, which was trained on simulated histories.
+
+        Args:
+            use: One of USES.
+        """
         if use not in USES:
-            raise ArtifactError(f"no default model is made for the use {use!r}; uses: {USES}")
+            raise ArtifactError(f"unknown use {use!r}; known uses: {USES}")
         shipped = resources.files("barograph.models").joinpath(DEFAULTS, file_of(use))
         if not shipped.is_file():
             raise ArtifactError(
-                f"this installation ships no default model for the use {use!r}: {shipped} is "
-                "missing; train one with the pipeline and load it by its path"
+                f"this installation has no default model for the use {use!r}: {shipped} is "
+                "missing; train a model with the pipeline and load it by its path"
             )
         with resources.as_file(shipped) as path:
             return cls.load(path, use)
 
     @classmethod
     def load(cls, path: str | Path, use: str | None = None) -> TriageModel:
-        """Load a safe artifact; refuse any other file.
+        """Load a model from a file.
 
         Args:
             path: The file.
-            use: What the model must be made for. Needed where a file holds models for several uses.
+            use: The use that the model must be made for. Required if the file has several models.
 
         Raises:
-            ArtifactError: It is not a model file, or holds no such model.
+            ArtifactError: The file is not a model, or was made for another use.
         """
-        models = load_models(path)
-        if use is None and len(models) == 1:
-            return next(iter(models.values()))
-        if use is None:
-            raise ArtifactError(f"{path}: holds models for the uses {', '.join(models)}; name one")
-        if use not in models:
+        models = load_models(path, use)
+        if use is None and len(models) > 1:
             raise ArtifactError(
-                f"{path}: made for the use {', '.join(map(repr, models))}; needed is {use!r}"
+                f"{path}: has models for several uses ({', '.join(models)}); choose one"
             )
-        return models[use]
+        return models[use] if use is not None else next(iter(models.values()))
 
     @classmethod
     def from_content(cls, header: Mapping[str, Any], arrays: Arrays) -> TriageModel:
-        """Make a model of what `content` returned; refuse one that this program cannot serve."""
-        use, feature_set, columns, threshold = _expected(header)
-        made = header.get("calibration")
+        """Restore a model from the result of `content`.
+
+        Raises:
+            ArtifactError: This program cannot use the model.
+        """
+        use, feature_set, columns, threshold = _inputs(header)
+        method = header.get("calibration")
         return cls(
             use=use,
             feature_set=feature_set,
@@ -140,7 +160,7 @@ class TriageModel:
             threshold=threshold,
             flat=kind_named(header.get("kind")).from_arrays(arrays, len(columns)),
             card=_mapping(header, "card"),
-            calibration=calibration.from_arrays(made, arrays),
+            calibration=calibration.from_arrays(method, arrays),
             conformal=Conformal.from_arrays(arrays) if header.get("conformal") else None,
             versions=_mapping(header, "versions"),
             data_hash=header.get("data_hash"),
@@ -148,28 +168,30 @@ class TriageModel:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the safe artifact, whole or not at all."""
+        """Write the model to a file, atomically."""
         artifact.write(path, *self.content())
 
     def content(self) -> artifact.Content:
-        """Return the header and the arrays of the artifact."""
-        made = {
+        """Return the header and the arrays of the file."""
+        facts = {
             "versions": dict(self.versions),
             "data_hash": self.data_hash,
             "metrics": dict(self.metrics),
             "card": dict(self.card),
         }
-        return self._told() | made, self._arrays()
+        return self._description() | facts, self._arrays()
 
     @cached_property
     def version(self) -> str:
-        """What decisions are signed with: another where anything differs that an answer needs."""
+        """A hash of everything that predictions and decisions depend on."""
         features = self.versions.get("features", FEATURES_VERSION)
         tables = {name: self.card.get(name) for name in TABLES}
-        return artifact.seal(self._told() | tables | {"features": features}, self._arrays())[:SHORT]
+        return artifact.seal(self._description() | tables | {"features": features}, self._arrays())[
+            :SHORT
+        ]
 
-    def _told(self) -> dict[str, Any]:
-        """What the header says of how the model answers."""
+    def _description(self) -> dict[str, Any]:
+        """Return the part of the header that predictions depend on."""
         return {
             "use": self.use,
             "feature_set": self.feature_set,
@@ -190,8 +212,8 @@ class TriageModel:
         """Return the probability of noise and of a real change for each row.
 
         Args:
-            matrix: A row of features for each candidate, in the order of `columns`.
-            threads: How many parts of a long table are answered at once.
+            matrix: One row of features for each candidate, in the order of `columns`.
+            threads: Number of threads for a long table.
         """
         raw = self._raw(self._rows(matrix), threads)
         if self.calibration is None:
@@ -203,27 +225,35 @@ class TriageModel:
         """Return 1 where the probability of a real change reaches the threshold."""
         return (self.predict_proba(matrix)[:, 1] >= self.threshold).astype(np.int64)
 
-    def answers(self, matrix: npt.ArrayLike, coverage: float = 0.9) -> npt.NDArray[np.int64]:
-        """Return 0, 1, or `UNSURE` where a person should look, with the stated coverage."""
+    def predict_set(self, matrix: npt.ArrayLike, coverage: float = 0.9) -> npt.NDArray[np.int64]:
+        """Return 0, 1, or `UNSURE` where a person should decide.
+
+        Args:
+            matrix: One row of features for each candidate, in the order of `columns`.
+            coverage: The minimum probability that 0 or 1 is right or the row is `UNSURE`.
+
+        Raises:
+            ArtifactError: The model has no held-out scores.
+        """
         if self.conformal is None:
             raise ArtifactError(
-                f"the model for the use {self.use!r} keeps no held-out scores: it can give "
-                "probabilities, but no answers with a stated coverage"
+                f"the model for the use {self.use!r} has no held-out scores, which prediction sets "
+                "need"
             )
-        # Strangeness is measured before calibration, which was fitted on the same points.
-        return self.conformal.answers(self._raw(self._rows(matrix), 1)[:, 1], coverage)
+        # Uncalibrated, because the calibration was fitted to the same points.
+        return self.conformal.predict(self._raw(self._rows(matrix), 1)[:, 1], coverage)
 
     @property
     def reason_names(self) -> tuple[str, ...]:
-        """What the parts of `reasons` belong to: the columns, then the calibration if any."""
+        """The names of the parts of `reasons`: the columns, then the calibration if any."""
         return self.columns if self.calibration is None else (*self.columns, CALIBRATION)
 
     def reasons(self, matrix: npt.ArrayLike) -> tuple[float, Floats]:
-        """Return a base, and what each feature adds to it: together the probability of real.
+        """Return a base, and what each feature adds to it; they add up to the probability of real.
 
-        For trees these are the changes along the decision paths (Saabas), for linear models the
-        terms; what was log-odds is turned into probability in the same proportions. What the
-        calibration changes is the last part.
+        For trees the parts are the changes along the decision paths (Saabas), for linear models the
+        terms. Parts of log-odds are converted to parts of the probability in the same proportions.
+        The last part is the effect of the calibration.
         """
         rows = self._rows(matrix)
         base, parts = self.flat.parts(rows)
@@ -235,27 +265,30 @@ class TriageModel:
     def check_table(
         self, names: Collection[str], feature_sets: Collection[str], version: str | None
     ) -> None:
-        """Refuse a feature table of other sets or another version, or without the model's columns.
+        """Check that a feature table fits the model.
 
         Args:
-            names: The table's columns; others beside the model's are not looked at.
-            feature_sets: The sets that the table says it holds.
-            version: The version of the features that it says it was built with.
+            names: The columns of the table, which may have more than the model needs.
+            feature_sets: The feature sets in the table.
+            version: The version of the features that the table was computed with.
+
+        Raises:
+            DataError: A feature set or a column is missing, or the version differs.
         """
         if self.feature_set not in feature_sets:
             raise DataError(
-                f"the table holds the feature sets {sorted(feature_sets)}; the model for the "
-                f"use {self.use!r} expects {self.feature_set!r}"
+                f"the table has the feature sets {sorted(feature_sets)}; the model for the "
+                f"use {self.use!r} needs {self.feature_set!r}"
             )
         expected = self.versions.get("features", version)
         if version != expected:
             raise DataError(
-                f"the table was built with version {version} of the features; the model for the "
-                f"use {self.use!r} expects {expected}"
+                f"the table was computed with version {version} of the features; the model for the "
+                f"use {self.use!r} needs version {expected}"
             )
         missing = [name for name in self.columns if name not in names]
         if missing:
-            raise DataError(f"the table misses the columns {missing} of {self.feature_set}")
+            raise DataError(f"the table lacks the columns {missing} of {self.feature_set}")
 
     def _raw(self, rows: Floats, threads: int) -> Floats:
         if threads <= 1 or rows.shape[0] <= 1:
@@ -270,62 +303,74 @@ class TriageModel:
         rows = np.asarray(matrix, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self.columns):
             raise ValueError(
-                f"expected rows of {len(self.columns)} features {self.columns}, got {rows.shape}"
+                f"the matrix must have {len(self.columns)} columns {self.columns}, "
+                f"but has the shape {rows.shape}"
             )
         require_finite(rows, "matrix", self.columns)
         return rows
 
 
 def file_of(use: str) -> str:
-    """Return the name of the file that holds the model of a use."""
+    """Return the name of the released file with the model for a use."""
     return next(f"{name}.baro" for name, uses in FILES.items() if use in uses)
 
 
-def load_models(path: str | Path) -> dict[str, TriageModel]:
-    """Load all models of a file, by use; refuse a file of any other kind."""
+def load_models(path: str | Path, use: str | None = None) -> dict[str, TriageModel]:
+    """Return all models of a file by use.
+
+    Args:
+        path: The file.
+        use: A use that must be among them.
+
+    Raises:
+        ArtifactError: The file is not a model, or was made for another use.
+    """
     header, arrays = artifact.read(path)
     try:
         models = [TriageModel.from_content(*content) for content in artifact.unpack(header, arrays)]
     except ArtifactError as error:
         raise ArtifactError(f"{path}: {error}") from error
-    return {model.use: model for model in sorted(models, key=lambda one: USES.index(one.use))}
+    by_use = {model.use: model for model in sorted(models, key=lambda model: USES.index(model.use))}
+    if use is not None and use not in by_use:
+        raise ArtifactError(f"{path}: made for another use: {', '.join(by_use)}, not {use}")
+    return by_use
 
 
 def save_models(path: str | Path, models: Sequence[TriageModel]) -> None:
-    """Write the models of different uses into one file, whole or not at all."""
+    """Write models for different uses to one file, atomically."""
     if len(models) == 1:
         models[0].save(path)
         return
     artifact.write(path, *artifact.pack({model.use: model.content() for model in models}))
 
 
-def _expected(header: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...], float]:
-    """Return use, feature set, columns and threshold of a header that this program can serve."""
+def _inputs(header: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...], float]:
+    """Return use, feature set, columns and threshold, if this program knows them."""
     try:
         use, feature_set = str(header["use"]), str(header["feature_set"])
         columns = tuple(map(str, header["columns"]))
         threshold = float(header["threshold"])
     except (KeyError, TypeError, ValueError) as error:
-        raise ArtifactError(f"the header lacks or garbles {error}") from error
+        raise ArtifactError(f"missing or invalid in the header: {error}") from error
     if use not in USES:
-        raise ArtifactError(f"made for the use {use!r}; known uses: {USES}")
+        raise ArtifactError(f"unknown use {use!r}; known uses: {USES}")
     if FEATURE_SETS.get(feature_set) != columns:
         raise ArtifactError(
             f"made for the columns {columns} of the feature set {feature_set!r}; "
-            f"this program computes {FEATURE_SETS.get(feature_set)}"
+            f"this program has {FEATURE_SETS.get(feature_set)}"
         )
     if not 0 <= threshold <= NEVER:
-        raise ArtifactError(f"the threshold {threshold} lies outside 0 to 1")
-    made = _mapping(header, "versions").get("features", FEATURES_VERSION)
-    if made != FEATURES_VERSION:
+        raise ArtifactError(f"the threshold must be from 0 to 1, not {threshold}")
+    version = _mapping(header, "versions").get("features", FEATURES_VERSION)
+    if version != FEATURES_VERSION:
         raise ArtifactError(
-            f"made for version {made!r} of the features; this program computes {FEATURES_VERSION!r}"
+            f"made for version {version!r} of the features; this program has {FEATURES_VERSION!r}"
         )
     return use, feature_set, columns, threshold
 
 
 def _mapping(header: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = header.get(name, {})
-    if not isinstance(found, dict):
-        raise ArtifactError(f"the header's {name!r} is {found!r}; expected names with values")
-    return found
+    entry = header.get(name, {})
+    if not isinstance(entry, dict):
+        raise ArtifactError(f"the header's {name!r} must be a mapping, not {entry!r}")
+    return entry

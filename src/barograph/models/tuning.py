@@ -1,8 +1,8 @@
-"""A small seeded search for a classifier's settings, recorded in full.
+"""A seeded random search for the settings of a classifier.
 
-Each setting is judged by the mean AUC over folds that share no group (series, say), so that near
-copies of a point on both sides do not reward remembering. What was tried is returned as a table:
-a stage writes it beside the model, and the catalogue's settings can be traced to it.
+Settings are compared by their mean AUC over folds that share no group (for example no series), so
+that near copies of a point cannot be on both sides. The table of all trials is stored with the
+model; the settings of the catalogue come from such a table.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from barograph.series import Floats, Ints
 Settings = Mapping[str, Any]
 FOLDS = 5
 
-# What is tried, by classifier; the names are those of the pipeline's parameters.
+# The values to try by classifier; the names are parameters of the pipeline.
 SPACES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "random_forest": {
         "model__min_samples_leaf": (1, 2, 3, 5, 10),
@@ -46,7 +46,7 @@ SPACES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting, and how well it ranked what it had not seen."""
+    """Settings, and their AUC on held-out folds."""
 
     settings: Settings
     auc: float
@@ -55,7 +55,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Search:
-    """Everything that was tried, in the order in which it was."""
+    """All trials in the order in which they ran."""
 
     classifier: str
     trees: int
@@ -63,20 +63,21 @@ class Search:
 
     @property
     def best(self) -> Trial:
-        """Return the first of those with the highest mean AUC."""
+        """The first trial with the highest mean AUC."""
         return max(self.trials, key=lambda trial: trial.auc)
 
     def table(self) -> list[dict[str, Any]]:
-        """Return one row a trial, the best first, for a stage to write."""
+        """Return one row for each trial, the best first."""
         order = sorted(range(len(self.trials)), key=lambda number: -self.trials[number].auc)
         return [self._row(number, self.trials[number]) for number in order]
 
     def _row(self, number: int, trial: Trial) -> dict[str, Any]:
-        made = classifier(self.classifier, seed=0, trees=self.trees, settings=trial.settings)
-        values = made.get_params()
+        values = classifier(
+            self.classifier, seed=0, trees=self.trees, settings=trial.settings
+        ).get_params()
         return {
             "classifier": self.classifier,
-            "tried": number,  # 0: the catalogue's own settings
+            "tried": number,  # 0 is the catalogue's settings
             **{name: values[name] for name in SPACES[self.classifier]},
             "auc": trial.auc,
             "sd": float(np.std(trial.aucs, ddof=1)),
@@ -96,29 +97,34 @@ def search(
     trials: int,
     folds: int = FOLDS,
 ) -> Search:
-    """Try the catalogue's own settings and others drawn from the space of a classifier.
+    """Try the catalogue's settings, and others drawn from the space of the classifier.
 
     Args:
-        name: The classifier, one with a space.
-        matrix: One row of features a point.
-        truth: 1 where a person said real.
-        groups: Points of one group are never on both sides.
-        seed: Of the folds, the drawing and the classifier.
-        trees: How many, where there are any.
-        trials: How many settings at most, the catalogue's included.
-        folds: How many parts are held back in turn.
+        name: One of SPACES.
+        matrix: One row of features for each point.
+        truth: 1 for the points that a person called real, else 0.
+        groups: The group of each point. A group is never divided between fitting and judging.
+        seed: Seed of the folds, the draws and the classifier.
+        trees: Number of trees; ignored by classifiers without trees.
+        trials: Maximum number of settings to try, including the catalogue's.
+        folds: Number of folds.
     """
     parts = _folds(matrix, truth, np.asarray(groups), folds, seed)
-    tried = [_tried(name, s, matrix, truth, parts, seed, trees) for s in drawn(name, trials, seed)]
-    return Search(name, trees, tuple(tried))
+    results = [
+        _trial(name, settings, matrix, truth, parts, seed, trees)
+        for settings in draw_settings(name, trials, seed)
+    ]
+    return Search(name, trees, tuple(results))
 
 
-def drawn(name: str, trials: int, seed: int) -> list[Settings]:
-    """Return the settings to try: none, which is the catalogue's, then drawn ones, each once."""
+def draw_settings(name: str, trials: int, seed: int) -> list[Settings]:
+    """Return the settings to try, each once; the first, empty ones are the catalogue's."""
     if name not in SPACES:
-        raise ConfigError(f"there is nothing to tune in {name!r}; tuned are {sorted(SPACES)}")
+        raise ConfigError(
+            f"{name!r} has no settings to tune; classifiers that have: {sorted(SPACES)}"
+        )
     if trials < 1:
-        raise ConfigError(f"{trials} trials: at least one is needed")
+        raise ConfigError(f"the number of trials must be at least 1, not {trials}")
     space = SPACES[name]
     grid = [dict(zip(space, values, strict=True)) for values in product(*space.values())]
     order = np.random.default_rng(seed).permutation(len(grid))
@@ -129,7 +135,7 @@ def _folds(
     matrix: Floats, truth: Ints, groups: npt.NDArray[Any], folds: int, seed: int
 ) -> list[tuple[Ints, Ints]]:
     if np.unique(truth).size < 2:
-        raise NotEnoughDataError(f"{truth.size} points of one class: nothing can be tuned on them")
+        raise NotEnoughDataError(f"all {truth.size} points are of one class; tuning needs both")
     count = np.unique(groups).size
     if count < folds:
         raise NotEnoughDataError(f"{count} groups cannot be divided into {folds} folds")
@@ -138,12 +144,12 @@ def _folds(
     for number, both in enumerate(parts):
         if any(np.unique(truth[part]).size < 2 for part in both):
             raise NotEnoughDataError(
-                f"fold {number} of {folds} by group holds one class only: use fewer folds"
+                f"fold {number} of {folds} has points of one class only; use fewer folds"
             )
     return parts
 
 
-def _tried(
+def _trial(
     name: str,
     settings: Settings,
     matrix: Floats,

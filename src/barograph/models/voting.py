@@ -1,8 +1,8 @@
-"""The voting scheme of Leznik et al. 2022: every feature has one vote, weighted by its record.
+"""The voting scheme of Leznik et al. 2022: every feature has a weighted vote.
 
 A feature votes for a change on one side of its median; its weight is the share of real changes on
-that side (their Table 4). The score is the weight of the votes cast for a change over the weight of
-all votes in use, and a point is a change where that is above one half.
+that side (Table 4 in the paper). The score is the weight of the votes for a change divided by the
+weight of all votes. A point is a change if its score is above one half.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from barograph.models.two_classes import TwoClasses, two_classes
 from barograph.series import Floats
 
 DISTANCE = "distance"
-SIXTH = 5  # where the distance stands in a matrix without names
+DISTANCE_COLUMN = 5  # in a matrix without column names
 
-# Leznik et al. 2022, Table 4 and the text beside it: columns in the order of the set `leznik`.
+# Leznik et al. 2022, Table 4 and the text beside it: in the order of the feature set `leznik`.
 PUBLISHED_THRESHOLDS = (0.62, 0.09, 0.31, 0.26, 1.00, 2.48)
 PUBLISHED_ABOVE = (True, False, False, True, True, True)
 PUBLISHED_WEIGHTS = (
@@ -32,16 +33,51 @@ PUBLISHED_WEIGHTS = (
 )
 
 
-class VotingTriage(TwoClasses):
+class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # it ships no types
+    """A scikit-learn classifier of two classes that accepts NaN."""
+
+    def _columns_except(self, name: str, index: int, columns: int) -> npt.NDArray[np.int64]:
+        """Return all columns but the named one, or the one at `index` if there are no names."""
+        names = getattr(self, "feature_names_in_", None)
+        return np.array(
+            [k for k in range(columns) if (k != index if names is None else names[k] != name)],
+            dtype=np.int64,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare that the estimator takes two classes, and NaN."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def binary_labels(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Return the two classes in order, and the index of the class of each label.
+
+    Raises:
+        ValueError: There are not exactly two classes.
+    """
+    check_classification_targets(labels)
+    classes, truth = np.unique(labels, return_inverse=True)
+    if classes.size != 2:
+        raise ValueError(
+            f"Only binary classification is supported: two classes are needed, got "
+            f"{classes.size} class(es) {classes}"
+        )
+    return classes, truth
+
+
+class VotingTriage(BinaryClassifier):
     """Classify candidates as noise (0) or real (1) by weighted votes.
 
     Args:
-        use_distance: Whether the distance votes: the column named `distance`, or the sixth of a
-            matrix without names.
+        use_distance: Whether the distance votes. It is the column named `distance`, or the sixth
+            of a matrix without column names.
 
     Attributes:
         thresholds_: The median of each voting column.
-        above_: Whether it votes for a change at and above its threshold, or below.
+        above_: Whether the column votes for a change from its threshold on, or below it.
         weights_: The share of real changes on the voting side.
     """
 
@@ -49,13 +85,13 @@ class VotingTriage(TwoClasses):
         self.use_distance = use_distance
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        """Learn medians, sides and weights; a NaN is left out of its own column only."""
+        """Learn medians, sides and weights; a NaN is ignored in its column only."""
         matrix, labels = validate_data(
             self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2
         )
-        self.classes_, truth = two_classes(labels)
+        self.classes_, truth = binary_labels(labels)
         self.columns_ = self._voting(matrix.shape[1])
-        votes = [_learnt(matrix[:, column], truth == 1) for column in self.columns_]
+        votes = [_learn_vote(matrix[:, column], truth == 1) for column in self.columns_]
         self.thresholds_ = np.array([vote[0] for vote in votes])
         self.above_ = np.array([vote[1] for vote in votes])
         self.weights_ = np.array([vote[2] for vote in votes])
@@ -63,7 +99,7 @@ class VotingTriage(TwoClasses):
 
     @classmethod
     def published(cls, *, use_distance: bool = True) -> VotingTriage:
-        """Return the fitted scheme with the thresholds and weights printed in the paper."""
+        """Return a fitted scheme with the thresholds and weights printed in the paper."""
         voting = cls(use_distance=use_distance)
         voting.classes_ = np.array([0, 1])
         voting.n_features_in_ = len(PUBLISHED_WEIGHTS)
@@ -74,7 +110,7 @@ class VotingTriage(TwoClasses):
         return voting
 
     def score_samples(self, X: npt.ArrayLike) -> Floats:
-        """Return the normalised score, 0 to 1; a vote abstains where its feature is NaN."""
+        """Return the normalised score from 0 to 1; a feature that is NaN does not vote."""
         check_is_fitted(self)
         matrix = validate_data(
             self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
@@ -82,12 +118,12 @@ class VotingTriage(TwoClasses):
         cast = ~np.isnan(matrix)
         votes = np.where(self.above_, matrix >= self.thresholds_, matrix < self.thresholds_) & cast
         total = cast @ self.weights_
-        # Where nobody votes nothing speaks for a change.
+        # Without any vote the score is 0.
         score: Floats = (votes @ self.weights_) / np.where(total > 0, total, 1.0)
         return score
 
     def predict_proba(self, X: npt.ArrayLike) -> Floats:
-        """Return the normalised score as the probability of the second class: uncalibrated."""
+        """Return the normalised score as the uncalibrated probability of the second class."""
         score = self.score_samples(X)
         return np.column_stack([1.0 - score, score])
 
@@ -98,15 +134,19 @@ class VotingTriage(TwoClasses):
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the second class where the score is above one half."""
         decision = self.decision_function(X)
-        answer: npt.NDArray[Any] = self.classes_[(decision > 0).astype(np.int64)]
-        return answer
+        label: npt.NDArray[Any] = self.classes_[(decision > 0).astype(np.int64)]
+        return label
 
     def _voting(self, columns: int) -> npt.NDArray[np.int64]:
         """Return the columns that vote."""
-        return np.arange(columns) if self.use_distance else self._all_but(DISTANCE, SIXTH, columns)
+        return (
+            np.arange(columns)
+            if self.use_distance
+            else self._columns_except(DISTANCE, DISTANCE_COLUMN, columns)
+        )
 
 
-def _learnt(values: Floats, real: npt.NDArray[np.bool_]) -> tuple[float, bool, float]:
+def _learn_vote(values: Floats, real: npt.NDArray[np.bool_]) -> tuple[float, bool, float]:
     """Return the median of a column, the side that votes, and the share of real changes there."""
     known = ~np.isnan(values)
     if not known.any():

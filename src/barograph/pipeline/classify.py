@@ -45,7 +45,7 @@ def classify(
     untriaged = tables.untriaged(frame)
     rows = tables.judged_by(model, untriaged)
     probability = model.predict_proba(rows)[:, 1]
-    sets = model.answers(rows, params.coverage)
+    sets = model.predict_set(rows, params.coverage)
     table = untriaged[KEYS].assign(
         probability=probability,
         real=probability >= model.threshold,

@@ -12,8 +12,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from barograph.evaluation.figures import save
-from barograph.models.flat_boosted import FlatBoosted
-from barograph.models.shapley import contributions
+from barograph.models.flat import FlatBoosted
+from barograph.models.flat.boosted import shapley_values
 from barograph.models.triage import TriageModel
 from barograph.series import Floats, Ints
 
@@ -62,7 +62,7 @@ def explain(model: TriageModel, library: Path, rows: Floats) -> Explanation:
         rows: The feature rows, with the columns of the model.
     """
     if isinstance(model.flat, FlatBoosted):
-        base, parts = contributions(library.read_bytes(), model.flat, rows)
+        base, parts = shapley_values(library.read_bytes(), model.flat, rows)
         return Explanation(SHAP, list(model.columns), base, parts)
     base, parts = model.reasons(rows)
     return Explanation(PATHS, list(model.reason_names), base, parts)

@@ -15,7 +15,7 @@ from barograph.evaluation import resume
 from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import Split
 from barograph.models.catalogue import classifier, real_probability
-from barograph.models.threshold import choose
+from barograph.models.threshold import choose_threshold
 from barograph.series import Floats, Ints
 from barograph.training.tables import Labelled
 
@@ -69,6 +69,6 @@ def repetition(
         model = classifier(name, seed=seed, trees=trees)
         model.fit(matrix[split.train], truth[split.train])
         validation = real_probability(model, matrix[split.validation])
-        threshold = choose(truth[split.validation], validation, goal)
+        threshold = choose_threshold(truth[split.validation], validation, goal)
         probability = real_probability(model, matrix[split.test])
         return scores(truth[split.test], probability, threshold)

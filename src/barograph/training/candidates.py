@@ -13,8 +13,8 @@ from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import Split, is_usable, stable_split
 from barograph.features import FEATURE_SETS
 from barograph.models.catalogue import classifier, real_probability
-from barograph.models.kinds import flattened
-from barograph.models.shapley import library_bytes
+from barograph.models.flat import flatten
+from barograph.models.flat.boosted import library_bytes
 from barograph.models.triage import FILES, USES, TriageModel
 from barograph.series import Floats, Ints
 from barograph.training import tables
@@ -138,7 +138,7 @@ def train(
         card=card(rows, split, params, profile) | {"settings": dict(settings)},
     )
     everything = _fit(rows, np.arange(rows.truth.size), prior, params, settings)
-    model = replace(twin, flat=flattened(everything))
+    model = replace(twin, flat=flatten(everything))
     return Trained(model, twin, truth, probability, library_bytes(everything))
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from barograph.detection.online import Budget, TailRates
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
-from barograph.models.checks import Arrays
+from barograph.models.artifact import Arrays
 from barograph.series import Floats
 
 

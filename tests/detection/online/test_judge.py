@@ -12,8 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from barograph.detection.online import OnlineDetector, OnlineJudge, PendingSeries, batch, replay
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
-from barograph.models.flat import FlatForest
-from barograph.models.flat_linear import FlatLinear
+from barograph.models.flat import FlatForest, FlatLinear
 from barograph.series import Floats, Ints
 from tests.detection.online.models import HandMade, hand_made
 

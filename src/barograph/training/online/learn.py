@@ -13,12 +13,12 @@ from barograph.detection.online import TailRates
 from barograph.detection.online.budget import ALARM_POLICIES, RATES
 from barograph.errors import NotEnoughDataError
 from barograph.features import FEATURE_SETS
+from barograph.models.artifact import versions
 from barograph.models.calibration import Calibration, calibrate
 from barograph.models.conformal import Conformal
-from barograph.models.kinds import flattened
-from barograph.models.shapley import library_bytes
+from barograph.models.flat import flatten
+from barograph.models.flat.boosted import library_bytes
 from barograph.models.triage import TriageModel
-from barograph.models.versions import versions
 from barograph.parallel import map_threads
 from barograph.series import Floats, Ints
 from barograph.training.online.alarm_rates import at_rate, every_alarm, gated
@@ -150,7 +150,7 @@ def learn(
             use,
             FEATURE_SETS[use],
             newest_alone if use == "online" else 0.5,
-            flattened(fitted),
+            flatten(fitted),
             cards[use],
             *calibrated[use],
             versions(),

@@ -1,14 +1,15 @@
-"""Many decision trees as one array of numbers, and the walks over them.
+"""Decision trees as flat arrays, and the kernels that walk them.
 
-Nodes lie breadth-first with siblings side by side, so a node is its threshold, its feature and
-the place of its right child; the left one stands just before. A leaf's threshold is NaN and its
-child itself: a walk that arrives stays, and several walks can go in step. In memory a node is one
-64-bit number (threshold, distance to the child, feature), so a tree stays near the processor.
+The nodes of a tree are stored breadth-first with siblings side by side. A node has a threshold, a
+feature and the index of its right child; the left child comes just before it. A leaf has the
+threshold NaN and is its own child, so a walk that reaches it stays there, and several walks can
+proceed in step. In memory, a node is one 64-bit integer (threshold, distance to the right child,
+feature), which keeps a tree in the processor's cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,25 +18,25 @@ import numpy.typing as npt
 
 from barograph.compiled import kernel
 from barograph.errors import ArtifactError
-from barograph.models.checks import array
+from barograph.models.artifact import Arrays, typed_array
 from barograph.series import Floats, Ints
 
 Singles = npt.NDArray[np.float32]
 Keys = npt.NDArray[np.int32]
 
 FEATURE_BITS = 10
-CHILD_BITS = 22  # with the features 32 bits; the other 32 are the threshold's
+CHILD_BITS = 22  # the threshold takes the other 32 bits
 COLUMNS = 1 << FEATURE_BITS
 FEATURE_MASK = COLUMNS - 1
 LOW_MASK = (1 << (FEATURE_BITS + CHILD_BITS)) - 1
-NEVER = np.int32(-(1 << 31))  # below the key of every number: nothing goes left at a leaf
-LANES = 8  # rows in step: their places stay in the first cache
-TOGETHER = 32  # trees in step for one row, whose nodes come from far away
-BLOCK = 4096  # rows a tree is kept near the processor for; measured, 512 is three times slower
+NEVER = np.int32(-(1 << 31))  # below the key of every number, so that no walk goes left at a leaf
+LANES = 8  # rows walked in step, whose positions stay in the L1 cache
+TOGETHER = 32  # trees walked in step for a single row, to hide the latency of memory
+BLOCK = 4096  # rows for which a tree stays in the cache; 512 is three times slower
 
 
 class Tree(NamedTuple):
-    """One tree as its library keeps it; a left child of -1 marks a leaf."""
+    """One tree as its library stores it; a left child of -1 marks a leaf."""
 
     left: npt.NDArray[Any]
     right: npt.NDArray[Any]
@@ -46,17 +47,17 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True)
 class Trees:
-    """All trees, one behind another."""
+    """The nodes of all trees, one tree after the other."""
 
     roots: Ints  # the first node of each tree
     nodes: Ints
-    values: npt.NDArray[Any]  # what a walk that ends there adds; of inner nodes for the reasons
+    values: npt.NDArray[Any]  # of the leaves for predictions, of inner nodes for the reasons
     columns: int
 
     @classmethod
     def of(cls, trees: Iterable[Tree], columns: int) -> Trees:
-        """Lay out trees for serving."""
-        parts = [_laid(tree) for tree in trees]
+        """Convert trees to the flat form."""
+        parts = [_breadth_first(tree) for tree in trees]
         sizes = np.array([part[0].size for part in parts], dtype=np.int64)
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         children = [part[2] + root for part, root in zip(parts, roots, strict=True)]
@@ -67,19 +68,19 @@ class Trees:
         return cls(roots, nodes, np.ascontiguousarray(values), columns)
 
     def add(self, matrix: Floats, out: npt.NDArray[Any]) -> None:
-        """Add the values of the leaves to `out`, tree after tree, as the libraries do."""
+        """Add the values of the leaves to `out` in the order of the trees, as the libraries do."""
         keys = keys_of(singles(matrix))
         walk = walk_rows if keys.shape[0] >= LANES else walk_trees
         walk(keys, self.roots, self.nodes, self.values, out)
 
     def parts(self, matrix: Floats) -> Floats:
-        """Return by feature what the steps of all walks changed the last value by (Saabas)."""
+        """Return by feature how much the steps of all walks change the last value (Saabas)."""
         out = np.zeros(matrix.shape)
         walk_parts(keys_of(singles(matrix)), self.roots, self.nodes, self.values, out)
         return out
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what an artifact keeps of them, but for the values."""
+        """Return the arrays to store in an artifact, except the values."""
         low = self.nodes & LOW_MASK
         keys = (self.nodes >> (FEATURE_BITS + CHILD_BITS)).astype(np.int32)
         leaf = keys == NEVER
@@ -91,21 +92,24 @@ class Trees:
         }
 
     @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, npt.NDArray[Any]], values: npt.NDArray[Any], columns: int
-    ) -> Trees:
-        """Take arrays from an artifact: no walk over them may leave them or go in circles."""
-        roots = array(arrays, "roots", np.int64, 1)
-        thresholds = array(arrays, "thresholds", np.float32, 1)
-        features = array(arrays, "features", np.int32, 1)
-        children = array(arrays, "children", np.int32, 1)
+    def from_arrays(cls, arrays: Arrays, values: npt.NDArray[Any], columns: int) -> Trees:
+        """Restore trees from an artifact's arrays.
+
+        Raises:
+            ArtifactError: An array is missing or invalid, or a walk could leave the arrays or not
+                end.
+        """
+        roots = typed_array(arrays, "roots", np.int64, 1)
+        thresholds = typed_array(arrays, "thresholds", np.float32, 1)
+        features = typed_array(arrays, "features", np.int32, 1)
+        children = typed_array(arrays, "children", np.int32, 1)
         count = thresholds.size
         if {features.size, children.size, values.shape[0]} != {count} or not roots.size:
-            raise ArtifactError(f"the arrays of the trees do not fit together: {count} nodes")
+            raise ArtifactError(f"the arrays of the trees differ in length; expected {count} nodes")
         if roots[0] != 0 or np.any(np.diff(roots) <= 0) or roots[-1] >= count:
             raise ArtifactError(f"the roots must rise from 0 and stay below {count}")
         if not 0 < columns <= COLUMNS or np.any((features < 0) | (features >= columns)):
-            raise ArtifactError(f"a node asks for a feature outside 0 to {columns - 1}")
+            raise ArtifactError(f"a node has a feature outside 0 to {columns - 1}")
         _check_children(roots, thresholds, children)
         return cls(roots, _packed(thresholds, features, children), values, columns)
 
@@ -119,38 +123,38 @@ def _check_children(roots: Ints, thresholds: Singles, children: npt.NDArray[np.i
         )
     end = np.append(roots[1:], node.size)[np.searchsorted(roots, node, "right") - 1]
     end = np.minimum(end, node + (1 << CHILD_BITS))
-    # The left child stands one before the right one, so a right child is two further or more:
-    # every step goes forward, and no walk is endless.
+    # The left child comes just before the right one, so the right one is at least two nodes ahead:
+    # every step moves forward, and every walk ends.
     inner = (children >= node + 2) & (children < end)
     wrong = np.flatnonzero(~np.where(leaf, children == node, inner))
     if wrong.size:
         at = int(wrong[0])
-        raise ArtifactError(f"node {at} has the child {children[at]}: out of its tree")
+        raise ArtifactError(f"node {at} has the child {children[at]}, which is not in its tree")
 
 
-def _laid(tree: Tree) -> tuple[Singles, Ints, Ints, npt.NDArray[Any]]:
-    """Lay one tree breadth-first, siblings side by side."""
+def _breadth_first(tree: Tree) -> tuple[Singles, Ints, Ints, npt.NDArray[Any]]:
+    """Return one tree breadth-first, with siblings side by side."""
     lefts, rights = tree.left.tolist(), tree.right.tolist()
     order = [0]
     place = np.zeros(len(lefts), dtype=np.int64)
-    for node in order:  # grows while it is read: that is the breadth-first walk
+    for node in order:  # the loop appends to the list it reads
         left, right = lefts[node], rights[node]
         if left >= 0:
             place[left], place[right] = len(order), len(order) + 1
             order += [left, right]
-    laid = np.array(order)
-    inner = tree.left[laid] >= 0
-    child = np.where(inner, place[tree.right[laid]], np.arange(laid.size))
-    feature = np.where(inner, tree.features[laid], 0).astype(np.int64)
-    threshold = np.where(inner, tree.thresholds[laid], np.float32(np.nan)).astype(np.float32)
-    return threshold, feature, child, tree.values[laid]
+    nodes = np.array(order)
+    inner = tree.left[nodes] >= 0
+    child = np.where(inner, place[tree.right[nodes]], np.arange(nodes.size))
+    feature = np.where(inner, tree.features[nodes], 0).astype(np.int64)
+    threshold = np.where(inner, tree.thresholds[nodes], np.float32(np.nan)).astype(np.float32)
+    return threshold, feature, child, tree.values[nodes]
 
 
 def _packed(thresholds: Singles, features: npt.NDArray[Any], children: npt.NDArray[Any]) -> Ints:
     distance = children.astype(np.int64) - np.arange(children.size)
     if np.any(features >= COLUMNS) or np.any(distance >= 1 << CHILD_BITS):
         raise ArtifactError(
-            f"trees are served with up to {COLUMNS} features and {1 << (CHILD_BITS - 1)} nodes each"
+            f"a tree may have up to {COLUMNS} features and {1 << (CHILD_BITS - 1)} nodes"
         )
     keys = np.where(np.isnan(thresholds), NEVER, keys_of(thresholds)).astype(np.int64)
     high: Ints = keys << (FEATURE_BITS + CHILD_BITS)
@@ -158,13 +162,13 @@ def _packed(thresholds: Singles, features: npt.NDArray[Any], children: npt.NDArr
 
 
 def singles(matrix: Floats) -> Singles:
-    """Round to float32 as the libraries do before a walk; what is too large becomes infinite."""
+    """Round to float32, as the libraries do before a walk; numbers too large become infinite."""
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(matrix, dtype=np.float32)
 
 
 def keys_of(values: Singles) -> Keys:
-    """Return whole numbers that compare as the given ones do; -0.0 equals 0.0."""
+    """Return integers that compare as the values do; -0.0 equals 0.0."""
     bits = (values + np.float32(0)).view(np.int32)
     return np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)
 
@@ -178,15 +182,18 @@ def _floats_of(keys: Keys) -> Singles:
 def walk_rows(
     keys: Keys, roots: Ints, nodes: Ints, values: npt.NDArray[Any], out: npt.NDArray[Any]
 ) -> None:
-    """Walk eight rows in step through one tree after another; at least eight rows."""
-    # Unsigned places spare the check for a negative index, which counts here.
+    """Walk groups of eight rows in step through one tree after another.
+
+    There must be at least eight rows.
+    """
+    # With unsigned indices numba omits the check for negative ones, a measurable gain.
     rows = keys.shape[0]
     at = np.empty(LANES, dtype=np.uint64)
     for start in range(0, rows, BLOCK):
         stop = min(rows, start + BLOCK)
         for root in roots:
             for group in range(start, stop, LANES):
-                # The last group reaches back over rows that are done.
+                # The last group overlaps rows that are done already.
                 first = np.uint64(min(group, rows - LANES))
                 for lane in range(LANES):
                     at[np.uint64(lane)] = root
@@ -210,7 +217,7 @@ def walk_rows(
 def walk_trees(
     keys: Keys, roots: Ints, nodes: Ints, values: npt.NDArray[Any], out: npt.NDArray[Any]
 ) -> None:
-    """Walk one row through many trees in step, and add their values in the trees' order."""
+    """Walk one row through many trees in step, and add their values in the order of the trees."""
     count = roots.size
     at = np.empty(count + TOGETHER, dtype=np.uint64)
     for row in range(keys.shape[0]):
@@ -235,7 +242,7 @@ def walk_trees(
 
 @kernel
 def walk_parts(keys: Keys, roots: Ints, nodes: Ints, values: npt.NDArray[Any], out: Floats) -> None:
-    """Add to each feature what its steps change the last value by."""
+    """Add to each feature the changes of the last value at its steps."""
     last = values.shape[1] - 1
     for row in range(keys.shape[0]):
         for root in roots:

@@ -1,4 +1,4 @@
-"""A support vector machine as flat arrays: support vectors, their weights, and Platt's sigmoid."""
+"""A support vector machine as flat arrays: support vectors, weights, and Platt's sigmoid."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ import numpy.typing as npt
 
 from barograph.compiled import kernel
 from barograph.errors import ArtifactError, ConfigError
-from barograph.models.checks import Arrays, numbers
-from barograph.models.linked import linked
-from barograph.models.scaling import Scaling
+from barograph.models.artifact import Arrays, finite_array
+from barograph.models.flat.base import Scaling, probabilities
 from barograph.series import Floats
 
 
 @dataclass(frozen=True)
 class FlatSvm:
-    """The radial kernel's decision, and the two numbers that make a probability of it."""
+    """The decision function of an SVM with a radial kernel, calibrated by a sigmoid."""
 
     kind: ClassVar[str] = "svm"
     scaling: Scaling
-    support: Floats  # (columns, vectors): side by side, so that one instruction serves several
+    support: Floats  # (columns, vectors), so that the inner loop is vectorised
     weights: Floats
     gamma: float
     intercept: float
@@ -31,25 +30,25 @@ class FlatSvm:
 
     @classmethod
     def of(cls, calibrated: Any, scaler: Any = None) -> FlatSvm:
-        """Flatten CalibratedClassifierCV(SVC(), method="sigmoid", ensemble=False), fitted."""
+        """Flatten a fitted CalibratedClassifierCV(SVC(), method="sigmoid", ensemble=False)."""
         if len(calibrated.calibrated_classifiers_) != 1:
-            raise ConfigError("an SVM is served with one calibration: fit with ensemble=False")
+            raise ConfigError("an SVM must have a single calibration: fit it with ensemble=False")
         [fitted] = calibrated.calibrated_classifiers_
         svc, [sigmoid] = fitted.estimator, fitted.calibrators
         if svc.kernel != "rbf":
-            raise ConfigError(f"an SVM is served with the kernel 'rbf', not {svc.kernel!r}")
+            raise ConfigError(f"an SVM must have the kernel 'rbf', not {svc.kernel!r}")
         return cls(
             scaling=Scaling.of(scaler, svc.n_features_in_),
             support=np.ascontiguousarray(svc.support_vectors_.T),
             weights=np.array(svc.dual_coef_[0]),
-            gamma=float(svc._gamma),  # noqa: SLF001 - what "scale" and "auto" come to
+            gamma=float(svc._gamma),  # noqa: SLF001 - the value of "scale" or "auto"
             intercept=float(svc.intercept_[0]),
             slope=float(sigmoid.a_),
             offset=float(sigmoid.b_),
         )
 
     def decision(self, matrix: Floats) -> Floats:
-        """Return the signed distance to the border, scikit-learn's decision function."""
+        """Return scikit-learn's decision function."""
         out = np.empty(matrix.shape[0])
         rows = np.ascontiguousarray(self.scaling(matrix))
         decide(rows, self.support, self.weights, self.gamma, out)
@@ -58,17 +57,17 @@ class FlatSvm:
 
     def predict_proba(self, matrix: Floats) -> Floats:
         """Return the probability of noise and of a real change."""
-        return linked(-(self.slope * self.decision(matrix) + self.offset))
+        return probabilities(-(self.slope * self.decision(matrix) + self.offset))
 
-    def parts(self, matrix: Floats) -> tuple[float, Floats]:  # noqa: ARG002 - one signature for all
-        """Refuse: a radial kernel has no path and no terms to divide among the features."""
+    def parts(self, matrix: Floats) -> tuple[float, Floats]:  # noqa: ARG002 - the signature of Flat
+        """Raise a ConfigError: a radial kernel is not a sum over the features."""
         raise ConfigError(
-            "a support vector machine gives no reasons: its kernel does not divide among the "
-            "features; use a forest, boosted trees or a linear model"
+            "a support vector machine cannot give reasons for its probabilities; "
+            "use a forest, boosted trees or a linear model"
         )
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what an artifact keeps of it."""
+        """Return the arrays to store in an artifact."""
         border = np.array([self.gamma, self.intercept, self.slope, self.offset])
         return {
             **self.scaling.arrays(),
@@ -79,12 +78,14 @@ class FlatSvm:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, columns: int) -> FlatSvm:
-        """Take arrays from an artifact, or say what is wrong with them."""
-        support = numbers(arrays, "support", columns, -1)
-        weights = numbers(arrays, "weights", support.shape[1])
-        gamma, intercept, slope, offset = numbers(arrays, "border", 4).tolist()
+        """Restore the model from an artifact's arrays."""
+        support = finite_array(arrays, "support", columns, -1)
+        weights = finite_array(arrays, "weights", support.shape[1])
+        gamma, intercept, slope, offset = finite_array(arrays, "border", 4).tolist()
         if gamma <= 0:
-            raise ArtifactError(f"array 'border': the kernel's gamma is {gamma}; must be above 0")
+            raise ArtifactError(
+                f"array 'border': the kernel's gamma is {gamma}; it must be above 0"
+            )
         scaling = Scaling.from_arrays(arrays, columns)
         return cls(scaling, support, weights, gamma, intercept, slope, offset)
 

@@ -1,4 +1,4 @@
-"""Boosted trees that learn from shares: how many of the people who looked called it real."""
+"""Training on soft labels: the share of people who called a candidate real."""
 
 from typing import Any
 
@@ -15,13 +15,14 @@ TREES = 250
 FOLDS = 5
 
 
-def boosted(
+def boosted_ensemble(
     seed: int = 0, *, trees: int = TREES, members: int = MEMBERS, threads: int = 1
 ) -> VotingClassifier:
-    """Return shallow boosted trees, the mean of a few seeds: steadier than one, and no slower.
+    """Return an unfitted mean of several boosted models that differ in their seeds.
 
-    Trees of depth 3 on three tenths of the columns each: the contrasts are many views of one
-    step, and no single one of them should decide.
+    The mean varies less between seeds than a single model with the same number of trees. Each tree
+    has depth 3 and sees three tenths of the columns, because contrasts are strongly correlated and
+    no single one of them should decide.
     """
     from xgboost import XGBClassifier
 
@@ -39,31 +40,32 @@ def boosted(
             random_state=seed * members + number,
         )
 
-    named = [(f"member_{number}", member(number)) for number in range(members)]
-    return VotingClassifier(named, voting="soft")
+    estimators = [(f"member_{number}", member(number)) for number in range(members)]
+    return VotingClassifier(estimators, voting="soft")
 
 
-def soften(X: Floats, share: Floats) -> tuple[Floats, Ints, Floats]:
-    """Return rows, classes and weights for shares: a row of both classes, weighted by the votes."""
+def weighted_rows(X: Floats, share: Floats) -> tuple[Floats, Ints, Floats]:
+    """Return each row once per class, weighted by the share of the votes for that class."""
     rows = np.concatenate((X, X))
     classes = np.repeat(np.array([1, 0]), share.size)
     weights = np.concatenate((share, 1.0 - share))
-    voted = weights > 0.0
-    return rows[voted], classes[voted], weights[voted]
+    used = weights > 0.0
+    return rows[used], classes[used], weights[used]
 
 
 def fit_shares(model: Any, X: Floats, share: Floats) -> Any:
-    """Fit any classifier that takes weights to the share of people who said yes, row by row."""
+    """Fit a classifier that accepts sample weights to the share of people who said yes."""
     if not 0.0 <= share.min() < share.max() <= 1.0:
         raise NotEnoughDataError(
-            f"shares from {share.min()} to {share.max()}: two different ones in 0..1 are needed"
+            f"the shares range from {share.min()} to {share.max()}; "
+            "at least two different ones from 0 to 1 are needed"
         )
-    rows, classes, weights = soften(X, share)
+    rows, classes, weights = weighted_rows(X, share)
     return model.fit(rows, classes, sample_weight=weights)
 
 
 def probability(model: Any, X: Floats) -> Floats:
-    """Return the probability that a person says yes to each row."""
+    """Return the probability of the class 1 for each row."""
     if not X.shape[0]:
         return np.empty(0)
     result: Floats = model.predict_proba(X)[:, 1].astype(np.float64)
@@ -73,19 +75,19 @@ def probability(model: Any, X: Floats) -> Floats:
 def held_out_probability(
     make: Any, X: Floats, share: Floats, groups: npt.ArrayLike, seed: int = 0
 ) -> Floats:
-    """Return each row's probability from a model that saw no row of its group.
+    """Return the probability of each row, by a model that was not fitted to its group.
 
     Args:
-        make: Called without arguments for a fresh classifier per fold.
+        make: Returns an unfitted classifier; called once for each fold.
         X: One row of features per candidate.
         share: The share of people who said yes.
-        groups: Rows of one group are never on both sides.
-        seed: Which groups share a fold.
+        groups: The group of each row. A group is never divided between fitting and prediction.
+        seed: Determines which groups share a fold.
     """
     labels = np.asarray(groups)
     count = np.unique(labels).size
     if count < 2:
-        raise NotEnoughDataError(f"{count} group: nothing could be held out; 2 are needed")
+        raise NotEnoughDataError(f"{count} group; at least 2 are needed to hold one out")
     folds = GroupKFold(min(FOLDS, count), shuffle=True, random_state=seed)
     result: Floats = np.empty(share.size)
     for train, test in folds.split(X, groups=labels):

@@ -1,4 +1,9 @@
-"""Boosted trees as flat arrays: XGBoost's margin, summed in float32 as XGBoost does."""
+"""XGBoost's trees as flat arrays, and their Shapley values.
+
+Margins are summed in float32, as XGBoost does. Shapley values (TreeSHAP, Lundberg et al. 2020) need
+XGBoost's own model, which stores the cover of each node; they are for reports only. A served model
+explains itself by `TriageModel.reasons`.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,12 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 
 from barograph.errors import ArtifactError, ConfigError
-from barograph.models.checks import Arrays, array
-from barograph.models.linked import linked, secant
-from barograph.models.trees import Singles, Tree, Trees
+from barograph.models.artifact import Arrays, typed_array
+from barograph.models.flat.base import probabilities, probability_parts
+from barograph.models.flat.trees import Singles, Tree, Trees
 from barograph.series import Floats
+
+MAX_DIFFERENCE = 1e-4  # in log-odds, due to sums in float32
 
 
 @dataclass(frozen=True)
@@ -32,9 +39,10 @@ class FlatBoosted:
         booster, objective = learner["gradient_booster"], learner["objective"]["name"]
         if (booster["name"], objective) != ("gbtree", "binary:logistic"):
             raise ConfigError(
-                f"served are gbtree with binary:logistic, not {booster['name']} with {objective}"
+                "boosted trees must be gbtree with binary:logistic, "
+                f"not {booster['name']} with {objective}"
             )
-        # Written as a list since XGBoost 3.1; a probability, whatever the objective.
+        # A probability; XGBoost writes it as a list since 3.1.
         share = float(learner["learner_model_param"]["base_score"].strip("[]"))
         trees = (_tree(tree) for tree in booster["model"]["trees"])
         return cls(Trees.of(trees, int(model.n_features_in_)), np.float32(logit(share)))
@@ -47,30 +55,30 @@ class FlatBoosted:
 
     def predict_proba(self, matrix: Floats) -> Floats:
         """Return the probability of noise and of a real change."""
-        return linked(self.margin(matrix))
+        return probabilities(self.margin(matrix))
 
     def parts(self, matrix: Floats) -> tuple[float, Floats]:
-        """Return the probability at the roots, and each feature's part of the way from there."""
+        """Return the probability at the roots, and each feature's part along the paths."""
         start = float(self.base) + float(
             self.trees.values[self.trees.roots, 0].sum(dtype=np.float64)
         )
         terms = self.trees.parts(matrix)
-        return float(expit(start)), secant(start, terms, self.predict_proba(matrix)[:, 1])
+        return float(expit(start)), probability_parts(
+            start, terms, self.predict_proba(matrix)[:, 1]
+        )
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what an artifact keeps of it."""
+        """Return the arrays to store in an artifact."""
         return {**self.trees.arrays(), "margins": self.trees.values, "base": np.array([self.base])}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, columns: int) -> FlatBoosted:
-        """Take arrays from an artifact, or say what is wrong with them."""
-        margins, base = (
-            array(arrays, "margins", np.float32, 2),
-            array(arrays, "base", np.float32, 1),
-        )
+        """Restore the model from an artifact's arrays."""
+        margins = typed_array(arrays, "margins", np.float32, 2)
+        base = typed_array(arrays, "base", np.float32, 1)
         if margins.shape[1] != 1 or base.size != 1:
             raise ArtifactError(
-                f"arrays 'margins' and 'base': expected one number a node and one in all, "
+                "arrays 'margins' and 'base': expected one number for each node and one base, "
                 f"got the shapes {margins.shape} and {base.shape}"
             )
         if not np.all(np.isfinite(margins)) or not np.isfinite(base[0]):
@@ -78,10 +86,44 @@ class FlatBoosted:
         return cls(Trees.from_arrays(arrays, margins, columns), base[0])
 
 
+def library_bytes(fitted: Any) -> bytes | None:
+    """Return XGBoost's own form of fitted trees or of a pipeline; None for other models."""
+    model = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
+    if type(model).__name__ != "XGBClassifier":  # importing xgboost is slow
+        return None
+    return bytes(model.get_booster().save_raw("ubj"))
+
+
+def shapley_values(library: bytes, flat: FlatBoosted, rows: Floats) -> tuple[float, Floats]:
+    """Return a base, and the Shapley values of each row; they add up to the log-odds.
+
+    Args:
+        library: The result of `library_bytes`.
+        flat: The flat form of the same model.
+        rows: One row of features for each candidate.
+
+    Raises:
+        ArtifactError: The two forms are not the same model.
+    """
+    from xgboost import Booster, DMatrix
+
+    booster = Booster({"nthread": 1})
+    booster.load_model(bytearray(library))
+    data = DMatrix(rows, nthread=1)
+    values = booster.predict(data, pred_contribs=True).astype(np.float64)
+    gap = float(np.abs(booster.predict(data, output_margin=True) - flat.margin(rows)).max())
+    if gap > MAX_DIFFERENCE:
+        raise ArtifactError(
+            f"the XGBoost model and the artifact differ by {gap:.2g} in log-odds, more than "
+            f"{MAX_DIFFERENCE}: they come from different trainings"
+        )
+    return float(values[0, -1]), values[:, :-1]
+
+
 def _tree(tree: dict[str, Any]) -> Tree:
     left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
     if any(tree["split_type"]):
-        raise ConfigError("a tree splits on categories; only numbers are served")
+        raise ConfigError("a tree splits on categories; only numeric splits are supported")
     conditions = np.array(tree["split_conditions"], dtype=np.float32)
     cover = np.array(tree["sum_hessian"], dtype=np.float64)
     # XGBoost goes left where x < t: the same as where x <= the float32 below t.
@@ -91,7 +133,7 @@ def _tree(tree: dict[str, Any]) -> Tree:
 
 
 def _means(left: npt.NDArray[Any], right: npt.NDArray[Any], leaf: Floats, cover: Floats) -> Floats:
-    """Return a leaf's own value, and an inner node's mean over its leaves by their cover."""
+    """Return the values of the leaves, and of inner nodes the mean weighted by cover."""
     means = leaf.copy()
     for node in range(left.size - 1, -1, -1):  # XGBoost numbers children after their parent
         if left[node] >= 0:
