@@ -18,6 +18,7 @@ from barograph.series import (
     SeriesId,
     as_float,
     as_floats,
+    normalize_args,
     require_finite,
 )
 
@@ -113,3 +114,26 @@ def test_as_float_refuses_what_is_not_a_finite_number(value: object) -> None:
         as_float(value, 3)
     with pytest.raises(DataError, match="value is "):
         as_float(value)
+
+
+@pytest.mark.parametrize("value", [8, 8.0, "8"])
+def test_normalize_args_treats_equal_numbers_as_equal(value: object) -> None:
+    assert normalize_args({"threads": value, "a": True}) == (("a", "true"), ("threads", "8"))
+
+
+def test_normalize_args_ignores_the_order_of_names() -> None:
+    assert normalize_args({"b": {"y": 1, "x": 2}, "a": 0.5}) == (
+        ("a", "0.5"),
+        ("b", '{"x": 2, "y": 1}'),
+    )
+    assert normalize_args(None) == normalize_args({}) == ()
+
+
+def test_normalize_args_refuses_invalid_text_and_deep_nesting() -> None:
+    nested: list[object] = []
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(DataError, match="nested too deeply"):
+        normalize_args({"a": nested})
+    with pytest.raises(DataError, match="not valid text"):
+        normalize_args({"a": "\ud800"})
