@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import threading
 from collections.abc import AsyncIterator
@@ -35,6 +36,7 @@ from barograph.service.settings import Settings
 from barograph.store import Store
 
 LOG = logging.getLogger("barograph.service")
+GC_THRESHOLD = 200_000  # objects, more than one batch allocates
 PRELOAD_WAIT = 3.0  # seconds that a start waits for the newest values of all series
 ROUTERS = (
     operations.probes,
@@ -127,8 +129,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _preload(store: Store) -> None:
-    """Read the newest values of all series into memory."""
+    """Read the newest values of all series into memory, and freeze the garbage collector."""
     try:
         store.preload()
     except BarographError as error:
         LOG.info("preload failed, series are read on demand: %s", error)
+    # A full collection would pause the service for 0.2 s with 10,000 series, and garbage collection
+    # would take a third of the time of an ingest (10,000 series, batches of 5,000).
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD)
