@@ -32,11 +32,13 @@ def test_reasons_are_those_of_the_model_and_are_kept(client: TestClient, artifac
     told = client.get(f"{path}/reasons").json()["reasons"]
     model = TriageModel.load(artifact)
     assert {one["name"] for one in told} == set(model.columns)
-    sizes = [abs(one["part"]) for one in told]
+    sizes = [abs(one["contribution"]) for one in told]
     assert sizes == sorted(sizes, reverse=True)
     with store_of(client).read() as connection:
         [kept] = reading.points_of(connection, 1, first=25, last=25)
-    assert kept.reasons == told
+    assert [(one["name"], one["part"]) for one in kept.reasons] == [
+        (one["name"], one["contribution"]) for one in told
+    ]
     base, parts = model.reasons(_row(told, model))
     assert base + float(parts.sum()) == pytest.approx(kept.probability)
 
@@ -72,7 +74,7 @@ def test_every_value_of_a_point_is_told_the_one_that_holds_first(client: TestCli
         number = client.post(POINTS, json=result(3, value)).json()["decisions"][0]["series"]
     path = f"/api/v1/series/{number}/points/3/revisions"
     found = client.get(path).json()
-    assert [(one["value"], one["holds"]) for one in found["revisions"]] == [
+    assert [(one["value"], one["is_current"]) for one in found["revisions"]] == [
         (7.0, True),
         (4.0, False),
         (5.0, False),

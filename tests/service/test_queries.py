@@ -86,7 +86,7 @@ def test_the_trail_tells_who_did_what(client: TestClient) -> None:
     client.post(POINTS, json=result(1))
     make_token(client, Scope.ADMIN)
     admin = make_token(client, Scope.ADMIN, Scope.READ)
-    acts = client.get("/api/v1/audit", headers=admin).json()["acts"]
+    acts = client.get("/api/v1/audit", headers=admin).json()["entries"]
     assert [(one["who"], one["action"]) for one in acts][-1] == ("local", "ingest")
     assert {one["action"] for one in acts} == {"ingest", "token created"}
 

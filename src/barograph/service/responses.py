@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args, get_origin
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -142,36 +142,50 @@ def next_cursor(rows: Sequence[HasId], limit: int) -> int | None:
     return rows[-1].id if len(rows) == limit else None
 
 
-def example(value: Any) -> ConfigDict:
-    """Return a model configuration with an example for OpenAPI.
+def _add_example(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    schema["examples"] = [example_of(model)]
 
-    Examples hold no null: FastAPI drops nulls from the document.
+
+def example_of(annotation: Any) -> Any:
+    """Return an example of a model, built from the examples of its fields.
+
+    No example is null: FastAPI drops nulls from the document.
     """
-    return ConfigDict(json_schema_extra={"examples": [value]}, extra="forbid")
+    if get_origin(annotation) is list:
+        return [example_of(get_args(annotation)[0])]
+    fields = annotation.model_fields
+    return {
+        name: field.examples[0] if field.examples else example_of(field.annotation)
+        for name, field in fields.items()
+    }
 
 
-class ErrorDetail(BaseModel):
+class Schema(BaseModel):
+    """A request or an answer; the examples of its fields make its example in OpenAPI."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_add_example)
+
+
+class ErrorDetail(Schema):
     """What went wrong."""
 
-    status: int = Field(description="The HTTP status.")
-    kind: str = Field(description="A word for programs, such as `invalid` or `unauthorised`.")
-    message: str = Field(description="A sentence for people.")
-    details: Any = Field(description="Errors of single fields or rows, or null.")
+    status: int = Field(description="The HTTP status.", examples=[422])
+    kind: str = Field(
+        description="A word for programs, such as `invalid` or `unauthorised`.",
+        examples=["invalid"],
+    )
+    message: str = Field(
+        description="A sentence for people.", examples=["value: Expected `float`, got `str`"]
+    )
+    details: Any = Field(
+        description="Errors of single fields or rows, or null.",
+        examples=[[{"row": 0, "message": "value: Expected `float`, got `str`"}]],
+    )
 
 
-class ErrorResponse(BaseModel):
+class ErrorResponse(Schema):
     """The shape of every error."""
 
-    model_config = example(
-        {
-            "error": {
-                "status": 422,
-                "kind": "invalid",
-                "message": "value: Expected `float`, got `str`",
-                "details": [{"row": 0, "message": "value: Expected `float`, got `str`"}],
-            }
-        }
-    )
     error: ErrorDetail
 
 

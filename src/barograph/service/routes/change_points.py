@@ -1,25 +1,24 @@
 """Change points and the verdicts that people give on them."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import sqlalchemy as sa
 from fastapi import Path, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from barograph.series import Verdict
+from barograph.series import Region, Verdict
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import example, next_cursor, or_404
+from barograph.service.responses import Schema, next_cursor, or_404
 from barograph.service.routes.series import After, Limit, Project, SeriesNumber
 from barograph.store import reading
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import verdicts as opinions
 
-VerdictName = Literal["true_positive", "false_positive", "not_triaged", "under_investigation"]
 Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the change point.", examples=[3])]
 CurrentVerdict = Annotated[
-    VerdictName | None, Query(description="The current verdict.", examples=["true_positive"])
+    Verdict | None, Query(description="The current verdict.", examples=["true_positive"])
 ]
 IncludeWithdrawn = Annotated[
     bool,
@@ -27,98 +26,68 @@ IncludeWithdrawn = Annotated[
         description="Include change points that the latest refresh did not find.", examples=[True]
     ),
 ]
-REGION_EXAMPLE = {"count": 20, "min": 1.0, "max": 2.0, "median": 1.5, "mean": 1.5, "variance": 0.1}
-CHANGE_EXAMPLE = {
-    "id": 3,
-    "series": 7,
-    "order": 1024,
-    "commit": "3f9a1c7",
-    "detector": "Hunter",
-    "statistic": 12.5,
-    "pvalue": 0.0001,
-    "before": REGION_EXAMPLE,
-    "after": REGION_EXAMPLE,
-    "hazard": 0.12,
-    "probability": 0.93,
-    "model": "label_free-90aa31b7c2d4",
-    "verdict": "true_positive",
-    "present": True,
-    "calculated_on": 1706220999000,
-    "triaged_on": 1706307399000,
-}
+REGION = {"count": 20, "min": 1.0, "max": 2.0, "median": 1.5, "mean": 1.5, "variance": 0.1}
 
 
-class RegionResponse(BaseModel):
-    """The points between two change points."""
-
-    count: int
-    min: float
-    max: float
-    median: float
-    mean: float
-    variance: float
-
-
-class ChangePointResponse(BaseModel):
+class ChangePointResponse(Schema):
     """A change point that a detector found."""
 
-    id: int
-    series: int
-    order: int
-    commit: str
-    detector: str | None
-    statistic: float | None
-    pvalue: float | None
-    before: RegionResponse | None
-    after: RegionResponse | None
-    hazard: float | None = Field(description="Positive is worse if the direction is known.")
-    probability: float | None
-    model: str | None
-    verdict: VerdictName
-    present: bool = Field(description="Whether the latest refresh found it.")
-    calculated_on: int | None
-    triaged_on: int | None
+    id: int = Field(examples=[3])
+    series: int = Field(examples=[7])
+    order: int = Field(examples=[1024])
+    commit: str = Field(examples=["3f9a1c7"])
+    detector: str | None = Field(examples=["Hunter"])
+    statistic: float | None = Field(examples=[12.5])
+    pvalue: float | None = Field(examples=[0.0001])
+    before: Region | None = Field(examples=[REGION])
+    after: Region | None = Field(examples=[REGION])
+    hazard: float | None = Field(
+        description="Positive is worse if the direction is known.", examples=[0.12]
+    )
+    probability: float | None = Field(examples=[0.93])
+    model: str | None = Field(examples=["label_free-90aa31b7c2d4"])
+    verdict: Verdict = Field(examples=["true_positive"])
+    present: bool = Field(description="Whether the latest refresh found it.", examples=[True])
+    calculated_on: int | None = Field(examples=[1706220999000])
+    triaged_on: int | None = Field(examples=[1706307399000])
 
 
-class ChangePointsPage(BaseModel):
+class ChangePointsPage(Schema):
     """A page of change points; request the next page with `after` set to `next`."""
 
-    model_config = example({"change_points": [CHANGE_EXAMPLE], "next": 3})
     change_points: list[ChangePointResponse]
-    next: int | None
+    next: int | None = Field(examples=[3])
 
 
-class MoveResponse(BaseModel):
+class MoveResponse(Schema):
     """A move of a change point after more data arrived."""
 
-    from_order: int
-    to_order: int
-    time: int
+    from_order: int = Field(examples=[1020])
+    to_order: int = Field(examples=[1024])
+    time: int = Field(examples=[1706220999000])
 
 
-class GivenVerdictResponse(BaseModel):
+class GivenVerdictResponse(Schema):
     """One entry of the verdict history of a change point."""
 
-    verdict: VerdictName
-    who: str
-    time: int
-    note: str
+    verdict: Verdict = Field(examples=["true_positive"])
+    who: str = Field(examples=["ada"])
+    time: int = Field(validation_alias="given", examples=[1706307399000])
+    note: str = Field(examples=["fixed by SERVER-12345"])
 
 
 class ChangePointDetail(ChangePointResponse):
     """A change point with its history."""
 
-    model_config = example({**CHANGE_EXAMPLE, "moves": [], "verdicts": []})
     moves: list[MoveResponse]
     verdicts: list[GivenVerdictResponse] = Field(description="The last one is current.")
 
 
-class VerdictRequest(BaseModel):
+class VerdictRequest(Schema):
     """A verdict on a change point."""
 
-    model_config = example({"verdict": "true_positive", "note": "fixed by SERVER-12345"})
-    verdict: VerdictName
-    note: str = Field(default="", max_length=10_000)
+    verdict: Verdict = Field(examples=["true_positive"])
+    note: str = Field(default="", max_length=10_000, examples=["fixed by SERVER-12345"])
 
 
 routes = guarded_router(Scope.READ, "change points")
@@ -143,7 +112,7 @@ def get_change_points(
         found = reading.find_candidates(
             connection,
             project=project,
-            verdict=None if verdict is None else Verdict(verdict),
+            verdict=verdict,
             present=None if include_withdrawn else True,
             after=after,
             limit=limit,
@@ -197,7 +166,7 @@ def post_verdict(
 
     def work(connection: sa.Connection) -> dict[str, Any]:
         _detail(connection, number)
-        opinions.give(connection, number, Verdict(given.verdict), caller, given.note)
+        opinions.give(connection, number, given.verdict, caller, given.note)
         return _detail(connection, number)
 
     return context.store.write(work)
@@ -210,8 +179,5 @@ def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
         dict(zip(("from_order", "to_order", "time"), move, strict=True))
         for move in reading.moves_of(connection, number)
     ]
-    history = [
-        {"verdict": g.verdict, "who": g.who, "time": g.given, "note": g.note}
-        for g in opinions.given(connection, number)
-    ]
+    history = opinions.given(connection, number)
     return {**asdict(candidate), "moves": moves, "verdicts": history}

@@ -1,16 +1,15 @@
 """Clusters: steps that many series of a project have in common."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import sqlalchemy as sa
 from fastapi import Path, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from barograph.detection.stepfit import Status
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import example, next_cursor, or_404
+from barograph.service.responses import Schema, next_cursor, or_404
 from barograph.service.routes.series import (
-    SERIES_EXAMPLE,
     After,
     Limit,
     Project,
@@ -27,57 +26,45 @@ IncludePast = Annotated[
     bool, Query(description="Include clusters that the latest run did not find.", examples=[True])
 ]
 Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the cluster.", examples=[4])]
-StatusName = Literal["new", "regression", "ignored"]
 SHAPE = ("step", "fit", "regression", "status", "current")
-CLUSTER_EXAMPLE = {
-    "id": 4,
-    "project": "sys-perf",
-    "order": 1024,
-    "size": 31,
-    "step": -1.8,
-    "fit": 0.02,
-    "regression": -90.0,
-    "status": "new",
-    "current": True,
-}
 
 
-class ClusterResponse(BaseModel):
+class ClusterResponse(Schema):
     """A step that many series take at one commit."""
 
-    model_config = example(CLUSTER_EXAMPLE)
-    id: int
-    project: str
-    order: int = Field(description="Where the step is.")
-    size: int = Field(description="Number of series.")
-    step: float = Field(description="Height of the step in units of the noise of the mean.")
-    fit: float = Field(description="Error of the step function.")
-    regression: float = Field(description="Step divided by fit; large values are clear steps.")
-    status: StatusName = Field(description="Set by people.")
-    current: bool = Field(description="Whether the latest run found it.")
+    id: int = Field(examples=[4])
+    project: str = Field(examples=["sys-perf"])
+    order: int = Field(description="Where the step is.", examples=[1024])
+    size: int = Field(description="Number of series.", examples=[31])
+    step: float = Field(
+        description="Height of the step in units of the noise of the mean.", examples=[-1.8]
+    )
+    fit: float = Field(description="Error of the step function.", examples=[0.02])
+    regression: float = Field(
+        description="Step divided by fit; large values are clear steps.", examples=[-90.0]
+    )
+    status: Status = Field(description="Set by people.", examples=["new"])
+    current: bool = Field(description="Whether the latest run found it.", examples=[True])
 
 
-class ClustersPage(BaseModel):
+class ClustersPage(Schema):
     """A page of clusters; request the next page with `after` set to `next`."""
 
-    model_config = example({"clusters": [CLUSTER_EXAMPLE], "next": 4})
     clusters: list[ClusterResponse]
-    next: int | None
+    next: int | None = Field(examples=[4])
 
 
-class ClusterMembersPage(BaseModel):
+class ClusterMembersPage(Schema):
     """Series of a cluster, most similar first; request the next page with `after` = `next`."""
 
-    model_config = example({"series": [SERIES_EXAMPLE], "next": 1})
     series: list[SeriesResponse]
-    next: int | None
+    next: int | None = Field(examples=[1])
 
 
-class ClusterStatusRequest(BaseModel):
+class ClusterStatusRequest(Schema):
     """The status that a person gives to a cluster."""
 
-    model_config = example({"status": "regression"})
-    status: StatusName
+    status: Status = Field(examples=["regression"])
 
 
 routes = guarded_router(Scope.READ, "clusters")
@@ -139,7 +126,7 @@ def post_status(
     def work(connection: sa.Connection) -> dict[str, Any]:
         with or_404():
             clusters.one_cluster(connection, number)
-        clusters.judge(connection, number, Status(given.status), caller)
+        clusters.judge(connection, number, given.status, caller)
         return _fields(clusters.one_cluster(connection, number))
 
     return context.store.write(work)

@@ -3,10 +3,10 @@
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import ApiError, ErrorResponse, example, or_404
+from barograph.service.responses import ApiError, ErrorResponse, Schema, or_404
 from barograph.service.routes.series import After, Limit, Order, Run, SeriesNumber
 from barograph.store import reading
 from barograph.store.reasons import OtherModelError, explained
@@ -14,47 +14,42 @@ from barograph.store.tokens import Scope
 
 POINT = "/api/v1/series/{number}/points/{order}"
 CONFLICT = {"model": ErrorResponse, "description": "The model that decided is no longer in use."}
-REASON_EXAMPLE = {"name": "edge", "value": 6.2, "part": 0.41}
-REVISION_EXAMPLE = {
-    "value": 18234.5,
-    "time": 1706220908000,
-    "received": 1706220999000,
-    "holds": True,
-}
 
 
-class ReasonResponse(BaseModel):
+class ReasonResponse(Schema):
     """A feature of the point, and what it added to the probability."""
 
-    name: str
-    value: float
-    part: float | None = Field(description="Null if the model cannot be explained.")
+    name: str = Field(examples=["edge"])
+    value: float = Field(examples=[6.2])
+    contribution: float | None = Field(
+        validation_alias="part",
+        description="Null if the model cannot be explained.",
+        examples=[0.41],
+    )
 
 
-class ReasonsResponse(BaseModel):
+class ReasonsResponse(Schema):
     """Why a point was decided as it was, the most important feature first."""
 
-    model_config = example({"reasons": [REASON_EXAMPLE]})
     reasons: list[ReasonResponse] = Field(
         description="Empty for points with too few points before them."
     )
 
 
-class RevisionResponse(BaseModel):
+class RevisionResponse(Schema):
     """One value that was sent for a point."""
 
-    value: float
-    time: int | None
-    received: int
-    holds: bool = Field(description="Whether it is the current value.")
+    value: float = Field(examples=[18234.5])
+    time: int | None = Field(examples=[1706220908000])
+    received: int = Field(examples=[1706220999000])
+    is_current: bool = Field(validation_alias="holds", examples=[True])
 
 
-class RevisionsPage(BaseModel):
+class RevisionsPage(Schema):
     """All values of a point, the current one first; request the next page with `after` = `next`."""
 
-    model_config = example({"revisions": [REVISION_EXAMPLE], "next": 1})
     revisions: list[RevisionResponse]
-    next: int | None
+    next: int | None = Field(examples=[1])
 
 
 routes = guarded_router(Scope.READ, "series")

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from barograph.series import Floats
 from barograph.service.context import AppContext, Context, guarded_router
-from barograph.service.responses import ApiError, example
-from barograph.service.routes.series import MODEL
+from barograph.service.responses import ApiError, Schema
+from barograph.service.routes.points import MODEL_EXAMPLE
 from barograph.store.tokens import Scope
 
 FORMS = ("dataframe_split", "dataframe_records", "inputs", "instances")
@@ -29,7 +29,10 @@ class Frame(BaseModel):
 class InvocationsRequest(BaseModel):
     """Rows of features, in one of the four forms that MLflow's scoring server takes."""
 
-    model_config = example({"inputs": [[0.0] * WIDTH, [1.0] * WIDTH]})
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"inputs": [[0.0] * WIDTH, [1.0] * WIDTH]}]},
+    )
     dataframe_split: Frame | None = None
     dataframe_records: list[dict[str, Number]] | None = None
     inputs: list[list[Number]] | dict[str, list[Number]] | None = None
@@ -37,44 +40,37 @@ class InvocationsRequest(BaseModel):
     params: dict[str, Any] | None = Field(None, description="Ignored; MLflow's clients send it.")
 
 
-class PredictionsResponse(BaseModel):
+class PredictionsResponse(Schema):
     """The probability of a real change for each row."""
 
-    model_config = example({"predictions": [0.93, 0.02], "threshold": 0.5, "model": MODEL})
-    predictions: list[float]
-    threshold: float
-    model: str
+    predictions: list[float] = Field(examples=[[0.93, 0.02]])
+    threshold: float = Field(examples=[0.5])
+    model: str = Field(examples=[MODEL_EXAMPLE])
 
 
-class ModelResponse(BaseModel):
+class ModelResponse(Schema):
     """The model in use."""
 
-    model_config = example(
-        {
-            "version": MODEL,
-            "source": "the built-in model",
-            "use": "online",
-            "feature_set": "online",
-            "columns": ["edge", "jump"],
-            "threshold": 0.5,
-            "card": {},
-            "second_look": False,
-            "second_look_disabled_reason": "the confirming model has no tail rates",
-            "refused_reason": "data/release/online.baro: the file is damaged",
-        }
+    version: str = Field(examples=[MODEL_EXAMPLE])
+    source: str = Field(examples=["the built-in model"])
+    use: str = Field(examples=["online"])
+    feature_set: str = Field(examples=["online"])
+    columns: list[str] = Field(
+        description="The columns of a row of `/invocations`.", examples=[["edge", "jump"]]
     )
-    version: str
-    source: str
-    use: str
-    feature_set: str
-    columns: list[str] = Field(description="The columns of a row of `/invocations`.")
-    threshold: float
-    card: dict[str, Any]
-    second_look: bool = Field(description="Whether later results re-check a point.")
+    threshold: float = Field(examples=[0.5])
+    card: dict[str, Any] = Field(examples=[{}])
+    second_look: bool = Field(
+        description="Whether later results re-check a point.", examples=[False]
+    )
     second_look_disabled_reason: str | None = Field(
-        description="Why there is no second look although one was wanted."
+        description="Why there is no second look although one was wanted.",
+        examples=["the file holds no confirming model"],
     )
-    refused_reason: str | None = Field(description="Why the newest model file was refused.")
+    refused_reason: str | None = Field(
+        description="Why the newest model file was refused.",
+        examples=["data/release/online.baro: the file is damaged"],
+    )
 
 
 routes = guarded_router(Scope.READ, "model")

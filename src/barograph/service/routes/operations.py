@@ -4,14 +4,15 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import Field
 from starlette.responses import Response
 
 import barograph
 from barograph.errors import StoreError
 from barograph.service.context import Context, guarded_router
 from barograph.service.metrics import MEDIA_TYPE
-from barograph.service.responses import ERRORS, example
+from barograph.service.responses import ERRORS, Schema
+from barograph.service.routes.points import MODEL_EXAMPLE
 from barograph.store import stale
 from barograph.store.tokens import Scope
 
@@ -28,13 +29,12 @@ EXPOSITION: dict[str, Any] = {
 }
 
 
-class HealthResponse(BaseModel):
+class HealthResponse(Schema):
     """Whether the service is alive, or ready."""
 
-    model_config = example({"status": "ready", "model": "online-3f1c2b7a90de", "version": "0.1.0"})
-    status: Literal["alive", "ready"]
-    model: str | None = None
-    version: str
+    status: Literal["alive", "ready"] = Field(examples=["ready"])
+    model: str | None = Field(default=None, examples=[MODEL_EXAMPLE])
+    version: str = Field(examples=["0.1.0"])
 
 
 # Probes need no token, and say nothing but yes or no.

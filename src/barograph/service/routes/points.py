@@ -160,33 +160,12 @@ EXAMPLE = {
     "value": 18234.5,
     "direction": "higher_is_better",
 }
-STEP_EXAMPLE = {
-    "kind": "moved",
-    "order": 1024,
-    "run": "",
-    "probability": 0.93,
-    "from_order": 1025,
-    "from_run": "",
-}
-DECISION_EXAMPLE = {
-    "status": "revised",
-    "series": 7,
-    "order": 1024,
-    "probability": 0.93,
-    "is_change": True,
-    "baseline_size": 58,
-    "reason": "18234.5 holds: it was measured last",
-    "steps": [STEP_EXAMPLE],
-}
-ANSWER_EXAMPLE = {
-    "written": 0,
-    "duplicate": 0,
-    "revised": 1,
-    "rejected": 0,
-    "rejection_reasons": {},
-    "model": "online-3f1c2b7a90de",
-    "decisions": [DECISION_EXAMPLE],
-}
+MODEL_EXAMPLE = "online-3f1c2b7a90de"
+STEP_EXAMPLE = Step("moved", 1024, "", 0.93, 1025, "")
+DECISION_EXAMPLE = Decision(
+    "revised", 7, 1024, 0.93, True, 58, "18234.5 counts: it was measured last", [STEP_EXAMPLE]
+)
+ANSWER_EXAMPLE = IngestAnswer(0, 0, 1, 0, {}, MODEL_EXAMPLE, [DECISION_EXAMPLE])
 (RESULT_SCHEMA, ANSWER_SCHEMA), SCHEMAS = msgspec.json.schema_components(
     (Result, IngestAnswer), ref_template="#/components/schemas/{name}"
 )
@@ -214,7 +193,14 @@ REQUEST_BODY = {
         },
     },
 }
-ANSWER = {"content": {"application/json": {"schema": ANSWER_SCHEMA, "example": ANSWER_EXAMPLE}}}
+ANSWER = {
+    "content": {
+        "application/json": {
+            "schema": ANSWER_SCHEMA,
+            "example": msgspec.to_builtins(ANSWER_EXAMPLE),
+        }
+    }
+}
 DECODER = msgspec.json.Decoder(Result)
 routes = guarded_router(Scope.INGEST, "ingest")
 

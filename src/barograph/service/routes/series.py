@@ -4,20 +4,19 @@ from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
 from fastapi import Path, Query
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
-from barograph.series import LABELS
+from barograph.series import LABELS, Direction
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import example, next_cursor, or_404
+from barograph.service.responses import Schema, next_cursor, or_404
 from barograph.service.routes.points import EXAMPLE as RESULT
-from barograph.service.routes.points import STEP_EXAMPLE
+from barograph.service.routes.points import MODEL_EXAMPLE
 from barograph.store import reading
 from barograph.store.measurement import CONTROL, INTEGER
 from barograph.store.steps import current_states, steps_of
 from barograph.store.tokens import Scope
 
 MAX_RUNS = 1_000_000  # of one commit: more than a series may have points
-MODEL = "online-3f1c2b7a90de"
 
 
 def _storable(text: str) -> str:
@@ -52,120 +51,89 @@ Run = Annotated[
     Text, Query(max_length=2000, description="Distinguishes results of one commit.", examples=["2"])
 ]
 
-SERIES_EXAMPLE = {
-    "id": 7,
-    "name": "sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec thread_level=8",
-    **{name: RESULT[name] for name in LABELS},
-    "args": {"thread_level": "8"},
-    "direction": 1,
-}
-POINT_EXAMPLE = {
-    "order": 1024,
-    "run": "",
-    "commit": "3f9a1c7",
-    "time": 1706220908000,
-    "value": 18234.5,
-    "probability": 0.93,
-    "is_change": True,
-    "baseline_size": 57,
-    "model": MODEL,
-}
-DECISION_EXAMPLE = {
-    "order": 1024,
-    "run": "",
-    "probability": 0.93,
-    "is_change": True,
-    "baseline_size": 57,
-    "model": MODEL,
-    "threshold": 6.1,
-    "current_state": "confirmed",
-    "steps": [{**STEP_EXAMPLE, "model": MODEL}],
-}
 
-
-class SeriesResponse(BaseModel):
+class SeriesResponse(Schema):
     """One benchmark measurement over commits."""
 
-    model_config = example(SERIES_EXAMPLE)
-    id: int
-    name: str
-    project: str
-    variant: str
-    task: str
-    test: str
-    measurement: str
-    args: dict[str, str]
-    direction: Literal[-1, 0, 1]
+    id: int = Field(examples=[7])
+    name: str = Field(
+        examples=["sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec thread_level=8"]
+    )
+    project: str = Field(examples=[RESULT["project"]])
+    variant: str = Field(examples=[RESULT["variant"]])
+    task: str = Field(examples=[RESULT["task"]])
+    test: str = Field(examples=[RESULT["test"]])
+    measurement: str = Field(examples=[RESULT["measurement"]])
+    args: dict[str, str] = Field(examples=[RESULT["args"]])
+    direction: Direction = Field(examples=[1])
 
 
-class SeriesPage(BaseModel):
+class SeriesPage(Schema):
     """A page of series; request the next page with `after` set to `next`."""
 
-    model_config = example({"series": [SERIES_EXAMPLE], "next": 7})
     series: list[SeriesResponse]
-    next: int | None
+    next: int | None = Field(examples=[7])
 
 
-class PointResponse(BaseModel):
+class DecisionFields(Schema):
+    """What points and decisions have in common."""
+
+    order: int = Field(examples=[1024])
+    run: str = Field(examples=[""])
+    probability: float = Field(examples=[0.93])
+    is_change: bool = Field(examples=[True])
+    baseline_size: int = Field(description="Number of points compared with.", examples=[57])
+    model: str = Field(examples=[MODEL_EXAMPLE])
+
+
+class PointResponse(DecisionFields):
     """One point and the decision on it."""
 
-    order: int
-    run: str
-    commit: str
-    time: int | None
-    value: float
-    probability: float
-    is_change: bool
-    baseline_size: int
-    model: str
+    commit: str = Field(examples=["3f9a1c7"])
+    time: int | None = Field(examples=[1706220908000])
+    value: float = Field(examples=[18234.5])
 
 
-class PointsPage(BaseModel):
+class PointsPage(Schema):
     """Points, oldest first; request the next page with `from_order` set to `next`."""
 
-    model_config = example({"points": [POINT_EXAMPLE], "next": 1025})
     points: list[PointResponse]
-    next: int | None
+    next: int | None = Field(examples=[1025])
 
 
-class StepResponse(BaseModel):
+class StepResponse(Schema):
     """A step of the second look, and the model that took it."""
 
-    kind: Literal["called", "confirmed", "moved", "withdrawn"]
-    order: int
-    run: str
-    probability: float
-    from_order: int | None
-    from_run: str | None
-    model: str
+    kind: Literal["called", "confirmed", "moved", "withdrawn"] = Field(examples=["moved"])
+    order: int = Field(examples=[1024])
+    run: str = Field(examples=[""])
+    probability: float = Field(examples=[0.93])
+    from_order: int | None = Field(examples=[1025])
+    from_run: str | None = Field(examples=[""])
+    model: str = Field(examples=[MODEL_EXAMPLE])
 
 
-class DecisionResponse(BaseModel):
+class DecisionResponse(DecisionFields):
     """What the online detector decided on one point."""
 
-    order: int
-    run: str
-    probability: float
-    is_change: bool
-    baseline_size: int = Field(description="Number of points compared with.")
-    model: str
     threshold: float = Field(
-        description="Least probability of a change; with a second look, least score in nats."
+        description="Least probability of a change; with a second look, least score in nats.",
+        examples=[6.1],
     )
     current_state: Literal["called", "confirmed", "moved", "withdrawn"] | None = Field(
-        description="Latest step of the second look on a change that begins here."
+        description="Latest step of the second look on a change that begins here.",
+        examples=["confirmed"],
     )
     steps: list[StepResponse] = Field(
         description="What the second look decided when the point arrived."
     )
 
 
-class DecisionsPage(BaseModel):
+class DecisionsPage(Schema):
     """Decisions, oldest first; request the next page with `from_order` set to `next`."""
 
-    model_config = example({"decisions": [DECISION_EXAMPLE], "next": 1025})
     decisions: list[DecisionResponse]
-    next: int | None
+    next: int | None = Field(examples=[1025])
 
 
 routes = guarded_router(Scope.READ, "series")
@@ -275,7 +243,7 @@ def _page(
 
 def series_fields(series: reading.StoredSeries) -> dict[str, Any]:
     """Return the fields of a `SeriesResponse`."""
-    args, direction = dict(series.name.args), int(series.direction)
+    args, direction = dict(series.name.args), series.direction
     return {
         "id": series.id,
         "name": str(series.name),

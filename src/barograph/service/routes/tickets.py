@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
 from fastapi import Path, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import example, next_cursor, or_404
+from barograph.service.responses import Schema, next_cursor, or_404
 from barograph.service.routes.series import After, Limit
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
@@ -18,48 +18,38 @@ Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the ticket.", 
 ChangePointNumber = Annotated[
     int | None, Query(ge=1, le=INTEGER, description="Id of a change point.", examples=[3])
 ]
-StatusName = Literal["open", "closed"]
-TicketStatus = Annotated[StatusName | None, Query(examples=["open"])]
-REQUEST_EXAMPLE = {
-    "key": "SERVER-12345",
-    "url": "https://tickets.example/SERVER-12345",
-    "title": "Inserts are slower since 3f9a1c7",
-    "change_points": [3],
-}
-TICKET_EXAMPLE = {"id": 2, **REQUEST_EXAMPLE, "status": "open", "opened": 1706220999000}
+TicketStatus = Literal["open", "closed"]
 
 
-class TicketRequest(BaseModel):
+class TicketRequest(Schema):
     """A new ticket, or a known one that is linked to more change points."""
 
-    model_config = example(REQUEST_EXAMPLE)
-    key: str = Field(min_length=1, max_length=2000, description="Key in the ticket system.")
-    url: str = Field(default="", max_length=2000)
-    title: str = Field(default="", max_length=2000)
+    key: str = Field(
+        min_length=1,
+        max_length=2000,
+        description="Key in the ticket system.",
+        examples=["SERVER-12345"],
+    )
+    url: str = Field(default="", max_length=2000, examples=["https://tickets.example/SERVER-12345"])
+    title: str = Field(default="", max_length=2000, examples=["Inserts are slower since 3f9a1c7"])
     change_points: list[Annotated[int, Field(ge=1, le=INTEGER)]] = Field(
-        default=[], max_length=10_000, description="Ids of change points."
+        default=[], max_length=10_000, description="Ids of change points.", examples=[[3]]
     )
 
 
-class TicketResponse(BaseModel):
+class TicketResponse(TicketRequest):
     """A ticket, wherever it is kept."""
 
-    model_config = example(TICKET_EXAMPLE)
-    id: int
-    key: str
-    url: str
-    title: str
-    change_points: list[int]
-    status: StatusName
-    opened: int
+    id: int = Field(examples=[2])
+    status: TicketStatus = Field(examples=["open"])
+    opened: int = Field(examples=[1706220999000])
 
 
-class TicketsPage(BaseModel):
+class TicketsPage(Schema):
     """A page of tickets; request the next page with `after` set to `next`."""
 
-    model_config = example({"tickets": [TICKET_EXAMPLE], "next": 2})
     tickets: list[TicketResponse]
-    next: int | None
+    next: int | None = Field(examples=[2])
 
 
 routes = guarded_router(Scope.READ, "tickets")
@@ -70,7 +60,7 @@ filing = guarded_router(Scope.TRIAGE, "tickets")
 def get_tickets(
     context: Context,
     change_point: ChangePointNumber = None,
-    status: TicketStatus = None,
+    status: Annotated[TicketStatus | None, Query(examples=["open"])] = None,
     after: After = 0,
     limit: Limit = 100,
 ) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """Administration: tokens, and the audit trail."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Path, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import example, next_cursor
+from barograph.service.responses import Schema, next_cursor
 from barograph.service.routes.series import Limit
 from barograph.store import audit, tokens
 from barograph.store.measurement import INTEGER
@@ -14,77 +14,54 @@ from barograph.store.tokens import Scope
 
 Name = Annotated[str, Path(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", examples=["ci"])]
 Before = Annotated[int | None, Query(ge=1, le=INTEGER, description="From `next`.", examples=[9])]
-AUDIT_EXAMPLE = {
-    "id": 9,
-    "at": 1706220999000,
-    "who": "ci",
-    "action": "ingest",
-    "subject": "points",
-    "detail": {"written": 1},
-}
 
 
-class TokenRequest(BaseModel):
+class TokenRequest(Schema):
     """A token to create."""
 
-    model_config = example({"name": "ci", "scopes": ["ingest"]})
-    name: str = Field(min_length=1, max_length=200)
-    scopes: list[Literal["ingest", "read", "triage", "admin"]] = Field(min_length=1, max_length=4)
+    name: str = Field(min_length=1, max_length=200, examples=["ci"])
+    scopes: list[Scope] = Field(min_length=1, max_length=4, examples=[["ingest"]])
 
 
-class CreatedTokenResponse(BaseModel):
+class CreatedTokenResponse(Schema):
     """A new token; only this answer shows it."""
 
-    model_config = example({"name": "ci", "scopes": ["ingest"], "token": "baro_..."})
-    name: str
-    scopes: list[str]
-    token: str
+    name: str = Field(examples=["ci"])
+    scopes: list[Scope] = Field(examples=[["ingest"]])
+    token: str = Field(examples=["baro_..."])
 
 
-class TokenResponse(BaseModel):
+class TokenResponse(Schema):
     """A token without its secret."""
 
-    name: str
-    scopes: list[str]
-    created: int
-    revoked: int | None
+    name: str = Field(examples=["ci"])
+    scopes: list[Scope] = Field(examples=[["ingest"]])
+    created: int = Field(examples=[1706220999000])
+    revoked: int | None = Field(examples=[1706307399000])
 
 
-class TokensResponse(BaseModel):
+class TokensResponse(Schema):
     """All tokens without their secrets."""
 
-    model_config = example(
-        {
-            "tokens": [
-                {
-                    "name": "ci",
-                    "scopes": ["ingest"],
-                    "created": 1706220999000,
-                    "revoked": 1706307399000,
-                }
-            ]
-        }
-    )
     tokens: list[TokenResponse]
 
 
-class AuditEntry(BaseModel):
+class AuditEntry(Schema):
     """One entry of the audit trail."""
 
-    id: int
-    at: int
-    who: str
-    action: str
-    subject: str
-    detail: dict[str, Any]
+    id: int = Field(examples=[9])
+    time: int = Field(validation_alias="at", examples=[1706220999000])
+    who: str = Field(examples=["ci"])
+    action: str = Field(examples=["ingest"])
+    subject: str = Field(examples=["points"])
+    detail: dict[str, Any] = Field(examples=[{"written": 1}])
 
 
-class AuditPage(BaseModel):
+class AuditPage(Schema):
     """The audit trail, newest first; request the next page with `before` set to `next`."""
 
-    model_config = example({"acts": [AUDIT_EXAMPLE], "next": 9})
-    acts: list[AuditEntry]
-    next: int | None
+    entries: list[AuditEntry]
+    next: int | None = Field(examples=[9])
 
 
 routes = guarded_router(Scope.ADMIN, "administration")
@@ -115,7 +92,7 @@ def get_tokens(context: Context) -> dict[str, Any]:
 )
 def post_token(context: Context, caller: CallerName, wanted: TokenRequest) -> dict[str, Any]:
     """Create a token; only this answer ever shows it."""
-    scopes = sorted({Scope(name) for name in wanted.scopes})
+    scopes = sorted(set(wanted.scopes))
     secret = context.store.write(lambda c: tokens.create(c, wanted.name, scopes, caller))
     context.auth.tokens.clear()
     return {"name": wanted.name, "scopes": scopes, "token": secret}
@@ -133,5 +110,5 @@ def delete_token(context: Context, name: Name, caller: CallerName) -> dict[str, 
 def get_audit(context: Context, before: Before = None, limit: Limit = 100) -> dict[str, Any]:
     """Return who did what, newest first."""
     with context.store.read() as connection:
-        acts = audit.trail(connection, limit, before)
-    return {"acts": acts, "next": next_cursor(acts, limit)}
+        entries = audit.trail(connection, limit, before)
+    return {"entries": entries, "next": next_cursor(entries, limit)}
