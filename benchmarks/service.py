@@ -1,7 +1,8 @@
-"""The service over HTTP: clients that do not wait, clients that do, batches, and a whole commit.
+"""Measure the service over HTTP: single points, batches, a whole commit, start and memory.
 
-Small by default; `--full` is the size that it is made for: 40,000 series, 500 trees. The server is
-a process of its own, started as `barograph serve`; the store is filled beforehand.
+The default is a small store. `--full` has 40,000 series of 500 points and a forest of 500 trees,
+and prints the limits that the service has to meet. The server is a separate process, started as
+`barograph serve`; the store is filled first.
 """
 
 import gc
@@ -29,13 +30,22 @@ CLIENTS, RATE = 8, 100
 BATCH = 5000
 SMALL = {"series": 2000, "history": 100, "trees": 50, "seconds": 5}
 FULL = {"series": 40_000, "history": 500, "trees": 500, "seconds": 20}
+LIMITS = {
+    "first point after it, s": "< 2",
+    "one commit of every series, s": "< 6",
+    "open loop, p50 beyond one fsync, ms": "<= 5",
+    "open loop, p99 beyond one fsync, ms": "<= 25",
+    f"in batches of {BATCH}, 1 client(s), points/s": ">= 10000",
+    f"in batches of {BATCH}, 4 client(s), points/s": ">= 10000",
+    "largest memory of its processes, MiB": "< 1024",
+}
 
 
 @contextmanager
 def serving(
     folder: Path, url: str
 ) -> Iterator[tuple[int, subprocess.Popen[bytes], dict[str, float]]]:
-    """The service as a process of its own; how long it took until ready, and the first answer."""
+    """Start the service; yield its port, its process, and the times of its start."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -58,7 +68,7 @@ def serving(
                 time.sleep(0.02)
         ready = time.perf_counter() - begun
         connection = HTTPConnection("127.0.0.1", port)
-        first = seconds(lambda: post(connection, [one(0, 10**6)]))
+        first = seconds(lambda: post(connection, [result(0, 10**6)]))
         yield port, process, {"start until ready, s": ready, "first point after it, s": first}
     finally:
         process.terminate()
@@ -66,7 +76,7 @@ def serving(
 
 
 def ask(connection: HTTPConnection, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-    """One request and its answer."""
+    """Send one request and return its answer."""
     text = None if body is None else json.dumps(body)
     connection.request(method, path, text, {"Content-Type": "application/json"})
     answer = connection.getresponse()
@@ -74,20 +84,20 @@ def ask(connection: HTTPConnection, method: str, path: str, body: Any = None) ->
 
 
 def post(connection: HTTPConnection, rows: list[dict[str, Any]]) -> None:
-    """Send results; they must all be written."""
+    """Send results and check that all were written."""
     status, told = ask(connection, "POST", PATH, rows)
     if status != 200 or told["written"] != len(rows):
         raise RuntimeError(f"{status}: {str(told)[:300]}")
 
 
-def one(number: int, order: int, value: float = 100.0) -> dict[str, Any]:
-    """One result of the store that `benchmarks/store.py` fills."""
+def result(number: int, order: int, value: float = 100.0) -> dict[str, Any]:
+    """Return one result of a series of the store that `benchmarks/store.py` fills."""
     labels = {"project": "p", "variant": "v", "task": "task", "measurement": "ops"}
     return {**labels, "test": f"test{number}", "order": order, "value": value}
 
 
 class Load:
-    """Results for one running service: each order is used once."""
+    """New results for a running service; each order is used once."""
 
     def __init__(self, port: int, count: int) -> None:
         self.port = port
@@ -96,21 +106,21 @@ class Load:
         self.random = np.random.default_rng(2)
 
     def commit(self) -> list[dict[str, Any]]:
-        """One new result of every series."""
+        """Return one new result of every series."""
         self.order += 1
         values = self.random.normal(100.0, 1.0, self.count).tolist()
-        return [one(k, self.order, value) for k, value in enumerate(values)]
+        return [result(k, self.order, value) for k, value in enumerate(values)]
 
     def connect(self) -> HTTPConnection:
-        """One client's connection."""
+        """Return the connection of a client."""
         return HTTPConnection("127.0.0.1", self.port)
 
 
 def open_loop(load: Load, length: float) -> list[float]:
-    """Milliseconds from when a request was due to its answer, however late it could be sent."""
+    """Return the milliseconds from the due time of each request to its answer, sorted."""
     rows = load.commit()
     total = min(int(length * RATE), len(rows))
-    found: list[list[float]] = [[] for _ in range(CLIENTS)]
+    times: list[list[float]] = [[] for _ in range(CLIENTS)]
     begun = time.perf_counter() + 0.2
 
     def client(number: int) -> None:
@@ -119,14 +129,14 @@ def open_loop(load: Load, length: float) -> list[float]:
             due = begun + k / RATE
             time.sleep(max(0.0, due - time.perf_counter()))
             post(connection, [rows[k]])
-            found[number].append(1e3 * (time.perf_counter() - due))
+            times[number].append(1e3 * (time.perf_counter() - due))
 
     at_once(client, CLIENTS)
-    return sorted(took for mine in found for took in mine)
+    return sorted(took for client_times in times for took in client_times)
 
 
 def one_by_one(load: Load, count: int, clients: int) -> float:
-    """Points a second of clients that wait for each answer."""
+    """Return the points per second of clients that wait for each answer."""
     rows = load.commit()[:count]
 
     def client(number: int) -> None:
@@ -138,7 +148,7 @@ def one_by_one(load: Load, count: int, clients: int) -> float:
 
 
 def in_batches(load: Load, size: int, clients: int) -> float:
-    """Points a second of clients that send commits in batches, each waiting for each answer."""
+    """Return the points per second of clients that send batches and wait for each answer."""
     rows = load.commit() + load.commit()
     batches = [rows[first : first + size] for first in range(0, len(rows), size)]
 
@@ -151,7 +161,7 @@ def in_batches(load: Load, size: int, clients: int) -> float:
 
 
 def largest_memory(process: int) -> float:
-    """MiB that a process and those that it started ever held, each by itself."""
+    """Return the peak memory of a process and its children in MiB."""
     text = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     [line] = [line for line in text.splitlines() if line.startswith("VmHWM")]
     started = {
@@ -178,30 +188,34 @@ def main() -> None:
         filled = stores.Bench(url, stores.Silent(), size["series"], size["history"])
         filled.store.close()
         gc.collect()
-        gc.freeze()  # the client's own memory is not what is measured
-        with serving(folder, url) as (port, process, found):
+        gc.freeze()  # the memory of the client is not measured
+        with serving(folder, url) as (port, process, figures):
             load = Load(port, size["series"])
             whole = load.commit()
-            found["one commit of every series, cold, s"] = seconds(
+            figures["one commit of every series, cold, s"] = seconds(
                 lambda: post(load.connect(), whole)
             )
             whole = load.commit()
-            found["one commit of every series, s"] = seconds(lambda: post(load.connect(), whole))
-            time.sleep(size["seconds"])  # what looks again behind the requests has its time
+            figures["one commit of every series, s"] = seconds(lambda: post(load.connect(), whole))
+            time.sleep(size["seconds"])  # lets the background process catch up
             flush = 1e3 * stores.fsync(folder)
             took = open_loop(load, size["seconds"])
-            found["open loop, p50, ms"] = statistics.median(took)
-            found["open loop, p99, ms"] = took[int(0.99 * len(took))]
-            found["open loop, p50 beyond one fsync, ms"] = found["open loop, p50, ms"] - flush
-            found["open loop, p99 beyond one fsync, ms"] = found["open loop, p99, ms"] - flush
-            found["one by one, 1 client, points/s"] = one_by_one(load, 1500, 1)
-            found["one by one, 8 clients, points/s"] = one_by_one(load, 2000, CLIENTS)
+            figures["open loop, p50, ms"] = statistics.median(took)
+            figures["open loop, p99, ms"] = took[int(0.99 * len(took))]
+            figures["open loop, p50 beyond one fsync, ms"] = figures["open loop, p50, ms"] - flush
+            figures["open loop, p99 beyond one fsync, ms"] = figures["open loop, p99, ms"] - flush
+            figures["one by one, 1 client, points/s"] = one_by_one(load, 1500, 1)
+            figures["one by one, 8 clients, points/s"] = one_by_one(load, 2000, CLIENTS)
             for clients in (1, 4):
                 what = f"in batches of {BATCH}, {clients} client(s), points/s"
-                found[what] = in_batches(load, BATCH, clients)
-                found[f"pace then, {clients} client(s), million additions/s"] = pace()
-            found["largest memory of its processes, MiB"] = largest_memory(process.pid)
-    rows = [{"what": what, "value": value} for what, value in found.items()]
+                figures[what] = in_batches(load, BATCH, clients)
+                figures[f"pace then, {clients} client(s), million additions/s"] = pace()
+            figures["largest memory of its processes, MiB"] = largest_memory(process.pid)
+    limits = LIMITS if options.full else {}
+    rows = [
+        {"what": what, "value": value, "limit": limits.get(what, "")}
+        for what, value in figures.items()
+    ]
     title = (
         f"The service on {'PostgreSQL' if options.url else 'SQLite'}: {size['series']} series, "
         f"{size['history']} points each, {stores.FEATURE_SET}, {size['trees']} trees; "
