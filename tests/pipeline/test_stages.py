@@ -78,9 +78,9 @@ def test_tables_refuse_another_version_of_features(
     assert tables.read_for("confirm").attrs == kept
     frame = tables.read("label_free")
     model = replace(TriageModel.load("data/models/label_free.baro"), versions={"features": "0"})
-    with pytest.raises(DataError, match=r"built with version 1 of the features.* expects 0"):
+    with pytest.raises(DataError, match=r"computed with version 1 of the features.* needs version 0"):
         tables.judged_by(model, frame)
-    with pytest.raises(DataError, match=r"holds the feature sets \['bauer8'.* expects 'online'"):
+    with pytest.raises(DataError, match=r"has the feature sets \['bauer8'.* needs 'online'"):
         tables.judged_by(replace(model, feature_set="online"), frame)
     monkeypatch.setattr(tables, "FEATURES_VERSION", "2")
     for stage in (train, evaluate, windows, classify):
