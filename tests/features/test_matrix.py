@@ -95,7 +95,10 @@ def test_matrix_accepts_any_array_type() -> None:
     ("options", "message"),
     [
         ({"feature_set": "bauer10"}, "unknown feature set 'bauer10'; known: bauer8, bauer9"),
-        ({"context": [[1.0], [2.0]]}, "context has the shape (2, 1); one row for each of 1"),
+        (
+            {"context": [[1.0], [2.0]]},
+            "context has the shape (2, 1); it must have one row per candidate: 1",
+        ),
         ({"context": [[1.0, np.nan]]}, "context[0, 1] is nan"),
     ],
 )
