@@ -33,8 +33,8 @@ GUARDED = sorted(routes())
 def call(client: TestClient, method: str, path: str, headers: dict[str, str]) -> tuple[int, str]:
     url = path.replace("{number}", "1").replace("{name}", "x")
     answer = client.request(method, url, headers=headers)
-    told = answer.json().get("error", {}) if answer.status_code >= 400 else {}
-    return answer.status_code, told.get("kind", "")
+    reply = answer.json().get("error", {}) if answer.status_code >= 400 else {}
+    return answer.status_code, reply.get("kind", "")
 
 
 def test_every_route_is_guarded_except_the_open_ones(client: TestClient) -> None:

@@ -57,8 +57,8 @@ def test_worker_refreshes_restarts_after_a_crash_and_stops(start: Start, tmp_pat
         wait_for(lambda: worker.pid not in {None, first})
         client.post(POINTS, json=steps("remove"))
         wait_for(lambda: is_refreshed(store))
-        told = client.get("/api/v1/change-points").json()["change_points"]
-        assert len({one["series"] for one in told}) == 2
+        reply = client.get("/api/v1/change-points").json()["change_points"]
+        assert len({one["series"] for one in reply}) == 2
     finally:
         worker.stop()
     second = worker.pid
@@ -72,10 +72,10 @@ def test_worker_ends_with_the_service_on_any_signal(
     tmp_path: Path, artifact: Path, how: signal.Signals
 ) -> None:
     with server(tmp_path / "store.db", artifact) as (_, process):
-        told = Path(f"/proc/{process.pid}/task")
+        reply = Path(f"/proc/{process.pid}/task")
         children = {
             int(pid)
-            for thread in told.iterdir()
+            for thread in reply.iterdir()
             for pid in (thread / "children").read_text(encoding="ascii").split()
         }
         assert children

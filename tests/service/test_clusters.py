@@ -1,4 +1,4 @@
-"""Common steps and tickets: found, told page by page, judged and linked."""
+"""Clusters and tickets."""
 
 import pytest
 from fastapi.testclient import TestClient
@@ -22,7 +22,7 @@ def clustered(client: TestClient) -> None:
     clusters.recluster(store_of(client), "db", k=2)
 
 
-def test_clusters_come_with_their_series_and_take_a_status(client: TestClient) -> None:
+def test_clusters_list_their_series_and_take_a_status(client: TestClient) -> None:
     clustered(client)
     triage, read = make_token(client, Scope.TRIAGE), make_token(client, Scope.READ)
     [one] = client.get("/api/v1/clusters?project=db", headers=read).json()["clusters"]
@@ -36,8 +36,8 @@ def test_clusters_come_with_their_series_and_take_a_status(client: TestClient) -
     assert sorted(names) == [f"t{k}" for k in range(8)]
     said = {"status": "regression"}
     assert client.post(f"{path}/status", json=said).status_code == 403
-    told = client.post(f"{path}/status", json=said, headers=triage).json()
-    assert told == {**one, "status": "regression"}
+    reply = client.post(f"{path}/status", json=said, headers=triage).json()
+    assert reply == {**one, "status": "regression"}
     assert client.get("/api/v1/clusters?project=other").json() == {"clusters": [], "next": None}
     clusters.recluster(store_of(client), "db", k=2, threshold=1e12)
     assert client.get("/api/v1/clusters").json()["clusters"] == []
@@ -45,7 +45,7 @@ def test_clusters_come_with_their_series_and_take_a_status(client: TestClient) -
     assert (past["status"], past["current"]) == ("regression", False)
 
 
-def test_tickets_are_noted_linked_listed_and_closed(client: TestClient) -> None:
+def test_tickets_are_created_linked_listed_and_closed(client: TestClient) -> None:
     for k in range(3):
         client.post(POINTS, json=steps(f"t{k}"))
     refresh_loop(client).run_once(clusters=False)
@@ -80,7 +80,7 @@ def test_tickets_are_noted_linked_listed_and_closed(client: TestClient) -> None:
         ({"title": "x"}, "key"),
     ],
 )
-def test_a_ticket_that_cannot_be_noted_is_refused(
+def test_post_ticket_refuses_invalid_tickets(
     client: TestClient, body: dict[str, object], text: str
 ) -> None:
     answer = client.post("/api/v1/tickets", json=body)
@@ -90,5 +90,5 @@ def test_a_ticket_that_cannot_be_noted_is_refused(
 
 
 @pytest.mark.parametrize("what", ["clusters/9", "clusters/9/members", "tickets/9"])
-def test_what_there_is_not_is_404(client: TestClient, what: str) -> None:
+def test_missing_clusters_and_tickets_answer_404(client: TestClient, what: str) -> None:
     assert client.get(f"/api/v1/{what}").status_code == 404

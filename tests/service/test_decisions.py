@@ -1,4 +1,4 @@
-"""Reasons and revisions of a point: computed and told when somebody asks."""
+"""Reasons and revisions of a point."""
 
 from pathlib import Path
 from typing import Any
@@ -27,28 +27,30 @@ def path_of(client: TestClient, order: int) -> str:
     return f"/api/v1/series/{number}/points/{order}"
 
 
-def test_reasons_are_those_of_the_model_and_are_kept(client: TestClient, artifact: Path) -> None:
+def test_reasons_equal_those_of_the_model_and_are_stored(
+    client: TestClient, artifact: Path
+) -> None:
     path = path_of(client, 25)
-    told = client.get(f"{path}/reasons").json()["reasons"]
+    reply = client.get(f"{path}/reasons").json()["reasons"]
     model = TriageModel.load(artifact)
-    assert {one["name"] for one in told} == set(model.columns)
-    sizes = [abs(one["contribution"]) for one in told]
+    assert {one["name"] for one in reply} == set(model.columns)
+    sizes = [abs(one["contribution"]) for one in reply]
     assert sizes == sorted(sizes, reverse=True)
     with store_of(client).read() as connection:
         [kept] = reading.points_of(connection, 1, first=25, last=25)
     assert [(one["name"], one["part"]) for one in kept.reasons] == [
-        (one["name"], one["contribution"]) for one in told
+        (one["name"], one["contribution"]) for one in reply
     ]
-    base, parts = model.reasons(_row(told, model))
+    base, parts = model.reasons(_row(reply, model))
     assert base + float(parts.sum()) == pytest.approx(kept.probability)
 
 
-def _row(told: list[dict[str, Any]], model: TriageModel) -> Floats:
-    values = {str(one["name"]): one["value"] for one in told}
+def _row(reply: list[dict[str, Any]], model: TriageModel) -> Floats:
+    values = {str(one["name"]): one["value"] for one in reply}
     return np.array([[values[name] for name in model.columns]])
 
 
-def test_reasons_of_another_model_are_told_only_where_somebody_asked_before(
+def test_reasons_of_a_replaced_model_answer_409_unless_stored(
     client: TestClient, artifact: Path
 ) -> None:
     path = path_of(client, 25)
@@ -61,7 +63,7 @@ def test_reasons_of_another_model_are_told_only_where_somebody_asked_before(
     assert (other.status_code, other.json()["error"]["kind"]) == (409, "conflict")
 
 
-def test_the_first_point_has_no_reasons_and_no_other_point_any(client: TestClient) -> None:
+def test_first_point_has_no_reasons_and_missing_points_answer_404(client: TestClient) -> None:
     assert client.get(path_of(client, 0) + "/reasons").json() == {"reasons": []}
     for path in (path_of(client, 99), path_of(client, 2) + "?run=x"):
         where, _, query = path.partition("?")
@@ -69,7 +71,7 @@ def test_the_first_point_has_no_reasons_and_no_other_point_any(client: TestClien
             assert client.get(f"{where}/{what}?{query}").status_code == 404
 
 
-def test_every_value_of_a_point_is_told_the_one_that_holds_first(client: TestClient) -> None:
+def test_revisions_list_all_values_current_first(client: TestClient) -> None:
     for value in (5.0, 4.0, 7.0, 7.0):
         number = client.post(POINTS, json=result(3, value)).json()["decisions"][0]["series"]
     path = f"/api/v1/series/{number}/points/3/revisions"

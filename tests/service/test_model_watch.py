@@ -1,4 +1,4 @@
-"""A new model decides without a restart; one that is refused changes nothing."""
+"""New model files are used without a restart; refused files change nothing."""
 
 from pathlib import Path
 from threading import Thread
@@ -23,7 +23,7 @@ def watch_of(client: TestClient) -> ModelWatch:
     return watch
 
 
-def test_a_new_model_is_taken_up(client: TestClient, artifact: Path) -> None:
+def test_new_model_file_is_loaded(client: TestClient, artifact: Path) -> None:
     before = client.get(MODEL).json()["version"]
     small_model(seed=1).save(artifact)
     assert watch_of(client).check()
@@ -34,42 +34,42 @@ def test_a_new_model_is_taken_up(client: TestClient, artifact: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"PK\x03\x04"])
-def test_a_damaged_model_is_refused_and_the_last_good_one_stays(
+def test_damaged_model_is_refused_and_the_last_good_model_stays(
     client: TestClient, artifact: Path, content: bytes
 ) -> None:
     before = client.get(MODEL).json()
     artifact.write_bytes(content)
-    told = client.post("/api/v1/model/reload").json()
-    assert told["version"] == before["version"]
+    reply = client.post("/api/v1/model/reload").json()
+    assert reply["version"] == before["version"]
     assert before["refused_reason"] is None
-    assert str(artifact) in told["refused_reason"]
+    assert str(artifact) in reply["refused_reason"]
     assert "barograph_models_refused_total 1.0" in client.get("/metrics").text
     assert client.post(POINTS, json=result(1)).json()["model"] == before["version"]
     small_model(seed=1).save(artifact)
     assert client.post("/api/v1/model/reload").json()["refused_reason"] is None
 
 
-def test_a_model_for_another_use_is_refused(client: TestClient, artifact: Path) -> None:
+def test_model_for_another_use_is_refused(client: TestClient, artifact: Path) -> None:
     small_model(use="label_free").save(artifact)
     assert not watch_of(client).check()
     assert "label_free" in client.get(MODEL).json()["refused_reason"]
 
 
-def test_a_model_that_vanishes_stays_in_use(client: TestClient, artifact: Path) -> None:
+def test_model_stays_in_use_after_its_file_is_deleted(client: TestClient, artifact: Path) -> None:
     before = client.get(MODEL).json()["version"]
     artifact.unlink()
     assert not watch_of(client).check()
     assert client.get(MODEL).json()["version"] == before
 
 
-def test_no_start_without_a_good_model(tmp_path: Path) -> None:
+def test_start_refuses_a_damaged_model(tmp_path: Path) -> None:
     path = tmp_path / "online.baro"
     path.write_bytes(b"garbage")
     with pytest.raises(ArtifactError, match=r"online\.baro"):
         ModelWatch(path).start()
 
 
-def test_no_batch_is_judged_by_two_models(client: TestClient, artifact: Path) -> None:
+def test_each_batch_is_judged_by_one_model(client: TestClient, artifact: Path) -> None:
     """While models change as fast as they can, each answer is that of one model alone."""
     models = {}
     for seed in range(2):
@@ -106,7 +106,7 @@ def test_no_batch_is_judged_by_two_models(client: TestClient, artifact: Path) ->
     assert len(set.union(*said.values())) == 2
 
 
-def test_a_store_serves_its_judge(client: TestClient) -> None:
+def test_store_uses_the_judge_of_the_loaded_model(client: TestClient) -> None:
     store = app_of(client).state.context.store
     assert isinstance(store, Store)
     assert store.judge is not None

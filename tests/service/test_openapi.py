@@ -1,4 +1,4 @@
-"""Everything that the OpenAPI text describes is shown by an example that its schema allows."""
+"""The OpenAPI document has valid examples for everything."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,13 +14,13 @@ from tests.service.conftest import app_of
 Shown = tuple[str, dict[str, Any]]
 
 
-def test_every_parameter_and_answer_has_an_example(client: TestClient) -> None:
+def test_openapi_has_an_example_for_every_parameter_and_answer(client: TestClient) -> None:
     text = app_of(client).openapi()
     bare = [name for name, holder in _described(text) if not _examples(holder, text)]
     assert not bare, "without an example:\n" + "\n".join(bare)
 
 
-def test_every_example_is_valid(client: TestClient) -> None:
+def test_openapi_examples_match_their_schemas(client: TestClient) -> None:
     text = app_of(client).openapi()
     wrong = [
         f"{name}: {error.message}"
@@ -58,7 +58,7 @@ def _examples(holder: dict[str, Any], text: dict[str, Any]) -> list[Any]:
     ]
 
 
-def test_the_example_of_invocations_works_with_the_shipped_model() -> None:
+def test_invocations_example_works_with_the_built_in_model() -> None:
     model = TriageModel.default("online")
     [sent] = InvocationsRequest.model_json_schema()["examples"]
     rows = feature_rows(InvocationsRequest.model_validate(sent), model.columns, 10)

@@ -1,4 +1,4 @@
-"""Health, readiness, metrics, headers, and what nobody foresaw."""
+"""Health, readiness, metrics, headers, and unexpected errors."""
 
 import math
 import time
@@ -20,7 +20,7 @@ ANSWERS = [("GET", "/health"), ("GET", "/nowhere"), ("PUT", POINTS), ("POST", PO
 
 
 @pytest.mark.parametrize(("method", "path"), ANSWERS)
-def test_every_answer_has_the_strict_headers(client: TestClient, method: str, path: str) -> None:
+def test_every_answer_has_security_headers(client: TestClient, method: str, path: str) -> None:
     answer = client.request(method, path)
     assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
 
@@ -44,20 +44,20 @@ def test_errors_have_one_shape(
     client: TestClient, method: str, path: str, status: int, kind: str
 ) -> None:
     answer = client.request(method, path)
-    told = answer.json()["error"]
-    assert (answer.status_code, told["status"], told["kind"]) == (status, status, kind)
-    assert told["message"]
+    reply = answer.json()["error"]
+    assert (answer.status_code, reply["status"], reply["kind"]) == (status, status, kind)
+    assert reply["message"]
 
 
-def test_probes(client: TestClient) -> None:
+def test_probes_report_status_and_model(client: TestClient) -> None:
     model = client.get("/api/v1/model").json()["version"]
     assert client.get("/health").json()["status"] == "alive"
     for path in ("/ready", "/ping"):
-        told = client.get(path).json()
-        assert (told["status"], told["model"]) == ("ready", model)
+        reply = client.get(path).json()
+        assert (reply["status"], reply["model"]) == ("ready", model)
 
 
-def test_not_ready_while_the_store_does_not_answer(
+def test_ready_answers_503_while_the_store_is_down(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(_self: Store) -> None:
@@ -70,7 +70,7 @@ def test_not_ready_while_the_store_does_not_answer(
     assert client.get("/health").status_code == 200
 
 
-def test_what_nobody_foresaw_is_told_without_its_inside(
+def test_unexpected_error_answers_500_without_details(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(_self: Store) -> None:
@@ -96,7 +96,7 @@ def scraped(client: TestClient, headers: dict[str, str] | None = None) -> dict[S
     }
 
 
-def test_metrics_count(client: TestClient) -> None:
+def test_metrics_count_requests_and_points(client: TestClient) -> None:
     client.post(POINTS, json=steps("insert"))
     client.post(POINTS, json=[result(1, test="query"), 7])
     client.get("/nowhere/at/all")
@@ -127,7 +127,7 @@ def down(monkeypatch: pytest.MonkeyPatch) -> Callable[[TestClient], None]:
     return take
 
 
-def test_metrics_tell_that_the_store_is_down(
+def test_metrics_report_that_the_store_is_down(
     client: TestClient, down: Callable[[TestClient], None]
 ) -> None:
     client.post(POINTS, json=steps("insert"))
@@ -140,7 +140,7 @@ def test_metrics_tell_that_the_store_is_down(
     assert found["barograph_http_requests_total", "GET", "/api/v1/series", "503"] == 1
 
 
-def test_who_was_known_before_sees_the_metrics_of_a_store_that_is_down(
+def test_metrics_accept_cached_tokens_while_the_store_is_down(
     client: TestClient, down: Callable[[TestClient], None]
 ) -> None:
     known, weak, new = (make_token(client, one) for one in (Scope.READ, Scope.INGEST, Scope.ADMIN))
@@ -155,7 +155,7 @@ def test_who_was_known_before_sees_the_metrics_of_a_store_that_is_down(
     assert client.get("/api/v1/series", headers=known).status_code == 503
 
 
-def test_who_was_revoked_before_does_not(
+def test_metrics_refuse_revoked_tokens_while_the_store_is_down(
     client: TestClient, down: Callable[[TestClient], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = make_token(client, Scope.READ)

@@ -1,4 +1,4 @@
-"""Results come in, decisions go back; whatever is sent, the answer has one shape."""
+"""`POST /api/v1/points`: results, decisions, limits, and errors in one shape."""
 
 import gzip
 import json
@@ -31,29 +31,29 @@ def post(client: TestClient, body: bytes, **headers: str) -> tuple[int, Any]:
     return answer.status_code, answer.json()
 
 
-def sent(client: TestClient, told: Any) -> Any:
-    answer = client.post(POINTS, json=told)
+def sent(client: TestClient, reply: Any) -> Any:
+    answer = client.post(POINTS, json=reply)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def counts(told: Any) -> tuple[int, int, int, int]:
-    return told["written"], told["duplicate"], told["revised"], told["rejected"]
+def counts(reply: Any) -> tuple[int, int, int, int]:
+    return reply["written"], reply["duplicate"], reply["revised"], reply["rejected"]
 
 
-def test_one_result(client: TestClient) -> None:
-    told = sent(client, result(direction="higher_is_better", time="2024-01-26T00:15:08Z"))
-    assert counts(told) == (1, 0, 0, 0)
-    [decision] = told["decisions"]
+def test_post_points_takes_one_result(client: TestClient) -> None:
+    reply = sent(client, result(direction="higher_is_better", time="2024-01-26T00:15:08Z"))
+    assert counts(reply) == (1, 0, 0, 0)
+    [decision] = reply["decisions"]
     assert decision["status"] == "written"
     assert decision["is_change"] is False
     [point] = client.get(f"/api/v1/series/{decision['series']}/points").json()["points"]
     assert point["time"] == 1706228108000
-    assert point["model"] == told["model"]
+    assert point["model"] == reply["model"]
 
 
 @pytest.mark.parametrize("form", ["list", "points", "lines", "gzip", "two members"])
-def test_every_form_of_a_batch_says_the_same(client: TestClient, form: str) -> None:
+def test_post_points_takes_every_form_of_a_batch(client: TestClient, form: str) -> None:
     batch = steps("insert")
     body = json.dumps({"points": batch} if form == "points" else batch).encode()
     headers = {"Content_Type": "application/json"}
@@ -64,14 +64,14 @@ def test_every_form_of_a_batch_says_the_same(client: TestClient, form: str) -> N
         headers["Content_Encoding"] = "gzip"
         parts = (body,) if form == "gzip" else (body[:50], body[50:])
         body = b"".join(map(gzip.compress, parts))
-    status, told = post(client, body, **headers)
+    status, reply = post(client, body, **headers)
     assert status == 200
-    assert counts(told) == (30, 0, 0, 0)
-    found = [row["order"] for row in told["decisions"] if row["is_change"]]
+    assert counts(reply) == (30, 0, 0, 0)
+    found = [row["order"] for row in reply["decisions"] if row["is_change"]]
     assert 25 in found
 
 
-def test_the_same_again_writes_nothing(client: TestClient) -> None:
+def test_same_batch_again_writes_nothing(client: TestClient) -> None:
     batch = steps("insert")
     first, again = sent(client, batch), sent(client, batch)
     assert counts(again) == (0, 30, 0, 0)
@@ -81,38 +81,60 @@ def test_the_same_again_writes_nothing(client: TestClient) -> None:
     ]
 
 
-def test_another_value_is_a_revision_and_both_are_kept(client: TestClient) -> None:
+def test_another_value_is_a_revision(client: TestClient) -> None:
     sent(client, result(1, 100.0))
-    told = sent(client, result(1, 200.0))
-    assert counts(told) == (0, 0, 1, 0)
-    number = told["decisions"][0]["series"]
+    reply = sent(client, result(1, 200.0))
+    assert counts(reply) == (0, 0, 1, 0)
+    number = reply["decisions"][0]["series"]
     [held] = client.get(f"/api/v1/series/{number}/points").json()["points"]
-    assert f"{held['value']:g}" in told["decisions"][0]["reason"]
+    assert f"{held['value']:g}" in reply["decisions"][0]["reason"]
 
 
-def test_bad_rows_are_rejected_with_reasons_and_good_ones_written(client: TestClient) -> None:
+def test_invalid_rows_are_rejected_and_the_others_written(client: TestClient) -> None:
     rows = [result(1), {"test": "x", "order": 1}, {**result(2), "value": "slow"}, 7, result(3)]
-    told = sent(client, rows)
-    assert counts(told) == (2, 0, 0, 3)
-    assert [row["status"] for row in told["decisions"]] == [
+    reply = sent(client, rows)
+    assert counts(reply) == (2, 0, 0, 3)
+    assert [row["status"] for row in reply["decisions"]] == [
         *("written", "rejected", "rejected", "rejected", "written")
     ]
-    assert told["decisions"][1]["reason"] == "Object missing required field `value`"
-    assert sum(told["rejection_reasons"].values()) == 3
+    assert reply["decisions"][1]["reason"] == "Object missing required field `value`"
+    assert sum(reply["rejection_reasons"].values()) == 3
+
+
+def test_half_a_surrogate_pair_rejects_only_its_row(client: TestClient) -> None:
+    body = json.dumps([result(1), result(2, test="\udcff"), result(3, test="\U0001f600")])
+    status, reply = post(client, body.encode())
+    assert (status, counts(reply)) == (200, (2, 0, 0, 1))
+    assert "control character" in reply["decisions"][1]["reason"]
+
+
+def test_malformed_line_rejects_only_its_row(client: TestClient) -> None:
+    lines = [json.dumps(result(1)), '{"test": "x"', json.dumps(result(2))]
+    status, reply = post(client, "\n".join(lines).encode(), Content_Type="application/x-ndjson")
+    assert (status, counts(reply)) == (200, (2, 0, 0, 1))
+
+
+def test_rejection_names_the_field_and_what_is_allowed(client: TestClient) -> None:
+    rows = [{**result(1), "value": "slow"}, {**result(2), "test": "x" * 501}]
+    reply = client.post(POINTS, json=rows).json()["error"]
+    assert [row["message"] for row in reply["details"]] == [
+        "value: Expected `float`, got `str`",
+        "test: Expected `str` of length <= 500",
+    ]
 
 
 ARGUMENTS = (8, 8.0, "8", True, 1, "true", None, 0.5, [1, "a"], {"b": None, "a": 2})
 
 
-def test_arguments_are_told_apart_as_the_loader_tells_them(client: TestClient) -> None:
+def test_arguments_are_compared_as_in_load(client: TestClient) -> None:
     rows = [result(k, args={"n": one, "a": "x"}) for k, one in enumerate(ARGUMENTS)]
-    told = sent(client, rows)
+    reply = sent(client, rows)
     listed = client.get("/api/v1/series").json()["series"]
     args = {one["id"]: one["args"] for one in listed}
-    assert [args[one["series"]] for one in told["decisions"]] == [
+    assert [args[one["series"]] for one in reply["decisions"]] == [
         dict(identity_of({"test": "x", "args": row["args"]}).args) for row in rows
     ]
-    numbers = [one["series"] for one in told["decisions"]]
+    numbers = [one["series"] for one in reply["decisions"]]
     assert len(set(numbers)) == len(listed) == 7
     assert [one["series"] for one in sent(client, rows[::-1])["decisions"]] == numbers[::-1]
 
@@ -174,14 +196,14 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_what_cannot_be_taken_is_the_senders_fault(client: TestClient, name: str) -> None:
+def test_malformed_bodies_answer_4xx(client: TestClient, name: str) -> None:
     body, expected = MALFORMED[name]
-    status, told = post(client, body)
+    status, reply = post(client, body)
     assert status == expected
-    assert set(told) == {"error"}
-    assert set(told["error"]) == {"status", "kind", "message", "details"}
-    assert told["error"]["status"] == status
-    assert len(told["error"]["message"]) < 500
+    assert set(reply) == {"error"}
+    assert set(reply["error"]) == {"status", "kind", "message", "details"}
+    assert reply["error"]["status"] == status
+    assert len(reply["error"]["message"]) < 500
     assert client.get("/api/v1/series").json() == {"series": [], "next": None}
 
 
@@ -199,13 +221,13 @@ def test_what_cannot_be_taken_is_the_senders_fault(client: TestClient, name: str
         ({"Content_Type": "application/x-ndjson"}, b"\n\n", 422),
     ],
 )
-def test_forms_that_are_not_known(
+def test_unknown_media_types_and_encodings_are_refused(
     client: TestClient, headers: dict[str, str], body: bytes, expected: int
 ) -> None:
     assert post(client, body, **headers)[0] == expected
 
 
-def test_bombs_of_gzip_do_not_unpack(start: Start) -> None:
+def test_gzip_bombs_are_refused(start: Start) -> None:
     client = start(Settings(max_unpacked=1 << 20))
     bomb = gzip.compress(b" " * (64 << 20))
     assert post(client, bomb, Content_Encoding="gzip")[0] == 413
@@ -215,16 +237,16 @@ def test_bombs_of_gzip_do_not_unpack(start: Start) -> None:
     assert post(client, twice, Content_Encoding="gzip")[0] == 400
 
 
-def test_requests_are_limited(start: Start) -> None:
+def test_request_size_is_limited(start: Start) -> None:
     client = start(Settings(max_body=10_000), Limits(batch=5, series_length=3, label=10))
     assert post(client, b" " * 10_001)[0] == 413
     chunked = client.post(POINTS, content=iter([b" " * 6000] * 2), headers=JSON)
     assert chunked.status_code == 413
     assert client.post(POINTS, json=[result(k) for k in range(6)]).status_code == 413
     assert post(client, b"[" + b"1," * 2000 + b"1]")[0] == 413
-    told = sent(client, [result(k) for k in range(5)])
-    assert counts(told) == (3, 0, 0, 2)
-    assert "no more are allowed" in told["decisions"][-1]["reason"]
+    reply = sent(client, [result(k) for k in range(5)])
+    assert counts(reply) == (3, 0, 0, 2)
+    assert "no more are allowed" in reply["decisions"][-1]["reason"]
     status, refused = post(client, json.dumps(result(1, test="x" * 11)).encode())
     assert status == 422
     assert refused["error"]["details"] == [

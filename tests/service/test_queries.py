@@ -1,4 +1,4 @@
-"""Series, points, decisions and change points come back, page by page; verdicts hold."""
+"""Reading series, points, decisions and change points; verdicts; invocations."""
 
 from typing import Any
 
@@ -21,9 +21,9 @@ def pages(client: TestClient, path: str, rows: str, key: str, **options: Any) ->
     following = None
     while True:
         query = options | ({} if following is None else {key: following})
-        told = client.get(path, params=query).json()
-        found += told[rows]
-        following = told["next"]
+        reply = client.get(path, params=query).json()
+        found += reply[rows]
+        following = reply["next"]
         if following is None:
             return found
 
@@ -38,7 +38,7 @@ def test_series_are_found_by_their_labels(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 100])
-def test_points_come_page_by_page_and_commits_stay_whole(client: TestClient, limit: int) -> None:
+def test_pages_of_points_keep_commits_whole(client: TestClient, limit: int) -> None:
     rows = [result(k // 3, 100 + k, run=f"r{k % 3}") for k in range(20)]
     number = client.post(POINTS, json=rows).json()["decisions"][0]["series"]
     path = f"/api/v1/series/{number}"
@@ -58,8 +58,8 @@ def test_change_points_appear_and_take_verdicts(client: TestClient) -> None:
     triage = make_token(client, Scope.TRIAGE)
     read = make_token(client, Scope.READ)
     waiting = {"verdict": "not_triaged", "project": "db"}
-    told = client.get("/api/v1/change-points", params=waiting, headers=read).json()
-    [change] = told["change_points"]
+    reply = client.get("/api/v1/change-points", params=waiting, headers=read).json()
+    [change] = reply["change_points"]
     assert (change["series"], change["order"], change["detector"]) == (number, 25, "Hunter")
     path = f"/api/v1/change-points/{change['id']}"
     verdict = {"verdict": "true_positive", "note": "fixed"}
@@ -68,13 +68,15 @@ def test_change_points_appear_and_take_verdicts(client: TestClient) -> None:
     detail = client.get(path, headers=read).json()
     assert detail["verdict"] == "true_positive"
     assert [(one["who"], one["note"]) for one in detail["verdicts"]] == [("triage", "fixed")]
-    told = client.get("/api/v1/change-points", params=waiting, headers=read).json()
-    assert told["change_points"] == []
+    reply = client.get("/api/v1/change-points", params=waiting, headers=read).json()
+    assert reply["change_points"] == []
     mine = client.get(f"/api/v1/series/{number}/change-points", headers=read).json()
     assert [one["id"] for one in mine["change_points"]] == [change["id"]]
 
 
-def test_a_verdict_needs_a_change_point_and_a_word_that_is_known(client: TestClient) -> None:
+def test_post_verdict_refuses_missing_change_points_and_unknown_verdicts(
+    client: TestClient,
+) -> None:
     path = "/api/v1/change-points/1/verdict"
     assert client.post(path, json={"verdict": "true_positive"}).status_code == 404
     assert client.post(path, json={"verdict": "maybe"}).status_code == 422
@@ -82,7 +84,7 @@ def test_a_verdict_needs_a_change_point_and_a_word_that_is_known(client: TestCli
     assert client.post(path, content=b"[" * 9999).status_code == 415
 
 
-def test_the_trail_tells_who_did_what(client: TestClient) -> None:
+def test_audit_lists_who_did_what(client: TestClient) -> None:
     client.post(POINTS, json=result(1))
     make_token(client, Scope.ADMIN)
     admin = make_token(client, Scope.ADMIN, Scope.READ)
@@ -96,7 +98,7 @@ def rows_for(client: TestClient) -> tuple[list[str], list[list[float]]]:
     return columns, [[0.5] * len(columns), [3.0] * len(columns)]
 
 
-def test_invocations_in_every_form_say_the_same(client: TestClient) -> None:
+def test_invocations_give_the_same_predictions_in_every_form(client: TestClient) -> None:
     columns, rows = rows_for(client)
     turned = columns[::-1]
     forms: list[dict[str, Any]] = [
@@ -115,7 +117,7 @@ def test_invocations_in_every_form_say_the_same(client: TestClient) -> None:
     assert len(answers[0].json()["predictions"]) == 2
 
 
-def test_a_column_that_is_named_twice_is_refused_by_its_name(client: TestClient) -> None:
+def test_invocations_refuse_repeated_columns_by_name(client: TestClient) -> None:
     columns, rows = rows_for(client)
     doubled = {"columns": [*columns, columns[1]], "data": [[*row, 7.0] for row in rows]}
     answer = client.post("/invocations", json={"dataframe_split": doubled})
@@ -140,7 +142,7 @@ def test_a_column_that_is_named_twice_is_refused_by_its_name(client: TestClient)
         {"unknown": 1},
     ],
 )
-def test_invocations_that_cannot_be_answered(client: TestClient, form: Any) -> None:
+def test_invocations_refuse_invalid_forms(client: TestClient, form: Any) -> None:
     answer = client.post("/invocations", json=form)
     assert answer.status_code == 422
     assert answer.json()["error"]["kind"] == "invalid"

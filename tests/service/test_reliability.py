@@ -66,7 +66,7 @@ def _wait(client: httpx2.Client, process: subprocess.Popen[bytes]) -> None:
     pytest.fail("the service did not become ready")
 
 
-def test_a_port_that_is_taken_is_an_error_of_its_own(tmp_path: Path) -> None:
+def test_serve_reports_a_port_in_use(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -91,16 +91,18 @@ NO_HTTP = (
 )
 
 
-def test_what_is_no_http_is_refused_as_everything_else_is(tmp_path: Path, artifact: Path) -> None:
+def test_bytes_that_are_not_http_answer_400_in_the_common_shape(
+    tmp_path: Path, artifact: Path
+) -> None:
     with server(tmp_path / "s.db", artifact) as (client, _):
         for sent in NO_HTTP:
             with socket.create_connection(("127.0.0.1", client.base_url.port or 0), 10) as line:
                 line.sendall(sent)
                 answer = HTTPResponse(line)
                 answer.begin()
-                told = json.loads(answer.read())["error"]
+                reply = json.loads(answer.read())["error"]
                 assert line.recv(1) == b""  # hung up
-            assert (answer.status, told["status"], told["kind"]) == (400, 400, "malformed")
+            assert (answer.status, reply["status"], reply["kind"]) == (400, 400, "malformed")
             assert {name: answer.headers[name] for name in HEADERS} == HEADERS
         assert client.get("/health").status_code == 200
 
@@ -120,14 +122,12 @@ def ingest(client: httpx2.Client, first: int, kept: list[int]) -> None:
 def stored(client: httpx2.Client) -> dict[str, dict[int, Any]]:
     found = {}
     for series in client.get("/api/v1/series").json()["series"]:
-        told = client.get(f"/api/v1/series/{series['id']}/points", params={"limit": 10_000})
-        found[series["test"]] = {one["order"]: one["value"] for one in told.json()["points"]}
+        reply = client.get(f"/api/v1/series/{series['id']}/points", params={"limit": 10_000})
+        found[series["test"]] = {one["order"]: one["value"] for one in reply.json()["points"]}
     return found
 
 
-def test_killed_while_it_ingests_nothing_acknowledged_is_lost(
-    tmp_path: Path, artifact: Path
-) -> None:
+def test_kill_during_ingest_loses_no_acknowledged_point(tmp_path: Path, artifact: Path) -> None:
     store, kept, rng = tmp_path / "killed.db", list[int](), random.Random(7)
     for number in range(KILLS):
         with server(store, artifact) as (client, process):
@@ -149,7 +149,7 @@ def test_killed_while_it_ingests_nothing_acknowledged_is_lost(
     )
 
 
-def test_a_full_disk_is_a_503_and_the_service_recovers(client: TestClient) -> None:
+def test_full_disk_answers_503_and_the_service_recovers(client: TestClient) -> None:
     client.post(POINTS, json=steps("insert"))
     store = store_of(client)
 
@@ -174,7 +174,7 @@ def test_a_full_disk_is_a_503_and_the_service_recovers(client: TestClient) -> No
     assert client.post(POINTS, json=steps("insert")).json()["duplicate"] == 30
 
 
-def test_many_clients_on_the_same_series_leave_what_one_would(client: TestClient) -> None:
+def test_concurrent_clients_leave_the_same_points_as_one_client(client: TestClient) -> None:
     rows = steps("insert", length=60, at=40)
     answers: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""With a second look changes are called early, and surer as more results come."""
+"""The second look: decisions, steps, and models that cannot do it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -65,17 +65,17 @@ def detected() -> tuple[list[int], list[dict[str, Any]], set[int]]:
     return alarms, steps, set(detector.change_points)
 
 
-def test_answers_and_decisions_are_those_of_the_detector(client: TestClient) -> None:
+def test_decisions_equal_those_of_the_online_detector(client: TestClient) -> None:
     alarms, steps, standing = detected()
-    told: list[dict[str, Any]] = []
+    reply: list[dict[str, Any]] = []
     for at, value in enumerate(values()):
         answer = client.post(POINTS, json=result(at, float(value))).json()
-        told += answer["decisions"]
-    assert [one["order"] for one in told if one["is_change"]] == alarms
-    assert [step for one in told for step in one["steps"]] == steps
+        reply += answer["decisions"]
+    assert [one["order"] for one in reply if one["is_change"]] == alarms
+    assert [step for one in reply for step in one["steps"]] == steps
     again = client.post(POINTS, json=result(alarms[0], float(values()[alarms[0]]))).json()
-    assert again["decisions"][0]["steps"] == told[alarms[0]]["steps"]
-    path = f"/api/v1/series/{told[0]['series']}/decisions"
+    assert again["decisions"][0]["steps"] == reply[alarms[0]]["steps"]
+    path = f"/api/v1/series/{reply[0]['series']}/decisions"
     found = client.get(path).json()["decisions"]
     kept = [step for one in found for step in one["steps"]]
     assert kept == [{**one, "model": answer["model"]} for one in steps]
@@ -88,14 +88,12 @@ def test_answers_and_decisions_are_those_of_the_detector(client: TestClient) -> 
     assert client.get("/api/v1/model").json()["second_look"]
 
 
-def test_a_pair_that_cannot_look_together_looks_once_and_says_so(
-    start: Start, artifact: Path
-) -> None:
+def test_missing_confirming_model_disables_the_second_look(start: Start, artifact: Path) -> None:
     small_model().save(artifact)
     client = start()
-    told = client.get("/api/v1/model").json()
-    assert not told["second_look"]
-    assert "no confirming model" in told["second_look_disabled_reason"]
+    reply = client.get("/api/v1/model").json()
+    assert not reply["second_look"]
+    assert "no confirming model" in reply["second_look_disabled_reason"]
     assert client.post(POINTS, json=result(1)).json()["decisions"][0]["steps"] == []
 
 
@@ -132,16 +130,16 @@ def test_watch_loads_a_new_file_and_refuses_a_damaged_one(
     assert not watch.check()
     artifact.write_bytes(b"garbage")
     assert not watch.check()
-    told = client.get("/api/v1/model").json()
-    assert "online.baro" in told["refused_reason"]
-    assert {**told, "refused_reason": None} == before
+    reply = client.get("/api/v1/model").json()
+    assert "online.baro" in reply["refused_reason"]
+    assert {**reply, "refused_reason": None} == before
     artifact.unlink()
     assert not watch.check()
     _, models = learned()
     OnlineModels(models.online, replace(models.confirm, threshold=0.25)).save(artifact)
     assert watch.check()
-    told = client.get("/api/v1/model").json()
-    assert (told["refused_reason"], told["second_look"]) == (None, True)
+    reply = client.get("/api/v1/model").json()
+    assert (reply["refused_reason"], reply["second_look"]) == (None, True)
     models.confirm.save(artifact)
     assert not watch.check()
     assert (
