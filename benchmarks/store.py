@@ -1,7 +1,7 @@
-"""The store: batches of one commit, single points, and points in batches, with real decisions.
+"""The speed of the store: commits of all series, single points, and batches, with decisions.
 
-`--series 40000 --history 100` is the size that it is made for. The model is a forest of `--trees`
-trees with the paper's features; what it was fitted on plays no part in the speed, its size does.
+It is designed for `--series 40000`. The model is a forest of `--trees` trees with the paper's
+features; its size determines the speed, not what it was fitted on.
 """
 
 import os
@@ -29,11 +29,11 @@ from barograph.store.upsert import NEW_POINT
 
 FEATURE_SET = "bauer8"
 ROWS = 12_000
-THRESHOLD = 0.9  # few of the noise of the benchmark are called changes: Pre stays long
+THRESHOLD = 0.9  # high, so that noise is rarely called a change and Pre stays long
 
 
 def model(trees: int) -> TriageModel:
-    """Fit a forest on noisy labels: it has the depth of one fitted on a real history."""
+    """Fit a forest on noisy labels, so that it is as deep as on a real history."""
     random = np.random.default_rng(0)
     columns = FEATURE_SETS[FEATURE_SET]
     rows = random.normal(size=(ROWS, len(columns)))
@@ -44,18 +44,17 @@ def model(trees: int) -> TriageModel:
 
 
 class Silent:
-    """Decides nothing: what is left is the cost of the store itself."""
+    """A judge that decides nothing, to measure the store itself."""
 
     version, threshold, history = "silent", 1.0, 500
 
-    def judge(self, stretches: Sequence[PendingSeries]) -> BatchDecisions:
-        """Say no to all."""
-        counts = [one.values.size - one.first for one in stretches]
-        pre = [np.arange(one.first, one.values.size) - one.start for one in stretches]
-        size = sum(counts)
-        starts = [one.start for one in stretches]
+    def judge(self, series: Sequence[PendingSeries]) -> BatchDecisions:
+        """Call no point a change."""
+        sizes = [np.arange(s.first, s.values.size) - s.start for s in series]
+        size = sum(map(len, sizes))
+        starts = [s.start for s in series]
         return BatchDecisions(
-            np.zeros(size), np.zeros(size, dtype=bool), np.concatenate(pre), starts
+            np.zeros(size), np.zeros(size, dtype=bool), np.concatenate(sizes), starts
         )
 
 
@@ -74,7 +73,7 @@ class Bench:
         self.store.judge = judge
 
     def _grow(self, history: int) -> None:
-        """Write the history as the store would, in one go."""
+        """Write the history directly into the table, which is faster than ingesting it."""
         for first in range(0, len(self.names), 1000):
             numbers = range(first + 1, min(first + 1000, len(self.names)) + 1)
             places = [(n, order) for n in numbers for order in range(history)]
@@ -92,16 +91,18 @@ class Bench:
                     for (n, o), value in zip(places, values, strict=True)
                 ]
                 NEW_POINT.into(connection, new)
-                every = np.column_stack((np.ones(len(numbers)), table))  # the first made the series
+                every = np.column_stack(
+                    (np.ones(len(numbers)), table)
+                )  # the first point is in the store
                 every = every[:, -needed(history + 1, self.kept) :]
-                newest = [SeriesTail(row, 0, (history - 1, ""), history + 1) for row in every]
-                write_blocks(connection, zip(numbers, newest, strict=True))
+                tails = [SeriesTail(row, 0, (history - 1, ""), history + 1) for row in every]
+                write_blocks(connection, zip(numbers, tails, strict=True))
 
             self.store.write(write)
-        self.store._ingest.forget()  # noqa: SLF001 - written behind its back
+        self.store._ingest.forget()  # noqa: SLF001 - its cache does not know the points
 
     def commit(self) -> list[Measurement]:
-        """One new point of every series."""
+        """Return a new point of every series."""
         self.order += 1
         values = self.random.normal(100.0, 1.0, len(self.names)).tolist()
         pairs = zip(self.names, values, strict=True)
@@ -109,13 +110,13 @@ class Bench:
 
 
 def single(bench: Bench, count: int) -> float:
-    """Points a second of one client that waits for each answer."""
+    """Return points per second of one client that waits for each result."""
     batch = bench.commit()[:count]
     return len(batch) / seconds(lambda: [bench.store.ingest([one], "bench") for one in batch])
 
 
 def together(bench: Bench, clients: int, count: int) -> float:
-    """Points a second of several clients, each waiting for each answer: they share commits."""
+    """Return points per second of several clients that each wait for each result."""
     batch = bench.commit()[: clients * count]
 
     def client(number: int) -> None:
@@ -126,14 +127,14 @@ def together(bench: Bench, clients: int, count: int) -> float:
 
 
 def batches(bench: Bench, size: int) -> float:
-    """Points a second in batches of many series."""
+    """Return points per second in batches of many series."""
     batch = bench.commit()
     parts = [batch[first : first + size] for first in range(0, len(batch), size)]
     return len(batch) / seconds(lambda: [bench.store.ingest(part, "bench") for part in parts])
 
 
 def fsync(folder: Path) -> float:
-    """Median seconds of one fsync of a small append: the floor of every acknowledged point."""
+    """Return the median seconds of one fsync: no acknowledged point can be faster."""
     with (folder / "fsync").open("wb", buffering=0) as file:
 
         def once() -> None:
@@ -144,7 +145,7 @@ def fsync(folder: Path) -> float:
 
 
 def measure(url: str, judge: Any, count: int, history: int) -> dict[str, float]:
-    """Run everything on one new store."""
+    """Run all measurements on a new store."""
     bench = Bench(url, judge, count, history)
     cold = seconds(lambda: bench.store.ingest(bench.commit(), "bench"))
     warm = [seconds(lambda: bench.store.ingest(bench.commit(), "bench")) for _ in range(3)]

@@ -81,7 +81,7 @@ def test_failed_write_back_is_reported_and_loses_nothing(tmp_path: Path) -> None
     store.ingest(history("ab", 500), "ci")
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, hard))
     try:
-        with pytest.raises(StoreError, match="the store's log cannot be written back"):
+        with pytest.raises(StoreError, match="log cannot be written to the database file"):
             store.write_back()
         store.close()
     finally:

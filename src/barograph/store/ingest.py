@@ -346,9 +346,9 @@ class Ingest:
             rewritten = points[0].measured is None  # its block may hold superseded values
             if rewritten or is_block_due(series, tail.count - len(points), tail.count):
                 due.append((series, tail))
-            key_at = keys_near_end(connection, series, tail.count)
             records: dict[Key, StepRecord] = {}
             if log is not None and log.steps:
+                key_at = keys_near_end(connection, series, tail.count)
                 rows, records = step_rows(series, log, key_at, changes.model, changes.at)
                 steps += rows
             if records or rewritten:

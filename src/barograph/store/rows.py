@@ -84,7 +84,7 @@ class Insertion(_ManyRows):
         return statement.values({name: sa.bindparam(name) for name in self._names})
 
 
-class Update(_ManyRows):
+class BulkUpdate(_ManyRows):
     """An UPDATE of some columns of existing rows.
 
     Args:

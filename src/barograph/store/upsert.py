@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from barograph.store.measurement import Measurement
 from barograph.store.results import PointResult, PointStatus, StepRecord
-from barograph.store.rows import Insertion, Row, Update
+from barograph.store.rows import BulkUpdate, Insertion, Row
 from barograph.store.schema import points, revisions, steps
 from barograph.store.tail import Key
 
@@ -23,8 +23,8 @@ PLACE = ("series", "order", "run")
 MEASURED = ("commit", "time", "value", "received")
 DECIDED = ("probability", "is_change", "baseline_size", "model", "reasons", "decided")
 NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *DECIDED))
-OTHER_VALUE = Update(points, PLACE, MEASURED)
-OTHER_DECISION = Update(points, PLACE, DECIDED)
+OTHER_VALUE = BulkUpdate(points, PLACE, MEASURED)
+OTHER_DECISION = BulkUpdate(points, PLACE, DECIDED)
 REVISED = ("series", "order", "run", "value", "time", "received")
 REVISION = Insertion(revisions, REVISED, replace=("time", "received"))
 
