@@ -1,4 +1,4 @@
-"""The measures of the Turing Change Point Dataset, against cases worked out by hand."""
+"""The measures of the Turing Change Point Dataset, compared with hand calculations."""
 
 import pytest
 
@@ -12,10 +12,10 @@ from barograph.evaluation.annotators import covering, f1, majority_changes, pers
         ([], [[], []], 1.0),
         ([], [[10], []], 6 / 7),  # precision 1, recall (1/2 + 1) / 2
         ([22, 80], [[20], [20, 50]], 20 / 27),  # precision 2/3, recall (1 + 2/3) / 2
-        ([20, 50], [[20], [20, 50]], 1.0),  # what one person alone marked is no error
+        ([20, 50], [[20], [20, 50]], 1.0),  # a point that one person marked is not an error
         ([14, 26], [[20]], 0.4),  # both six points away: precision 1/3, recall 1/2
         ([15, 25], [[20]], 0.8),  # both within five points, but one mark counts once
-        ([3], [[20]], 0.5),  # near index 0, which is found by itself
+        ([3], [[20]], 0.5),  # near index 0, which counts as found
         ([20], [[0, 20], [20]], 1.0),
     ],
 )
@@ -57,7 +57,7 @@ def test_covering_matches_hand_calculation(
         ([[50], [52], [54]], [52]),
         ([[50], [56], []], []),  # six apart: two clusters of one person each
         ([[50], [55], []], [52]),
-        ([[50, 52], [], []], []),  # one person twice is no majority
+        ([[50, 52], [], []], []),  # two marks of one person are no majority
         ([[50], [50], [], []], []),  # half is not more than half
         ([[10, 90], [12, 91], [11]], [11, 90]),
         ([[], [], []], []),

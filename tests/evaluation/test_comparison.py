@@ -1,4 +1,4 @@
-"""A paired bootstrap over series tells a worse model from an equal one."""
+"""The paired bootstrap distinguishes a worse model from an equal one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Triage learned from marks: rows, votes, and a rule that beats silence and plain detection."""
+"""The model of people's marks: candidates, votes, and the rule for what to report."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ PEOPLE = 5
 
 
 def history(rng: np.random.Generator) -> tuple[Floats, tuple[tuple[int, ...], ...]]:
-    """A clear step that people see, and short excursions that only a detector sees."""
+    """Return series with a clear step, which people mark, and short excursions, which they do not."""
     values = rng.normal(100.0, 1.0, 240)
     step = int(rng.integers(60, 180))
     values[step:] += 8.0

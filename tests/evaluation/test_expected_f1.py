@@ -1,4 +1,4 @@
-"""The best set is the best of all sets."""
+"""The set of candidates with the greatest expected F1."""
 
 from itertools import chain, combinations
 
@@ -16,7 +16,7 @@ crowds = st.floats(1.0, 20.0)
 
 
 def of_set(q: Floats, chosen: tuple[int, ...], crowd: float) -> float:
-    """The formula for any set, by the book."""
+    """Return the expected F1 of any set by its formula."""
     precision = (1 + sum(1 - (1 - q[i]) ** crowd for i in chosen)) / (1 + len(chosen))
     recall = (1 + sum(q[i] for i in chosen)) / (1 + q.sum())
     return float(2 * precision * recall / (precision + recall))

@@ -13,7 +13,7 @@ points = st.sets(st.integers(1, 39), max_size=8)
 
 
 def most_pairs(found: set[int], truth: set[int], margin: int) -> int:
-    """The size of the largest matching, by augmenting paths over a small bipartite graph."""
+    """Return the size of the largest matching, by augmenting paths in a bipartite graph."""
     owner: dict[int, int] = {}
 
     def place(point: int, seen: set[int]) -> bool:

@@ -98,7 +98,7 @@ def entropy(x: Floats) -> float:
 
 
 def hurst_objective(x: Floats, d: float) -> float:
-    """Minus the log likelihood, from the partial regressions one by one (Durbin and Levinson)."""
+    """Return minus the log likelihood from successive partial regressions (Durbin and Levinson)."""
     n = x.size
     phi = np.zeros(0)
     variance = math.gamma(1 - 2 * d) / math.gamma(1 - d) ** 2

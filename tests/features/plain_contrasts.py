@@ -47,7 +47,7 @@ def bimodality(x: Floats) -> float:
 
 
 def held(level: Floats, middle: float) -> int:
-    """How many values lie above the middle before four in a row do not."""
+    """Return the number of values above the middle before four in a row are not."""
     beyond = level <= middle
     for i in range(level.size - 3):
         if beyond[i : i + 4].all():
@@ -56,7 +56,7 @@ def held(level: Floats, middle: float) -> int:
 
 
 def plain_contrasts(series: Floats, start: int, split: int, end: int) -> dict[str, float]:
-    """All numbers of one candidate, for an upward step larger than nothing."""
+    """Return all contrasts of a candidate with an upward step."""
     x = series / np.abs(series).max()
     pre, after = x[start:split], x[split:end]
     low, high = float(np.median(pre)), float(np.median(after))

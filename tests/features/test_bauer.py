@@ -125,7 +125,7 @@ def test_characteristics_do_not_depend_on_the_level(
     constant = len({*pre, *after}) == 1
     for name, value in before.items():
         if name.endswith(("hurst", "entropy")) or ("norm" in name and constant):
-            continue  # which order or which d is best may hang by a rounding
+            continue  # the best order or d may depend on rounding
         assert moved[name] == pytest.approx(value, rel=1e-8, abs=1e-8), name
 
 

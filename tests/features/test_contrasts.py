@@ -1,4 +1,4 @@
-"""The contrasts: equal to the plain version, blind to unit and direction, finite on anything."""
+"""The contrasts: their formulas, their invariances and their limits."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,7 @@ properties = settings(deadline=None, derandomize=True, max_examples=60)
 
 
 def stepped(rng: np.random.Generator, sizes: tuple[int, ...] = (70, 40, 60, 55)) -> Floats:
-    """Four regimes; the candidate under test starts the third."""
+    """Return four regimes; the tested candidate starts the third."""
     levels = rng.permutation(np.array([10.0, 11.0, 13.0, 16.0]))
     parts = [level + rng.normal(0, 0.4, size) for level, size in zip(levels, sizes, strict=True)]
     return np.concatenate(parts)

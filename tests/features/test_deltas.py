@@ -1,4 +1,4 @@
-"""The five deltas and their distance are those of Leznik et al. 2022."""
+"""The five deltas and the distance of Leznik et al. 2022."""
 
 import csv
 import json
@@ -62,7 +62,7 @@ def test_real_pairs_agree_with_r() -> None:
     for case in sorted(inputs.keys() & rows.keys())[::5]:
         row, sides = rows[case], inputs[case]
         if min(map(len, sides.values())) < 3:
-            continue  # what R leaves open, and what the authors' code repeats to four values
+            continue  # undefined in R, or repeated to four values by the authors' code
         compared += 1
         found = deltas(sides["pre"], sides["after"])
         columns = ("n{}_mean", "n{}_sd", "{}_hurst", "{}_alpha", "{}_beta")

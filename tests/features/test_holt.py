@@ -1,4 +1,4 @@
-"""Holt's alpha and beta agree with R's estimates, and are defined for every side."""
+"""Holt's alpha and beta: agreement with R, and values for every side."""
 
 import csv
 import json
@@ -25,7 +25,7 @@ ORDINARY = st.floats(-1e6, 1e6)
 
 @pytest.mark.parametrize("case", SYNTHETIC, ids=[case["case"] for case in SYNTHETIC])
 def test_synthetic_sides_agree_with_r(case: dict[str, Any]) -> None:
-    # A straight line is fitted to rounding noise, and the noise is what the search then follows.
+    # The fit of a straight line leaves only rounding noise, which the search then follows.
     tolerance = 1e-5 if "syn_lin" in case["case"] else 1e-8
     assert holt(case["values"]) == pytest.approx((case["alpha"], case["beta"]), abs=tolerance)
 
@@ -52,7 +52,7 @@ def test_real_sides_agree_with_r() -> None:
 
 
 def badness(values: list[float], point: list[float]) -> float:
-    """Say how badly the model with these parameters forecasts, in the words of its equations."""
+    """Return the objective of the model with these parameters, from its equations."""
     alpha, beta, *rest = point
     level, trend = point[-2:]
     phi = rest[0] if len(point) == 5 else 1.0
@@ -86,7 +86,7 @@ def blend(a: list[float], b: list[float], weight: float) -> list[float]:
 
 
 def plain_fit(values: list[float], parameters: int) -> tuple[float, list[float]]:
-    """Nelder and Mead's search, as plain as it can be written."""
+    """Minimise by a plain implementation of Nelder and Mead."""
     points = starting_simplex(values, parameters)
     heights = [badness(values, point) for point in points]
     tolerance = 2.0**-26 * (abs(heights[0]) + 2.0**-26)
@@ -183,7 +183,7 @@ def short_errors(values: list[float], alpha: float, beta: float) -> float:
 
 def test_batch_rows_equal_single_sides_to_the_bit() -> None:
     values = np.random.default_rng(0).normal(size=90).cumsum()
-    # The second has the Pre of the first, the third the After of the second as its Pre.
+    # The second shares the Pre of the first; the Pre of the third is the After of the second.
     starts = np.array([0, 0, 30, 40, 41])
     splits = np.array([30, 30, 42, 60, 60])
     ends = np.array([31, 42, 50, 90, 68])
@@ -210,7 +210,7 @@ def test_bad_sides_are_refused(values: Floats, message: str) -> None:
 
 
 def test_line_search_finds_the_minimum_of_a_cubic_and_of_a_square() -> None:
-    # (t - 1)^2 (t + 2) is least at 1; its slope is 3 (t - 1)(t + 1).
+    # (t - 1)^2 (t + 2) has its minimum at 1; its slope is 3 (t - 1)(t + 1).
     ends = [(t, (t - 1) ** 2 * (t + 2), 3 * (t - 1) * (t + 1)) for t in (0.5, 3.0)]
     assert cubic_minimum(ends[0], ends[1], False) == pytest.approx(1.0)
     assert secant_minimum((0.0, 4.0, -4.0), (3.0, 1.0, 2.0)) == pytest.approx(2.0)

@@ -1,4 +1,4 @@
-"""Many candidates in one call: the bits of single pairs, whatever the threads."""
+"""Feature matrices: equality with single pairs, threads, and errors."""
 
 import re
 
@@ -18,7 +18,7 @@ from barograph.series import Floats, Ints
 
 
 def candidates(count: int, seed: int = 0) -> tuple[Floats, Ints, Ints, Ints]:
-    """Sides of 1 to 130 values from noise, a walk, steps and constants."""
+    """Return sides of 1 to 130 values from noise, a random walk, steps and constants."""
     rng = np.random.default_rng(seed)
     parts = [
         rng.normal(100.0, 1.0, 400),

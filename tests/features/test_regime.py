@@ -1,4 +1,4 @@
-"""The newest points against the current regime: causal, scale-free, the same bits either way."""
+"""The regime features: causality, scale, and equality of batch and incremental rows."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ NAMES = FEATURE_SETS["confirm"]
 
 
 def history(seed: int, size: int = 160) -> Floats:
-    """Noise with two steps, a spike and some repeated values."""
+    """Return noise with two steps, a spike and repeated values."""
     rng = np.random.default_rng(seed)
     values = 50.0 + rng.normal(size=size)
     values[size // 3 :] += 6.0
@@ -25,14 +25,14 @@ def history(seed: int, size: int = 160) -> Floats:
 
 
 def rows(values: Floats, window: int = 0) -> Floats:
-    """All rows of one window, from index 1 on."""
+    """Return all rows of one window, from index 1 on."""
     splits = np.arange(1, values.size - window)
     starts = np.zeros_like(splits)
     return feature_matrix(values, starts, splits, splits + window + 1, "confirm", threads=1)
 
 
 def column(values: Floats, name: str, window: int = 0) -> Floats:
-    """One column by its name, NaN for the first point."""
+    """Return one column by its name, with NaN for the first point."""
     return np.concatenate([[np.nan], rows(values, window)[:, NAMES.index(name)]])
 
 
@@ -98,7 +98,7 @@ def test_tracker_starts_a_regime_at_the_first_of_five_points_away() -> None:
         [10 + 0.1 * np.sin(np.arange(40.0)), 12 + 0.1 * np.cos(np.arange(20.0))]
     )
     length = np.exp(column(values, "regime_length"))
-    assert length[44] == pytest.approx(44)  # four points away are not yet a regime
+    assert length[44] == pytest.approx(44)  # four points are not yet a regime
     assert length[45] == pytest.approx(5)
     assert length[59] == pytest.approx(19)
 

@@ -1,4 +1,4 @@
-"""Pre and After under each policy, against the plain reading of the definition."""
+"""Pre and After under each policy, compared with a plain implementation."""
 
 import datetime as dt
 import re
@@ -37,7 +37,7 @@ def columns(rows: list[Row]) -> Candidates:
 
 
 def bounds(row: Row, other: Row, bound: Bound) -> bool:
-    """Whether `other` bounds `row`, by the words of the design."""
+    """Return whether `other` bounds `row`, by the definition of the policy."""
     if bound is Bound.ADAPTIVE:
         return other[2] == "true_positive"
     known = UNKNOWN_TIME not in (row[3], other[4]) and other[4] < row[3]

@@ -1,4 +1,4 @@
-"""The golden vectors: what R computes, and which of it a comparison may ask for."""
+"""The golden vectors: the results of R, and which of them are comparable."""
 
 import csv
 import json
@@ -25,7 +25,7 @@ class Case(NamedTuple):
 
 
 def cases(folder: Path, inputs: str) -> Iterator[Case]:
-    """All cases of one file of inputs, in the order of characteristics.csv."""
+    """Yield the cases of one file of inputs, in the order of characteristics.csv."""
     sides = json.loads((folder / inputs).read_text(encoding="utf-8"))
     with (folder / "characteristics.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -41,7 +41,7 @@ def error_of(got: float, expected: float) -> float:
 
 
 def comparable(case: Case, name: str) -> bool:
-    """Whether R's number is more than the machine's noise (golden/README.md)."""
+    """Return whether R's number is more than rounding noise (golden/README.md)."""
     if not name.endswith("hurst"):
         return True
     x = case.pre if name.startswith("pre") else case.after

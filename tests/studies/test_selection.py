@@ -1,4 +1,4 @@
-"""The search finds what helps, depends on its seed alone, and survives being killed."""
+"""The selection study: its search, its seed, and resuming after a kill."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ FOREST = Forest(trees=5, seed=1)
 
 
 def bits(subsets: Sequence[int]) -> list[float]:
-    """The more of the first six and the fewer of the rest, the better."""
+    """Return a fitness that rises with the first six members and falls with the others."""
     return [((s & 0b111111).bit_count() - (s >> 6).bit_count()) / 6 for s in subsets]
 
 
@@ -84,7 +84,7 @@ def test_bad_search_parameters_are_refused(life: dict[str, Any], message: str) -
 
 
 def made_pool() -> Pool:
-    """Verdicts follow the level of After, and a little the spread of Pre; the rest is noise."""
+    """Return verdicts that depend on the level of After and slightly on the spread of Pre."""
     generator = np.random.default_rng(6)
     matrix = generator.normal(size=(240, 8))
     truth = (matrix[:, 5] + 0.5 * matrix[:, 2] > 0.0).astype(np.int64)
@@ -102,7 +102,7 @@ def run_study(folder: Path) -> Study:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Count the forests that are grown, in this process."""
+    """Count the forests that are trained in this process."""
     grown: list[str] = []
 
     def counted(

@@ -1,4 +1,4 @@
-"""The paper's three tables come out of the published rows as they are printed."""
+"""The statistics of Leznik et al. 2022, compared with their printed tables."""
 
 import itertools
 
@@ -23,7 +23,7 @@ delta_alpha | 0.34 [0.11;0.50] | 0.21 [0.09;0.46] | 6.86E-79
 delta_beta | 1.00 [0.96;1.00] | 1.00 [1.00;1.00] | 5.61E-01
 distance | 2.53 [2.20;2.86] | 2.42 [2.15;2.68] | 2.17E-56
 """
-# Table 3: median distance of both kinds, p, and how many there are of each.
+# Table 3: median distance of both kinds, p, and the number of each.
 TABLE_3 = [
     ("2.83", "2.41", "9.34E-294", 1362, 2513),
     ("-", "1.91", "-", 0, 13),
@@ -162,7 +162,12 @@ def test_effect_interval_has_its_nominal_coverage() -> None:
 
 def test_adjusted_matches_the_textbook_q_values() -> None:
     p_values = np.array([0.04, np.nan, 0.001, 0.03])
-    expected = [0.04, np.nan, 0.003, 0.04]  # 0.03 * 3 / 2 = 0.045 gives way to the 0.04 above it
+    expected = [
+        0.04,
+        np.nan,
+        0.003,
+        0.04,
+    ]  # 0.03 * 3 / 2 = 0.045 is limited by the larger p-value's 0.04
     np.testing.assert_allclose(statistics.adjusted(p_values), expected, rtol=1e-12)
     assert np.isnan(statistics.adjusted(np.array([np.nan]))).all()
 

@@ -1,4 +1,4 @@
-"""The page of Table 1: three protocols side by side, the paper's figures where they belong."""
+"""Table 1: the three protocols and the figures of the paper."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from barograph.studies import table_one
 
 @pytest.fixture
 def rows() -> list[dict[str, Any]]:
-    """Rows of two classifiers on two feature sets; the last protocol could not be judged."""
+    """Return rows of two classifiers on two feature sets; the last protocol has no repetitions."""
     found = Interval(0.75, 0.5, 1.0)
     return [
         {"policy": "adaptive", "protocol": protocol, "feature_set": feature_set}
