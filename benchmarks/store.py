@@ -91,6 +91,7 @@ class Bench:
                     for (n, o), value in zip(places, values, strict=True)
                 ]
                 NEW_POINT.into(connection, new)
+                # The first point of each series is in the store already.
                 every = np.column_stack(
                     (np.ones(len(numbers)), table)
                 )  # the first point is in the store
