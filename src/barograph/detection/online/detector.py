@@ -112,21 +112,27 @@ class OnlineDetector:
     def _score(self, rows: Rows, requests: list[Request]) -> list[WindowScore]:
         """Score windows and splits with one call of each model; note the rows."""
         scores: list[WindowScore] = []
-        for is_newest in (True, False):
-            part = [request for request in requests if (request[0] == 0) is is_newest]
-            if not part:
-                continue
-            model = self._model_of(part[0][0])
-            for window, split in part:
-                rows[window, split] = self._row(model, window, split)
-            matrix = np.array([rows[request] for request in part])
-            probabilities = model.predict_proba(matrix)[:, 1].tolist()
-            for (window, split), probability in zip(part, probabilities, strict=True):
-                surprise = 0.0
-                if self._budget is not None:
-                    surprise = self._budget.surprise(window, probability)
-                scores.append(WindowScore(window, split, probability, surprise))
+        later = requests
+        if requests and requests[0][0] == 0:
+            later = requests[1:]
+            row = rows[requests[0]] = self._row(self._model, *requests[0])
+            scores += self._with_surprise(requests[:1], self._model.predict_proba(row[None, :]))
+        if later:
+            model = self._model_of(later[0][0])
+            matrix = np.empty((len(later), len(model.columns)))
+            for k, request in enumerate(later):
+                matrix[k] = rows[request] = self._row(model, *request)
+            scores += self._with_surprise(later, model.predict_proba(matrix))
         return scores
+
+    def _with_surprise(self, requests: list[Request], probabilities: Floats) -> list[WindowScore]:
+        budget = self._budget
+        return [
+            WindowScore(
+                window, split, real, 0.0 if budget is None else budget.surprise(window, real)
+            )
+            for (window, split), real in zip(requests, probabilities[:, 1].tolist(), strict=True)
+        ]
 
     def _model_of(self, window: int) -> TriageModel:
         """Return the model of a window."""

@@ -93,7 +93,7 @@ class AlarmRule(ABC):
 
     @abstractmethod
     def requests(self, at: int, first: int) -> list[Request]:
-        """Return the windows and splits to score as point `at` arrives."""
+        """Return the windows and splits to score as point `at` arrives, window 0 first."""
 
     @abstractmethod
     def decide(
@@ -178,6 +178,7 @@ class SecondLook(AlarmRule):
 
     def __init__(self, budget: Budget, state: AlarmState | None = None) -> None:
         self._budget = budget
+        self._windows = sorted(budget.weights)
         self._gate = RepeatGate() if state is None else RepeatGate(state.at, state.score)
         before = state or AlarmState(None, 0, 0.0, confirmed=False)
         self._change = before.change
@@ -200,7 +201,7 @@ class SecondLook(AlarmRule):
 
     def requests(self, at: int, first: int) -> list[Request]:
         """Request the windows that raise alarms, and the change point that may be withdrawn."""
-        requests = [(w, at - w) for w in self._budget.weights if at - w >= first]
+        requests = [(w, at - w) for w in self._windows if at - w >= first]
         if self._change is not None:
             own = (at - self._change, self._change)
             if own[0] in SECOND_LOOK_WINDOWS and own not in requests:
