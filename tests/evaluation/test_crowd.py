@@ -14,7 +14,7 @@ PEOPLE = 5
 
 
 def history(rng: np.random.Generator) -> tuple[Floats, tuple[tuple[int, ...], ...]]:
-    """Return series with a clear step, which people mark, and short excursions, which they do not."""
+    """Return series with a clear step, which people mark, and short unmarked excursions."""
     values = rng.normal(100.0, 1.0, 240)
     step = int(rng.integers(60, 180))
     values[step:] += 8.0

@@ -43,14 +43,14 @@ def test_deltas_are_the_differences_of_the_features_of_both_sides() -> None:
 
 
 def test_deltas_of_single_values_are_defined() -> None:
-    found = deltas([1.0], [2.0])
+    result = deltas([1.0], [2.0])
     expected = {"delta_mean": 1.0} | dict.fromkeys(NAMES[1:], 0.0)
-    assert found == expected
-    found = deltas([1.0, 3.0, 2.0], [2.5])
+    assert result == expected
+    result = deltas([1.0, 3.0, 2.0], [2.5])
     alpha, beta = holt([1.0, 3.0, 2.0])
-    assert found["delta_alpha"] == abs(0.2 - alpha)
-    assert found["delta_beta"] == beta
-    assert found["delta_sd"] == pytest.approx(0.5)
+    assert result["delta_alpha"] == abs(0.2 - alpha)
+    assert result["delta_beta"] == beta
+    assert result["delta_sd"] == pytest.approx(0.5)
 
 
 @needs_shared
@@ -64,19 +64,19 @@ def test_real_pairs_agree_with_r() -> None:
         if min(map(len, sides.values())) < 3:
             continue  # undefined in R, or repeated to four values by the authors' code
         compared += 1
-        found = deltas(sides["pre"], sides["after"])
+        result = deltas(sides["pre"], sides["after"])
         columns = ("n{}_mean", "n{}_sd", "{}_hurst", "{}_alpha", "{}_beta")
         for name, column in zip(NAMES, columns, strict=True):
             gap = float(row[column.format("after")]) - float(row[column.format("pre")])
-            assert found[name] == pytest.approx(abs(gap), abs=1e-6), (case, name)
+            assert result[name] == pytest.approx(abs(gap), abs=1e-6), (case, name)
     assert compared > 100
 
 
 @needs_shared
 def test_published_distances_are_reproduced() -> None:
     rows = pd.read_csv(SHARED / "data" / "mongodb" / "triaged_points.csv")
-    found = distances(rows[list(NAMES)].to_numpy())
-    np.testing.assert_allclose(found, rows["distance"], rtol=0.0, atol=1e-12)
+    result = distances(rows[list(NAMES)].to_numpy())
+    np.testing.assert_allclose(result, rows["distance"], rtol=0.0, atol=1e-12)
 
 
 def test_distance_sums_deltas_over_ranges() -> None:
@@ -110,8 +110,8 @@ def test_ranges_of_covers_both_sides_of_all_rows() -> None:
     rows[:, 0] = 0.2, 0.4  # pre_norm_mean
     rows[:, 5] = 0.9, 0.5  # after_norm_mean
     rows[1, 9] = 1.0  # after_beta
-    found = ranges_of(rows)
-    assert found == pytest.approx(
+    result = ranges_of(rows)
+    assert result == pytest.approx(
         {"delta_mean": 0.7, "delta_sd": 0, "delta_hurst": 0, "delta_alpha": 0, "delta_beta": 1}
     )
 
@@ -135,11 +135,11 @@ def test_batch_rows_equal_single_pairs_to_the_bit() -> None:
 @settings(deadline=None, derandomize=True, max_examples=150)
 @given(SIDE, SIDE)
 def test_finite_sides_have_deltas_within_their_limits(pre: list[float], after: list[float]) -> None:
-    found = deltas(pre, after)
-    assert all(np.isfinite(value) and value >= 0.0 for value in found.values())
-    assert max(found["delta_alpha"], found["delta_beta"]) <= 1.0
-    assert found["delta_hurst"] <= 0.5
-    assert found == deltas(after, pre)
+    result = deltas(pre, after)
+    assert all(np.isfinite(value) and value >= 0.0 for value in result.values())
+    assert max(result["delta_alpha"], result["delta_beta"]) <= 1.0
+    assert result["delta_hurst"] <= 0.5
+    assert result == deltas(after, pre)
 
 
 @pytest.mark.parametrize(

@@ -25,14 +25,14 @@ def simulated_points(rows: int = 600) -> leznik.PublishedPoints:
 
 def test_rates_follow_from_the_confusion_counts() -> None:
     truth = np.array([1, 1, 1, 1, 0, 0])
-    found = leznik.rates(truth, [1, 1, 1, 0, 0, 1], np.array([0.9, 0.8, 0.7, 0.2, 0.1, 0.6]))
-    assert found == (4 / 6, 3 / 4, 1 / 2, 7 / 8)
+    result = leznik.rates(truth, [1, 1, 1, 0, 0, 1], np.array([0.9, 0.8, 0.7, 0.2, 0.1, 0.6]))
+    assert result == (4 / 6, 3 / 4, 1 / 2, 7 / 8)
 
 
 def test_rates_of_an_empty_class_are_nan() -> None:
-    found = leznik.rates(np.array([1, 1]), [1, 0], np.array([0.9, 0.2]))
-    assert found[:2] == (0.5, 0.5)
-    assert np.isnan(found[2:]).all()
+    result = leznik.rates(np.array([1, 1]), [1, 0], np.array([0.9, 0.2]))
+    assert result[:2] == (0.5, 0.5)
+    assert np.isnan(result[2:]).all()
 
 
 @pytest.mark.parametrize("protocol", leznik.PROTOCOLS)
@@ -64,9 +64,9 @@ def test_stacked_and_forest_models_learn_from_the_same_inputs() -> None:
     assert rows.inputs.shape == (600, 7)
     parts = list(leznik.splits(rows, "rows", repetitions=3))
     for model in (leznik.stacked(0), benchmark.best(0, trees=50)):
-        found = benchmark.mean([leznik.fit_and_rate(model, rows, part) for part in parts])
-        assert found.accuracy > 0.8
-        assert found.auc > 0.85
+        result = benchmark.mean([leznik.fit_and_rate(model, rows, part) for part in parts])
+        assert result.accuracy > 0.8
+        assert result.auc > 0.85
 
 
 def test_read_names_missing_columns(tmp_path: Path) -> None:
@@ -82,8 +82,8 @@ def test_published_rules_have_the_published_rates() -> None:
     assert rows.truth.size == 15_331
     table = leznik.rule_tables(rows)
     for name in ("voting without distance", "voting with distance", "perfomalist"):
-        found = table[name]
-        rounded = tuple(round(share, 4) for share in found[:3])
+        result = table[name]
+        rounded = tuple(round(share, 4) for share in result[:3])
         assert rounded == pytest.approx(leznik.PUBLISHED[name], abs=1.01e-4)
     assert round(table["voting, fitted with distance"].accuracy, 4) == 0.7682
     assert round(table["voting, fitted without distance"].accuracy, 4) == 0.7152
