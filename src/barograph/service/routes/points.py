@@ -6,7 +6,6 @@ decoding 5,000 results takes a fifth of the time that pydantic needs.
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -33,7 +32,7 @@ from barograph.store.tokens import Scope
 
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 LARGE_BODY = 65_536  # bytes; larger bodies are decoded in a thread
-LIMITS = Limits()
+LIMITS = Limits()  # the defaults; a store with lower limits checks them itself
 Label = Annotated[str, Meta(max_length=LIMITS.label)]
 Integer = Annotated[int, Meta(gt=-INTEGER, lt=INTEGER)]
 Args = Annotated[
@@ -255,17 +254,22 @@ def _json_lines(body: bytes, max_rows: int) -> list[bytes]:
     return [line for line in body.split(b"\n", 2 * max_rows) if line.strip()]
 
 
-def _json_rows(body: bytes) -> Sequence[Any]:
+def _json_rows(body: bytes) -> list[Any]:
     """Return the undecoded rows of a list, an object with `points`, or one result."""
     row = Any if has_surrogates(body) else Raw
     content = decode_json(body, list[row] | dict[str, row])  # type: ignore[valid-type]
-    if isinstance(content, dict) and "points" in content:
-        if len(content) > 1:
-            raise ApiError(422, "no other field is allowed beside points")
-        content = content["points"]
-        if isinstance(content, Raw):
-            return decode_json(bytes(content), list[Raw])  # type: ignore[no-any-return]
-    return content if isinstance(content, list) else [content if row is Any else body]
+    if isinstance(content, list):
+        return content
+    if "points" not in content:
+        return [content if row is Any else body]
+    if len(content) > 1:
+        raise ApiError(422, "no other field is allowed beside points")
+    points = content["points"]
+    if isinstance(points, Raw):
+        points = decode_json(bytes(points), list[Raw])
+    if not isinstance(points, list):
+        raise ApiError(422, "points: Expected `array`")
+    return points
 
 
 def _decode_row(row: Any) -> Measurement | PointResult:
@@ -275,7 +279,7 @@ def _decode_row(row: Any) -> Measurement | PointResult:
         result = DECODER.decode(row) if is_json else msgspec.convert(row, Result)
         return result.to_measurement()
     except msgspec.ValidationError as error:
-        message, _, field = str(error)[:500].partition(" - at `$.")
+        message, _, field = str(error)[:300].partition(" - at `$.")
         reason = f"{field.rstrip('`')}: {message}" if field else message
     except UnicodeEncodeError:
         reason = "a field name is not valid Unicode"
