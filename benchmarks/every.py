@@ -1,4 +1,4 @@
-"""Run every benchmark, one after the other, and render one page: `make bench`."""
+"""Run all benchmarks one after the other, and write one page: `make bench`."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from side_by_side import arguments, machine
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "data" / "reports" / "benchmarks.md"
-# In the order of the page. What else lies here helps these.
+# In the order of the page; the other modules are helpers.
 BENCHMARKS = (
     "load",
     "simulator",
@@ -32,36 +32,36 @@ BENCHMARKS = (
 
 
 def main() -> None:
-    """Run them and write the page; one that fails is named there and does not stop the others."""
-    only = arguments(__doc__ or "").parse_args().output == "json"
-    results = [measured(name) for name in BENCHMARKS]
-    if only:
+    """Run the benchmarks and write the page, which also names those that failed."""
+    json_only = arguments(__doc__ or "").parse_args().output == "json"
+    results = [run_benchmark(name) for name in BENCHMARKS]
+    if json_only:
         print(json.dumps(results))
         return
-    page = "\n\n".join(["# Benchmarks", described(), *map(section, results)])
+    page = "\n\n".join(["# Benchmarks", machine_line(), *map(section, results)])
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(page + "\n", encoding="utf-8")
     print(page)
 
 
-def measured(name: str) -> dict[str, Any]:
-    """Run one benchmark in a process of its own, and return what it printed as JSON."""
+def run_benchmark(name: str) -> dict[str, Any]:
+    """Run a benchmark in a separate process, and return the JSON that it printed."""
     print(f"benchmark {name} ...", file=sys.stderr)
     command = [sys.executable, str(HERE / f"{name}.py"), "--format", "json"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        return {"title": name, "rows": [], "failed": f"exit status {done.returncode}"}
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return {"title": name, "rows": [], **found}
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if process.returncode:
+        return {"title": name, "rows": [], "failed": f"exit status {process.returncode}"}
+    result: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
+    return {"title": name, "rows": [], **result}
 
 
-def described() -> str:
-    """Return the machine in one line."""
+def machine_line() -> str:
+    """Describe the machine in one line."""
     return ", ".join(f"{name} {value}" for name, value in machine().items())
 
 
 def section(result: dict[str, Any]) -> str:
-    """Render one benchmark: its title, its rows, and what else it says."""
+    """Render a benchmark: its title, its rows, and its other figures."""
     lines = [f"## {result.pop('title')}", ""]
     rows = result.pop("rows")
     result.pop("machine", None)
@@ -75,7 +75,7 @@ def section(result: dict[str, Any]) -> str:
 
 
 def cell(value: object) -> str:
-    """Render one value short."""
+    """Render a value; floats with four digits."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -1,8 +1,8 @@
-"""How fast a model answers one row and 100,000 rows, beside the library that trained it.
+"""Speed of predictions for one row and for 100,000 rows, compared with the training library.
 
-Every model learns 12,000 rows of 16 features with noisy verdicts; the forest has 500 trees without
-a limit, about 1.3 million nodes. Both sides run on one core, in turn, and only its own time counts.
-The goals for the forest are 150 us for one row and 40 us a row for many.
+Every model is trained on 12,000 rows of 16 features with noisy verdicts. The forest has 500 trees
+of unlimited depth, about 1.3 million nodes. Both sides run in turn on one core, and CPU time is
+measured. The goals for the forest are 150 us for one row, and 40 us per row for many rows.
 """
 
 import statistics
@@ -30,24 +30,24 @@ ONE = {"random_forest": 60, "xgboost": 300, "svm": 300, "logistic": 300}
 
 
 def main() -> None:
-    """Measure every kind and print the table."""
+    """Measure every kind of model and print the table."""
     output = arguments(__doc__ or "").parse_args().output
     rows: list[dict[str, Any]] = []
     extra: dict[str, object] = {}
     for name, many in MANY.items():
         model = fitted(name)
-        served = through_a_file(model)
+        served = saved_and_loaded(model)
         if isinstance(served.flat, FlatForest):
             extra["nodes of the forest"] = int(served.flat.trees.nodes.size)
         fresh, _ = sample(many, SEED + 1)
         rows += [one_row(name, model, served, fresh), many_rows(name, model, served, fresh)]
         if name != "svm":
             extra[f"reasons of one row, {name}, us"] = reasons(served, fresh)
-    show("Serving a model, microseconds of one core a row", rows, output, **extra)
+    show("Predictions, microseconds of one core per row", rows, output, **extra)
 
 
 def sample(rows: int, seed: int) -> tuple[Floats, Any]:
-    """Make rows whose verdicts follow a few of the columns, some turned round."""
+    """Return rows, and verdicts that depend on some columns; a few are flipped."""
     generator = np.random.default_rng(seed)
     matrix = generator.standard_normal((rows, len(COLUMNS)))
     score = matrix[:, 0] + matrix[:, 1] * matrix[:, 2] + np.sin(3 * matrix[:, 3])
@@ -56,15 +56,15 @@ def sample(rows: int, seed: int) -> tuple[Floats, Any]:
 
 
 def fitted(name: str) -> Any:
-    """Learn the sample; the forest without the catalogue's limit on its leaves."""
+    """Fit a classifier to the sample; the forest without the catalogue's limit on its leaves."""
     model = classifier(name, seed=SEED, trees=TREES)
     if name == "random_forest":
         model.set_params(model__min_samples_leaf=1)
     return model.fit(*sample(ROWS, SEED))
 
 
-def through_a_file(model: Any) -> TriageModel:
-    """Return the model as a service has it, loaded from its artifact."""
+def saved_and_loaded(model: Any) -> TriageModel:
+    """Return the model after saving and loading it, as the service uses it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.baro"
         TriageModel("online", FEATURE_SET, COLUMNS, 0.5, flatten(model)).save(path)
@@ -72,10 +72,10 @@ def through_a_file(model: Any) -> TriageModel:
 
 
 def one_row(name: str, model: Any, served: TriageModel, fresh: Floats) -> dict[str, Any]:
-    """Answer single rows, another one each time as in life."""
+    """Predict single rows, a different one each time."""
     count = ONE[name]
     rows = [fresh[k : k + 1] for k in range(count)]
-    return compared(
+    return compare(
         f"{name}, one row",
         lambda: np.concatenate([model.predict_proba(row) for row in rows]),
         lambda: np.concatenate([served.predict_proba(row) for row in rows]),
@@ -84,8 +84,8 @@ def one_row(name: str, model: Any, served: TriageModel, fresh: Floats) -> dict[s
 
 
 def many_rows(name: str, model: Any, served: TriageModel, fresh: Floats) -> dict[str, Any]:
-    """Answer a table in one call."""
-    return compared(
+    """Predict a table in one call."""
+    return compare(
         f"{name}, {len(fresh)} rows",
         lambda: model.predict_proba(fresh),
         lambda: served.predict_proba(fresh),
@@ -93,23 +93,23 @@ def many_rows(name: str, model: Any, served: TriageModel, fresh: Floats) -> dict
     )
 
 
-def compared(
-    what: str, theirs: Callable[[], Any], ours: Callable[[], Any], rows: int
+def compare(
+    label: str, theirs: Callable[[], Any], ours: Callable[[], Any], rows: int
 ) -> dict[str, Any]:
-    """Time both in turn, and say how far their answers are apart."""
-    apart = float(np.abs(theirs() - ours()).max())
+    """Measure both in turn, and compare their predictions."""
+    difference = float(np.abs(theirs() - ours()).max())
     times = paired({"library": theirs, "barograph": ours}, runs=3, clock=time.process_time)
-    medians = {side: 1e6 * statistics.median(found) / rows for side, found in times.items()}
+    medians = {side: 1e6 * statistics.median(runs) / rows for side, runs in times.items()}
     return {
-        "model": what,
+        "model": label,
         **medians,
         "times faster": ratio(times["library"], times["barograph"]),
-        "largest difference": apart,
+        "largest difference": difference,
     }
 
 
 def reasons(served: TriageModel, fresh: Floats) -> float:
-    """Return how long the reasons of one row take."""
+    """Return the microseconds that the reasons of one row take."""
     rows = [fresh[k : k + 1] for k in range(100)]
     times = paired(
         {"reasons": lambda: [served.reasons(row) for row in rows]}, runs=3, clock=time.process_time

@@ -1,7 +1,7 @@
-"""Programs that others use, each in an environment of its own, and a way to ask them.
+"""Other programs to compare with, each in a separate environment.
 
-A peer pins versions that Barograph does not, so it cannot live beside it: the environment is made
-once, in a cache folder, from the peer's own package.
+They pin other versions than Barograph, so each is installed once into an environment in a cache
+folder.
 """
 
 import json
@@ -20,18 +20,18 @@ SIGNAL = "signal-processing-algorithms==2.1.6"
 
 
 def cache() -> Path:
-    """Return the folder that holds the environments (BAROGRAPH_CACHE, or the user's cache)."""
+    """Return the folder of the environments (BAROGRAPH_CACHE, or the user's cache)."""
     home = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     return Path(os.environ.get("BAROGRAPH_CACHE", str(Path(home) / "barograph"))) / "peers"
 
 
 def environment(requirement: str) -> Path:
-    """Return the Python of the environment that holds one peer; make it if it is not there."""
+    """Return the Python of a program's environment, which is created on first use."""
     folder = cache() / requirement.replace("==", "-")
     python = folder / "bin" / "python"
     done = folder / "done"
     if not done.exists():
-        print(f"making an environment for {requirement} in {folder}", file=sys.stderr)
+        print(f"creating an environment for {requirement} in {folder}", file=sys.stderr)
         venv.create(folder, clear=True, with_pip=True)
         install = [str(python), "-m", "pip", "install", "--quiet", requirement]
         subprocess.run(install, check=True, stdout=sys.stderr)
@@ -40,13 +40,19 @@ def environment(requirement: str) -> Path:
 
 
 def ask(requirement: str, script: str, question: Mapping[str, object]) -> list[dict[str, Any]]:
-    """Run a script of this folder in a peer's environment: question and answer are JSON files."""
+    """Run a script of this folder in a program's environment; input and output are JSON files."""
     with tempfile.TemporaryDirectory() as folder:
-        asked, answered = Path(folder) / "question.json", Path(folder) / "answer.json"
-        asked.write_text(json.dumps(question), encoding="utf-8")
+        question_file, answer_file = Path(folder) / "question.json", Path(folder) / "answer.json"
+        question_file.write_text(json.dumps(question), encoding="utf-8")
         python = str(environment(requirement))
-        command = [python, "-W", "ignore", str(HERE / script), str(asked), str(answered)]
-        alone = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PATH": os.environ["PATH"]}
-        subprocess.run(command, check=True, env=alone, stdout=sys.stderr)
-        answer: list[dict[str, Any]] = json.loads(answered.read_text(encoding="utf-8"))
+        command = [python, "-W", "ignore", str(HERE / script), str(question_file), str(answer_file)]
+        variables = {
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "PATH": os.environ["PATH"],
+        }
+        subprocess.run(
+            command, check=True, env=threads | {"PATH": os.environ["PATH"]}, stdout=sys.stderr
+        )
+        answer: list[dict[str, Any]] = json.loads(answer_file.read_text(encoding="utf-8"))
         return answer
