@@ -1,10 +1,10 @@
-"""The online detector: one decision in-process, and the replay, with a 500-tree forest.
+"""The online detector: the time of one decision, and the speed of a replay.
 
-A decision is one `update` of a detector that has seen 100 points; beside it what the features of
-that point take by themselves. The replay runs on one core over histories of 28 points, the mean of
-the MongoDB data set, and says what its 21.9 million points would take on two. The same with the
-regime's features and boosted trees, alone and with the second look; both learn from simulated
-steps.
+A decision is one `update` of a detector that has seen 100 points; the time of its features alone is
+printed as well. The replay runs on one core over histories of 28 points, the mean length of the
+MongoDB data set, and is extrapolated to its 21.9 million points on two cores. Measured are a
+500-tree forest on the paper's features, and boosted trees on the features of the current level,
+with and without the second look. All models learn from simulated steps.
 """
 
 import argparse
@@ -32,11 +32,11 @@ from barograph.training.online.truth import Truth
 LENGTH, TREES = 28, 500
 AT, DECISIONS = 100, 400
 ALL_POINTS = 21_913_750  # Bauer et al. 2022, 4.2
-LESSON = 12_000
+SAMPLES = 12_000
 
 
 def stepped(count: int, length: int, seed: int) -> tuple[Floats, list[list[int]]]:
-    """Return histories of noise, every second one with a step, and where the steps are."""
+    """Return histories of noise, with a step in every second one, and the places of the steps."""
     generator = np.random.default_rng(seed)
     values = 100.0 + generator.normal(size=(count, length))
     steps: list[list[int]] = []
@@ -49,24 +49,24 @@ def stepped(count: int, length: int, seed: int) -> tuple[Floats, list[list[int]]
 
 
 def forest() -> TriageModel:
-    """Learn a forest whose leaves hold one point, on labels with errors: deep trees, as real ones.
+    """Return a forest of deep trees, like one that learned from real verdicts.
 
-    One verdict in five is wrong, or the trees would be stumps.
+    One verdict in five is wrong; otherwise the trees would be stumps.
     """
-    values, steps = stepped(LESSON, LENGTH, 1)
+    values, steps = stepped(SAMPLES, LENGTH, 1)
     generator = np.random.default_rng(2)
-    splits = np.array([one[0] if one else int(generator.integers(6, 22)) for one in steps])
-    first = np.arange(LESSON) * LENGTH
+    splits = np.array([at[0] if at else int(generator.integers(6, 22)) for at in steps])
+    first = np.arange(SAMPLES) * LENGTH
     X = feature_matrix(values.ravel(), first, first + splits, first + splits + 1, "bauer8")
-    y = np.array([len(one) for one in steps]) ^ (generator.random(LESSON) < 0.2)
+    y = np.array([len(at) for at in steps]) ^ (generator.random(SAMPLES) < 0.2)
     fitted = RandomForestClassifier(TREES, random_state=0, n_jobs=2).fit(X, y)
     return TriageModel("online", "bauer8", FEATURE_SETS["bauer8"], 0.9, flatten(fitted), {})
 
 
 def learned() -> Learned:
-    """Learn both models of the regime's features."""
+    """Learn both models on the features of the current level."""
     values, steps = stepped(400, 200, 3)
-    marks = tuple((tuple(one),) for one in steps)
+    marks = tuple((tuple(at),) for at in steps)
     offsets = np.arange(401) * 200
     return learn(Truth.of(Marked(values.ravel(), offsets, marks, np.arange(400) % 20)))
 
@@ -74,7 +74,7 @@ def learned() -> Learned:
 def measured(
     name: str, run: Callable[[Sequence[Floats]], object], histories: Sequence[Floats]
 ) -> Any:
-    """Time one way over all histories, chunk by chunk as the stage does, after a warm-up."""
+    """Time a replay of all histories, in chunks as in the stage, after a warm-up."""
     run(histories[:10])
     wall, cpu = time.perf_counter(), time.process_time()
     for first in range(0, len(histories), CHUNK):
@@ -91,13 +91,13 @@ def measured(
 
 
 def newest_row(sight: SeriesView, value: float) -> None:
-    """Take one more value and describe it against all before."""
+    """Add a value and describe it against all values before."""
     sight.append(value)
     sight.row(0, AT, AT + 1)
 
 
 def decisions(name: str, model: TriageModel, confirm: TriageModel | None = None) -> Row:
-    """Time the next decision of many detectors, and the features of each by themselves."""
+    """Time the next decision of many detectors, and its features alone."""
     histories = np.random.default_rng(5).normal(100.0, 1.0, (DECISIONS, AT + 1))
     took, described = [], []
     for values in histories.tolist():
@@ -118,7 +118,7 @@ def decisions(name: str, model: TriageModel, confirm: TriageModel | None = None)
 
 
 def main() -> None:
-    """Learn, decide, replay and print."""
+    """Run the benchmark."""
     parser: argparse.ArgumentParser = arguments(str(__doc__))
     parser.add_argument("--points", type=int, default=2_000_000)
     options = parser.parse_args()
@@ -126,15 +126,15 @@ def main() -> None:
     paper = forest()
     ours = learned()
     ways: dict[str, Callable[[Sequence[Floats]], object]] = {
-        f"bauer8, {TREES}-tree forest": lambda some: replay_many(paper, some),
-        "online, boosted trees": lambda some: replay_many(ours.online, some),
-        "online and confirm": lambda some: replay_many(ours.online, some, ours.confirm),
+        f"bauer8, {TREES}-tree forest": lambda histories: replay_many(paper, histories),
+        "online, boosted trees": lambda histories: replay_many(ours.online, histories),
+        "online and confirm": lambda histories: replay_many(ours.online, histories, ours.confirm),
     }
     first = {f"bauer8, {TREES}-tree forest": (paper,), "online, boosted trees": (ours.online,)}
     second = {"online and confirm": (ours.online, ours.confirm)}
     decided = [decisions(name, *models) for name, models in (first | second).items()]
     replayed = [measured(name, run, list(values)) for name, run in ways.items()]
-    rows = [{**one, **other} for one, other in zip(decided, replayed, strict=True)]
+    rows = [decision | replay for decision, replay in zip(decided, replayed, strict=True)]
     title = "Decisions one by one, and the replay of histories of 28 points on one core"
     show(title, rows, options.output)
 

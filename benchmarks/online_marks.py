@@ -1,18 +1,17 @@
 """How early changes are found at the newest point, and at how many false alarms, on real marks.
 
-Learns everything from --train, and judges on --test; without a test folder --train is split by
-group. Each folder holds series.parquet, annotations.csv and series_meta.csv. Every series with
-three or more annotators is replayed point by point, after its first 5 points.
+Models learn from --train and are tested on --test; without --test, --train is split by group. Each
+folder holds series.parquet, annotations.csv and series_meta.csv. Every series with three or more
+annotators is replayed point by point, after its first 5 points.
 
 A change is a cluster of marks within 5 points by more than half of the annotators, at their
-median; it is found within d by an alarm at it or up to d points later. An alarm that nobody marked
-within 5 points is false, and every alarm counts. `recall` is the share found within d = 0, 2 and
-5, by false alarms per thousand points; `operating_point` uses the threshold that was chosen on
---train for 3 in a thousand.
+median. It is found within d if there is an alarm at it or up to d points later. An alarm without a
+mark within 5 points is false; every alarm counts. `recall` is the share found within d = 0, 2 and
+5, by false alarms per 1,000 points. `operating_point` uses the threshold chosen on --train for 3
+false alarms per 1,000 points.
 
-`ours` learns from --train and, as everybody with few verdicts, from simulated histories at a lower
-weight; `marks alone` goes without those. `default` is the shipped pair: it and its operating point
-know no mark of a real person.
+`ours` learns from --train and, as with few verdicts, from simulated histories at a lower weight;
+`marks alone` learns without them. `default` is the built-in pair, which learned from no real mark.
 """
 
 import time
@@ -62,7 +61,7 @@ NEVER = -1.0
 
 @dataclass(frozen=True)
 class Method:
-    """One way to raise alarms: by a threshold, or at a few settings only."""
+    """A method that raises alarms, by a threshold or at a few settings only."""
 
     name: str
     train: Alarms
@@ -75,7 +74,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Pair:
-    """The two models of the detector, and what they said of --train without having seen it."""
+    """The two models of the detector, and their held-out surprises on --train."""
 
     name: str
     online: TriageModel
@@ -84,7 +83,7 @@ class Pair:
 
 
 def pairs(train: Truth) -> Iterable[Pair]:
-    """Learn from the marks with and without simulated ones, and take what is shipped."""
+    """Return pairs learned with and without simulated histories, and the built-in pair."""
     simulated = Prior(SIMULATED.histories().truth, PRIOR_WEIGHT)
     for name, prior in (("ours", simulated), ("marks alone", None)):
         learned = learn(train, prior=prior)
@@ -93,7 +92,7 @@ def pairs(train: Truth) -> Iterable[Pair]:
 
 
 def crowded(folder: Path) -> Marked:
-    """Read the series of a folder that enough people looked at."""
+    """Read the series of a folder that enough people marked."""
     histories = read(folder)
     return histories.part(np.flatnonzero([len(one) >= PEOPLE for one in histories.marks]))
 
@@ -106,7 +105,7 @@ def split_by_group(histories: Marked) -> tuple[Marked, Marked]:
 
 
 def methods_of(pair: Pair, train: Truth, test: Truth) -> Iterable[Method]:
-    """The newest point alone, and with the second look in each setting."""
+    """Return the newest point alone, and the second look with each alarm policy."""
     models = {0: pair.online, 2: pair.confirm, 5: pair.confirm}
     unseen = {window: surprises_of(model, test, window) for window, model in models.items()}
     known = unseen if pair.surprises is None else pair.surprises
@@ -126,7 +125,7 @@ def methods_of(pair: Pair, train: Truth, test: Truth) -> Iterable[Method]:
 
 
 def scored(name: str, train: Floats, test: Floats, threshold: float | None = None) -> Method:
-    """A method that is a score per point."""
+    """Return a method that is a score per point."""
     finite = np.concatenate([train, test])
     finite = finite[np.isfinite(finite)]
     top = np.nextafter(finite.max(), np.inf)
@@ -135,7 +134,7 @@ def scored(name: str, train: Floats, test: Floats, threshold: float | None = Non
 
 
 def redge(truth: Truth, window: int) -> Floats:
-    """The untrained rule: how far the nearest point lies from the regime, in its noise."""
+    """Return the distance of the nearest point from the current level, in its noise."""
     part = rows_of(truth, window)
     score = np.full(truth.values.size, NEVER)
     score[part.newest] = part.X[:, NAMES.index("edge")]
@@ -143,7 +142,7 @@ def redge(truth: Truth, window: int) -> Floats:
 
 
 def threshold_rule(truth: Truth) -> Floats:
-    """The percentage by which a point differs from the one before (Daly et al. 2020, 2.1)."""
+    """Return the percentage by which each point differs from the last (Daly et al. 2020, 2.1)."""
     before = np.concatenate([[np.nan], truth.values[:-1]])
     with np.errstate(divide="ignore", invalid="ignore"):
         percent = 100.0 * np.abs((truth.values - before) / before)
@@ -151,7 +150,7 @@ def threshold_rule(truth: Truth) -> Floats:
 
 
 def gesd(truth: Truth) -> Floats:
-    """How sure the test is that the newest point is an outlier of those before."""
+    """Return -log10 of the p-value that the newest point is an outlier of those before."""
     detector = Gesd()
 
     def one(t: int) -> float:
@@ -168,8 +167,8 @@ def gesd(truth: Truth) -> Floats:
 def hunter(truth: Truth, reach: int) -> Floats:
     """-log10 of the least p-value at which Hunter, at the newest point, reports something new.
 
-    New is a change point among the last `reach` points that was not reported within 5 points when
-    the value before landed; a reach of 1 asks for the newest point itself.
+    A change point among the last `reach` points is new if none was reported within 5 points of it
+    before the newest value; a reach of 1 asks for the newest point itself.
     """
     with ThreadPoolExecutor(THREADS) as pool:
         found = pool.map(lambda p: _hunter_alarms(truth, float(p), reach), PVALUES)
@@ -199,7 +198,7 @@ def _hunter_alarms(truth: Truth, pvalue: float, reach: int) -> Flags:
 
 
 def judge(method: Method, train: Truth, test: Truth) -> dict[str, Any]:
-    """Return what a method finds by rate, its curve, and where the threshold of train leads."""
+    """Return the recall of a method by rate, its curve, and its operating point."""
 
     def found(truth: Truth, alarms: Alarms, rate: float) -> OperatingPoint:
         return at_rate(truth, alarms, rate, method.low, method.high)
@@ -226,7 +225,7 @@ def operating(point: OperatingPoint) -> dict[str, Any]:
 
 
 def detected(pair: Pair, truth: Truth, setting: str) -> dict[str, Any]:
-    """Return what the detector itself raises, with thresholds and tail rates of its models."""
+    """Return the operating point of the detector itself, with the budget of its models."""
     budget = Budget.released(pair.online, pair.confirm, setting, OPERATING)
     raised = np.zeros(truth.values.size, dtype=np.bool_)
     withdrawn = np.zeros(truth.values.size, dtype=np.bool_)
@@ -243,7 +242,7 @@ def detected(pair: Pair, truth: Truth, setting: str) -> dict[str, Any]:
 
 
 def paper(histories: Marked, train: Truth, test: Truth) -> Method:
-    """Algorithm 1; its threshold is chosen on groups that another forest has not seen."""
+    """Return Algorithm 1, with a threshold chosen on groups that a second forest did not see."""
     seen, unseen = (Truth.of(part) for part in split_by_group(histories))
     chosen = Algorithm1.learn(seen).on(unseen)
     name = "algorithm 1, bauer8"
@@ -251,7 +250,7 @@ def paper(histories: Marked, train: Truth, test: Truth) -> Method:
 
 
 def methods(ours: Sequence[Pair], histories: Marked, train: Truth, test: Truth) -> Iterable[Method]:
-    """All that stand in the table."""
+    """Return all methods of the table."""
     rules: dict[str, Callable[[Truth], Floats]] = {
         "redge rule": lambda truth: redge(truth, 0),
         "redge rule, window 2": lambda truth: redge(truth, 2),
@@ -268,7 +267,7 @@ def methods(ours: Sequence[Pair], histories: Marked, train: Truth, test: Truth) 
 
 
 def main() -> None:
-    """Learn, judge and print."""
+    """Run the benchmark."""
     parser = arguments(str(__doc__))
     parser.add_argument("--train", type=Path, default=DEFAULT)
     parser.add_argument("--test", type=Path)
