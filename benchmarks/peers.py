@@ -46,11 +46,7 @@ def ask(requirement: str, script: str, question: Mapping[str, object]) -> list[d
         question_file.write_text(json.dumps(question), encoding="utf-8")
         python = str(environment(requirement))
         command = [python, "-W", "ignore", str(HERE / script), str(question_file), str(answer_file)]
-        variables = {
-            "OMP_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-            "PATH": os.environ["PATH"],
-        }
+        threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         subprocess.run(
             command, check=True, env=threads | {"PATH": os.environ["PATH"]}, stdout=sys.stderr
         )
