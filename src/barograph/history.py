@@ -7,9 +7,10 @@ data/README.md describes every column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
@@ -94,24 +95,25 @@ class History:
         return self.offsets.size - 1
 
     def __getitem__(self, number: int) -> Series:
-        """Return a series by its number; the arrays are views."""
+        """Return a series by its number; the arrays are views, and commits are read on access."""
         if not 0 <= number < len(self):
             raise IndexError(f"no series {number}; there are {len(self)}")
-        row = self.series.slice(number, 1).to_pylist()[0]
+        return self._series(number, self.series.slice(number, 1).to_pylist()[0])
+
+    def __iter__(self) -> Iterator[Series]:
+        """Yield every series, in the order of the table."""
+        return (self._series(number, row) for number, row in enumerate(self.series.to_pylist()))
+
+    def _series(self, number: int, row: dict[str, Any]) -> Series:
         start, stop = int(self.offsets[number]), int(self.offsets[number + 1])
-        commits = self.commits.slice(start, stop - start).to_pylist()
         return Series(
             SeriesId.from_row(row),
             self.orders[start:stop],
             self.values[start:stop],
-            [commit or "" for commit in commits],
+            _Commits(self.commits.slice(start, stop - start)),
             self.times[start:stop],
             Direction(row["direction"] or 0),
         )
-
-    def __iter__(self) -> Iterator[Series]:
-        """Yield every series, in the order of the table."""
-        return (self[number] for number in range(len(self)))
 
     def values_of(self, number: int) -> Floats:
         """Return the values of a series, a view: quicker than the whole series."""
@@ -125,6 +127,25 @@ class History:
     def id_of(self, number: int) -> SeriesId:
         """Return the identity of a series."""
         return SeriesId.from_row(self.series.slice(number, 1).to_pylist()[0])
+
+
+class _Commits(Sequence[str]):
+    """The commits of a series, converted one at a time: most readers need few of them."""
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        return self._column[index].as_py() or ""
 
 
 def read_table(folder: str | Path, name: str) -> pa.Table:

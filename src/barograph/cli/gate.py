@@ -52,17 +52,21 @@ def command(
     The direction of the series tells which change is a regression; if it is unknown, any change
     counts. Exit code 2 means a regression, 3 that no series has enough results.
     """
+    import numpy as np
+
     history = read_history(kind, location)
     described = describe(history, change_points(history, make_detector(detector)))
+    lengths = np.diff(history.offsets).tolist()
+    directions = history.series.column("direction").to_pylist()
     regressions = [
         {"series": row["series"], **point}
-        for series, row in zip(history, described, strict=True)
+        for row, length, direction in zip(described, lengths, directions, strict=True)
         for point in row["change_points"]
-        if len(series) >= min_history
-        and point["index"] >= len(series) - newest
-        and is_regression(point["percent"], series.direction, min_change)
+        if length >= min_history
+        and point["index"] >= length - newest
+        and is_regression(point["percent"], direction, min_change)
     ]
-    short = sum(len(series) < min_history for series in history)
+    short = sum(length < min_history for length in lengths)
     if as_json:
         echo_json({"series": len(history), "too_short": short, "regressions": regressions})
     else:
