@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from barograph.detection.online import PendingSeries
 from barograph.errors import ConfigError, DataError
 from barograph.series import Direction, SeriesId
-from barograph.store import Limits, Measurement, PointResult, PointStatus, Store, registry
+from barograph.store import Limits, Measurement, PointResult, PointStatus, Store, ingest, registry
 from barograph.store.schema import points, revisions
 from tests.store.digest import digest
 from tests.store.judges import Rule
@@ -279,3 +279,17 @@ def test_store_without_a_judge_takes_no_measurements(url: str) -> None:
         with pytest.raises(ConfigError, match="without a model"):
             store.ingest([point(0)], "ci")
         store.preload()
+
+
+def test_histories_judged_again_in_parts_give_the_same_store(
+    new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = history("abc", 30)
+    found = set()
+    for together in (1, 40, 20_000):
+        monkeypatch.setattr(ingest, "REJUDGED_TOGETHER", together)
+        with Store(new_url(), Rule()) as store:
+            store.ingest(sent[6:], "ci")
+            store.ingest(sent[:6], "ci")  # late points of all three series
+            found.add(contents(store))
+    assert len(found) == 1

@@ -1,7 +1,7 @@
 """Take a group of measurements into the store: placed, written and judged in one transaction."""
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import NamedTuple
 
 import sqlalchemy as sa
@@ -129,7 +129,7 @@ class Ingest:
             elif points := self._append(series, entries, measurements, changes, results):
                 appended[series] = points
         changes.write(connection)
-        for unjudged in (appended, *self._rewound(connection, changed, judge.history)):
+        for unjudged in chain([appended], self._rewound(connection, changed, judge.history)):
             self._judge(connection, unjudged, judge, changes)
         self.tails.trim()
         return results, [*appended, *changed]
