@@ -27,7 +27,7 @@ def test_import_of_an_export_gives_the_same_store(
     CandidateRefresher(Scripted((30,)), "hunter 1.0").refresh(store)
     store.ingest(sent[-1:], "ci")
     store.write(
-        lambda connection: verdicts.give(connection, 1, Verdict.TRUE_POSITIVE, "ann", "", 77_000)
+        lambda connection: verdicts.record(connection, 1, Verdict.TRUE_POSITIVE, "ann", "", 77_000)
     )
     counts = exported(store, tmp_path / "out")
     assert counts == {"series": 4, "points": 181, "candidates": 3}
@@ -42,7 +42,7 @@ def test_import_of_an_export_gives_the_same_store(
         assert (filled.candidates, filled.already) == (3, 0)
         with other.read() as connection:
             [judged] = reading.find_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
-            [said] = verdicts.given(connection, judged.id)
+            [said] = verdicts.history(connection, judged.id)
             assert (said.who, said.given, said.note) == ("ann", 77_000, "imported")
             once = digest(connection)
         again = exchange.import_tables(other, tmp_path / "out", "ann")

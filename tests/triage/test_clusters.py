@@ -31,7 +31,9 @@ def test_recluster_keeps_the_status_of_a_common_step(store: Store, commits: bool
     [one] = clusters.recluster(store, "p", k=2)
     assert one.order == 20
     assert len(one.cluster.members) == 8
-    store.write(lambda connection: clusters.judge(connection, one.id, Status.REGRESSION, "ann"))
+    store.write(
+        lambda connection: clusters.set_status(connection, one.id, Status.REGRESSION, "ann")
+    )
     step(store, 40, 44, 20, commits=commits)
     [again] = clusters.recluster(store, "p", k=2)
     assert (again.id, again.order, again.cluster.status) == (one.id, 20, Status.REGRESSION)
@@ -42,7 +44,7 @@ def test_recluster_keeps_old_clusters_as_not_current(store: Store) -> None:
     [one] = clusters.recluster(store, "p", k=2)
     assert clusters.recluster(store, "p", k=2, span=15) == []
     with store.read() as connection:
-        [kept] = clusters.stored(connection, "p")
+        [kept] = clusters.of_project(connection, "p")
     assert kept.id == one.id
     assert not kept.cluster.current
 
@@ -50,4 +52,4 @@ def test_recluster_keeps_old_clusters_as_not_current(store: Store) -> None:
 def test_project_without_points_has_no_clusters(store: Store) -> None:
     assert clusters.recluster(store, "nobody") == []
     with pytest.raises(DataError, match="no cluster 5"):
-        store.write(lambda connection: clusters.judge(connection, 5, Status.IGNORED, "ann"))
+        store.write(lambda connection: clusters.set_status(connection, 5, Status.IGNORED, "ann"))

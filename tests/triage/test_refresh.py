@@ -51,7 +51,7 @@ def found(store: Store, *, present: bool | None = True) -> list[tuple[int, int]]
 
 
 def judge(store: Store, candidate: int, verdict: Verdict, who: str = "ann") -> None:
-    store.write(lambda connection: verdicts.give(connection, candidate, verdict, who, "why"))
+    store.write(lambda connection: verdicts.record(connection, candidate, verdict, who, "why"))
 
 
 def test_refresh_stores_the_change_point_of_hunter_with_its_regions(store: Store) -> None:
@@ -148,7 +148,7 @@ def test_verdicts_keep_their_history_and_the_latest_applies(store: Store) -> Non
     judge(store, one, Verdict.UNDER_INVESTIGATION, "ann")
     judge(store, one, Verdict.TRUE_POSITIVE, "bob")
     with store.read() as connection:
-        said = verdicts.given(connection, one)
+        said = verdicts.history(connection, one)
         assert [(given.verdict.value, given.who, given.note) for given in said] == [
             ("under_investigation", "ann", "why"),
             ("true_positive", "bob", "why"),

@@ -46,7 +46,7 @@ def recluster(
     """
     with store.read() as connection:
         numbers, orders, traces = _traces(connection, project, span)
-        known = stored(connection, project)
+        known = of_project(connection, project)
     shapes = [known_cluster.cluster for known_cluster in known]
     found = cluster_steps(traces, numbers, known=shapes, k=k, threshold=threshold)
     at = now()
@@ -62,10 +62,10 @@ def recluster(
 
     store.write(work)
     with store.read() as connection:
-        return [cluster for cluster in stored(connection, project) if cluster.cluster.current]
+        return [cluster for cluster in of_project(connection, project) if cluster.cluster.current]
 
 
-def stored(connection: sa.Connection, project: str) -> list[Cluster]:
+def of_project(connection: sa.Connection, project: str) -> list[Cluster]:
     """Return the clusters of a project, those of the latest search first, by regression."""
     c = clusters.c
     query = sa.select(clusters).where(c.project == project)
@@ -101,7 +101,7 @@ def find(
     return [_cluster(row) for row in connection.execute(query.order_by(c.id).limit(limit))]
 
 
-def one_cluster(connection: sa.Connection, number: int) -> Cluster:
+def get(connection: sa.Connection, number: int) -> Cluster:
     """Return a cluster by its number."""
     row = connection.execute(sa.select(clusters).where(clusters.c.id == number)).first()
     if row is None:
@@ -109,7 +109,7 @@ def one_cluster(connection: sa.Connection, number: int) -> Cluster:
     return _cluster(row)
 
 
-def judge(connection: sa.Connection, cluster: int, status: Status, who: str) -> None:
+def set_status(connection: sa.Connection, cluster: int, status: Status, who: str) -> None:
     """Record a person's status for a cluster, which it keeps in later searches."""
     update = sa.update(clusters).where(clusters.c.id == cluster)
     if not connection.execute(update.values(status=status.value)).rowcount:

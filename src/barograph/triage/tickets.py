@@ -77,7 +77,7 @@ def close(connection: sa.Connection, key: str, who: str) -> None:
 
 def close_number(connection: sa.Connection, number: int, who: str) -> None:
     """Close a ticket by its number in the store."""
-    close(connection, one(connection, number).key, who)
+    close(connection, get(connection, number).key, who)
 
 
 def find(
@@ -106,12 +106,12 @@ def find(
     return _linked(connection, query.order_by(tickets.c.id).limit(limit))
 
 
-def one(connection: sa.Connection, number: int) -> Ticket:
+def get(connection: sa.Connection, number: int) -> Ticket:
     """Return a ticket by its number in the store."""
-    found = _linked(connection, sa.select(tickets).where(tickets.c.id == number))
-    if not found:
+    rows = _linked(connection, sa.select(tickets).where(tickets.c.id == number))
+    if not rows:
         raise DataError(f"there is no ticket {number}")
-    return found[0]
+    return rows[0]
 
 
 def _linked(connection: sa.Connection, query: sa.Select[Any]) -> list[Ticket]:

@@ -23,7 +23,7 @@ class VerdictEntry(NamedTuple):
     note: str
 
 
-def give(
+def record(
     connection: sa.Connection,
     candidate: int,
     verdict: Verdict,
@@ -69,7 +69,7 @@ def give(
     audit.note(connection, at, who, "verdict", f"candidate {candidate}", verdict=verdict.value)
 
 
-def given(connection: sa.Connection, candidate: int) -> list[VerdictEntry]:
+def history(connection: sa.Connection, candidate: int) -> list[VerdictEntry]:
     """Return the verdict history of a candidate, the latest last."""
     v = verdicts.c
     query = sa.select(v.verdict, v.who, v.given, v.note).where(v.candidate == candidate)

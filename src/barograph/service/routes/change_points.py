@@ -166,7 +166,7 @@ def post_verdict(
 
     def work(connection: sa.Connection) -> dict[str, Any]:
         _detail(connection, number)
-        opinions.give(connection, number, given.verdict, caller, given.note)
+        opinions.record(connection, number, given.verdict, caller, given.note)
         return _detail(connection, number)
 
     return context.store.write(work)
@@ -179,5 +179,5 @@ def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
         dict(zip(("from_order", "to_order", "time"), move, strict=True))
         for move in reading.moves_of(connection, number)
     ]
-    history = opinions.given(connection, number)
+    history = opinions.history(connection, number)
     return {**asdict(candidate), "moves": moves, "verdicts": history}

@@ -92,7 +92,7 @@ def get_clusters(
 def get_cluster(context: Context, number: Number) -> dict[str, Any]:
     """Return one cluster."""
     with context.store.read() as connection, or_404():
-        return _fields(clusters.one_cluster(connection, number))
+        return _fields(clusters.get(connection, number))
 
 
 @routes.get(
@@ -105,7 +105,7 @@ def get_members(
 ) -> dict[str, Any]:
     """Return the series that take the step, most similar first."""
     with context.store.read() as connection, or_404():
-        members = clusters.one_cluster(connection, number).cluster.members
+        members = clusters.get(connection, number).cluster.members
         page = members[after : after + limit]
         found = [reading.one_series(connection, int(str(member))) for member in page]
     end = after + len(found)
@@ -125,9 +125,9 @@ def post_status(
 
     def work(connection: sa.Connection) -> dict[str, Any]:
         with or_404():
-            clusters.one_cluster(connection, number)
-        clusters.judge(connection, number, given.status, caller)
-        return _fields(clusters.one_cluster(connection, number))
+            clusters.get(connection, number)
+        clusters.set_status(connection, number, given.status, caller)
+        return _fields(clusters.get(connection, number))
 
     return context.store.write(work)
 

@@ -90,7 +90,7 @@ def post_ticket(context: Context, caller: CallerName, ticket: TicketRequest) -> 
     def work(connection: sa.Connection) -> dict[str, Any]:
         about = ticket.change_points
         number = tickets.file(connection, ticket.key, ticket.url, ticket.title, about, caller)
-        return _fields(tickets.one(connection, number))
+        return _fields(tickets.get(connection, number))
 
     return context.store.write(work)
 
@@ -111,7 +111,7 @@ def post_close(context: Context, number: Number, caller: CallerName) -> dict[str
 
 def _existing(connection: sa.Connection, number: int) -> dict[str, Any]:
     with or_404():
-        return _fields(tickets.one(connection, number))
+        return _fields(tickets.get(connection, number))
 
 
 def _fields(ticket: Ticket) -> dict[str, Any]:
