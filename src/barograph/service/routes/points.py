@@ -106,7 +106,7 @@ class Result(Struct, forbid_unknown_fields=True):
         )
 
 
-class Step(Struct):
+class SecondLookStep(Struct):
     """A step of the second look: a change was called, confirmed, moved or withdrawn."""
 
     kind: Literal["called", "confirmed", "moved", "withdrawn"]
@@ -117,7 +117,7 @@ class Step(Struct):
     from_run: str | None
 
 
-class Decision(Struct):
+class PointDecision(Struct):
     """What happened to one result, and what the detector says about its point."""
 
     status: Literal["written", "duplicate", "revised", "rejected"]
@@ -130,7 +130,9 @@ class Decision(Struct):
     ]
     baseline_size: Annotated[int | None, Meta(description="Number of points compared with.")]
     reason: Annotated[str | None, Meta(description="Why it was rejected, or which value counts.")]
-    steps: Annotated[list[Step], Meta(description="What the second look decided on arrival.")]
+    steps: Annotated[
+        list[SecondLookStep], Meta(description="What the second look decided on arrival.")
+    ]
 
 
 class IngestAnswer(Struct):
@@ -144,7 +146,7 @@ class IngestAnswer(Struct):
         dict[str, int], Meta(description="The most frequent reasons, with their counts.")
     ]
     model: Annotated[str, Meta(description="Version of the model that decided.")]
-    decisions: Annotated[list[Decision], Meta(description="In the order of the request.")]
+    decisions: Annotated[list[PointDecision], Meta(description="In the order of the request.")]
 
 
 EXAMPLE = {
@@ -160,8 +162,8 @@ EXAMPLE = {
     "direction": "higher_is_better",
 }
 MODEL_EXAMPLE = "online-3f1c2b7a90de"
-STEP_EXAMPLE = Step("moved", 1024, "", 0.93, 1025, "")
-DECISION_EXAMPLE = Decision(
+STEP_EXAMPLE = SecondLookStep("moved", 1024, "", 0.93, 1025, "")
+DECISION_EXAMPLE = PointDecision(
     "revised", 7, 1024, 0.93, True, 58, "18234.5 counts: it was measured last", [STEP_EXAMPLE]
 )
 ANSWER_EXAMPLE = IngestAnswer(0, 0, 1, 0, {}, MODEL_EXAMPLE, [DECISION_EXAMPLE])
@@ -306,8 +308,8 @@ def _respond(outcomes: list[PointResult], model: str) -> Response:
     return Response(msgspec.json.encode(content), media_type="application/json")
 
 
-def _decision(outcome: PointResult) -> Decision:
-    return Decision(
+def _decision(outcome: PointResult) -> PointDecision:
+    return PointDecision(
         outcome.status.value,
         outcome.series or None,
         outcome.order,
@@ -315,7 +317,7 @@ def _decision(outcome: PointResult) -> Decision:
         outcome.is_change,
         outcome.baseline_size,
         outcome.reason or None,
-        [Step(*step) for step in outcome.steps],  # type: ignore[arg-type]
+        [SecondLookStep(*step) for step in outcome.steps],  # type: ignore[arg-type]
     )
 
 

@@ -46,7 +46,7 @@ class TokensResponse(Schema):
     tokens: list[TokenResponse]
 
 
-class AuditEntry(Schema):
+class AuditEntryResponse(Schema):
     """One entry of the audit trail."""
 
     id: int = Field(examples=[9])
@@ -60,7 +60,7 @@ class AuditEntry(Schema):
 class AuditPage(Schema):
     """The audit trail, newest first; request the next page with `before` set to `next`."""
 
-    entries: list[AuditEntry]
+    entries: list[AuditEntryResponse]
     next: int | None = Field(examples=[9])
 
 
