@@ -11,9 +11,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from barograph.models.voting import BinaryClassifier, VotingTriage, binary_labels
+from barograph.models.voting import BinaryClassifier, VotingTriage
 from barograph.series import Floats
 
 SETDS = "setds"
@@ -63,10 +62,7 @@ class StackedTriage(BinaryClassifier):
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Fit the voting scheme, then the estimator."""
-        matrix, labels = validate_data(
-            self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2
-        )
-        self.classes_, truth = binary_labels(labels)
+        matrix, truth = self._training_data(X, y)
         self.voters_ = self._columns_except(SETDS, SETDS_COLUMN, matrix.shape[1])
         voting = VotingTriage.published() if self.published else VotingTriage()
         self.voting_ = voting if self.published else voting.fit(matrix[:, self.voters_], truth)
@@ -80,10 +76,7 @@ class StackedTriage(BinaryClassifier):
 
     def predict_proba(self, X: npt.ArrayLike) -> Floats:
         """Return the probability of noise and of a real change for each row."""
-        check_is_fitted(self)
-        matrix = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
+        matrix = self._new_data(X)
         result: Floats = self.model_.predict_proba(self._stacked(matrix)).astype(np.float64)
         return result
 

@@ -186,9 +186,8 @@ class TriageModel:
         """A hash of everything that predictions and decisions depend on."""
         features = self.versions.get("features", FEATURES_VERSION)
         tables = {name: self.card.get(name) for name in TABLES}
-        return artifact.seal(self._description() | tables | {"features": features}, self._arrays())[
-            :SHORT
-        ]
+        content = self._description() | tables | {"features": features}
+        return artifact.seal(content, self._arrays())[:SHORT]
 
     def _description(self) -> dict[str, Any]:
         """Return the part of the header that predictions depend on."""

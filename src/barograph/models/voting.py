@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from barograph.series import Floats
+from barograph.series import Floats, Ints
 
 DISTANCE = "distance"
 DISTANCE_COLUMN = 5  # in a matrix without column names
@@ -44,28 +44,34 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             dtype=np.int64,
         )
 
+    def _training_data(self, X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Ints]:
+        """Return the matrix and the index of the class of each label, and set `classes_`."""
+        matrix, labels = validate_data(
+            self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2
+        )
+        check_classification_targets(labels)
+        self.classes_, truth = np.unique(labels, return_inverse=True)
+        if self.classes_.size != 2:
+            raise ValueError(
+                "Only binary classification is supported: two classes are needed, got "
+                f"{self.classes_.size} class(es) {self.classes_}"
+            )
+        return matrix, truth
+
+    def _new_data(self, X: npt.ArrayLike) -> Floats:
+        """Return the matrix to predict."""
+        check_is_fitted(self)
+        matrix: Floats = validate_data(
+            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
+        )
+        return matrix
+
     def __sklearn_tags__(self) -> Any:
         """Declare that the estimator takes two classes, and NaN."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.allow_nan = True
         return tags
-
-
-def binary_labels(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Return the two classes in order, and the index of the class of each label.
-
-    Raises:
-        ValueError: There are not exactly two classes.
-    """
-    check_classification_targets(labels)
-    classes, truth = np.unique(labels, return_inverse=True)
-    if classes.size != 2:
-        raise ValueError(
-            f"Only binary classification is supported: two classes are needed, got "
-            f"{classes.size} class(es) {classes}"
-        )
-    return classes, truth
 
 
 class VotingTriage(BinaryClassifier):
@@ -86,10 +92,7 @@ class VotingTriage(BinaryClassifier):
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Learn medians, sides and weights; a NaN is ignored in its column only."""
-        matrix, labels = validate_data(
-            self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2
-        )
-        self.classes_, truth = binary_labels(labels)
+        matrix, truth = self._training_data(X, y)
         self.columns_ = self._voting(matrix.shape[1])
         votes = [_learn_vote(matrix[:, column], truth == 1) for column in self.columns_]
         self.thresholds_ = np.array([vote[0] for vote in votes])
@@ -111,10 +114,7 @@ class VotingTriage(BinaryClassifier):
 
     def score_samples(self, X: npt.ArrayLike) -> Floats:
         """Return the normalised score from 0 to 1; a feature that is NaN does not vote."""
-        check_is_fitted(self)
-        matrix = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )[:, self.columns_]
+        matrix = self._new_data(X)[:, self.columns_]
         cast = ~np.isnan(matrix)
         votes = np.where(self.above_, matrix >= self.thresholds_, matrix < self.thresholds_) & cast
         total = cast @ self.weights_

@@ -59,13 +59,10 @@ class FlatBoosted:
 
     def parts(self, matrix: Floats) -> tuple[float, Floats]:
         """Return the probability at the roots, and each feature's part along the paths."""
-        start = float(self.base) + float(
-            self.trees.values[self.trees.roots, 0].sum(dtype=np.float64)
-        )
-        terms = self.trees.parts(matrix)
-        return float(expit(start)), probability_parts(
-            start, terms, self.predict_proba(matrix)[:, 1]
-        )
+        roots = self.trees.values[self.trees.roots, 0]
+        start = float(self.base) + float(roots.sum(dtype=np.float64))
+        probability = self.predict_proba(matrix)[:, 1]
+        return float(expit(start)), probability_parts(start, self.trees.parts(matrix), probability)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays to store in an artifact."""
