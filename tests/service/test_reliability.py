@@ -80,7 +80,7 @@ def test_serve_reports_a_port_in_use(tmp_path: Path) -> None:
             check=False,
         )
     assert done.returncode == 1
-    assert f"barograph: cannot listen at 127.0.0.1:{port}" in done.stderr
+    assert f"barograph: cannot listen on 127.0.0.1:{port}" in done.stderr
 
 
 NO_HTTP = (
