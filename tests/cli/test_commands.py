@@ -68,9 +68,9 @@ def test_detect_controls_false_discoveries_on_demand(
     for rate, removed in (("0.05", 0), ("1e-300", 1)):
         options = ("--false-discoveries", rate, "--format", "json")
         assert code("detect", path, *options) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert len(told["series"][0]["change_points"]) == 1 - removed
-        report = told["false_discoveries"]
+        output = json.loads(capsys.readouterr().out)
+        assert len(output["series"][0]["change_points"]) == 1 - removed
+        report = output["false_discoveries"]
         assert (report["tests"], report["given"], report["removed"]) == (60, 1, removed)
     assert code("detect", path, "--detector", "edivisive", "--false-discoveries", "0.05") == 0
     assert "0 of 1 change points left out, 2 tests" in capsys.readouterr().out
@@ -114,7 +114,7 @@ def test_gate_exits_3_without_enough_results(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (("detect", "none.csv"), "none.csv"),
         (("detect",), "Missing argument 'LOCATION'"),
@@ -129,12 +129,12 @@ def test_gate_exits_3_without_enough_results(
     ],
 )
 def test_errors_exit_1_without_a_traceback(
-    arguments: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert code(*arguments) == 1
-    told = capsys.readouterr().err
-    assert says in told
-    assert "Traceback" not in told
+    output = capsys.readouterr().err
+    assert message in output
+    assert "Traceback" not in output
 
 
 def test_alarm_policies_are_those_of_the_budget() -> None:
@@ -142,7 +142,7 @@ def test_alarm_policies_are_those_of_the_budget() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "output"),
     [
         (["scroe"], "barograph: there is no command 'scroe'; there are classify, detect, export"),
         (["token", "add", "ci", "--scope", "all"], "barograph token add: Invalid value for '--sco"),
@@ -152,8 +152,8 @@ def test_alarm_policies_are_those_of_the_budget() -> None:
     ],
 )
 def test_wrong_usage_prints_one_line(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], output: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert code(*arguments) == 1
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith(told)
+    assert line.startswith(output)

@@ -55,8 +55,8 @@ def write(name: str, *, length: int = 30, by: float = 30.0, direction: int = -1)
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as left:
         main(arguments)
-    told = capsys.readouterr()
-    return int(left.value.code or 0), told.out, told.err
+    output = capsys.readouterr()
+    return int(left.value.code or 0), output.out, output.err
 
 
 def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
@@ -68,16 +68,16 @@ def test_score_fails_on_a_regression_and_repeats_its_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     name = write("results.csv")
-    code, told = run_json(capsys, "score", name)
+    code, output = run_json(capsys, "score", name)
     assert code == 2
-    assert told["points"]["written"] == 60
-    [one] = told["regressions"]
+    assert output["points"]["written"] == 60
+    [one] = output["regressions"]
     assert (one["series"], one["order"]) == ("db/query", 29)
     assert one["percent"] == pytest.approx(30, abs=3)
     code, again = run_json(capsys, "score", name)
     assert code == 2
     assert again["points"] == {"written": 0, "duplicate": 60, "revised": 0, "rejected": 0}
-    assert again["regressions"] == told["regressions"]
+    assert again["regressions"] == output["regressions"]
 
 
 def test_score_reads_the_json_lines_of_the_service(capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,11 +101,11 @@ def test_score_compares_a_result_with_the_level_before_it(
     rows = [f"query,{k},-1,{value!r}" for k, value in enumerate(map(float, values))]
     Path("results.csv").write_text("\n".join(["test,order,direction,value", *rows, ""]))
     TriageModel.default("online").save("online.baro")
-    code, told = run_json(capsys, "score", "results.csv", "--model", "online.baro")
-    [one] = told["series"]
+    code, output = run_json(capsys, "score", "results.csv", "--model", "online.baro")
+    [one] = output["series"]
     assert one["is_change"]
     assert one["percent"] == pytest.approx(-10, abs=0.5)
-    assert (code, told["regressions"]) == (0, [])
+    assert (code, output["regressions"]) == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def test_score_respects_the_direction(
 def test_score_accepts_results_one_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "score", write("old.csv", by=0.0))[0] == 0
     Path("new.csv").write_text("project,test,order,commit,value\ndb,query,30,c30,150\n")
-    code, told = run_json(capsys, "score", "new.csv")
+    code, output = run_json(capsys, "score", "new.csv")
     assert code == 2
-    assert [one["baseline_size"] for one in told["series"]] == [30]
+    assert [one["baseline_size"] for one in output["series"]] == [30]
     assert run(capsys, "score", "new.csv", "--min-change", "90")[0] == 0
 
 
@@ -152,8 +152,8 @@ def test_import_export_and_import_again(capsys: pytest.CaptureFixture[str]) -> N
     name = write("results.csv")
     assert run_json(capsys, "import", name)[1]["points"]["written"] == 60
     assert run_json(capsys, "import", name)[1]["points"]["duplicate"] == 60
-    code, told = run_json(capsys, "export", "out")
-    assert (code, told["series"], told["points"]) == (0, 2, 60)
+    code, output = run_json(capsys, "export", "out")
+    assert (code, output["series"], output["points"]) == (0, 2, 60)
     history = History.read("out")
     assert len(history) == 2
     assert history.values.size == 60
@@ -167,8 +167,8 @@ def test_export_is_a_source_of_every_command(
         name = SeriesId("db", "", "", "query", "")
         store.ingest([Measurement(name, 101.0, 3, "c3", run) for run in ("2", "3")], "ci")
     run(capsys, "recompute")
-    code, told = run_json(capsys, "export", "out")
-    assert (code, told["points"]) == (0, 62)
+    code, output = run_json(capsys, "export", "out")
+    assert (code, output["points"]) == (0, 62)
     assert run_json(capsys, "import", "out", "--store", "s.db")[1]["points"]["written"] == 62
     assert run_json(capsys, "import", "out", "--store", "s.db")[1]["points"]["duplicate"] == 62
     report = load(open_source("tabular", "out"), "interim")
@@ -183,16 +183,16 @@ def test_recompute_finds_and_scores_candidates(capsys: pytest.CaptureFixture[str
     rows += [f"db,query,{k},{100 + k % 3 + (50 if k >= 20 else 0)}" for k in range(40)]
     Path("steps.csv").write_text("\n".join([*rows, ""]))
     run(capsys, "import", "steps.csv")
-    code, told = run_json(capsys, "recompute")
-    assert (code, told["series"], told["added"]) == (0, 1, 1)
+    code, output = run_json(capsys, "recompute")
+    assert (code, output["series"], output["added"]) == (0, 1, 1)
     assert run_json(capsys, "recompute")[1]["added"] == 0
     run(capsys, "export", "out")
     [candidate] = History.read("out").candidates.to_pylist()
     assert candidate["index"] == 20
-    code, told = run_json(capsys, "classify", "out", "--workers", "1")
-    assert (code, told["total"]) == (0, 1)
-    assert told["candidates"][0]["commit"] is None
-    assert 0 <= told["candidates"][0]["probability"] <= 1
+    code, output = run_json(capsys, "classify", "out", "--workers", "1")
+    assert (code, output["total"]) == (0, 1)
+    assert output["candidates"][0]["commit"] is None
+    assert 0 <= output["candidates"][0]["probability"] <= 1
 
 
 def test_classify_exits_3_without_candidates(capsys: pytest.CaptureFixture[str]) -> None:
@@ -227,18 +227,18 @@ def test_classify_names_series_like_every_command(
     run(capsys, "import", "results.csv")
     run(capsys, "recompute")
     run(capsys, "export", "tables")
-    code, told = run_json(capsys, "classify", "tables", "--workers", "1")
+    code, output = run_json(capsys, "classify", "tables", "--workers", "1")
     assert code == 0
-    assert {one["name"] for one in told["candidates"]} == {"db/query/a", "db/query/b"}
+    assert {one["name"] for one in output["candidates"]} == {"db/query/a", "db/query/b"}
 
 
 def test_replay_judges_every_point(capsys: pytest.CaptureFixture[str]) -> None:
     name = write("results.csv")
-    code, told = run_json(capsys, "replay", name, "--workers", "1", "--out", "replayed")
-    assert (code, told["points"]) == (0, 60)
-    assert told["found"] >= 1
+    code, output = run_json(capsys, "replay", name, "--workers", "1", "--out", "replayed")
+    assert (code, output["points"]) == (0, 60)
+    assert output["found"] >= 1
     lines = Path("replayed/found.csv").read_text().splitlines()
-    assert len(lines) == told["found"] + 1
+    assert len(lines) == output["found"] + 1
     assert sorted(path.name for path in Path("replayed").iterdir()) == [
         *("found.csv", "found.parquet")
     ]
@@ -279,14 +279,14 @@ def test_replay_with_a_second_look_is_compared_with_verdicts(
     options = ("--model", "models/online.baro", "--workers", "1", "--out", "out")
     _, alone = run_json(capsys, "replay", "tables", *options)
     again = ("--second-look", "--alarm-policy", "sure", "--false-alarms-per-1000", "10")
-    code, told = run_json(capsys, "replay", "tables", *options, *again)
+    code, output = run_json(capsys, "replay", "tables", *options, *again)
     assert code == 0
-    assert told["alarms_per_series"] == told["alarms"] / 6
-    assert told["found_by_verdict"]["true_positive"] >= 8
-    assert told["delay"]["share_within_0"] == 0 < alone["delay"]["share_within_0"]
-    assert told["auc"] == alone["auc"] > 0.9
+    assert output["alarms_per_series"] == output["alarms"] / 6
+    assert output["found_by_verdict"]["true_positive"] >= 8
+    assert output["delay"]["share_within_0"] == 0 < alone["delay"]["share_within_0"]
+    assert output["auc"] == alone["auc"] > 0.9
     text = run(capsys, "replay", "tables", *options, *again)[1]
-    assert f"AUC {told['auc']:.3f}" in text
+    assert f"AUC {output['auc']:.3f}" in text
     # What was done before the last part failed is not done again.
     monkeypatch.setattr("barograph.cli.bulk.SERIES", 2)
     whole = Path("out/found.csv").read_bytes()
@@ -317,8 +317,8 @@ def test_score_with_a_second_look_reports_where_a_change_begins(
         values = [*steady, *[130.0] * after]
         rows = [f"db,query,{k},c{k},{value}" for k, value in enumerate(values)]
         Path("r.csv").write_text("\n".join(["project,test,order,commit,value", *rows, ""]))
-        code, told = run_json(capsys, "score", "r.csv", "--store", "s.db", *pair)
-        [one] = told["series"]
+        code, output = run_json(capsys, "score", "r.csv", "--store", "s.db", *pair)
+        [one] = output["series"]
         seen.append((code, one["is_change"], [step["kind"] for step in one["steps"]]))
         assert one["begins"] == (40 if one["steps"] else one["order"])
     assert [kind for _, _, kinds in seen for kind in kinds][:1] == ["called"]
@@ -368,7 +368,7 @@ def test_serve_needs_a_token_for_other_addresses(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (("score", "results.csv", "--model", "data/release/label_free.baro"), "label_free"),
         (("score", "results.csv", "--store", "mysql://x/y"), "mysql"),
@@ -380,13 +380,13 @@ def test_errors_are_printed_in_one_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     arguments: tuple[str, ...],
-    says: str,
+    message: str,
 ) -> None:
     monkeypatch.setattr("barograph.parallel.CONNECT", 1)
     write("results.csv")
     code, _, error = run(capsys, *arguments)
     assert code == 1
-    assert says in error
+    assert message in error
     assert "Traceback" not in error
 
 
@@ -421,7 +421,7 @@ def test_missing_model_is_never_replaced(
         f"barograph: {option} typo.baro: no such file; name an existing model, or "
     )
     assert "built-in" in error
-    # Nor where the path is the default one: somebody named it.
+    # The same for the default path, if it is given explicitly.
     released = f"data/release/{option.removeprefix('--').replace('-', '_')}.baro"
     Path(released).unlink(missing_ok=True)
     assert f"{option} {released}: no such file" in run(capsys, *command, option, released)[2]
@@ -462,8 +462,8 @@ def test_export_is_a_snapshot(
 
     monkeypatch.setattr(exchange, "export_tables", interrupted)
     run(capsys, "import", write("results.csv"), "--store", "s.db")
-    code, told = run_json(capsys, "export", "out", "--store", "s.db")
-    assert (code, told["points"]) == (0, 60)
+    code, output = run_json(capsys, "export", "out", "--store", "s.db")
+    assert (code, output["points"]) == (0, 60)
     archived = run_json(capsys, "import", "out", "--restore", "--store", "two.db")[1]
     assert archived["points"] == 60
     assert run_json(capsys, "export", "later", "--store", "s.db")[1]["points"] == 80
@@ -474,6 +474,6 @@ def test_restore_copies_a_whole_store(capsys: pytest.CaptureFixture[str]) -> Non
     Path("results.csv").write_text("\n".join(["test,order,value", *rows, ""]))
     run_json(capsys, "import", "results.csv", "--store", "one.db")
     assert run(capsys, "export", "out", "--store", "one.db")[0] == 0
-    code, told = run_json(capsys, "import", "out", "--restore", "--store", "two.db")
-    assert (code, told["points"], told["models"]) == (0, 30, 1)
+    code, output = run_json(capsys, "import", "out", "--restore", "--store", "two.db")
+    assert (code, output["points"], output["models"]) == (0, 30, 1)
     assert run(capsys, "import", "out", "--restore", "--store", "two.db")[0] == 1
