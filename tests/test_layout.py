@@ -11,7 +11,8 @@ PACKAGE = ROOT / "src" / "barograph"
 
 LINKS = ("features", "models", "pipeline")
 
-# Modules directly in the package are the domain. The front imports everything.
+# Modules directly in the package are the domain, which every room may import. The front imports
+# everything. Studies do not import the pipeline, whose stages call them.
 FRONT = {"cli", "__init__", "__main__"}
 EVERYTHING = {"sources", "features", "models", "detection", "evaluation", "training", "store"} | {
     "triage",

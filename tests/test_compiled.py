@@ -1,0 +1,52 @@
+"""The decorators of kernels, and the cache of compiled kernels."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SOURCE = """
+from typing import NamedTuple
+from barograph.compiled import kernel
+
+class {name}(NamedTuple):
+    size: int
+
+@kernel
+def doubled(shape: {name}) -> int:
+    return 2 * shape.size
+
+RESULT = doubled({name}(21))
+HITS = sum(doubled.stats.cache_hits.values())
+"""
+
+
+def load(path: Path, class_name: str) -> ModuleType:
+    """Import a module whose kernel takes a NamedTuple of this name; its stamp never changes."""
+    path.write_text(SOURCE.format(name=class_name))
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    spec = importlib.util.spec_from_file_location("upgraded", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "upgraded", module)
+        patch.setattr(sys, "dont_write_bytecode", True)
+        spec.loader.exec_module(module)
+    return module
+
+
+def test_kernel_is_compiled_once_and_then_loaded(tmp_path: Path) -> None:
+    first, second = (load(tmp_path / "upgraded.py", "Shape") for _ in range(2))
+    assert (first.RESULT, first.HITS) == (42, 0)
+    assert (second.RESULT, second.HITS) == (42, 1)
+
+
+def test_kernel_is_compiled_again_if_a_cached_class_was_renamed(tmp_path: Path) -> None:
+    path = tmp_path / "upgraded.py"
+    modules = [load(path, name) for name in ("Shape", "Sizes", "Sizes")]
+    assert [module.RESULT for module in modules] == [42, 42, 42]
+    assert [module.HITS for module in modules] == [0, 0, 1]
