@@ -96,9 +96,6 @@ def test_every_folder_is_a_room_of_the_table() -> None:
 
 # Class names that several modules share: the same concept in two rooms, or private to one module.
 SHARED = {
-    "AuditEntry",  # in the store, and as the service returns it
-    "Decision",  # of the online detector, and as the service returns it
-    "Update",  # of an incremental detector, and an SQL statement
     "Workspace",  # scratch arrays of two detectors
 }
 

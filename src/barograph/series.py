@@ -18,7 +18,13 @@ from barograph.errors import DataError
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-LABELS = ("project", "variant", "task", "test", "measurement")  # of a series, beside its args
+LABELS = (
+    "project",
+    "variant",
+    "task",
+    "test",
+    "measurement",
+)  # of a series, in addition to its args
 UNKNOWN_TIME = int(np.iinfo(np.int64).min)  # times are milliseconds since 1970
 
 

@@ -163,7 +163,7 @@ def test_bytes_that_are_no_text_and_a_mark_before_the_first(tmp_path: Path) -> N
         ("x.json", "[" * 99_999, "not readable as JSON"),
         ("x.json", "7", "neither an object nor an array"),
         ("x.json", '{"points": 7}', "points is no array"),
-        ("x.json", '{"points": [], "x": 1}', r"not alone; beside it: \['x'\]"),
+        ("x.json", '{"points": [], "x": 1}', r"next to points, got \['x'\]"),
         ("x.json", "[]", r"misses the columns \['order', 'value'\]; has \[\]"),
         ("x.jsonl", "", r"misses the columns \['order', 'value'\]; has \[\]"),
         ("x.jsonl", '{"order": 1, "test": "a"}', r"misses the columns \['value'\]"),

@@ -20,7 +20,7 @@ from barograph.series import Floats, Ints
 DISTANCE = "distance"
 DISTANCE_COLUMN = 5  # in a matrix without column names
 
-# Leznik et al. 2022, Table 4 and the text beside it: in the order of the feature set `leznik`.
+# Leznik et al. 2022, Table 4 and its text, in the order of the feature set `leznik`.
 PUBLISHED_THRESHOLDS = (0.62, 0.09, 0.31, 0.26, 1.00, 2.48)
 PUBLISHED_ABOVE = (True, False, False, True, True, True)
 PUBLISHED_WEIGHTS = (

@@ -1,7 +1,7 @@
 """Stage `simulate`: the default data, as a dump of a simulated performance database.
 
 A detector runs over simulated series, simulated people judge its candidates, and the result is
-written in the format of mongodump. Tables with the true changes are written beside the dump; no
+written in the format of mongodump. Tables with the true changes are written next to the dump; no
 later stage reads them. docs/simulator.md describes every parameter.
 """
 
@@ -96,7 +96,7 @@ class SimulatedChunk:
 
 
 def simulate(params: SimulateParams, out: Path) -> dict[str, int]:
-    """Write `out/dump` and the tables of truth beside it; return the number of each kind."""
+    """Write `out/dump` and the tables of truth next to it; return the number of each kind."""
     counts: Counter[str] = Counter()
     with dump_writer(out / "dump") as dump, truth_writer(out) as truth:
         calls = [(params, task) for task in tasks(params)]

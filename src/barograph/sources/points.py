@@ -24,7 +24,7 @@ from barograph.sources.fields import (
 from barograph.sources.report import LoadReport
 
 Row = tuple[int, int, float, str | None]  # order, time, value, commit
-SMALLEST = -(2**63)  # stands for no order
+SMALLEST = -(2**63)  # marks a missing order
 TIME_FIELDS = ("commit_date", "evg_create_date")
 
 

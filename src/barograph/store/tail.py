@@ -40,7 +40,7 @@ class SeriesTail:
 
     Args:
         values: Oldest first.
-        start: Index of the last change point among the values, 0 if it lies before them.
+        start: Index of the last change point among the values, 0 if it is before them.
         last: Order and run of the newest point.
         count: Number of points of the whole series.
 

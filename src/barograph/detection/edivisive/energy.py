@@ -109,7 +109,7 @@ def prepare(
 
     Returns the sum over all pairs, which is half the sum of R.
 
-    `order` sorts the whole series; what lies outside the stretch is passed over. The median goes
+    `order` sorts the whole series; points outside the stretch are skipped. The median goes
     first, because differences of running sums lose what the values have in common; other powers
     than 1 take every difference by itself, and lose nothing.
     """

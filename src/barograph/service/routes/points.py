@@ -265,7 +265,7 @@ def _json_rows(body: bytes) -> list[Any]:
     if "points" not in content:
         return [content if row is Any else body]
     if len(content) > 1:
-        raise ApiError(422, "no other field is allowed beside points")
+        raise ApiError(422, "no other field is allowed next to points")
     points = content["points"]
     if isinstance(points, Raw):
         points = decode_json(bytes(points), list[Raw])

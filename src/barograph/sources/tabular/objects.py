@@ -71,9 +71,11 @@ def _whole(path: Path) -> list[Any]:
             hint = "one object on each line is named .ndjson"
             raise DataError(f"{path}: not readable as JSON: {error}; {hint}") from None
     if isinstance(found, dict) and "points" in found:
-        beside = sorted(found.keys() - {"points"})
-        if beside or not isinstance(found["points"], list):
-            raise DataError(f"{path}: points is no array, or not alone; beside it: {beside}")
+        others = sorted(found.keys() - {"points"})
+        if others:
+            raise DataError(f"{path}: no other key is allowed next to points, got {others}")
+        if not isinstance(found["points"], list):
+            raise DataError(f"{path}: points is not an array")
         found = found["points"]
     if not isinstance(found, (dict, list)):
         raise DataError(f"{path}: neither an object nor an array of them")
@@ -92,7 +94,7 @@ def _lines(path: Path) -> Iterator[Any]:
 
 
 def _text(path: Path) -> io.TextIOWrapper:
-    """U+FFFD stands for whatever is not UTF-8, as in a CSV."""
+    """Decode UTF-8; U+FFFD replaces invalid bytes, as in a CSV."""
     return io.TextIOWrapper(opened(path), "utf-8-sig", "replace", newline="\n")
 
 

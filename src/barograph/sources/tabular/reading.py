@@ -89,7 +89,7 @@ def read(
         path: The file.
         layout: Its columns.
         kind: What a row is, for those that are skipped.
-        delimiter: What stands between the cells of a CSV.
+        delimiter: Character between the cells of a CSV.
 
     Raises:
         DataError: The file cannot be read, or has other columns than it should.

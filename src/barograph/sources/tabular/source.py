@@ -24,7 +24,7 @@ SERIES = TableLayout(
 )
 POINTS = TableLayout(
     {"series": required(integers), "order": required(integers), "value": numbers},
-    # What a store gives back tells runs of one commit apart; here the last listed stays.
+    # An export of a store may hold several runs of a commit; the last one listed is kept.
     {"commit": texts, "time": times, "run": texts},
 )
 CANDIDATES = TableLayout(

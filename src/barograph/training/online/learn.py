@@ -40,7 +40,7 @@ ALARMING = frozenset(window for weights in ALARM_POLICIES.values() for window in
 # Windows that raise no alarm only need tail rates: of MANY points, one in SPARSE is judged.
 SPARSE, MANY = 5, 20_000
 STEEPEST = 0.3
-NEVER, ALWAYS = 40.0, 0.0  # surprises between which every threshold lies
+NEVER, ALWAYS = 40.0, 0.0  # bounds of every threshold, in nats
 KEPT = 5_000  # held-out scores of quiet points: enough for prediction sets
 
 Make = Callable[[int], Any]

@@ -137,7 +137,7 @@ class ExtraPositives:
     def sample(self, allowed: Flags) -> Sample:
         """Return rows, classes and weights of the points allowed.
 
-        A disputed row stands for both classes, by the share of the people.
+        A disputed row is used for both classes, weighted by the share of the people.
         """
         usable = allowed[self.changes] & allowed[self.points]
         X, share, weights = self.X[usable], self.share[usable], self.weights[usable]
