@@ -336,7 +336,9 @@ def test_unpack_refuses_a_truncated_archive(tmp_path: Path, pack: Pack) -> None:
         refuse(tmp_path / "a.bin", "cannot be unpacked")
 
 
-@pytest.mark.parametrize("data", [b"", b"\x1f\x8b\x08", gzip.compress(b"x" * 999), b"x" * 999])
+@pytest.mark.parametrize(
+    "data", [b"", b"\x1f\x8b\x08", gzip.compress(b"x" * 999, mtime=0), b"x" * 999]
+)
 def test_unpack_returns_other_files_as_they_are(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.bson").write_bytes(data)
     assert unpack(tmp_path / "a.bson", tmp_path / "out", MAX_BYTES) == tmp_path / "a.bson"
