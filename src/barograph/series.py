@@ -24,7 +24,7 @@ LABELS = (
     "task",
     "test",
     "measurement",
-)  # of a series, in addition to its args
+)  # of a series; it also has args
 UNKNOWN_TIME = int(np.iinfo(np.int64).min)  # times are milliseconds since 1970
 
 

@@ -49,8 +49,8 @@ def command(
 ) -> None:
     """Fail if the newest results of a series at LOCATION are a regression.
 
-    The direction of the series determines which change is a regression; if it is unknown, any change
-    counts. Exit code 2 means a regression, 3 that no series has enough results.
+    The direction of the series determines which change is a regression; if it is unknown, any
+    change counts. Exit code 2 means a regression, 3 that no series has enough results.
     """
     import numpy as np
 

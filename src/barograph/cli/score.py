@@ -62,9 +62,9 @@ def command(
 ) -> None:
     """Add the results at LOCATION to the store, and judge the newest of every series.
 
-    The direction of the series determines which change is a regression; if it is unknown, any change
-    counts. Exit code 2 means a regression, 3 that no result could be judged. Scoring the same
-    results again gives the same answer.
+    The direction of the series determines which change is a regression; if it is unknown, any
+    change counts. Exit code 2 means a regression, 3 that no result could be judged. Scoring the
+    same results again gives the same answer.
     """
     from barograph.history import History
     from barograph.store.exchange import import_tables

@@ -75,7 +75,7 @@ def _whole(path: Path) -> list[Any]:
         if others:
             raise DataError(f"{path}: no other key is allowed next to points, got {others}")
         if not isinstance(found["points"], list):
-            raise DataError(f"{path}: points is not an array")
+            raise DataError(f"{path}: points is no array")
         found = found["points"]
     if not isinstance(found, (dict, list)):
         raise DataError(f"{path}: neither an object nor an array of them")
