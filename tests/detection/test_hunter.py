@@ -51,7 +51,7 @@ def test_parity_gives_the_indices_of_apache_otava() -> None:
         assert indices(Hunter(window, limit, magnitude, parity=True).detect(values)) == expected
 
 
-def test_the_default_judges_both_neighbours_of_a_merged_point_anew() -> None:
+def test_default_tests_both_neighbours_of_a_merged_point_again() -> None:
     # Wherever the two differ, every p-value of the default is that of the regions reported.
     differ = 0
     for values in random_series(60, seed=5):
@@ -90,7 +90,7 @@ def test_a_constant_has_no_change_points(level: float, size: int) -> None:
     assert found(np.full(size, level)) == []
 
 
-def test_two_values_without_noise_are_told_apart_at_any_size() -> None:
+def test_two_values_without_noise_are_distinguished_at_any_size() -> None:
     for scale in (1.0, 0.1, 1e300, 1e-300, -1.0):
         values = scale * np.repeat([1.0, 2.0, 1.0], 20)
         points = Hunter().detect(values)

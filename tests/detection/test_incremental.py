@@ -31,7 +31,7 @@ def test_a_history_replayed_result_by_result_ends_at_its_steps() -> None:
     assert orders == sorted(orders)
 
 
-def test_only_the_last_two_regimes_are_divided_anew() -> None:
+def test_only_the_last_two_regimes_are_divided_again() -> None:
     detector = IncrementalEDivisive()
     detector.update(VALUES)
     assert [point.index for point in detector.change_points] == [20, 40, 60, 80]

@@ -158,7 +158,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("row", FAULTS)
-def test_bad_row_is_told_and_the_others_stay(tmp_path: Path, row: str) -> None:
+def test_bad_row_is_reported_and_the_others_are_kept(tmp_path: Path, row: str) -> None:
     path = flat(tmp_path, f"{HEAD}p,a,5,c5,,5\n{row}\np,a,6,c6,,6\n")
     history, report = loaded(path)
     assert history.values.tolist() == [5.0, 6.0]

@@ -125,7 +125,7 @@ FAULTS: dict[str, str] = {
 
 
 @pytest.mark.parametrize("line", FAULTS, ids=range(len(FAULTS)))
-def test_bad_line_is_told_and_the_others_stay(tmp_path: Path, line: str) -> None:
+def test_bad_line_is_reported_and_the_others_are_kept(tmp_path: Path, line: str) -> None:
     sound = [json.dumps({"test": "a", "order": order, "value": order}) for order in (5, 6)]
     path = write(tmp_path / "x.ndjson", [sound[0], "", line, sound[1]])
     history, report = loaded(path)

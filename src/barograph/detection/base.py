@@ -116,7 +116,7 @@ class Nothing(Detector):
 
     @property
     def shortest(self) -> int:
-        """Any series is long enough."""
+        """Zero: any series is long enough."""
         return 0
 
     def find(self, series: Observations) -> list[RawChangePoint]:  # noqa: ARG002

@@ -24,7 +24,7 @@ class _LeastSquares(Detector):
 
     @property
     def shortest(self) -> int:
-        """Two levels, and enough neighbours to estimate the noise."""
+        """Fewest points for two levels and an estimate of the noise."""
         return max(2 * self._minimum, 4)
 
     @property

@@ -36,7 +36,7 @@ class Threshold(Detector):
 
     @property
     def shortest(self) -> int:
-        """A run, and a previous one."""
+        """Fewest points that hold a run and a previous one."""
         return 2
 
     def find(self, series: Observations) -> list[RawChangePoint]:

@@ -69,7 +69,7 @@ class EDivisive(Detector):
 
     @property
     def shortest(self) -> int:
-        """Two parts."""
+        """Fewest points that make two parts."""
         return 2 * self.min_size
 
     def find(self, series: Observations) -> list[RawChangePoint]:

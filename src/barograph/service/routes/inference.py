@@ -64,7 +64,7 @@ class ModelResponse(Schema):
         description="Whether later results re-check a point.", examples=[False]
     )
     second_look_disabled_reason: str | None = Field(
-        description="Why there is no second look although one was wanted.",
+        description="Why the second look is off although it was requested.",
         examples=["the file holds no confirming model"],
     )
     refused_reason: str | None = Field(
