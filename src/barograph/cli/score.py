@@ -121,9 +121,9 @@ def newest_results(
             if not points:
                 continue
             point = points[-1]
-            here = (point.order, point.run)
-            steps = steps_of(connection, number, order, order).get(here)
-            begins = here if steps is None else steps[0][1:3]
+            place = (point.order, point.run)
+            steps = steps_of(connection, number, order, order).get(place)
+            begins = place if steps is None else steps[0][1:3]
             change = 0.0
             if point.is_change:
                 change = _percent(connection, number, point, begins, feature_set)

@@ -183,30 +183,30 @@ def observe(
         DataError: The values are not a list of numbers, a value is not finite and `missing` is
             "error", or `times` or `release` do not match the values.
     """
-    given = as_floats(values)
-    finite = np.isfinite(given)
-    kept = last = np.arange(given.size)
+    numbers = as_floats(values)
+    finite = np.isfinite(numbers)
+    kept = last = np.arange(numbers.size)
     if not finite.all():
-        kept, last = _kept(given, finite, missing)
-        given = given[last]
+        kept, last = _kept(numbers, finite, missing)
+        numbers = numbers[last]
     return Observations(
-        values=given,
+        values=numbers,
         positions=kept,
         times=None if times is None else _seconds(times, finite.size)[kept],
         release=None if release is None else _releases(release, finite.size)[kept],
     )
 
 
-def _kept(given: Floats, finite: npt.NDArray[np.bool], missing: Missing) -> tuple[Ints, Ints]:
+def _kept(numbers: Floats, finite: npt.NDArray[np.bool], missing: Missing) -> tuple[Ints, Ints]:
     """Return the indices of the kept points, and the index of the value that each takes."""
     if missing == "error":
         index = int(np.argmin(finite))
         raise DataError(
-            f"values[{index}] is {given[index]}; every value must be finite, "
+            f"values[{index}] is {numbers[index]}; every value must be finite, "
             'or make the detector with missing="drop" or missing="fill"'
         )
     kept = np.flatnonzero(np.logical_or.accumulate(finite) if missing == "fill" else finite)
-    last = np.maximum.accumulate(np.where(finite, np.arange(given.size), 0))
+    last = np.maximum.accumulate(np.where(finite, np.arange(numbers.size), 0))
     return kept, last[kept]
 
 
@@ -223,14 +223,14 @@ def require(condition: bool, name: str, value: object, rule: str) -> None:
 
 
 def _seconds(times: npt.ArrayLike, size: int) -> Floats:
-    given = np.asarray(times)
-    if given.dtype.kind == "O":
-        given = np.array([_without_zone(moment) for moment in given.tolist()])
-    if given.dtype.kind in "MO":
-        given = given.astype("datetime64[us]").astype(np.int64) / 1e6
-    if given.shape != (size,):
-        raise DataError(f"times has the shape {given.shape}: there are {size} values")
-    return as_floats(given, "times")
+    numbers = np.asarray(times)
+    if numbers.dtype.kind == "O":
+        numbers = np.array([_without_zone(moment) for moment in numbers.tolist()])
+    if numbers.dtype.kind in "MO":
+        numbers = numbers.astype("datetime64[us]").astype(np.int64) / 1e6
+    if numbers.shape != (size,):
+        raise DataError(f"times has the shape {numbers.shape}: there are {size} values")
+    return as_floats(numbers, "times")
 
 
 def _without_zone(moment: Any) -> Any:
@@ -240,9 +240,9 @@ def _without_zone(moment: Any) -> Any:
 
 
 def _releases(release: npt.ArrayLike, size: int) -> Floats:
-    given = as_floats(np.atleast_1d(np.asarray(release)), "release")
-    if given.size != size and np.ndim(release):
+    numbers = as_floats(np.atleast_1d(np.asarray(release)), "release")
+    if numbers.size != size and np.ndim(release):
         raise DataError(
-            f"release has {given.size} entries; give one number, or one for each of {size}"
+            f"release has {numbers.size} entries; give one number, or one for each of {size}"
         )
-    return np.broadcast_to(given, (size,))
+    return np.broadcast_to(numbers, (size,))

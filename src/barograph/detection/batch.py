@@ -46,11 +46,11 @@ def detect_many(
             refuses that (the message names the series and the index), or the offsets do not fit
             the values.
     """
-    given = as_floats(values)
-    edges = _edges(offsets, given.size)
+    numbers = as_floats(values)
+    edges = _edges(offsets, numbers.size)
     require(workers is None or workers >= 1, "workers", workers, "at least 1")
     parts = map_threads(
-        lambda piece: _detect(detector, given, edges, *piece), _pieces(edges), threads=workers
+        lambda piece: _detect(detector, numbers, edges, *piece), _pieces(edges), threads=workers
     )
     return [points for part in parts for points in part]
 

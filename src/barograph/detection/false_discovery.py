@@ -55,12 +55,12 @@ def control_discoveries(
         The change points kept, and what the procedure counted.
     """
     require(0 < rate < 1, "rate", rate, "between 0 and 1")
-    given = [point.pvalue for run in runs for point in run if point.pvalue is not None]
-    require(tests >= len(given), "tests", tests, f"at least {len(given)}, the p-values given")
-    limit = largest_kept(np.array(given, dtype=np.float64), rate, tests)
+    pvalues = [point.pvalue for run in runs for point in run if point.pvalue is not None]
+    require(tests >= len(pvalues), "tests", tests, f"at least {len(pvalues)}, the p-values given")
+    limit = largest_kept(np.array(pvalues, dtype=np.float64), rate, tests)
     kept = [[p for p in run if p.pvalue is None or p.pvalue <= limit] for run in runs]
-    left = sum(pvalue <= limit for pvalue in given)
-    return Discoveries(kept, rate, tests, len(given), len(given) - left, max(limit, 0.0))
+    left = sum(pvalue <= limit for pvalue in pvalues)
+    return Discoveries(kept, rate, tests, len(pvalues), len(pvalues) - left, max(limit, 0.0))
 
 
 def largest_kept(pvalues: Floats, rate: float, tests: int) -> float:

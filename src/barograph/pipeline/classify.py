@@ -49,7 +49,7 @@ def classify(
     table = untriaged[KEYS].assign(
         probability=probability,
         real=probability >= model.threshold,
-        answer=[ANSWERS[int(one)] for one in sets],
+        answer=[ANSWERS[int(index)] for index in sets],
         reasons=reasons(model, rows, params.reasons),
         model=version,
     )

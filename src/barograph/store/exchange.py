@@ -141,12 +141,12 @@ def _write_candidates(
     NEW.into(connection, new)
     at = now()
     judged = {row[:2]: row for row in new if row[4] != Verdict.NOT_TRIAGED.value}
-    given: list[Row] = []
+    decided: list[Row] = []
     for number, owner, order in connection.execute(sa.select(c.id, c.series, c.order)):
         row = judged.pop((owner, order), None)
         if row is not None:
-            given.append((number, row[4], who, at if row[-1] is None else row[-1], "imported"))
-    GIVEN.into(connection, given)
+            decided.append((number, row[4], who, at if row[-1] is None else row[-1], "imported"))
+    GIVEN.into(connection, decided)
     if new:
         audit.note(connection, at, who, "import", "candidates", written=len(new))
     return len(new), len(table) - len(new)

@@ -153,13 +153,13 @@ def points_of(
         newest: Whether to return the last ones, not the first ones, if there are more.
     """
     p = points.c
-    mine = sa.select(*(p[name] for name in (*POINT, "model"))).where(p.series == number)
+    selected = sa.select(*(p[name] for name in (*POINT, "model"))).where(p.series == number)
     if first is not None:
-        mine = mine.where(p.order >= first)
+        selected = selected.where(p.order >= first)
     if last is not None:
-        mine = mine.where(p.order <= last)
+        selected = selected.where(p.order <= last)
     direction: Callable[[Any], sa.UnaryExpression[Any]] = sa.desc if newest else sa.asc
-    page = mine.order_by(direction(p.order), direction(p.run)).limit(limit).subquery()
+    page = selected.order_by(direction(p.order), direction(p.run)).limit(limit).subquery()
     # With the join inside the subquery PostgreSQL would read the whole series for each page.
     query = (
         sa.select(*(page.c[name] for name in POINT))
@@ -188,12 +188,12 @@ def read_series(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, 
     result = {}
     for row in connection.execute(sa.select(series).where(s.id.in_(numbers)).order_by(s.id)):
         low, high = np.searchsorted(owners, [row.id, row.id + 1])
-        mine = rows[low:high]
+        own = rows[low:high]
         result[row.id] = Series(
             series_id(row),
-            np.array([point[1] for point in mine], dtype=np.int64),
-            np.array([point[3] for point in mine], dtype=np.float64),
-            [point[2] for point in mine],
+            np.array([point[1] for point in own], dtype=np.int64),
+            np.array([point[3] for point in own], dtype=np.float64),
+            [point[2] for point in own],
             direction=Direction(row.direction),
         )
     return result

@@ -77,8 +77,8 @@ def load_states(connection: sa.Connection, wanted: Sequence[int]) -> dict[int, A
     columns = (s.series, s.standing, s.alarm, s.score, s.confirmed)
     found: dict[int, AlarmState] = {}
     for first in range(0, len(wanted), CHUNK):
-        mine = s.series.in_(wanted[first : first + CHUNK])
-        query = sa.select(*columns).where(mine).order_by(s.series, s.order, s.run)
+        chunk = s.series.in_(wanted[first : first + CHUNK])
+        query = sa.select(*columns).where(chunk).order_by(s.series, s.order, s.run)
         for series, *fields in connection.execute(query):
             found[series] = AlarmState(*fields)
     return found

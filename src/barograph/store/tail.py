@@ -184,10 +184,12 @@ def load_since(
     """Return the tail of a series just before a point, and the points from there on."""
     tail = SeriesTail()
     place = sa.tuple_(points.c.order, points.c.run)
-    mine = points.c.series == series
-    for _, rows in _rows(connection, mine, place < sa.tuple_(*since)):
+    match = points.c.series == series
+    for _, rows in _rows(connection, match, place < sa.tuple_(*since)):
         tail = _appended(tail, rows, history)
-    later = [row for _, rows in _rows(connection, mine, place >= sa.tuple_(*since)) for row in rows]
+    later = [
+        row for _, rows in _rows(connection, match, place >= sa.tuple_(*since)) for row in rows
+    ]
     return tail, [((row.order, row.run), row.value) for row in later]
 
 

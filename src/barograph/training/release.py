@@ -51,7 +51,7 @@ def release(name: str, model: Path, twin: Path, params: ReleaseParams) -> dict[s
         params: What is required.
     """
     models, index = load_models(model), Index.read(name)
-    digest = index.keep(model, twin, "\n".join(card(one) for one in models.values()))
+    digest = index.keep(model, twin, "\n".join(card(part) for part in models.values()))
     if digest in index.withdrawn:
         decision: Decision = {"promoted": False, "why": "it was rolled back before"}
     elif digest == index.champion:

@@ -151,8 +151,8 @@ def get_all_series(
     limit: Limit = 100,
 ) -> dict[str, Any]:
     """Return the series that have all given labels."""
-    given = zip(LABELS, (project, variant, task, test, measurement), strict=True)
-    labels = {name: text for name, text in given if text is not None}
+    texts = zip(LABELS, (project, variant, task, test, measurement), strict=True)
+    labels = {name: text for name, text in texts if text is not None}
     with context.store.read() as connection:
         found = reading.find_series(connection, after=after, limit=limit, **labels)
     return {"series": list(map(series_fields, found)), "next": next_cursor(found, limit)}

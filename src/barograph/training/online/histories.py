@@ -67,21 +67,23 @@ class Simulated:
         """Return the series with the marks of simulated people; those of a project are a group."""
         series = list(self.series())
         marks = []
-        for one in series:
-            rng = stream(self.seed, Stream.CROWD, one.home.profile.key, one.number)
-            crowd = survey(one.values, one.events, PEOPLE, rng)
+        for member in series:
+            rng = stream(self.seed, Stream.CROWD, member.home.profile.key, member.number)
+            crowd = survey(member.values, member.events, PEOPLE, rng)
             marks.append(tuple(tuple(places.tolist()) for places in crowd.marks))
-        projects = [one.home.name for one in series]
+        projects = [member.home.name for member in series]
         marked = Marked(
-            np.concatenate([np.empty(0), *(one.values for one in series)]),
-            np.cumsum([0, *(one.values.size for one in series)]),
+            np.concatenate([np.empty(0), *(member.values for member in series)]),
+            np.cumsum([0, *(member.values.size for member in series)]),
             tuple(marks),
             np.unique(projects, return_inverse=True)[1].astype(np.int64),
         )
-        digests = b"".join(one.identity.digest[:8] for one in series)
+        digests = b"".join(member.identity.digest[:8] for member in series)
         identities = np.frombuffer(digests, dtype="<i8").astype(np.int64)
         commits = [
-            commit_hash(one.home.name, order) for one in series for order in one.orders.tolist()
+            commit_hash(member.home.name, order)
+            for member in series
+            for order in member.orders.tolist()
         ]
         truth = Truth.of(marked)
         return Histories(truth, identities[truth.series], np.array(commits, dtype=object))
