@@ -15,7 +15,7 @@ from barograph.models.catalogue import classifier
 from barograph.models.conformal import Conformal
 from barograph.models.flat import FlatForest
 from barograph.models.threshold import choose_threshold
-from barograph.models.triage import USES, TriageModel
+from barograph.models.triage import USES, TriageModel, file_of
 from barograph.series import Floats, Ints
 
 COLUMNS = ("one", "two")
@@ -236,3 +236,9 @@ def test_default_loads_the_model_in_the_package(
     assert TriageModel.default("online").columns == COLUMNS
     with pytest.raises(ArtifactError, match="unknown use 'dancing'; known uses"):
         TriageModel.default("dancing")
+
+
+def test_file_of_refuses_an_unknown_use() -> None:
+    assert file_of("confirm") == "online.baro"
+    with pytest.raises(ConfigError, match="unknown use 'dreaming'; known: adaptive, label_free"):
+        file_of("dreaming")

@@ -108,7 +108,7 @@ def _context(context: npt.ArrayLike | None, count: int) -> Floats:
     rows = np.require(context, np.float64, ["C", "A", "W"])
     if rows.ndim != 2 or rows.shape[0] != count:
         raise ValueError(
-            f"context has the shape {rows.shape}; one row for each of {count} candidates is needed"
+            f"context has the shape {rows.shape}; it must have one row per candidate: {count}"
         )
     require_finite(rows, "context")
     return rows

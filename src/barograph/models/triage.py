@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import ArtifactError, DataError
+from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.features import FEATURE_SETS, FEATURES_VERSION
 from barograph.models import artifact, calibration
 from barograph.models.artifact import SHORT, Arrays, versions
@@ -310,8 +310,15 @@ class TriageModel:
 
 
 def file_of(use: str) -> str:
-    """Return the name of the released file with the model for a use."""
-    return next(f"{name}.baro" for name, uses in FILES.items() if use in uses)
+    """Return the name of the released file with the model for a use.
+
+    Raises:
+        ConfigError: There is no such use.
+    """
+    for name, uses in FILES.items():
+        if use in uses:
+            return f"{name}.baro"
+    raise ConfigError(f"unknown use {use!r}; known: {', '.join(USES)}")
 
 
 def load_models(path: str | Path, use: str | None = None) -> dict[str, TriageModel]:
