@@ -1,7 +1,8 @@
 """How early changes are found at the newest point, and at how many false alarms, on real marks.
 
-Models learn from --train and are tested on --test; without --test, --train is split by group. Each
-folder holds series.parquet, annotations.csv and series_meta.csv. Every series with three or more
+Models learn from --train and are tested on --test; without --test, they learn from one half of the
+groups of --train and are tested on the other, the half that nothing may be chosen on. Each folder
+holds series.parquet, annotations.csv and series_meta.csv. Every series with three or more
 annotators is replayed point by point, after its first 5 points.
 
 A change is a cluster of marks within 5 points by more than half of the annotators, at their
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from histories import halves
 from human_marks import read
 from side_by_side import arguments, show
 
@@ -278,10 +280,7 @@ def main() -> None:
         return
     start = time.perf_counter()
     histories = crowded(options.train)
-    if options.test is None:
-        parts = split_by_group(histories)
-    else:
-        parts = histories, crowded(options.test)
+    parts = halves(histories) if options.test is None else (histories, crowded(options.test))
     train, test = (Truth.of(part) for part in parts)
     if not test.changes.size or not train.changes.size:
         raise NotEnoughDataError("no change that a majority marked: nothing to learn or to judge")
