@@ -210,7 +210,15 @@ class Region:
 class ChangePoint:
     """The first point of a new level, as a detector reports it.
 
-    `order` counts the discoveries of a method that finds one point after the other, from 0.
+    Attributes:
+        index: The 0-based index in the values as given.
+        statistic: The detector's own measure of the change.
+        pvalue: The p-value; None if the method has none.
+        before: The points from the previous change point to just before this one.
+        after: The points from this change point to just before the next one.
+        order: The number of the discovery, from 0, of a method that finds one point after the
+            other.
+        probability: How likely a person would call the change real; None if no model judged it.
     """
 
     index: int
@@ -219,6 +227,7 @@ class ChangePoint:
     before: Region
     after: Region
     order: int | None = None
+    probability: float | None = None
 
 
 def as_floats(values: npt.ArrayLike, name: str = "values") -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from barograph.detection.base import Detector
-from barograph.errors import DataError
+from barograph.errors import ConfigError, DataError
 from barograph.series import Floats, Region
 from barograph.studies.detector_benchmark.cases import default_detectors
 
@@ -129,3 +129,33 @@ def test_times_and_release_are_taken_by_all(detector: Detector) -> None:
     with pytest.raises(DataError, match="release has 2 entries"):
         detector.detect(STEP, release=[100.0, 101.0])
     assert isinstance(detector.detect(STEP, release=100.0), list)
+
+
+@each
+def test_fit_predict_returns_the_indices_of_detect(detector: Detector) -> None:
+    found = detector.fit_predict(STEP)
+    assert found.dtype == np.int64
+    assert found.tolist() == indices(detector, STEP)
+
+
+@each
+def test_parameters_make_an_equal_detector(detector: Detector) -> None:
+    assert type(detector)(**detector.get_params()) == detector
+    assert detector.set_params() == detector
+
+
+@each
+def test_set_params_returns_a_changed_copy(detector: Detector) -> None:
+    changed = detector.set_params(missing="drop")
+    assert type(changed) is type(detector)
+    assert (changed.missing, detector.missing) == ("drop", "error")
+    assert changed.set_params(missing="error") == detector
+
+
+@each
+def test_set_params_refuses_unknown_names_and_wrong_values(detector: Detector) -> None:
+    name = type(detector).__name__
+    with pytest.raises(ConfigError, match=rf"^{name} has no parameter 'speed': allowed are '"):
+        detector.set_params(speed=1)
+    with pytest.raises(ConfigError, match="missing is 'ignore'"):
+        detector.set_params(missing="ignore")

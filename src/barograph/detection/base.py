@@ -2,10 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +105,55 @@ class Detector(ABC):
         if series.values.size < self.shortest:
             return []
         return describe(series, self.find(series))
+
+    def fit_predict(self, values: npt.ArrayLike) -> Ints:
+        """Return only the indices of the change points.
+
+        Args:
+            values: As in `detect`.
+
+        Returns:
+            Ascending, 0-based indices, each the first point of a new level.
+
+        Example:
+            >>> from barograph.detection import Hunter
+            >>> Hunter().fit_predict([10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 20)
+            array([60])
+        """
+        return np.array([point.index for point in self.detect(values)], dtype=np.int64)
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Example:
+            >>> from barograph.detection import Pelt
+            >>> Pelt().get_params()
+            {'missing': 'error', 'penalty': 3.0, 'minimum': 2}
+        """
+        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Return a copy with other parameters; the detector itself never changes.
+
+        Args:
+            **parameters: New values by name.
+
+        Raises:
+            ConfigError: A name is not a parameter, or a value is not allowed.
+
+        Example:
+            >>> from barograph.detection import Pelt
+            >>> Pelt().set_params(penalty=5.0).penalty
+            5.0
+        """
+        known = self.get_params()
+        unknown = [name for name in parameters if name not in known]
+        if unknown:
+            raise ConfigError(
+                f"{type(self).__name__} has no parameter {', '.join(map(repr, unknown))}: allowed "
+                f"are {', '.join(map(repr, known))}"
+            )
+        return replace(self, **parameters)
 
 
 @dataclass(frozen=True)
