@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from barograph.errors import DataError
 from barograph.models.stacked import StackedTriage, published_xgboost
 from barograph.models.voting import VotingTriage
 from barograph.series import Floats
@@ -54,6 +55,13 @@ def test_detector_column_is_found_by_its_name() -> None:
     assert StackedTriage().fit(frame, truth).voters_.tolist() == [1, 2, 3, 4, 5, 6]
     assert StackedTriage().fit(matrix, truth).voters_.tolist() == [0, 1, 2, 3, 4, 5]
     assert StackedTriage().fit(matrix[:, :3], truth).voters_.tolist() == [0, 1, 2]
+
+
+def test_published_votes_need_their_columns_in_order() -> None:
+    matrix, truth = sample()
+    shuffled = pd.DataFrame(matrix, columns=[NAMES[1], NAMES[0], *NAMES[2:]])
+    with pytest.raises(DataError, match="published votes need the columns"):
+        StackedTriage(published=True).fit(shuffled, truth)
 
 
 def test_fit_refuses_a_single_class() -> None:

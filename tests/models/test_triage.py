@@ -1,8 +1,10 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
@@ -97,7 +99,7 @@ def test_predict_compares_with_the_threshold(model: TriageModel) -> None:
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        ([[1.0]], r"must have 2 columns \('one', 'two'\), but has the shape \(1, 1\)"),
+        ([[1.0]], r"has the shape \(1, 1\); the feature set 'small' needs .* \('one', 'two'\)"),
         ([1.0, 2.0], r"has the shape \(2,\)"),
         ([[0.0, 1.0], [0.0, np.nan]], r"matrix\[1, two\] is nan; every value must be finite"),
         ([[np.inf, 1.0]], r"matrix\[0, one\] is inf; every value must be finite"),
@@ -106,6 +108,35 @@ def test_predict_compares_with_the_threshold(model: TriageModel) -> None:
 def test_predict_proba_refuses_wrong_rows(model: TriageModel, rows: object, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         model.predict_proba(rows)  # type: ignore[arg-type]
+
+
+def test_a_table_is_read_by_column_names(model: TriageModel) -> None:
+    rows = np.random.default_rng(1).standard_normal((20, 2))
+    expected = model.predict_proba(rows)
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    assert np.array_equal(model.predict_proba(frame), expected)
+    assert np.array_equal(model.predict_proba(frame[["two", "one"]]), expected)
+    assert np.array_equal(model.reasons(frame[["two", "one"]])[1], model.reasons(rows)[1])
+
+
+def test_columns_of_the_wrong_names_are_refused_by_name(model: TriageModel) -> None:
+    frame = pd.DataFrame(np.zeros((3, 2)), columns=["one", "three"])
+    says = r"misses the columns \['two'\] and has the unknown columns \['three'\]"
+    with pytest.raises(DataError, match=says):
+        model.predict_proba(frame)
+    with pytest.raises(DataError, match="has the unknown columns"):
+        model.predict(pd.DataFrame(np.zeros((3, 3)), columns=["one", "two", "index"]))
+
+
+def test_repr_is_a_few_lines(model: TriageModel) -> None:
+    assert repr(model).splitlines() == [
+        f"TriageModel(use='online', version='{model.version}')",
+        "  features small (2 columns)",
+        "  classifier forest, threshold 0.500",
+        "  trained on profile test",
+    ]
+    shipped = repr(TriageModel.default("label_free"))
+    assert re.search(r"trained on [\d,]+ rows, [\d,]+ series, .*; AUC 0\.\d{3} on held", shipped)
 
 
 @pytest.mark.parametrize(

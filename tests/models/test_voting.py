@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from barograph.errors import DataError
 from barograph.models.voting import VotingTriage
 from tests.shared import SHARED, needs_shared
 
@@ -74,3 +75,14 @@ def test_accuracy_equals_the_published_figures(
     assert round(float((voting.predict(matrix) == truth).mean()), 4) == fitted
     if use_distance:
         assert voting.score_samples(matrix).shape == (15331,)
+
+
+def test_published_votes_are_cast_by_column_names() -> None:
+    rows = np.random.default_rng(0).random((30, 6))
+    frame = pd.DataFrame(rows, columns=LEZNIK)
+    for use_distance in (True, False):
+        printed = VotingTriage.published(use_distance=use_distance)
+        expected = printed.predict_proba(rows)
+        assert np.array_equal(printed.predict_proba(frame[LEZNIK[::-1]]), expected)
+        with pytest.raises(DataError, match=r"misses the columns \['distance'\]"):
+            printed.predict(frame.drop(columns="distance"))

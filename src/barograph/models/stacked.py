@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from barograph.models.voting import BinaryClassifier, VotingTriage
+from barograph.errors import DataError
+from barograph.models.voting import PUBLISHED_COLUMNS, BinaryClassifier, VotingTriage
 from barograph.series import Floats
 
 SETDS = "setds"
@@ -64,6 +65,14 @@ class StackedTriage(BinaryClassifier):
         """Fit the voting scheme, then the estimator."""
         matrix, truth = self._training_data(X, y)
         self.voters_ = self._columns_except(SETDS, SETDS_COLUMN, matrix.shape[1])
+        names = getattr(self, "feature_names_in_", None)
+        if self.published and names is not None:
+            voters = tuple(names[self.voters_])
+            if voters != PUBLISHED_COLUMNS:
+                raise DataError(
+                    f"the published votes need the columns {PUBLISHED_COLUMNS} in this order, not "
+                    f"{voters}"
+                )
         voting = VotingTriage.published() if self.published else VotingTriage()
         self.voting_ = voting if self.published else voting.fit(matrix[:, self.voters_], truth)
         estimator = (

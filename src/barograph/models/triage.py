@@ -17,9 +17,11 @@ from barograph.features import FEATURE_SETS, FEATURES_VERSION
 from barograph.models import artifact, calibration
 from barograph.models.artifact import SHORT, Arrays, versions
 from barograph.models.calibration import Calibration, calibrate
+from barograph.models.columns import select_columns
 from barograph.models.conformal import Conformal
 from barograph.models.flat import Flat, flatten, kind_named
-from barograph.models.threshold import NEVER, choose_threshold
+from barograph.models.header import read_inputs, read_mapping, training_summary
+from barograph.models.threshold import choose_threshold
 from barograph.parallel import map_threads, row_ranges
 from barograph.series import Floats, require_finite
 
@@ -35,9 +37,12 @@ CALIBRATION = "calibration"  # the name of the last part of the reasons
 TABLES = ("tails", "alarm_thresholds")  # entries of a card that decisions depend on
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TriageModel:
     """Estimates from a row of features how likely a person would call a candidate real.
+
+    A matrix of features is a table with the columns of the model in any order, or an array in the
+    order of `columns`.
 
     Attributes:
         use: What the model is for, one of USES.
@@ -151,7 +156,7 @@ class TriageModel:
         Raises:
             ArtifactError: This program cannot use the model.
         """
-        use, feature_set, columns, threshold = _inputs(header)
+        use, feature_set, columns, threshold = read_inputs(header, USES)
         method = header.get("calibration")
         return cls(
             use=use,
@@ -159,12 +164,12 @@ class TriageModel:
             columns=columns,
             threshold=threshold,
             flat=kind_named(header.get("kind")).from_arrays(arrays, len(columns)),
-            card=_mapping(header, "card"),
+            card=read_mapping(header, "card"),
             calibration=calibration.from_arrays(method, arrays),
             conformal=Conformal.from_arrays(arrays) if header.get("conformal") else None,
-            versions=_mapping(header, "versions"),
+            versions=read_mapping(header, "versions"),
             data_hash=header.get("data_hash"),
-            metrics=_mapping(header, "metrics"),
+            metrics=read_mapping(header, "metrics"),
         )
 
     def save(self, path: str | Path) -> None:
@@ -189,6 +194,18 @@ class TriageModel:
         content = self._description() | tables | {"features": features}
         return artifact.seal(content, self._arrays())[:SHORT]
 
+    def __repr__(self) -> str:
+        """Return use, version, features, classifier and training in a few lines."""
+        classifier = self.card.get("classifier", self.flat.kind)
+        calibrated = "" if self.calibration is None else ", calibrated"
+        lines = (
+            f"TriageModel(use={self.use!r}, version={self.version!r})",
+            f"features {self.feature_set} ({len(self.columns)} columns)",
+            f"classifier {classifier}{calibrated}, threshold {self.threshold:.3f}",
+            training_summary(self.card, self.metrics),
+        )
+        return "\n  ".join(lines)
+
     def _description(self) -> dict[str, Any]:
         """Return the part of the header that predictions depend on."""
         return {
@@ -211,8 +228,19 @@ class TriageModel:
         """Return the probability of noise and of a real change for each row.
 
         Args:
-            matrix: One row of features for each candidate, in the order of `columns`.
+            matrix: One row of features for each candidate; tables are read by column names.
             threads: Number of threads for a long table.
+
+        Returns:
+            Two columns: noise, and real.
+
+        Raises:
+            DataError: Columns are missing or unknown, or a value is not finite.
+
+        Example:
+            >>> model = TriageModel.default("label_free")
+            >>> model.predict_proba(np.zeros((3, len(model.columns)))).shape
+            (3, 2)
         """
         raw = self._raw(self._rows(matrix), threads)
         if self.calibration is None:
@@ -228,7 +256,7 @@ class TriageModel:
         """Return 0, 1, or `UNSURE` where a person should decide.
 
         Args:
-            matrix: One row of features for each candidate, in the order of `columns`.
+            matrix: One row of features for each candidate; tables are read by column names.
             coverage: The minimum probability that 0 or 1 is right or the row is `UNSURE`.
 
         Raises:
@@ -299,12 +327,7 @@ class TriageModel:
         return np.concatenate(parts)
 
     def _rows(self, matrix: npt.ArrayLike) -> Floats:
-        rows = np.asarray(matrix, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != len(self.columns):
-            raise ValueError(
-                f"the matrix must have {len(self.columns)} columns {self.columns}, "
-                f"but has the shape {rows.shape}"
-            )
+        rows = select_columns(matrix, self.columns, f"the feature set {self.feature_set!r}")
         require_finite(rows, "matrix", self.columns)
         return rows
 
@@ -348,35 +371,3 @@ def save_models(path: str | Path, models: Sequence[TriageModel]) -> None:
         models[0].save(path)
         return
     artifact.write(path, *artifact.pack({model.use: model.content() for model in models}))
-
-
-def _inputs(header: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...], float]:
-    """Return use, feature set, columns and threshold, if this program knows them."""
-    try:
-        use, feature_set = str(header["use"]), str(header["feature_set"])
-        columns = tuple(map(str, header["columns"]))
-        threshold = float(header["threshold"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ArtifactError(f"missing or invalid in the header: {error}") from error
-    if use not in USES:
-        raise ArtifactError(f"unknown use {use!r}; known uses: {USES}")
-    if FEATURE_SETS.get(feature_set) != columns:
-        raise ArtifactError(
-            f"made for the columns {columns} of the feature set {feature_set!r}; "
-            f"this program has {FEATURE_SETS.get(feature_set)}"
-        )
-    if not 0 <= threshold <= NEVER:
-        raise ArtifactError(f"the threshold must be from 0 to 1, not {threshold}")
-    version = _mapping(header, "versions").get("features", FEATURES_VERSION)
-    if version != FEATURES_VERSION:
-        raise ArtifactError(
-            f"made for version {version!r} of the features; this program has {FEATURES_VERSION!r}"
-        )
-    return use, feature_set, columns, threshold
-
-
-def _mapping(header: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    entry = header.get(name, {})
-    if not isinstance(entry, dict):
-        raise ArtifactError(f"the header's {name!r} must be a mapping, not {entry!r}")
-    return entry

@@ -15,12 +15,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from barograph.features import FEATURE_SETS
+from barograph.models.columns import column_names, select_columns
 from barograph.series import Floats, Ints
 
 DISTANCE = "distance"
 DISTANCE_COLUMN = 5  # in a matrix without column names
 
-# Leznik et al. 2022, Table 4 and its text, in the order of the feature set `leznik`.
+# Leznik et al. 2022, Table 4 and its text, in the order of these columns.
+PUBLISHED_COLUMNS = FEATURE_SETS["leznik"]
 PUBLISHED_THRESHOLDS = (0.62, 0.09, 0.31, 0.26, 1.00, 2.48)
 PUBLISHED_ABOVE = (True, False, False, True, True, True)
 PUBLISHED_WEIGHTS = (
@@ -102,10 +105,14 @@ class VotingTriage(BinaryClassifier):
 
     @classmethod
     def published(cls, *, use_distance: bool = True) -> VotingTriage:
-        """Return a fitted scheme with the thresholds and weights printed in the paper."""
+        """Return a fitted scheme with the thresholds and weights printed in the paper.
+
+        Tables are read by the column names of the feature set `leznik`, arrays by their order.
+        """
         voting = cls(use_distance=use_distance)
         voting.classes_ = np.array([0, 1])
         voting.n_features_in_ = len(PUBLISHED_WEIGHTS)
+        voting.published_columns_ = PUBLISHED_COLUMNS
         voting.columns_ = voting._voting(voting.n_features_in_)
         voting.thresholds_ = np.array(PUBLISHED_THRESHOLDS)[voting.columns_]
         voting.above_ = np.array(PUBLISHED_ABOVE)[voting.columns_]
@@ -114,6 +121,9 @@ class VotingTriage(BinaryClassifier):
 
     def score_samples(self, X: npt.ArrayLike) -> Floats:
         """Return the normalised score from 0 to 1; a feature that is NaN does not vote."""
+        published = getattr(self, "published_columns_", None)
+        if published is not None and column_names(X) is not None:
+            X = select_columns(X, published, "the published scheme")
         matrix = self._new_data(X)[:, self.columns_]
         cast = ~np.isnan(matrix)
         votes = np.where(self.above_, matrix >= self.thresholds_, matrix < self.thresholds_) & cast

@@ -1,0 +1,80 @@
+"""Read a matrix whose columns may have names: names decide, never the order.
+
+Data frames of pandas and Polars, tables of Arrow and structured arrays of NumPy have names. Arrays
+have none, so their columns count by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.errors import DataError
+from barograph.series import Floats, as_floats
+
+
+def select_columns(matrix: Any, columns: Sequence[str], what: str) -> Floats:
+    """Return the columns of a matrix in a given order.
+
+    Args:
+        matrix: A table with exactly these columns in any order, or an array with as many columns
+            in this order.
+        columns: The names of the columns.
+        what: What the columns are, for error messages.
+
+    Raises:
+        DataError: A column is missing, unknown, repeated or not numeric, or an array has another
+            number of columns.
+
+    Example:
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"after": [2.0], "before": [1.0]})
+        >>> select_columns(frame, ("before", "after"), "the example")
+        array([[1., 2.]])
+    """
+    names = column_names(matrix)
+    if names is None:
+        return _by_position(matrix, columns, what)
+    missing = [name for name in columns if name not in names]
+    unknown = [name for name in names if name not in columns]
+    if missing or unknown:
+        faults = [f"misses the columns {_shown(missing)}"] if missing else []
+        faults += [f"has the unknown columns {_shown(unknown)}"] if unknown else []
+        raise DataError(f"the matrix {' and '.join(faults)}; {what} has {len(columns)} columns")
+    if len(names) > len(columns):
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        raise DataError(f"the matrix has several columns of the name {repeated}")
+    parts = [as_floats(matrix[name], f"matrix[{name!r}]") for name in columns]
+    return np.column_stack(parts) if parts else np.empty((len(matrix), 0))
+
+
+def column_names(matrix: Any) -> list[str] | None:
+    """Return the names of the columns of a table; None if they have none, as in an array."""
+    names = getattr(matrix, "column_names", getattr(matrix, "columns", None))
+    if names is None:
+        names = getattr(getattr(matrix, "dtype", None), "names", None)
+    found = [] if names is None else list(names)
+    named = [isinstance(name, str) for name in found]
+    if any(named) and not all(named):
+        odd = found[named.index(False)]
+        raise DataError(f"the matrix has columns with and without a name, such as {odd!r}")
+    return found if found and all(named) else None
+
+
+def _shown(names: Sequence[str], limit: int = 6) -> str:
+    """Return the first names, and how many follow."""
+    rest = len(names) - limit
+    return f"{list(names[:limit])}" + (f" and {rest} more" if rest > 0 else "")
+
+
+def _by_position(matrix: npt.ArrayLike, columns: Sequence[str], what: str) -> Floats:
+    rows = np.asarray(matrix, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != len(columns):
+        raise DataError(
+            f"the matrix has the shape {rows.shape}; {what} needs one row per candidate and "
+            f"{len(columns)} columns: {columns}"
+        )
+    return rows

@@ -1,0 +1,54 @@
+"""Matrices with named columns are read by name, all others by position."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from barograph.errors import DataError
+from barograph.models.columns import select_columns
+
+NAMES = ("before", "after")
+TABLE = {"after": [2.0, 4.0], "before": [1.0, 3.0]}
+EXPECTED = [[1.0, 2.0], [3.0, 4.0]]
+
+
+def select(matrix: object) -> list[list[float]]:
+    rows: list[list[float]] = select_columns(matrix, NAMES, "the set").tolist()
+    return rows
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame(TABLE),
+        pa.table(TABLE),
+        pa.record_batch(TABLE),
+        np.array([(2.0, 1.0), (4.0, 3.0)], dtype=[("after", "f8"), ("before", "f8")]),
+    ],
+    ids=["pandas", "arrow", "batch", "structured"],
+)
+def test_tables_are_read_by_name(table: object) -> None:
+    assert select(table) == EXPECTED
+
+
+@pytest.mark.parametrize("matrix", [EXPECTED, np.array(EXPECTED), pd.DataFrame(EXPECTED)])
+def test_matrices_without_names_are_read_by_position(matrix: object) -> None:
+    assert select(matrix) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        (pd.DataFrame({"after": [1.0]}), r"misses the columns \['before'\]; the set has 2 columns"),
+        (pd.DataFrame({**TABLE, "id": 1}), r"has the unknown columns \['id'\]"),
+        (pd.DataFrame(np.zeros((1, 9)), columns=list("abcdefghi")), r"'f'\] and 3 more; the set"),
+        (pd.DataFrame([[1, 2, 3]], columns=["after", "after", "before"]), r"name \['after'\]"),
+        (pd.DataFrame([[1, 2]], columns=["after", 7]), "with and without a name, such as 7"),
+        (pd.DataFrame({**TABLE, "after": ["x", "y"]}), r"matrix\['after'\]\[0\] is 'x'"),
+        (pd.DataFrame(np.zeros((1, 3))), r"has the shape \(1, 3\); the set needs"),
+    ],
+)
+def test_wrong_tables_are_refused_by_name(table: object, says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        select(table)
