@@ -1,13 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from barograph.detection import scoring
+from barograph.detection.reporting import ReportingRule
 from barograph.detection.scoring import score_candidates
 from barograph.features import Candidates
-from barograph.series import Floats, Ints
+from barograph.models import TriageModel
+from barograph.series import UNKNOWN_TIME, Floats, Ints
 from tests.detection.online.models import HandMade, hand_made
-
-UNKNOWN_TIME = int(np.iinfo(np.int64).min)
 
 
 class Lengths(HandMade):
@@ -18,31 +20,58 @@ class Lengths(HandMade):
         return lengths
 
 
-MODEL = hand_made(Lengths(), "lengths")
+def model(*neighbours: float) -> TriageModel:
+    """Return a model whose rule also scores between neighbours of these probabilities."""
+    made = hand_made(Lengths(), "lengths")
+    return replace(made, card=ReportingRule(0.5, neighbours).entry())
 
 
-def test_neighbours_bound_a_candidate_unless_their_verdict_is_false(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture(autouse=True)
+def lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     def lengths(
         values: Floats, starts: Ints, splits: Ints, ends: Ints, name: str, *, context: object
     ) -> Floats:
         assert (name, context) == ("lengths", None)
-        return (100.0 * (splits - starts) + (ends - splits))[:, None]
+        return (0.1 * (splits - starts) + 0.001 * (ends - splits))[:, None]
 
     monkeypatch.setattr(scoring, "feature_matrix", lengths)
-    around = Candidates(
-        series=np.array([0, 0, 0, 1]),
-        index=np.array([2, 5, 7, 3]),
+
+
+def candidates(index: list[int], series: list[int]) -> Candidates:
+    never = np.full(len(index), UNKNOWN_TIME)
+    verdicts = np.full(len(index), "not_triaged")
+    return Candidates(np.array(series), np.array(index), verdicts, never, never)
+
+
+def test_neighbours_bound_a_candidate_unless_their_verdict_is_false() -> None:
+    around = replace(
+        candidates([2, 5, 7, 3], [0, 0, 0, 1]),
         verdict=np.array(["true_positive", "false_positive", "not_triaged", "not_triaged"]),
         calculated_on=np.array([50, 50, 50, 50]),
         triaged_on=np.array([10, 10, UNKNOWN_TIME, UNKNOWN_TIME]),
     )
-    scores = score_candidates(MODEL, np.zeros(14), np.array([0, 10, 14]), around)
-    assert scores.tolist() == [205.0, 302.0, 503.0, 301.0]
+    scores = score_candidates(model(), np.zeros(14), np.array([0, 10, 14]), around)
+    assert scores == pytest.approx([0.205, 0.302, 0.503, 0.301])
+
+
+def test_log_odds_are_the_mean_between_all_and_between_probable_neighbours() -> None:
+    values, offsets = np.zeros(10), np.array([0, 10])
+    around = candidates([2, 7], [0, 0])
+    between_all = np.array([0.205, 0.503])
+    assert score_candidates(model(), values, offsets, around) == pytest.approx(between_all)
+    without_the_first = np.array([0.205, 0.703])  # 0.205 is below 0.3: it bounds no other
+    odds = [np.log(p / (1 - p)) for p in (between_all, without_the_first)]
+    expected = 1 / (1 + np.exp(-np.mean(odds, axis=0)))
+    assert score_candidates(model(0.3), values, offsets, around) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("calculated", [UNKNOWN_TIME, 50])
+def test_weak_neighbours_bound_no_other_whatever_the_dates(calculated: int) -> None:
+    around = replace(candidates([2, 7], [0, 0]), calculated_on=np.full(2, calculated))
+    scores = score_candidates(model(0.3), np.zeros(10), np.array([0, 10]), around)
+    assert scores[1] > 0.55
 
 
 def test_score_candidates_accepts_no_candidates() -> None:
-    none = np.empty(0, dtype=np.int64)
-    around = Candidates(none, none, np.empty(0, dtype=np.str_), none, none)
-    assert score_candidates(MODEL, np.zeros(3), np.array([0, 3]), around).size == 0
+    around = candidates([], [])
+    assert score_candidates(model(), np.zeros(3), np.array([0, 3]), around).size == 0

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 KINDS = ("tabular", "mongodump", "mongodb", "zenodo")
 DETECTORS = {
+    "triaged": "Triaged",
     "hunter": "Hunter",
     "edivisive": "EDivisive",
     "setds": "Setds",

@@ -11,6 +11,7 @@ from barograph.detection.online import OnlineDetector
 from barograph.detection.setds import Setds
 from barograph.detection.stepfit import StepCluster, StepFit, cluster_steps
 from barograph.detection.threshold import Threshold
+from barograph.detection.triaged import Triaged
 
 __all__ = [
     "Discoveries",
@@ -27,6 +28,7 @@ __all__ = [
     "StepCluster",
     "StepFit",
     "Threshold",
+    "Triaged",
     "cluster_steps",
     "control_discoveries",
     "detect_many",

@@ -26,6 +26,7 @@ class RawChangePoint:
     statistic: float
     pvalue: float | None = None
     order: int | None = None
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,7 @@ def describe(series: Observations, found: Sequence[RawChangePoint]) -> list[Chan
             before=around[k],
             after=around[k + 1],
             order=point.order,
+            probability=point.probability,
         )
         for k, point in enumerate(found)
     ]

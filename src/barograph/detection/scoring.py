@@ -5,47 +5,119 @@ A data set is scored in parts of whole series, so that any number of workers giv
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from barograph.detection.excursions import Excursion, excursions, fill
+from barograph.detection.reporting import ReportingRule
 from barograph.features import (
     CONTEXT_NAMES,
     LABEL_FREE,
     Candidates,
+    SubSeries,
     contrast_context,
     feature_matrix,
     subseries,
 )
 from barograph.models import TriageModel
-from barograph.series import FINAL, Floats, Ints
+from barograph.series import FINAL, UNKNOWN_TIME, Floats, Ints, Verdict
+
+CERTAIN = 1e-6  # no probability is nearer to 0 or 1 in the mean of log odds
 
 
 def score_candidates(
-    model: TriageModel, values: Floats, offsets: Ints, candidates: Candidates
+    model: TriageModel,
+    values: Floats,
+    offsets: Ints,
+    candidates: Candidates,
+    found: Mapping[int, Sequence[Excursion]] | None = None,
 ) -> Floats:
-    """Return the probability of a real change at each candidate, bounded by its neighbours.
+    """Return the probability of a real change at each candidate.
+
+    Two measures keep a probability from depending on a neighbour that was proposed by chance:
+
+    - Excursions are filled with the level around them, before anything but their own ends is
+      scored.
+    - A candidate is scored between all its neighbours, and again between those that are at least
+      weakly probable and those that are probable. The mean of the log odds counts.
 
     Args:
         model: A model for the use `label_free`.
         values: The values of all series, concatenated.
         offsets: Series k owns the values offsets[k] to offsets[k + 1].
         candidates: Every candidate of these series, with its verdict.
+        found: The excursions of each series with candidates, if they are known.
     """
     if candidates.index.size == 0:
         return np.empty(0)
-    bounds = subseries(LABEL_FREE, offsets, candidates)
+    if found is None:
+        owners = np.unique(candidates.series).tolist()
+        found = {k: excursions(values[offsets[k] : offsets[k + 1]]) for k in owners}
+    filled = np.concatenate([values, values])
+    at_end = np.zeros(candidates.index.size, dtype=bool)
+    for k, runs in found.items():
+        if runs:
+            own = slice(values.size + offsets[k], values.size + offsets[k + 1])
+            filled[own] = fill(values[offsets[k] : offsets[k + 1]], runs)
+            ends = [edge for run in runs if run.size > 1 for edge in run]
+            at_end |= (candidates.series == k) & np.isin(candidates.index, ends)
+    # The ends of an excursion are scored in the series as it is, the others in the filled copy.
+    shift = np.where(at_end, 0, values.size)
+    first, last = offsets[candidates.series] + shift, offsets[candidates.series + 1] + shift
+
+    def probability(rows: npt.NDArray[np.bool_], bounds: SubSeries) -> Floats:
+        moved = tuple(side[rows] + shift[rows] for side in bounds)
+        return _probability(model, filled, SubSeries(*moved), first[rows], last[rows])
+
+    among_all = subseries(LABEL_FREE, offsets, candidates)
+    alone = probability(np.ones(shift.size, dtype=bool), among_all)
+    levels = ReportingRule.of(model).neighbours
+    odds = np.tile(_log_odds(alone), (1 + len(levels), 1))
+    for row, level in enumerate(levels, start=1):
+        bounds = subseries(LABEL_FREE, offsets, _without(candidates, alone < level))
+        changed = (bounds.starts != among_all.starts) | (bounds.ends != among_all.ends)
+        if changed.any():
+            odds[row, changed] = _log_odds(probability(changed, bounds))
+    mean: Floats = 1.0 / (1.0 + np.exp(-np.mean(odds, axis=0)))
+    return mean
+
+
+def _without(candidates: Candidates, weak: npt.NDArray[np.bool_]) -> Candidates:
+    """Return the candidates, the weak ones as if a person had called them false at first sight.
+
+    So they bound no other candidate.
+    """
+    first = UNKNOWN_TIME + 1
+    return replace(
+        candidates,
+        verdict=np.where(weak, Verdict.FALSE_POSITIVE.value, candidates.verdict),
+        triaged_on=np.where(weak, first, candidates.triaged_on),
+        calculated_on=np.maximum(candidates.calculated_on, first + 1),
+    )
+
+
+def _probability(
+    model: TriageModel, values: Floats, bounds: SubSeries, first: Ints, last: Ints
+) -> Floats:
     context = None
     if not set(CONTEXT_NAMES).isdisjoint(model.columns):
-        around = offsets[candidates.series], offsets[candidates.series + 1]
-        context = contrast_context(values, *bounds, *around)
+        context = contrast_context(values, *bounds, first, last)
     rows = feature_matrix(values, *bounds, model.feature_set, context=context)
     return model.predict_proba(rows)[:, 1]
+
+
+def _log_odds(probability: Floats) -> Floats:
+    clipped = np.clip(probability, CERTAIN, 1.0 - CERTAIN)
+    odds: Floats = np.log(clipped / (1.0 - clipped))
+    return odds
 
 
 class HistoryPart(NamedTuple):

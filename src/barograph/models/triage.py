@@ -34,7 +34,8 @@ FILES: Mapping[str, tuple[str, ...]] = {
 }
 DEFAULTS = "defaults"  # the folder of the shipped models in this package
 CALIBRATION = "calibration"  # the name of the last part of the reasons
-TABLES = ("tails", "alarm_thresholds")  # entries of a card that decisions depend on
+TABLES = ("tails", "alarm_thresholds")  # long entries of a card that decisions depend on
+DECISIVE = (*TABLES, "reporting")  # all entries of a card that decisions depend on
 
 
 @dataclass(frozen=True, repr=False)
@@ -190,7 +191,7 @@ class TriageModel:
     def version(self) -> str:
         """A hash of everything that predictions and decisions depend on."""
         features = self.versions.get("features", FEATURES_VERSION)
-        tables = {name: self.card.get(name) for name in TABLES}
+        tables = {name: self.card[name] for name in DECISIVE if name in self.card}
         content = self._description() | tables | {"features": features}
         return artifact.seal(content, self._arrays())[:SHORT]
 

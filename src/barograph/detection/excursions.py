@@ -1,0 +1,148 @@
+"""Excursions: a few points far from the level around them, after which the series comes back.
+
+An excursion is a run of one to eight points on one side of the running median. Each of them lies
+more than `FAR` robust standard deviations from that median, and at least half as high again or a
+third lower. A run that reaches the end of the series is no excursion: nothing came back yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from barograph.compiled import kernel
+from barograph.series import Floats, Ints
+
+HALF_WINDOW = 12
+LONGEST = 8
+FAR = 8.0
+RATIO = 1.5
+# How many points on either side tell the level that an excursion is filled with.
+LEVEL = 8
+_MAD_TO_SD = 1.4826
+
+
+class Excursion(NamedTuple):
+    """The points start, ..., end - 1 of a series."""
+
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return self.end - self.start
+
+
+def excursions(values: Floats) -> list[Excursion]:
+    """Return the excursions of a series, in order.
+
+    Args:
+        values: A series of finite values.
+
+    Example:
+        >>> import numpy as np
+        >>> values = np.random.default_rng(0).normal(100.0, 1.0, 60)
+        >>> values[30:33] = 200.0
+        >>> excursions(values)
+        [Excursion(start=30, end=33)]
+    """
+    side = np.zeros(values.size, dtype=np.int64)
+    _mark_far_points(values, side)
+    edges = np.flatnonzero(np.diff(side, prepend=0, append=0))
+    return [
+        Excursion(int(start), int(end))
+        for start, end in pairwise(edges)
+        if side[start] and end - start <= LONGEST and end < values.size
+    ]
+
+
+def fill(values: Floats, found: Sequence[Excursion]) -> Floats:
+    """Return a copy in which each excursion has the level beside it.
+
+    The first half of an excursion takes the level before or after it, whichever is nearer to the
+    last point before it; the second half takes the one nearer to the first point after it. So a
+    step within an excursion stays near its place, and one just before or after it stays there.
+
+    Args:
+        values: A series of finite values.
+        found: Its excursions.
+    """
+    filled = values.copy()
+    usual = np.ones(values.size, dtype=bool)
+    for start, end in found:
+        usual[start:end] = False
+    for start, end in found:
+        before = values[:start][usual[:start]][-LEVEL:]
+        after = values[end:][usual[end:]][:LEVEL]
+        if not before.size + after.size:
+            continue
+        levels = np.array([np.median(side) for side in (before, after) if side.size])
+        beside = before[-1] if before.size else after[0], after[0] if after.size else before[-1]
+        middle = start + (end - start + 1) // 2
+        for part, value in zip((slice(start, middle), slice(middle, end)), beside, strict=True):
+            filled[part] = levels[np.argmin(np.abs(levels - value))]
+    return filled
+
+
+@kernel
+def _mark_far_points(values: Floats, side: Ints) -> None:
+    """Write 1 for each point far above the median around it, -1 far below, and 0 otherwise."""
+    window = np.empty(2 * HALF_WINDOW + 1)
+    size = 0
+    for i in range(min(HALF_WINDOW, values.size)):
+        size = _insert(window, size, values[i])
+    for i in range(values.size):
+        if i + HALF_WINDOW < values.size:
+            size = _insert(window, size, values[i + HALF_WINDOW])
+        if i > HALF_WINDOW:
+            size = _remove(window, size, values[i - HALF_WINDOW - 1])
+        level = 0.5 * (window[(size - 1) // 2] + window[size // 2])
+        distance = abs(values[i] - level)
+        if distance > FAR * _MAD_TO_SD * _median_distance(window, size, level):
+            low, high = level / RATIO, level * RATIO
+            if values[i] >= max(low, high):
+                side[i] = 1
+            elif values[i] <= min(low, high):
+                side[i] = -1
+
+
+@kernel
+def _insert(window: Floats, size: int, value: float) -> int:
+    """Insert a value into the sorted window; return its new size."""
+    place = size
+    while place > 0 and window[place - 1] > value:
+        window[place] = window[place - 1]
+        place -= 1
+    window[place] = value
+    return size + 1
+
+
+@kernel
+def _remove(window: Floats, size: int, value: float) -> int:
+    """Remove a value from the sorted window; return its new size."""
+    place = 0
+    while window[place] != value:
+        place += 1
+    for k in range(place, size - 1):
+        window[k] = window[k + 1]
+    return size - 1
+
+
+@kernel
+def _median_distance(window: Floats, size: int, level: float) -> float:
+    """Return the median distance of the sorted window from its median, walking outwards."""
+    left, right = (size - 1) // 2, (size - 1) // 2 + 1
+    last = previous = 0.0
+    for _ in range(size // 2 + 1):
+        previous = last
+        if right >= size or (left >= 0 and level - window[left] <= window[right] - level):
+            last = level - window[left]
+            left -= 1
+        else:
+            last = window[right] - level
+            right += 1
+    return last if size % 2 else 0.5 * (previous + last)

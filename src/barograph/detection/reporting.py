@@ -1,0 +1,81 @@
+"""Which candidates to report: the rule that a model file stores beside the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from barograph.errors import ArtifactError, ConfigError
+from barograph.models import TriageModel
+from barograph.series import Floats, Ints
+
+ENTRY = "reporting"  # the rule's entry in the card of a model
+SAME_CHANGE = 5  # points between two candidates that can stand for one change
+
+
+@dataclass(frozen=True)
+class ReportingRule:
+    """Reports candidates from a probability on, and says which candidates bound others.
+
+    Attributes:
+        min_probability: Candidates below this are not reported.
+        neighbours: A candidate is scored between all other candidates, and again between those of
+            at least each of these probabilities.
+
+    Example:
+        >>> rule = ReportingRule(0.4)
+        >>> rule.select([10, 13], [0.9, 0.6], [1.0, 2.0, 3.0]).tolist()
+        [0]
+    """
+
+    min_probability: float
+    neighbours: tuple[float, ...] = (0.15, 0.5)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no probability."""
+        for probability in (self.min_probability, *self.neighbours):
+            if not 0 <= probability <= 1:
+                raise ConfigError(f"a reporting rule has the probability {probability}: 0 to 1")
+
+    @classmethod
+    def of(cls, model: TriageModel) -> ReportingRule:
+        """Return the rule of a model, or its threshold if it was released without a rule.
+
+        Raises:
+            ArtifactError: The card has a rule that this program cannot read.
+        """
+        stated = model.card.get(ENTRY)
+        if stated is None:
+            return cls(min(model.threshold, 1.0))
+        try:
+            return cls(float(stated["min_probability"]), tuple(map(float, stated["neighbours"])))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArtifactError(f"the card's {ENTRY!r} is {stated!r}: {error}") from error
+
+    def entry(self) -> Mapping[str, Any]:
+        """Return the rule as `of` reads it from a card."""
+        return {ENTRY: asdict(self)}
+
+    def select(self, index: Ints, probability: Floats, levels: Floats) -> Ints:
+        """Return the positions of the candidates of a series that are reported, ascending.
+
+        Two candidates for one change share its evidence: of candidates within `SAME_CHANGE` points
+        of each other that change the level in the same direction, the most probable is reported.
+
+        Args:
+            index: The candidates, ascending.
+            probability: Their probabilities.
+            levels: The level before the first, between two, and after the last candidate.
+        """
+        places, rise = np.asarray(index), np.diff(levels) > 0
+        kept: list[int] = []
+        for k in np.argsort(-np.asarray(probability), kind="stable").tolist():
+            if probability[k] < self.min_probability:
+                break
+            near = (j for j in kept if abs(int(places[k]) - int(places[j])) <= SAME_CHANGE)
+            if all(rise[j] != rise[k] for j in near):
+                kept.append(k)
+        return np.sort(np.array(kept, dtype=np.int64))

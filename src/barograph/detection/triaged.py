@@ -1,0 +1,145 @@
+"""Candidates of a detector, scored by a model: the default way to find change points.
+
+A detector proposes candidates, and the ends of pulses are proposed too. A model says how likely a
+person would call each of them a real change, and the reporting rule in the model's file says which
+of them are reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from barograph.detection.base import Detector, Observations, RawChangePoint, require
+from barograph.detection.edivisive import EDivisive
+from barograph.detection.excursions import Excursion, excursions
+from barograph.detection.reporting import ReportingRule
+from barograph.detection.scoring import score_candidates
+from barograph.features import Candidates
+from barograph.models import TriageModel
+from barograph.series import UNKNOWN_TIME, Floats, Ints, Verdict
+
+USE = "label_free"
+# Excursions of fewer points are spikes: their ends are not proposed.
+PULSE = 3
+
+
+@dataclass(frozen=True)
+class Triaged(Detector):
+    """Report the candidates of another detector that a model calls real.
+
+    The ends of pulses, excursions of 3 to 8 points, are candidates too. Each change point has a
+    `probability`; `statistic` is its log odds. `pvalue` and `order` are those of the other
+    detector, None at the ends of pulses.
+
+    Args:
+        candidates: Proposes the candidates.
+        model: Scores them; a model for the use `label_free`. None for the built-in model.
+        min_probability: Report candidates of at least this probability, 0 to 1. None for the
+            reporting rule of the model.
+
+    Example:
+        >>> values = [10.0, 10.1, 9.9] * 10 + [12.0, 12.1, 11.9] * 10
+        >>> [point.index for point in Triaged().detect(values)]
+        [30]
+    """
+
+    candidates: Detector = field(default_factory=EDivisive)
+    model: TriageModel | None = None
+    min_probability: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        least = self.min_probability
+        require(least is None or 0 <= least <= 1, "min_probability", least, "from 0 to 1")
+        use = USE if self.model is None else self.model.use
+        require(use == USE, "model", f"a model for the use {use!r}", f"for the use {USE!r}")
+
+    @property
+    def shortest(self) -> int:
+        """Fewest points that the detector of candidates needs."""
+        return self.candidates.shortest
+
+    def find(self, series: Observations) -> list[RawChangePoint]:
+        """Return the reported change points of a series."""
+        offsets = np.array([0, series.values.size])
+        return self._triage(series.values, offsets, [self.candidates.find(series)])[0]
+
+    def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
+        """Return the reported change points of many series, which are scored together."""
+        return self._triage(values, offsets, self.candidates.find_many(values, offsets))
+
+    def _triage(
+        self, values: Floats, offsets: Ints, proposed: Sequence[Sequence[RawChangePoint]]
+    ) -> list[list[RawChangePoint]]:
+        """Score the candidates of many series, and return those to report."""
+        model = self.model or _default_model()
+        parts = [values[start:end] for start, end in pairwise(offsets.tolist())]
+        found = {k: excursions(part) for k, part in enumerate(parts)}
+        points = [
+            with_pulses(own, found[k], parts[k].size) if parts[k].size >= self.shortest else []
+            for k, own in enumerate(proposed)
+        ]
+        probability = iter(score_candidates(model, values, offsets, _table(points), found).tolist())
+        rule = ReportingRule.of(model)
+        if self.min_probability is not None:
+            rule = replace(rule, min_probability=self.min_probability)
+        return [
+            _reported(rule, part, [_scored(point, next(probability)) for point in own])
+            for part, own in zip(parts, points, strict=True)
+        ]
+
+
+def with_pulses(
+    proposed: Sequence[RawChangePoint], found: Sequence[Excursion], size: int
+) -> list[RawChangePoint]:
+    """Return the proposed candidates and the ends of pulses, which replace what lies beside them.
+
+    Args:
+        proposed: The candidates of a detector.
+        found: The excursions of the series.
+        size: The number of points of the series.
+    """
+    ends = {edge for run in found if run.size >= PULSE for edge in run if 0 < edge < size}
+    beside = {edge + step for edge in ends for step in (-1, 0, 1)}
+    kept = [point for point in proposed if point.index not in beside]
+    pulses = [RawChangePoint(edge, 0.0) for edge in ends]
+    return sorted([*kept, *pulses], key=lambda point: point.index)
+
+
+def _table(points: Sequence[Sequence[RawChangePoint]]) -> Candidates:
+    """Return the candidates of many series as columns, without verdicts."""
+    series = np.repeat(np.arange(len(points)), [len(own) for own in points])
+    index = np.array([point.index for own in points for point in own], dtype=np.int64)
+    unknown = np.full(index.size, UNKNOWN_TIME)
+    verdicts = np.full(index.size, Verdict.NOT_TRIAGED.value)
+    return Candidates(series, index, verdicts, unknown, unknown)
+
+
+def _scored(point: RawChangePoint, probability: float) -> RawChangePoint:
+    odds = np.log(probability / (1.0 - probability))
+    return replace(point, probability=probability, statistic=float(odds))
+
+
+def _reported(
+    rule: ReportingRule, values: Floats, points: list[RawChangePoint]
+) -> list[RawChangePoint]:
+    """Return the candidates of a series that the rule reports."""
+    if not points:
+        return []
+    index = np.array([point.index for point in points])
+    probability = np.array([point.probability for point in points], dtype=np.float64)
+    edges = [0, *index.tolist(), values.size]
+    levels = np.array([np.median(values[start:end]) for start, end in pairwise(edges)])
+    return [points[k] for k in rule.select(index, probability, levels).tolist()]
+
+
+@lru_cache(maxsize=1)
+def _default_model() -> TriageModel:
+    """Load the built-in model once per process."""
+    return TriageModel.default(USE)

@@ -1,0 +1,139 @@
+"""The default detector: candidates and ends of pulses, scored and reported."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from barograph.detection import EDivisive, Hunter, Triaged
+from barograph.errors import ConfigError
+from barograph.models import TriageModel
+from barograph.series import ChangePoint, Floats
+
+SEEDS = range(6)
+Change = Callable[[Floats], None]
+MODEL = TriageModel.default("label_free")
+
+
+def series(change: Change, seed: int, size: int = 300) -> Floats:
+    values = np.random.default_rng(seed).normal(100.0, 1.0, size)
+    change(values)
+    return values
+
+
+def step(values: Floats) -> None:
+    values[150:] *= 1.1
+
+
+def with_points(places: list[int], factor: float) -> Change:
+    def change(values: Floats) -> None:
+        step(values)
+        values[places] *= factor
+
+    return change
+
+
+def found(values: Floats, detector: Triaged | None = None) -> list[int]:
+    return [point.index for point in (detector or Triaged()).detect(values)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_early_outlier_does_not_hide_a_step(seed: int) -> None:
+    assert found(series(with_points([1], 20.0), seed)) == [150]
+
+
+@pytest.mark.parametrize("factor", [0.1, 10.0, 80.0])
+@pytest.mark.parametrize("size", [3, 5, 8])
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_pulse_is_found_with_begin_and_end(seed: int, size: int, factor: float) -> None:
+    def pulse(values: Floats) -> None:
+        values[150 : 150 + size] *= factor
+
+    assert found(series(pulse, seed)) == [150, 150 + size]
+
+
+@pytest.mark.parametrize("places", [[151, 153, 156], [152, 155, 158], [144, 147, 149]])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_three_spikes_around_a_step_do_not_shift_it(seed: int, places: list[int]) -> None:
+    assert found(series(with_points(places, 10.0), seed)) == [150]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_spikes_alone_are_not_reported(seed: int) -> None:
+    def spikes(values: Floats) -> None:
+        values[[40, 90, 200]] *= 10.0
+
+    assert found(series(spikes, seed)) == []
+
+
+def probability_of(index: int, points: list[ChangePoint]) -> float:
+    return next(p.probability for p in points if p.index == index and p.probability is not None)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_probability_of_a_step_does_not_depend_on_a_pulse_nearby(seed: int) -> None:
+    def pulse(values: Floats) -> None:
+        values[150:] += 6.0
+        values[165:170] *= 10.0
+
+    values = series(pulse, seed)
+    without = series(lambda values: np.add(values, np.arange(300) // 150 * 6.0, out=values), seed)
+    with_both_ends = Triaged(min_probability=0.0).detect(values)
+    assert {150, 165, 170} <= {point.index for point in with_both_ends}
+    alone = probability_of(150, Triaged(min_probability=0.0).detect(without))
+    assert probability_of(150, with_both_ends) == pytest.approx(alone, abs=0.05)
+    assert alone > 0.9
+
+
+def test_of_two_candidates_for_one_change_one_is_reported() -> None:
+    values = np.random.default_rng(0).normal(100.0, 1.0, 300)
+    values[150:] += 10.0
+    values[153:] += 10.0
+    everything = Triaged(EDivisive(min_size=1, pvalue=0.5, permutations=9), min_probability=0.0)
+    near = [place for place in found(values, everything) if 140 <= place <= 160]
+    assert len(near) == 1
+    assert near[0] in range(150, 154)
+
+
+def test_change_points_have_probability_and_the_regions_between_those_reported() -> None:
+    (point,) = Triaged().detect(series(step, 0))
+    assert point.probability is not None
+    assert point.statistic == pytest.approx(np.log(point.probability / (1 - point.probability)))
+    assert point.pvalue is not None
+    assert (point.before.count, point.after.count) == (150, 150)
+
+
+def test_number_replaces_the_reporting_rule() -> None:
+    values = series(step, 0)
+    some, most = (Triaged(min_probability=p).detect(values) for p in (0.5, 0.0))
+    assert [p.index for p in most if p.probability is not None and p.probability >= 0.5] == [
+        p.index for p in some
+    ]
+    assert Triaged(min_probability=1.0).detect(values) == []
+
+
+def test_many_series_together_equal_each_alone() -> None:
+    parts = [series(with_points([20, 21, 22], 10.0), seed, 160 + seed) for seed in SEEDS]
+    parts.insert(2, np.empty(0))
+    parts.append(np.ones(4))
+    offsets = np.cumsum([0, *(part.size for part in parts)])
+    together = Triaged().find_many(np.concatenate(parts), offsets)
+    alone = [Triaged().detect(part) for part in parts]
+    key = [[(p.index, p.probability) for p in own] for own in together]
+    assert key == [[(p.index, p.probability) for p in own] for own in alone]
+    assert sum(map(len, key)) > 6
+
+
+def test_candidates_come_from_the_given_detector() -> None:
+    values = series(step, 1)
+    detector = Triaged(Hunter(), model=MODEL)
+    assert found(values, detector) == [150]
+    assert detector.shortest == Hunter().shortest
+
+
+def test_wrong_parameters_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"min_probability is 1\.5: it must be from 0 to 1"):
+        Triaged(min_probability=1.5)
+    with pytest.raises(ConfigError, match=r"the use 'online'.*for the use 'label_free'"):
+        Triaged(model=replace(MODEL, use="online"))
