@@ -7,6 +7,7 @@ data/README.md describes every column.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,8 +38,13 @@ POINTS_SCHEMA = pa.schema(
         ("commit", pa.string()),
         ("time", pa.timestamp("ms", tz="UTC")),
         ("value", pa.float64()),
+        ("runs", pa.int32()),
+        ("spread", pa.float64()),
+        ("results", pa.string()),  # a JSON object of the value of each run by its name
     ]
 )
+# Tables of points may lack these columns: then every point has one run without a name.
+RUN_COLUMNS = ("runs", "spread", "results")
 CANDIDATES_SCHEMA = pa.schema(
     [
         ("series", pa.int32()),
@@ -65,6 +71,7 @@ class History:
     commits: pa.ChunkedArray
     times: Ints  # milliseconds since 1970, UNKNOWN_TIME where unknown
     candidates: pa.Table
+    repeats: pa.Table | None = None  # RUN_COLUMNS of each point; None: one run each
 
     @classmethod
     def read(cls, folder: str | Path) -> History:
@@ -88,6 +95,7 @@ class History:
             commits=points.column("commit"),
             times=times.to_numpy(),
             candidates=candidates,
+            repeats=points.select(RUN_COLUMNS),
         )
 
     def __len__(self) -> int:
@@ -118,6 +126,30 @@ class History:
     def values_of(self, number: int) -> Floats:
         """Return the values of a series, a view: quicker than the whole series."""
         return self.values[self.offsets[number] : self.offsets[number + 1]]
+
+    def run_counts(self, number: int) -> Ints:
+        """Return the number of runs of each point of a series."""
+        start, stop = int(self.offsets[number]), int(self.offsets[number + 1])
+        if self.repeats is None:
+            return np.ones(stop - start, dtype=np.int64)
+        column = self.repeats.column("runs").slice(start, stop - start)
+        counts: Ints = column.cast(pa.int64()).fill_null(1).to_numpy()
+        return counts
+
+    def runs_of(self, number: int) -> dict[int, dict[str, float]]:
+        """Return the value of each run by its name, for the points of a series that name any.
+
+        A point that is missing has one run without a name.
+        """
+        start, stop = int(self.offsets[number]), int(self.offsets[number + 1])
+        if self.repeats is None or stop == start:
+            return {}
+        texts = self.repeats.column("results").slice(start, stop - start).to_pylist()
+        return {
+            index: {name: float(value) for name, value in json.loads(text).items()}
+            for index, text in enumerate(texts)
+            if text is not None
+        }
 
     def identities(self) -> Ints:
         """Return a number for each series, from its identity: the same in every data set."""
@@ -159,6 +191,9 @@ def read_table(folder: str | Path, name: str) -> pa.Table:
         raise DataError(f"{path}: not a readable Parquet file: {error}") from error
     schema = SCHEMAS[name]
     missing = [field.name for field in schema if field.name not in table.column_names]
+    for column in [column for column in missing if name == "points" and column in RUN_COLUMNS]:
+        missing.remove(column)
+        table = table.append_column(column, pa.nulls(table.num_rows, schema.field(column).type))
     if missing:
         raise DataError(f"{path}: misses the columns {missing}; has {table.column_names}")
     try:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ import pyarrow as pa
 
 from barograph.errors import ConfigError
 from barograph.series import Floats, Ints, SeriesId
+from barograph.sources.repeats import Repeats
 
 SOURCES = {
     "mongodump": ("barograph.sources.mongodump", "MongoDump"),
@@ -97,6 +99,9 @@ class SeriesColumns:
         times: Milliseconds since 1970, or `UNKNOWN_TIME`.
         values: The measured values.
         commits: Text, null if unknown.
+        repeats: The runs of each point; None if each has one run without a name.
+        read: Number of results that these points were read from. Defaults to one for each.
+        corrected: Corrections that the source made, by what was corrected.
     """
 
     file: str
@@ -108,6 +113,14 @@ class SeriesColumns:
     times: Ints
     values: Floats
     commits: pa.Array
+    repeats: Repeats | None = None
+    read: int = -1
+    corrected: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def results(self) -> int:
+        """Number of results that were read."""
+        return self.values.size if self.read < 0 else self.read
 
     def part(self, start: int, stop: int) -> SeriesColumns:
         """Return the series from `start` to before `stop`, without a copy."""
@@ -122,6 +135,7 @@ class SeriesColumns:
             times=self.times[first:last],
             values=self.values[first:last],
             commits=self.commits[first:last],
+            repeats=None if self.repeats is None else self.repeats.part(first, last),
         )
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> SeriesColumns:
@@ -137,6 +151,7 @@ class SeriesColumns:
             times=self.times[points],
             values=self.values[points],
             commits=self.commits.filter(pa.array(points)),
+            repeats=None if self.repeats is None else self.repeats.only(points),
         )
 
 

@@ -88,7 +88,8 @@ def _columns(source: Source, report: LoadReport) -> Iterator[SeriesColumns]:
     for item in source.columns():
         if isinstance(item, SeriesColumns):
             report.read["series"] += len(item.ids)
-            report.read["points"] += item.values.size
+            report.read["points"] += item.results
+            report.corrected.update(item.corrected)
             yield item
             continue
         if isinstance(item, Skip):

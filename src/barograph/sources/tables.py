@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from barograph.history import SCHEMAS
 from barograph.series import UNKNOWN_TIME, Ints
 from barograph.sources.base import SeriesColumns
+from barograph.sources.repeats import Repeats
 
 GROUP = 1 << 18  # points; about 20 MB in memory
 SERIES_WEIGHT = 8  # points that take as much memory as an identity
@@ -102,6 +103,8 @@ class SeriesWriter:
         )
         counts = np.concatenate([columns.counts for columns in waiting])
         numbers = np.arange(self.series, self.series + len(ids), dtype=np.int32)
+        runs = [columns.repeats or Repeats.single(columns.values.size) for columns in waiting]
+        spreads = np.concatenate([part.spreads for part in runs])
         self._points.write(
             [
                 pa.array(np.repeat(numbers, counts)),
@@ -109,6 +112,9 @@ class SeriesWriter:
                 pa.concat_arrays([columns.commits for columns in waiting]),
                 times_array(np.concatenate([columns.times for columns in waiting])),
                 pa.array(np.concatenate([columns.values for columns in waiting])),
+                pa.array(np.concatenate([part.counts for part in runs]), pa.int32()),
+                pa.array(spreads, mask=np.isnan(spreads)),
+                pa.concat_arrays([part.results for part in runs]),
             ]
         )
         self.series += len(ids)

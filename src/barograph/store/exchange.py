@@ -1,7 +1,8 @@
 """Import a history from three Parquet tables into the store, and export it again.
 
 The tables are those of `barograph.history`, which every source is loaded into and the pipeline
-trains from. The points have an additional column `run`, which only the store reads.
+trains from. A point of several runs is a result of each run in the store. In an export, each result
+is a row of the points, and the additional column `run` names its run.
 """
 
 from collections import Counter
@@ -17,7 +18,13 @@ import pyarrow.parquet as pq
 import sqlalchemy as sa
 
 from barograph.files import whole
-from barograph.history import CANDIDATES_SCHEMA, POINTS_SCHEMA, SERIES_SCHEMA, History
+from barograph.history import (
+    CANDIDATES_SCHEMA,
+    POINTS_SCHEMA,
+    RUN_COLUMNS,
+    SERIES_SCHEMA,
+    History,
+)
 from barograph.series import UNKNOWN_TIME, Direction, Verdict
 from barograph.store import audit
 from barograph.store.audit import now
@@ -31,7 +38,9 @@ from barograph.store.store import Store
 
 BATCH = 20_000  # points in one transaction
 CHUNK = 500  # series in one query
-RUNS_SCHEMA = POINTS_SCHEMA.append(pa.field("run", pa.string()))
+RUNS_SCHEMA = pa.schema(
+    [*(field for field in POINTS_SCHEMA if field.name not in RUN_COLUMNS), ("run", pa.string())]
+)
 CANDIDATE = ("series", "order", "commit", "detector", "verdict", "present")
 DATES = ("calculated_on", "triaged_on")
 NEW = Insertion(candidates, (*CANDIDATE, *DATES))
@@ -98,20 +107,23 @@ def _batches(history: History, runs: list[str]) -> Iterator[tuple[list[int], lis
         name, direction = history.id_of(number), Direction(directions[number] or 0)
         low, high = int(history.offsets[number]), int(history.offsets[number + 1])
         commits = history.commits.slice(low, high - low).to_pylist()
+        several = history.runs_of(number)
         for row, commit in zip(range(low, high), commits, strict=True):
             time = int(history.times[row])
-            measurement = Measurement(
-                name,
-                float(history.values[row]),
-                int(history.orders[row]),
-                commit or "",
-                runs[row],
-                None if time == UNKNOWN_TIME else time,
-                direction,
-            )
-            owners.append(number)
-            batch.append(measurement)
-            if len(batch) == BATCH:
+            results = several.get(row - low) or {runs[row]: float(history.values[row])}
+            for run, value in results.items():
+                measurement = Measurement(
+                    name,
+                    value,
+                    int(history.orders[row]),
+                    commit or "",
+                    run,
+                    None if time == UNKNOWN_TIME else time,
+                    direction,
+                )
+                owners.append(number)
+                batch.append(measurement)
+            if len(batch) >= BATCH:
                 yield owners, batch
                 owners, batch = [], []
     if batch:

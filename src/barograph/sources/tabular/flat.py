@@ -28,6 +28,7 @@ POINTS_SCHEMA = pa.schema(
         ("time", pa.int64()),
         ("value", pa.float64()),
         ("commit", pa.string()),
+        ("run", pa.string()),
     ]
 )
 NUMBERED = SERIES_SCHEMA.append(pa.field("row", pa.int64()))
@@ -36,7 +37,7 @@ NUMBERED = SERIES_SCHEMA.append(pa.field("row", pa.int64()))
 def layout() -> TableLayout:
     """Return the columns: `order` and `value` are required, the labels of a series are optional."""
     names = dict.fromkeys((*LABELS, "args"), texts)
-    allowed = {**names, "direction": directions, "commit": texts, "time": times}
+    allowed = {**names, "direction": directions, "commit": texts, "time": times, "run": texts}
     return TableLayout(POINTS, allowed, _argument)
 
 

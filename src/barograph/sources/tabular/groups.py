@@ -1,9 +1,11 @@
-"""Groups of series with their points, as columns or as documents."""
+"""Groups of series with their results, as columns or as documents."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,11 @@ import pyarrow as pa
 from barograph.series import UNKNOWN_TIME, Ints, SeriesId
 from barograph.sources.base import Document, Place, SeriesColumns, Skip
 from barograph.sources.fields import FieldError, direction_of
+from barograph.sources.repeats import OTHER_COMMIT, Combined, Results, combine
 from barograph.sources.tabular.identities import fields_of, identity
 from barograph.sources.tabular.runs import SeriesChunk
+
+LATE = "points out of order, sorted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,31 +34,33 @@ class Group:
     """Series with points: the row and the identity of each, and the range of its points."""
 
     file: str
+    points_file: str
     rows: list[int]
     ids: list[SeriesId]
     directions: list[int]
     edges: Ints  # where the points of each start, and where those of the last end
     points: pa.Table
 
-    def items(self) -> Iterator[SeriesColumns | Document]:
-        """Yield all series as columns if they are valid and consecutive, else as documents."""
+    def columns(self, aggregate: str) -> Iterator[SeriesColumns | Skip]:
+        """Yield all series as columns, and a skip for each result that contradicts another.
+
+        Args:
+            aggregate: How the runs of a commit become one value.
+        """
         orders = self.points.column("order").to_numpy()
         rises = np.diff(orders) > 0
         rises[self.edges[1:-1] - 1] = True
-        if rises.all() and np.all(np.diff(self.rows) == 1):
-            yield self._columns(orders)
-        else:
-            yield from self.documents()
+        plain = self.points.column("run").null_count == orders.size
+        columns = self._as_listed(orders) if rises.all() and plain else None
+        if columns is None:
+            combined = combine(self._results(orders), aggregate)
+            for row in combined.conflicts.tolist():
+                yield self._conflict(row)
+            columns = self._combined(combined, aggregate, self._late(orders))
+        yield from self._without_gaps(columns)
 
-    def documents(self) -> Iterator[Document]:
-        """Yield each series as a document; the loader corrects its points."""
-        for number, row in enumerate(self.rows):
-            start, end = self.edges[number : number + 2]
-            data = [_point(point) for point in self.points.slice(start, end - start).to_pylist()]
-            fields = {**fields_of(self.ids[number]), "direction": self.directions[number]}
-            yield Document(Place(self.file, row), {**fields, "data": data})
-
-    def _columns(self, orders: Ints) -> SeriesColumns:
+    def _as_listed(self, orders: Ints) -> SeriesColumns:
+        """Return series whose points are sorted and have one run each."""
         times = self.points.column("time").fill_null(UNKNOWN_TIME)
         return SeriesColumns(
             file=self.file,
@@ -67,19 +74,96 @@ class Group:
             commits=_one_array(self.points.column("commit")),
         )
 
+    def _results(self, orders: Ints) -> Results:
+        times = self.points.column("time").fill_null(UNKNOWN_TIME)
+        return Results(
+            owners=self._owners(),
+            orders=orders,
+            times=times.to_numpy(),
+            values=self.points.column("value").to_numpy(),
+            commits=_one_array(self.points.column("commit")),
+            runs=_one_array(self.points.column("run")),
+        )
+
+    def _combined(self, combined: Combined, aggregate: str, late: int) -> SeriesColumns:
+        """Return series with the runs of each commit as one point, and what was corrected."""
+        points, repeats = combined.points, combined.repeats
+        several = repeats.counts > 1
+        corrected = combined.corrected + Counter(
+            {
+                LATE: late,
+                f"runs of one commit, replaced by their {aggregate}": int(
+                    repeats.counts[several].sum()
+                ),
+            }
+        )
+        return SeriesColumns(
+            file=self.file,
+            first=self.rows[0],
+            ids=self.ids,
+            directions=self.directions,
+            counts=np.bincount(points.owners, minlength=len(self.rows)),
+            orders=points.orders,
+            times=points.times,
+            values=points.values,
+            commits=points.commits,
+            repeats=repeats,
+            read=self.points.num_rows - combined.conflicts.size,
+            corrected=corrected,
+        )
+
+    def _owners(self) -> Ints:
+        owners: Ints = np.repeat(np.arange(len(self.rows)), np.diff(self.edges))
+        return owners
+
+    def _late(self, orders: Ints) -> int:
+        """Count the points after a point of their series with a larger order."""
+        ranks = np.unique(orders, return_inverse=True)[1]
+        places = self._owners() * (int(ranks.max(initial=0)) + 1) + ranks
+        return int((places < np.maximum.accumulate(places)).sum())
+
+    def _conflict(self, row: int) -> Skip:
+        found = self.points.slice(row, 1).to_pylist()[0]
+        place = Place(self.points_file, found["row"])
+        return Skip(place, "commit", found["commit"], OTHER_COMMIT, "points")
+
+    def _without_gaps(self, columns: SeriesColumns) -> Iterator[SeriesColumns]:
+        """Split columns where the numbers of the series have a gap."""
+        gaps = np.flatnonzero(np.diff(self.rows) != 1) + 1
+        bounds = [0, *gaps.tolist(), len(self.rows)]
+        more = columns.results - columns.values.size
+        for start, stop in pairwise(bounds):
+            part = columns.part(start, stop)
+            if start:
+                yield replace(part, first=self.rows[start])
+            else:  # it carries the counts of all parts
+                read = part.values.size + more
+                yield replace(part, read=read, corrected=columns.corrected)
+
+
+def documents_of(columns: SeriesColumns) -> Iterator[Document]:
+    """Yield each series as a document, with one point for each order."""
+    edges = np.append(0, np.cumsum(columns.counts)).tolist()
+    times = [None if time == UNKNOWN_TIME else time for time in columns.times.tolist()]
+    rows = zip(
+        columns.orders.tolist(),
+        columns.values.tolist(),
+        columns.commits.to_pylist(),
+        times,
+        strict=True,
+    )
+    points = [
+        dict(zip(("order", "value", "commit", "commit_date"), row, strict=True)) for row in rows
+    ]
+    for number, (start, stop) in enumerate(pairwise(edges)):
+        fields = {**fields_of(columns.ids[number]), "direction": columns.directions[number]}
+        place = Place(columns.file, columns.first + number)
+        yield Document(place, {**fields, "data": points[start:stop]})
+
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
     found = column.combine_chunks()
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-
-
-def _point(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "order": row["order"],
-        "value": row["value"],
-        "commit": row["commit"],
-        "commit_date": row["time"],
-    }
 
 
 def grouped(chunk: SeriesChunk, files: Files) -> Iterator[Group | Skip]:
@@ -109,7 +193,9 @@ def grouped(chunk: SeriesChunk, files: Files) -> Iterator[Group | Skip]:
         edges = np.append(np.searchsorted(owners[chosen], numbers), int(chosen.sum()))
         rows, ids, directions = map(list, zip(*known, strict=True))
         points = chunk.rows.filter(pa.array(chosen))
-        yield Group(files.series, rows, ids, directions, edges.astype(np.int64), points)
+        yield Group(
+            files.series, files.points, rows, ids, directions, edges.astype(np.int64), points
+        )
 
 
 def candidate(row: dict[str, Any], series: dict[str, Any], file: str) -> Document:

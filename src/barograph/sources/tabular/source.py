@@ -12,10 +12,12 @@ from barograph.errors import ConfigError, DataError
 from barograph.series import LABELS
 from barograph.sources.base import Document, Place, SeriesColumns, Skip, Source
 from barograph.sources.fields import FieldError
+from barograph.sources.repeats import AGGREGATES
 from barograph.sources.tabular.convert import directions, integers, numbers, texts, times
 from barograph.sources.tabular.flat import POINTS_SCHEMA, Splitter
-from barograph.sources.tabular.groups import Files, Group, candidate, grouped
+from barograph.sources.tabular.groups import Files, Group, candidate, documents_of, grouped
 from barograph.sources.tabular.reading import FORMATS, TableLayout, TableRows, read, required
+from barograph.sources.tabular.results import ignored, one_row_per_run, run_results
 from barograph.sources.tabular.runs import Runs, SeriesChunk, series_chunks, to_batch
 
 SERIES = TableLayout(
@@ -24,8 +26,10 @@ SERIES = TableLayout(
 )
 POINTS = TableLayout(
     {"series": required(integers), "order": required(integers), "value": numbers},
-    # An export of a store may hold several runs of a commit; the last one listed is kept.
-    {"commit": texts, "time": times, "run": texts},
+    # The results of several runs are a row each, or a JSON object in the column `results`, as the
+    # loader writes them; it computes the columns `runs` and `spread` again.
+    {"commit": texts, "time": times, "run": texts}
+    | {"runs": ignored, "spread": ignored, "results": run_results},
 )
 CANDIDATES = TableLayout(
     {"series": required(integers), "order": integers, "verdict": texts},
@@ -56,17 +60,23 @@ class Tabular(Source):
 
     The candidates may be missing. A flat file has one point in each row: its order and value,
     optionally its commit and time, and the identity of its series in the columns project, variant,
-    task, test, measurement, args (a JSON object) and args.NAME. TableRows may be in any order.
+    task, test, measurement, args (a JSON object) and args.NAME. Rows may be in any order.
+
+    Rows of a series with the same order are runs of one commit, named by the column `run`; they
+    become one point.
 
     Args:
         location: The folder or the file; a CSV or a JSON may be gzipped.
         delimiter: The delimiter of CSV files.
+        aggregate: How the runs of a commit become one value: `median` or `mean`.
     """
 
-    def __init__(self, location: str, *, delimiter: str = ",") -> None:
+    def __init__(self, location: str, *, delimiter: str = ",", aggregate: str = "median") -> None:
         if len(delimiter) != 1 or not delimiter.isascii():
             raise ConfigError(f"delimiter: {delimiter!r}; allowed: one ASCII character")
-        self._path, self._delimiter = Path(location), delimiter
+        if aggregate not in AGGREGATES:
+            raise ConfigError(f"aggregate: {aggregate!r}; allowed: {', '.join(AGGREGATES)}")
+        self._path, self._delimiter, self._aggregate = Path(location), delimiter, aggregate
 
     @property
     def name(self) -> str:
@@ -75,19 +85,22 @@ class Tabular(Source):
 
     def time_series(self) -> Iterator[Document | Skip]:
         """Stream the series with their points as documents."""
-        for group in self._groups():
-            if isinstance(group, Skip):
-                yield group
+        for item in self._stream():
+            if isinstance(item, SeriesColumns):
+                yield from documents_of(item)
             else:
-                yield from group.documents()
+                yield item
 
     def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
-        """Stream the series as columns, or as documents where points need corrections."""
+        """Stream the series as columns."""
+        return self._stream()
+
+    def _stream(self) -> Iterator[SeriesColumns | Skip]:
         for group in self._groups():
             if isinstance(group, Skip):
                 yield group
             else:
-                yield from group.items()
+                yield from group.columns(self._aggregate)
 
     def change_points(self) -> Iterator[Document | Skip]:
         """Stream the candidates; one file of points has none."""
@@ -107,7 +120,8 @@ class Tabular(Source):
             if self._path.is_dir():
                 points = needed(self._path, "points")
                 files = Files(str(needed(self._path, "series")), str(points))
-                yield from _gathered(read(points, POINTS, "points", self._delimiter), runs)
+                rows = read(points, POINTS, "points", self._delimiter)
+                yield from _gathered(map(one_row_per_run, rows), runs)
                 series = self._series()
             else:
                 files = Files(self.name, self.name)
