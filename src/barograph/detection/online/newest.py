@@ -1,0 +1,300 @@
+"""How far the newest result departs from what is usual, and what reruns of its commit settle.
+
+A spike and a step look alike at the newest point. So the rule asks how rarely a quiet point gets
+as far beyond the last results, in this series and in others, and a rerun tells the two apart.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from barograph.compiled import kernel
+from barograph.series import Floats, Ints
+
+COMPARED = 80  # results whose range and median the newest is compared with
+FEWEST = 12  # with fewer results before it, no result departs
+# Noise below this share of the level is taken for this share: a series that repeats one value
+# would otherwise make every other value a departure without end.
+LEAST_NOISE = 0.01
+# The share of quiet points that lie at least so many noise units beyond the last 80 results, on
+# average over two kinds of real histories: `benchmarks/newest_commit.py --rates` measures it.
+BEYOND = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+SHARES = (0.025, 0.015, 0.011, 0.0069, 0.0044, 0.0029, 0.0019, 0.0012, 0.00053, 0.00024)
+# The series' own points count against these shares as if there were this many points of others.
+OTHERS = 100
+# An earlier excursion that went a part r of the way counts r * r: the next may well go further.
+# With shares that fall as slowly as these, such a sum counts 1.5 times too many.
+OVERCOUNT = 1.5
+FOLLOWERS = 3  # points after an excursion that say whether the series came back
+FARTHEST = 1e6  # noise units; makes the score finite
+# A first run with at least this score is a suspect: nominally 3.7 quiet points in 1,000.
+SUSPECT = 5.6
+_MAD = 1.4826
+
+_KNOTS, _LOG_SHARES = np.array(BEYOND), np.log(SHARES)
+_UNITS, _KNOWN, _EARLIER, _AS_FAR, _SURPRISE, _WIDTH = range(6)
+
+
+class Departure(NamedTuple):
+    """How far a result lies beyond those before it; `str()` explains it in a sentence.
+
+    Attributes:
+        beyond: Distance beyond the range of the last 80 results, in noise units; 0 within it.
+        level: The median of those results.
+        known: The number of those results, at most 80.
+        earlier: The number of earlier results of which it is known how far they went.
+        as_far: How many of those went at least as far and came back.
+        surprise: -ln of how often a quiet point gets as far, in nats; 0 within the range.
+    """
+
+    beyond: float
+    level: float
+    known: int
+    earlier: int
+    as_far: int
+    surprise: float
+
+    def __str__(self) -> str:
+        if self.known < FEWEST:
+            return f"only {self.known} earlier results: at least {FEWEST} are needed"
+        if self.beyond == 0.0:
+            return f"within the range of the last {self.known} results"
+        text = f"{self.beyond:.1f} noise units beyond the last {self.known} results"
+        if self.earlier == 0:
+            return text
+        count = "none" if self.as_far == 0 else str(self.as_far)
+        return f"{text}; {count} of {self.earlier} earlier results went as far and came back"
+
+
+class Settled(NamedTuple):
+    """What the runs of one commit amount to.
+
+    Attributes:
+        value: The value that counts for the commit.
+        is_step: Whether the first run departed, and the others confirm it.
+    """
+
+    value: float
+    is_step: bool
+
+
+def departure(before: Floats, value: float) -> Departure:
+    """Measure how far the newest result departs from the results before it.
+
+    Args:
+        before: The results before it that are kept, oldest first.
+        value: The newest result.
+
+    Example:
+        >>> print(departure(np.array([10.0, 11.0] * 10), 16.0))
+        6.7 noise units beyond the last 20 results; none of 5 earlier results went as far and came back
+    """
+    row = np.empty(_WIDTH)
+    _describe(np.append(before, value), 0, before.size, row)
+    return Departure(
+        float(row[_UNITS]),
+        float(np.median(before[-COMPARED:])) if before.size else math.nan,
+        int(row[_KNOWN]),
+        int(row[_EARLIER]),
+        int(row[_AS_FAR]),
+        float(row[_SURPRISE]),
+    )
+
+
+class Departures(NamedTuple):
+    """How far each of many results lies beyond those before it, as in `Departure`."""
+
+    beyond: Floats
+    surprise: Floats
+
+
+def departures(values: Floats, first: Ints, newest: Ints) -> Departures:
+    """Measure how far many results depart, each from the results before it.
+
+    Args:
+        values: The values of all series, concatenated.
+        first: For each result, the position of the oldest value that it is compared with.
+        newest: The position of each result.
+    """
+    result = Departures(np.empty(newest.size), np.empty(newest.size))
+    _describe_all(values, first, newest, *result)
+    return result
+
+
+def settle(before: Floats, runs: Floats) -> Settled:
+    """Settle the runs of one commit; the result depends on earlier values and the runs alone.
+
+    If the first run departs, it was chosen for being extreme, so the others decide: their median
+    counts, and it is a step if that median went more than half of the way. Otherwise the median of
+    all runs counts.
+
+    Args:
+        before: The settled values before the commit that are kept, oldest first.
+        runs: The results of the commit in the order of their runs, at least one.
+    """
+    first = float(runs[0])
+    if runs.size == 1:
+        return Settled(first, is_step=False)
+    departed = departure(before, first)
+    if departed.surprise < SUSPECT:
+        return Settled(float(np.median(runs)), is_step=False)
+    others = float(np.median(runs[1:]))
+    return Settled(others, _way(departed.level, first, others) > 0.5)
+
+
+def advised_reruns(before: Floats, runs: Floats) -> int:
+    """Return how many more runs would settle a commit whose first run was a suspect.
+
+    Returns:
+        1 after the first run; 2 more if the second lies between a quarter and three quarters of
+        the way to a departed first run; otherwise 0.
+    """
+    if runs.size == 1:
+        return 1
+    departed = departure(before, float(runs[0]))
+    if runs.size > 2 or departed.surprise < SUSPECT:
+        return 0
+    way = _way(departed.level, float(runs[0]), float(runs[1]))
+    return 2 if 0.25 <= way <= 0.75 else 0
+
+
+def _way(level: float, first: float, value: float) -> float:
+    """Return which part of the way from a level to the first run a value has gone."""
+    return (value - level) / (first - level)
+
+
+@kernel
+def _describe_all(
+    values: Floats, first: Ints, newest: Ints, beyond: Floats, surprise: Floats
+) -> None:
+    row = np.empty(_WIDTH)
+    for i in range(newest.size):
+        _describe(values, first[i], newest[i], row)
+        beyond[i], surprise[i] = row[_UNITS], row[_SURPRISE]
+
+
+@kernel
+def _describe(values: Floats, first: int, at: int, row: Floats) -> None:
+    """Fill a row with the departure of `values[at]` from `values[first:at]`."""
+    row[:] = 0.0
+    known = min(at - first, COMPARED)
+    row[_KNOWN] = known
+    last = values[at - known : at]
+    if known < FEWEST or _is_within(last, values[at]):
+        return
+    beyond = _distance(_ordered(last), values[at])
+    row[_UNITS] = beyond
+    alike = _count(values, first, at, beyond, row)
+    share = min(_share(beyond) * (COMPARED + 1) / (known + 1), 1.0)
+    rate = (alike / OVERCOUNT + OTHERS * share) / (row[_EARLIER] + OTHERS)
+    row[_SURPRISE] = max(-math.log(rate), 0.0)
+
+
+@kernel
+def _count(values: Floats, first: int, at: int, beyond: float, row: Floats) -> float:
+    """Return how many earlier excursions were like this one, the shorter ones in part."""
+    begin, end = first + FEWEST, at - FOLLOWERS
+    row[_EARLIER] = max(end - begin, 0)
+    last = np.empty(COMPARED + 1)
+    size = 0
+    alike = 0.0
+    for k in range(first, end):
+        if k >= begin and not last[0] <= values[k] <= last[size - 1]:
+            level = _median(last[:size])
+            after = _middle(values[k + 1], values[k + 2], values[k + 3])
+            if (after - level) / (values[k] - level) < 0.5:
+                part = _distance(last[:size], values[k]) / beyond
+                row[_AS_FAR] += part >= 1.0
+                alike += min(part * part, 1.0)
+        size = _insert(last, size, values[k])
+        if size > COMPARED:
+            size = _remove(last, size, values[k - COMPARED])
+    return alike
+
+
+@kernel
+def _is_within(last: Floats, value: float) -> bool:
+    """Return whether a value lies within the range of others."""
+    low = high = last[0]
+    for k in range(1, last.size):
+        low, high = min(low, last[k]), max(high, last[k])
+    within: bool = low <= value <= high
+    return within
+
+
+@kernel
+def _distance(last: Floats, value: float) -> float:
+    """Return how far a value lies beyond sorted ones, in their noise."""
+    level = _median(last)
+    noise = max(_MAD * _median(_ordered(np.abs(last - level))), LEAST_NOISE * abs(level))
+    if last.size < COMPARED:
+        noise = max(noise, 0.5 * _smallest_step(last))
+    distance = max(value - last[-1], last[0] - value)
+    return distance / noise if distance < FARTHEST * noise else FARTHEST
+
+
+@kernel
+def _share(beyond: float) -> float:
+    """Interpolate the share of quiet points that lie as far beyond; it falls to 0 without end."""
+    k = 1
+    while k < _KNOTS.size - 1 and beyond > _KNOTS[k]:
+        k += 1
+    low, high = math.log(_KNOTS[k - 1] + 0.25), math.log(_KNOTS[k] + 0.25)
+    part = (math.log(beyond + 0.25) - low) / (high - low)
+    share: float = math.exp(_LOG_SHARES[k - 1] + part * (_LOG_SHARES[k] - _LOG_SHARES[k - 1]))
+    return share
+
+
+@kernel
+def _ordered(values: Floats) -> Floats:
+    ordered = np.empty(values.size)
+    for k in range(values.size):
+        _insert(ordered, k, values[k])
+    return ordered
+
+
+@kernel
+def _median(ordered: Floats) -> float:
+    n = ordered.size
+    middle: float = 0.5 * ordered[(n - 1) // 2] + 0.5 * ordered[n // 2]
+    return middle
+
+
+@kernel
+def _middle(a: float, b: float, c: float) -> float:
+    return max(min(a, b), min(max(a, b), c))
+
+
+@kernel
+def _smallest_step(ordered: Floats) -> float:
+    """Return the smallest difference between different values, 0 if all are equal."""
+    smallest = 0.0
+    for k in range(1, ordered.size):
+        step = ordered[k] - ordered[k - 1]
+        if step > 0.0 and (smallest == 0.0 or step < smallest):
+            smallest = step
+    return smallest
+
+
+@kernel
+def _insert(ordered: Floats, size: int, value: float) -> int:
+    k = size
+    while k > 0 and ordered[k - 1] > value:
+        ordered[k] = ordered[k - 1]
+        k -= 1
+    ordered[k] = value
+    return size + 1
+
+
+@kernel
+def _remove(ordered: Floats, size: int, value: float) -> int:
+    k = 0
+    while ordered[k] != value:
+        k += 1
+    while k < size - 1:
+        ordered[k] = ordered[k + 1]
+        k += 1
+    return size - 1
