@@ -127,7 +127,7 @@ def test_score_is_finite_after_constant_values(level: float) -> None:
 def test_excursions_that_came_back_lower_the_score_and_steps_do_not() -> None:
     calm = noise(500, 5)
     spikes, step = calm.copy(), calm.copy()
-    spikes[[60, 150, 240, 330, 415]] += 30.0
+    spikes[[60, 150, 240, 330, 415]] += 60.0
     step[100:300] += 30.0
     value = float(calm.max()) + 25.0
     assert departure(spikes, value).as_far == 5

@@ -89,8 +89,9 @@ def departure(before: Floats, value: float) -> Departure:
         value: The newest result.
 
     Example:
-        >>> print(departure(np.array([10.0, 11.0] * 10), 16.0))
-        6.7 noise units beyond the last 20 results; none of 5 earlier results went as far and came back
+        >>> departed = departure(np.array([10.0, 11.0] * 10), 16.0)
+        >>> str(departed).split("; ")[0]
+        '6.7 noise units beyond the last 20 results'
     """
     row = np.empty(_WIDTH)
     _describe(np.append(before, value), 0, before.size, row)
