@@ -3,13 +3,16 @@
 Models learn from --train and are tested on --test; without --test, they learn from one half of the
 groups of --train and are tested on the other, the half that nothing may be chosen on. Each folder
 holds series.parquet, annotations.csv and series_meta.csv. Every series with three or more
-annotators is replayed point by point, after its first 5 points.
+annotators is replayed point by point, after its first 5 points. With --shipped nothing is learned:
+only the built-in pair is judged, on all series and on the tested ones.
 
 A change is a cluster of marks within 5 points by more than half of the annotators, at their
-median. It is found within d if there is an alarm at it or up to d points later. An alarm without a
-mark within 5 points is false; every alarm counts. `recall` is the share found within d = 0, 2 and
-5, by false alarms per 1,000 points. `operating_point` uses the threshold chosen on --train for 3
-false alarms per 1,000 points.
+median. It is found within d if there is an alarm at it or up to d points later; it is known within
+d if an alarm up to d points later points within 5 points of it. An alarm is false by place if it
+points more than 5 points away from every mark, or at a change that an earlier alarm reported; it
+is false by time if it is raised more than 5 points away from every mark. `recall` is the share
+found within d = 0, 2 and 5, by false alarms by place per 1,000 points. `operating_point` uses the
+threshold chosen on --train for 3 false alarms per 1,000 points.
 
 `ours` learns from --train and, as with few verdicts, from simulated histories at a lower weight;
 `marks alone` learns without them. `default` is the built-in pair, which learned from no real mark.
@@ -23,12 +26,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from alarm_counts import counted, row
 from histories import halves
 from human_marks import read
-from side_by_side import arguments, show
+from side_by_side import arguments, show, table
 
 from barograph.detection import Gesd, Hunter
-from barograph.detection.online import Budget, TailRates, replay
+from barograph.detection.online import Budget, TailRates
 from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.marked import Marked
@@ -38,14 +42,14 @@ from barograph.training.online.alarm_rates import (
     RATES,
     Alarms,
     OperatingPoint,
+    SecondLookAlarms,
     at_rate,
     every_alarm,
-    gated,
     measure,
 )
 from barograph.training.online.algorithm_1 import Algorithm1
 from barograph.training.online.histories import Simulated
-from barograph.training.online.learn import Prior, combined, learn, surprises_of
+from barograph.training.online.learn import Prior, learn, surprises_of
 from barograph.training.online.rows import NAMES, rows_of
 from barograph.training.online.truth import FIRST, Flags, Truth
 
@@ -59,6 +63,7 @@ HUNTER_HISTORY, GESD_HISTORY = 100, 50
 PVALUES = tuple(10.0**-k for k in np.arange(1.0, 12.5, 0.75))
 THREADS = 2
 NEVER = -1.0
+CURVE = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,12 @@ def pairs(train: Truth) -> Iterable[Pair]:
     for name, prior in (("ours", simulated), ("marks alone", None)):
         learned = learn(train, prior=prior)
         yield Pair(name, learned.online, learned.confirm, learned.surprises)
-    yield Pair("default", TriageModel.default("online"), TriageModel.default("confirm"), None)
+    yield shipped()
+
+
+def shipped() -> Pair:
+    """Return the built-in pair."""
+    return Pair("default", TriageModel.default("online"), TriageModel.default("confirm"), None)
 
 
 def crowded(folder: Path) -> Marked:
@@ -108,20 +118,19 @@ def split_by_group(histories: Marked) -> tuple[Marked, Marked]:
 
 def methods_of(pair: Pair, train: Truth, test: Truth) -> Iterable[Method]:
     """Return the newest point alone, and the second look with each alarm policy."""
-    models = {0: pair.online, 2: pair.confirm, 5: pair.confirm}
-    unseen = {window: surprises_of(model, test, window) for window, model in models.items()}
+    unseen = surprises_of(pair.online, pair.confirm, test)
     known = unseen if pair.surprises is None else pair.surprises
-    shipped = pair.surprises is None
+    built_in = pair.surprises is None
     tails = TailRates.from_card(pair.online.card, 0)
-    alone = float(tails.surprise(pair.online.threshold)) if shipped else None
+    alone = float(tails.surprise(pair.online.threshold)) if built_in else None
     yield scored(f"{pair.name}, window 0 alone", known[0], unseen[0], alone)
     for setting, weights in ALARM_POLICIES.items():
         sides = [
-            gated(truth, combined(surprises, weights))
-            for truth, surprises in ((test if shipped else train, known), (test, unseen))
+            SecondLookAlarms(truth, surprises, weights)
+            for truth, surprises in ((test if built_in else train, known), (test, unseen))
         ]
         budget = Budget.released(pair.online, pair.confirm, setting, OPERATING)
-        threshold = budget.threshold if shipped else None
+        threshold = budget.threshold if built_in else None
         name = f"{pair.name}, confirm, {setting}"
         yield Method(name, sides[0], sides[1], 0.0, 40.0, threshold=threshold)
 
@@ -202,18 +211,23 @@ def _hunter_alarms(truth: Truth, pvalue: float, reach: int) -> Flags:
 def judge(method: Method, train: Truth, test: Truth) -> dict[str, Any]:
     """Return the recall of a method by rate, its curve, and its operating point."""
 
-    def found(truth: Truth, alarms: Alarms, rate: float) -> OperatingPoint:
-        return at_rate(truth, alarms, rate, method.low, method.high)
+    def found(truth: Truth, alarms: Alarms, rate: float, *, by_place: bool) -> OperatingPoint:
+        return at_rate(truth, alarms, rate, method.low, method.high, by_place=by_place)
 
     chosen = method.threshold
     if chosen is None:
-        chosen = found(method.chosen_on or train, method.train, OPERATING).threshold
-    point = measure(test, method.test(chosen), chosen)
-    curve = [found(test, method.test, rate) for rate in (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)]
+        where = method.chosen_on or train
+        chosen = found(where, method.train, OPERATING, by_place=True).threshold
+    by_place, by_time = (
+        {rate: found(test, method.test, rate, by_place=by_place) for rate in CURVE}
+        for by_place in (True, False)
+    )
     return {
-        "recall": {f"{rate:g}": list(found(test, method.test, rate).recall) for rate in RATES},
-        "operating_point": operating(point),
-        "curve": [[one.false_per_thousand, *one.recall] for one in curve],
+        "recall": {f"{rate:g}": list(by_place[rate].recall) for rate in RATES},
+        "known": {f"{rate:g}": list(by_place[rate].known) for rate in RATES},
+        "recall, false by time": {f"{rate:g}": list(by_time[rate].recall) for rate in RATES},
+        "operating_point": operating(measure(test, method.test(chosen), chosen)),
+        "curve": [[one.false_by_place, *one.recall] for one in by_place.values()],
     }
 
 
@@ -221,26 +235,17 @@ def operating(point: OperatingPoint) -> dict[str, Any]:
     """Render one threshold."""
     return {
         "threshold": point.threshold,
-        "false_per_thousand": point.false_per_thousand,
+        "false_by_place": point.false_by_place,
+        "false_by_time": point.false_by_time,
         "recall": list(point.recall),
+        "known": list(point.known),
     }
 
 
 def detected(pair: Pair, truth: Truth, setting: str) -> dict[str, Any]:
-    """Return the operating point of the detector itself, with the budget of its models."""
+    """Return what the detector itself does, with the budget of its models."""
     budget = Budget.released(pair.online, pair.confirm, setting, OPERATING)
-    raised = np.zeros(truth.values.size, dtype=np.bool_)
-    withdrawn = np.zeros(truth.values.size, dtype=np.bool_)
-    for k in range(truth.groups.size):
-        first, end = int(truth.offsets[k]), int(truth.offsets[k + 1])
-        seen = replay(pair.online, truth.values[first:end], pair.confirm, budget=budget)
-        raised[first + seen.alarms] = True
-        withdrawn[first + np.array([s.at for s in seen.steps if s.kind == "withdrawn"], int)] = True
-    found = operating(measure(truth, raised, budget.threshold))
-    return found | {
-        "withdrawn_false": int((withdrawn & ~truth.marked).sum()),
-        "withdrawn_marked": int((withdrawn & truth.marked).sum()),
-    }
+    return counted(pair.online, pair.confirm, budget, truth)
 
 
 def paper(histories: Marked, train: Truth, test: Truth) -> Method:
@@ -263,9 +268,15 @@ def methods(ours: Sequence[Pair], histories: Marked, train: Truth, test: Truth) 
     }
     for pair in ours:
         yield from methods_of(pair, train, test)
+    if len(ours) == 1:
+        return
     yield paper(histories, train, test)
     for name, rule in rules.items():
         yield scored(name, rule(train), rule(test))
+
+
+def _percent(shares: Sequence[float]) -> str:
+    return "/".join(f"{100 * share:.0f}" for share in shares)
 
 
 def main() -> None:
@@ -273,6 +284,7 @@ def main() -> None:
     parser = arguments(str(__doc__))
     parser.add_argument("--train", type=Path, default=DEFAULT)
     parser.add_argument("--test", type=Path)
+    parser.add_argument("--shipped", action="store_true", help="judge the built-in pair only")
     options = parser.parse_args()
     title = "Found early, by false alarms per thousand points"
     if not (options.train / "series.parquet").is_file():
@@ -282,27 +294,33 @@ def main() -> None:
     histories = crowded(options.train)
     parts = halves(histories) if options.test is None else (histories, crowded(options.test))
     train, test = (Truth.of(part) for part in parts)
+    everything = Truth.of(histories)
     if not test.changes.size or not train.changes.size:
         raise NotEnoughDataError("no change that a majority marked: nothing to learn or to judge")
-    ours = list(pairs(train))
+    ours = [shipped()] if options.shipped else list(pairs(train))
     judged = {one.name: judge(one, train, test) for one in methods(ours, parts[0], train, test)}
+    counts: dict[str, dict[str, Any]] = {}
     for pair in ours:
         for setting in ALARM_POLICIES:
-            name = f"{pair.name}, confirm, {setting}"
-            judged[name]["detector"] = detected(pair, test, setting)
+            counts[f"{pair.name}, {setting}"] = detected(pair, test, setting)
+            if pair.surprises is None and options.test is None:
+                counts[f"{pair.name}, {setting}, all series"] = detected(pair, everything, setting)
     rows = [
         {"method": name}
         | {
-            f"{rate} per 1000": "/".join(f"{100 * share:.0f}" for share in found)
+            f"{rate} per 1000": _percent(found) + f" ({_percent(one['known'][rate])})"
             for rate, found in one["recall"].items()
         }
         for name, one in judged.items()
     ]
+    if options.output == "text":
+        print(table([row(name, one) for name, one in counts.items()]), end="\n\n")
     show(
         title,
         rows,
         options.output,
         methods=judged,
+        detectors=counts,
         learned_from={"series": int(train.groups.size), "changes": int(train.changes.size)},
         judged_on={"series": int(test.groups.size), "changes": int(test.changes.size)},
         seconds=time.perf_counter() - start,

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from online_marks import DEFAULT, SIMULATED, crowded, split_by_group
+from histories import halves
+from online_marks import DEFAULT, SIMULATED, crowded
 from side_by_side import arguments, show, table
 
 from barograph.detection.online.budget import ALARM_POLICIES
@@ -22,12 +23,14 @@ from barograph.training.online.alarm_rates import (
     DELAYS,
     RATES,
     Alarms,
+    Raised,
+    SecondLookAlarms,
     at_rate,
     every_alarm,
+    false_by_place,
     found_within,
-    gated,
 )
-from barograph.training.online.learn import ALWAYS, NEVER, Prior, combined, learn
+from barograph.training.online.learn import ALWAYS, NEVER, Prior, learn
 from barograph.training.online.truth import Truth
 
 REPEATS = 1
@@ -51,10 +54,11 @@ class Tally:
         low, high = (
             at_rate(truth, method, rate, ALWAYS, NEVER).threshold for rate in (WIDEST, NARROWEST)
         )
-        raised = [method(threshold) & truth.judged for threshold in np.linspace(low, high, STEPS)]
-        false = [per_series(truth, np.flatnonzero(one & ~truth.marked)) for one in raised]
+        raised = [method(threshold) for threshold in np.linspace(low, high, STEPS)]
+        judged = [Raised(*(part[truth.judged[one.at]] for part in one)) for one in raised]
+        false = [per_series(truth, one.at[false_by_place(truth, one.places)]) for one in judged]
         found = [
-            [per_series(truth, truth.changes[found_within(truth, one, delay)]) for one in raised]
+            [per_series(truth, truth.changes[found_within(truth, one.at, delay)]) for one in judged]
             for delay in DELAYS
         ]
         return cls(np.array(false), np.array(found))
@@ -90,7 +94,7 @@ def tallies(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, Tally]:
     """Count for window 0 alone, and for one stream with each policy."""
     result = {ALONE: Tally.of(truth, every_alarm(surprises[0]))}
     for name, weights in policies().items():
-        result[name] = Tally.of(truth, gated(truth, combined(surprises, weights)))
+        result[name] = Tally.of(truth, SecondLookAlarms(truth, surprises, weights))
     return result
 
 
@@ -213,7 +217,7 @@ def main() -> None:
         show(title, [], options.output, note=f"no series.parquet in {options.train}: --train DIR")
         return
     start = time.perf_counter()
-    truth = Truth.of(split_by_group(crowded(options.train))[0])
+    truth = Truth.of(halves(crowded(options.train))[0])
     simulated = SIMULATED.histories().truth
     results: list[Recalls] = []
     for weight in PRIOR_WEIGHTS:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from barograph.detection import OnlineDetector
-from barograph.detection.online import Budget, Judge, OnlineJudge, replay
+from barograph.detection.online import Budget, Judge, OnlineJudge, PendingSeries, replay
 from barograph.detection.online.detector import SHORTEST_HISTORY
 from barograph.models import TriageModel
 from barograph.series import Floats
@@ -74,7 +74,9 @@ def replayed(kind: str, name: str, history: int) -> Said:
     these = models(kind)
     found = replay(these.first, course(name), these.confirm, budget=these.budget, history=history)
     steps = steps_in(found.steps) if these.confirm is not None else []
-    return found.alarms.tolist(), steps, found.probability.tolist()
+    judge = OnlineJudge(these.first, "v", history, these.confirm, these.budget)
+    judged = judge.judge([PendingSeries(course(name), 0, 0)])
+    return found.alarms.tolist(), steps, judged.probability.tolist()
 
 
 def sent(name: str) -> list[Measurement]:
@@ -181,11 +183,10 @@ def test_small_cache_does_not_change_decisions(tmp_path: Path, kind: str) -> Non
 def test_replay_equals_the_detector(kind: str, history: int) -> None:
     these = models(kind)
     detector = OnlineDetector(these.first, these.confirm, budget=these.budget, history=history)
-    alone = OnlineDetector(these.first, history=history)
-    values = course("a").tolist()
-    alarms = [at for at, value in enumerate(values) if detector.update(value).is_change]
+    decisions = [detector.update(value) for value in course("a").tolist()]
+    alarms = [decision.at for decision in decisions if decision.is_change]
     steps = steps_in(detector.steps) if these.confirm is not None else []
-    probability = [alone.update(value).probability for value in values]
+    probability = [decision.probability for decision in decisions]
     assert (alarms, steps, probability) == replayed(kind, "a", history)
     assert len(alarms) > 3
 

@@ -3,14 +3,20 @@
 import numpy as np
 import pytest
 
-from barograph.detection.online import Budget, replay
+from barograph.detection.online import Budget, StepKind, replay_many
 from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.marked import Marked
 from barograph.features import feature_matrix
-from barograph.training.online.alarm_rates import at_rate, every_alarm, gated, measure
+from barograph.training.online.alarm_rates import (
+    Raised,
+    SecondLookAlarms,
+    at_rate,
+    every_alarm,
+    measure,
+)
 from barograph.training.online.algorithm_1 import Algorithm1
-from barograph.training.online.learn import Prior, combined, learn, surprises_of
+from barograph.training.online.learn import Prior, learn, surprises_of
 from barograph.training.online.rows import ENOUGH, NAMES, WEIGHT, ExtraPositives, rows_of, sample
 from barograph.training.online.truth import Truth
 from tests.training.online_histories import LENGTH, forest, histories, learned
@@ -18,6 +24,10 @@ from tests.training.online_histories import LENGTH, forest, histories, learned
 
 def flat(marks: tuple[tuple[int, ...], ...], length: int = 40) -> Truth:
     return Truth.of(Marked(np.zeros(length), np.array([0, length]), (marks,), np.array([0])))
+
+
+def raised(*points: int, size: int = 40) -> Raised:
+    return Raised.of(np.isin(np.arange(size), points))
 
 
 def test_truth_excludes_points_near_marks_and_first_five_points() -> None:
@@ -39,23 +49,37 @@ def test_truth_disputes_marks_without_a_majority() -> None:
     assert rest.changes.tolist() == [20]
 
 
-def test_measure_counts_recall_and_false_alarms() -> None:
+def test_measure_counts_recall_and_false_alarms_by_time() -> None:
     truth = flat(((20,), (20,), (30,)))
-    raised = np.zeros(40, dtype=np.bool_)
-    raised[[3, 10, 15, 22, 32]] = True
-    point = measure(truth, raised, 0.5)
-    assert point.false_per_thousand == pytest.approx(1000 / 35)  # the alarm at 10
+    point = measure(truth, raised(3, 10, 15, 22, 32), 0.5)
+    assert point.false_by_time == pytest.approx(1000 / 35)  # the alarm at 10
     assert point.recall == (0.0, 1.0, 1.0)
-    raised[22] = False
-    assert measure(truth, raised, 0.5).recall == (0.0, 0.0, 0.0)
+    assert measure(truth, raised(3, 10, 15, 32), 0.5).recall == (0.0, 0.0, 0.0)
+
+
+def test_measure_counts_alarms_far_from_marks_and_twins_as_false_by_place() -> None:
+    truth = flat(((20,), (20,), (30,)))
+    late = Raised(np.array([21, 27, 31, 39]), np.array([19, 22, 31, 36]))
+    point = measure(truth, late, 0.5)
+    assert point.false_by_place == pytest.approx(2000 / 35)  # 22 is the second at 20; 36 is none
+    assert point.false_by_time == pytest.approx(1000 / 35)
+    assert measure(truth, raised(10, 15, 22), 0.5).false_by_place == pytest.approx(2000 / 35)
+
+
+def test_change_is_known_from_an_alarm_that_points_near_it() -> None:
+    truth = flat(((20,), (20,), (30,)))
+    assert measure(truth, raised(16), 0.5).known == (1.0, 1.0, 1.0)
+    assert measure(truth, Raised(np.array([22]), np.array([20])), 0.5).known == (0.0, 1.0, 1.0)
+    assert measure(truth, Raised(np.array([25]), np.array([14])), 0.5).known == (0.0, 0.0, 0.0)
 
 
 def test_measure_ignores_alarms_in_the_next_series() -> None:
-    marks: tuple[tuple[tuple[int, ...], ...], ...] = (((38,),), ((),))
+    marks: tuple[tuple[tuple[int, ...], ...], ...] = (((38,),), ((2,),))
     truth = Truth.of(Marked(np.zeros(80), np.array([0, 40, 80]), marks, np.array([0, 1])))
-    raised = np.zeros(80, dtype=np.bool_)
-    raised[45] = True
-    assert measure(truth, raised, 0.5).recall == (0.0, 0.0, 0.0)
+    point = measure(truth, raised(46, size=80), 0.5)
+    assert point.recall == (0.0, 0.0, 0.5)
+    assert point.known == (0.0, 0.0, 0.5)
+    assert measure(truth, raised(38, 46, size=80), 0.5).false_by_place == 0.0
 
 
 def test_at_rate_never_exceeds_the_rate() -> None:
@@ -64,7 +88,7 @@ def test_at_rate_never_exceeds_the_rate() -> None:
     score = rng.normal(size=2000)
     for rate in (1.0, 3.0, 10.0):
         point = at_rate(truth, every_alarm(score), rate, -9.0, 9.0)
-        assert rate - 0.6 < point.false_per_thousand <= rate
+        assert rate - 0.6 < point.false_by_place <= rate
 
 
 def test_sample_holds_changes_and_weighted_quiet_rows() -> None:
@@ -139,9 +163,8 @@ def test_extra_positives_are_empty_with_enough_changes(changes: int, rows: int) 
 def test_learned_models_find_unseen_steps() -> None:
     truth, models = learned()
     for setting, least in (("early", 0.6), ("sure", 0.8)):
-        score = combined(models.surprises, ALARM_POLICIES[setting])
-        recall = at_rate(truth, gated(truth, score), 10.0, 0.0, 40.0).recall
-        assert recall[1] > least
+        alarms = SecondLookAlarms(truth, models.surprises, ALARM_POLICIES[setting])
+        assert at_rate(truth, alarms, 10.0, 0.0, 40.0).recall[1] > least
     assert models.online.feature_set == "online"
     assert set(models.confirm.card["tails"]) == {"1", "2", "3", "5", "7", "10"}
 
@@ -150,16 +173,19 @@ def test_learned_models_find_unseen_steps() -> None:
 def test_detector_raises_the_measured_alarms(setting: str) -> None:
     _, models = learned()
     fresh = Truth.of(histories(1))
-    surprises = {
-        w: surprises_of(models.online if w == 0 else models.confirm, fresh, w) for w in (0, 2, 5)
-    }
+    surprises = surprises_of(models.online, models.confirm, fresh)
     budget = Budget.released(models.online, models.confirm, setting, 10)
-    wanted = gated(fresh, combined(surprises, budget.weights))(budget.threshold)
-    for k in range(fresh.groups.size):
-        part = slice(k * LENGTH, (k + 1) * LENGTH)
-        seen = replay(models.online, fresh.values[part], models.confirm, budget=budget)
-        assert seen.alarms.tolist() == np.flatnonzero(wanted[part]).tolist()
-    assert wanted.any()
+    wanted = SecondLookAlarms(fresh, surprises, budget.weights)(budget.threshold)
+    parts = np.split(fresh.values, fresh.offsets[1:-1])
+    seen = replay_many(models.online, parts, models.confirm, budget=budget)
+    called = [
+        (k * LENGTH + step.at, k * LENGTH + step.index)
+        for k, one in enumerate(seen)
+        for step in one.steps
+        if step.kind is StepKind.CALLED
+    ]
+    assert list(zip(*map(list, wanted), strict=True)) == called
+    assert called
 
 
 def test_truth_of_verdicts_excludes_undecided_and_left_out_points() -> None:
@@ -208,8 +234,8 @@ def test_prior_adds_weighted_changes() -> None:
 
 def test_algorithm_1_raises_fewer_alarms_at_a_higher_threshold() -> None:
     alarms = Algorithm1.learn(Truth.of(histories())).on(Truth.of(histories(1)))
-    assert alarms(0.1).sum() > alarms(0.75).sum()
-    assert alarms(0.95).sum() == 0
+    assert alarms(0.1).at.size > alarms(0.75).at.size
+    assert alarms(0.95).at.size == 0
 
 
 def test_learn_refuses_one_group_or_no_change() -> None:

@@ -133,8 +133,8 @@ blocks = sa.Table(
     sa.Column("values", sa.LargeBinary, nullable=False),
 )
 
-# What the second look did when a point arrived: at most one step a point. The positions `standing`
-# and `alarm` count all points of the series; they are the state that the next look starts from.
+# What the second look did when a point arrived: at most one step a point. The position `standing`
+# counts all points of the series; with the next columns it is the state of the next look.
 steps = sa.Table(
     "steps",
     metadata,
@@ -145,10 +145,10 @@ steps = sa.Table(
     sa.Column("from_order", sa.BigInteger, nullable=True),
     sa.Column("from_run", Bytewise, nullable=True),
     sa.Column("probability", sa.Double, nullable=False),
-    sa.Column("standing", sa.Integer, nullable=True),  # the change point that may be withdrawn
-    sa.Column("alarm", sa.Integer, nullable=False),  # position of the last alarm
-    sa.Column("score", sa.Double, nullable=False),  # of that alarm
+    sa.Column("standing", sa.Integer, nullable=True),  # the standing change point
+    sa.Column("score", sa.Double, nullable=False),  # that it was last called or moved with
     sa.Column("confirmed", sa.Boolean, nullable=False),
+    sa.Column("direction", sa.SmallInteger, nullable=False),  # 1 if the level rose, -1 if it fell
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
     _time("decided"),
     sqlite_with_rowid=False,

@@ -15,7 +15,8 @@ STEP = Insertion(
     steps,
     (
         *("series", "order", "run", "kind", "change_order", "change_run", "from_order"),
-        *("from_run", "probability", "standing", "alarm", "score", "confirmed", "model", "decided"),
+        *("from_run", "probability", "standing", "score", "confirmed", "direction"),
+        *("model", "decided"),
     ),
 )
 
@@ -40,7 +41,8 @@ def step_rows(
         records[key] = record
         moved_from = (record.from_order, record.from_run)
         change = (record.kind, record.order, record.run, *moved_from, record.probability)
-        rows.append((series, *key, *change, *state, model, at))
+        standing = (state.change, state.score, state.confirmed, state.direction)
+        rows.append((series, *key, *change, *standing, model, at))
     return rows, records
 
 
@@ -74,7 +76,7 @@ def keys_near_end(connection: sa.Connection, series: int, count: int) -> Callabl
 def load_states(connection: sa.Connection, wanted: Sequence[int]) -> dict[int, AlarmState]:
     """Return the state of the second look after the last step of each series."""
     s = steps.c
-    columns = (s.series, s.standing, s.alarm, s.score, s.confirmed)
+    columns = (s.series, s.standing, s.score, s.confirmed, s.direction, s.probability)
     found: dict[int, AlarmState] = {}
     for first in range(0, len(wanted), CHUNK):
         chunk = s.series.in_(wanted[first : first + CHUNK])
@@ -111,7 +113,8 @@ def steps_of(
 def current_states(connection: sa.Connection, series: int, first: int, last: int) -> dict[Key, str]:
     """Return the state of every change that begins, or began, from one order to another.
 
-    `moved` is a change that begins elsewhere now; there it is `called` or `confirmed`.
+    `moved` is a change that begins elsewhere now; there it is `called` or `confirmed`. A change
+    that another one replaces is `withdrawn`.
     """
     s = steps.c
     within = sa.or_(s.change_order.between(first, last), s.from_order.between(first, last))
@@ -123,5 +126,6 @@ def current_states(connection: sa.Connection, series: int, first: int, last: int
     ):
         states[order, run] = StepKind.CALLED.value if kind == StepKind.MOVED.value else kind
         if from_order is not None:
-            states[from_order, from_run] = kind
+            replaced = kind == StepKind.CALLED.value
+            states[from_order, from_run] = StepKind.WITHDRAWN.value if replaced else kind
     return {key: state for key, state in states.items() if first <= key[0] <= last}

@@ -1,14 +1,26 @@
 """The second look: a change is called early and confirmed later; a spike is withdrawn."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from barograph.detection import OnlineDetector
-from barograph.detection.online import Budget, Decision, StepKind, TailRates, replay
-from barograph.detection.online.second_look import SecondLook, WindowScore
+from barograph.detection.online import (
+    AlarmState,
+    AlarmStep,
+    Answer,
+    Budget,
+    Decision,
+    OnlineJudge,
+    PendingSeries,
+    StepKind,
+    replay,
+)
+from barograph.detection.online.second_look import Decided, SecondLook, WindowScore
 from barograph.errors import ConfigError
 from barograph.series import Floats
-from tests.detection.online.models import edge_model, edge_pair, noise, paper_model, quiet
+from tests.detection.online.models import edge_pair, noise, paper_model, quiet
 
 FIRST, SECOND, BUDGET = edge_pair()
 
@@ -72,6 +84,9 @@ def test_replay_equals_update_to_the_bit(history: int) -> None:
     values = noise(600, 2)
     for at in rng.integers(20, 580, 6):
         values[at:] += rng.normal(0, 8)
+    for at in rng.integers(20, 580, 3):  # a step that grows
+        values[at] += 7.0
+        values[at + 1 :] += 30.0
     values[rng.integers(20, 580, 8)] += 15.0
     detector = OnlineDetector(FIRST, SECOND, budget=BUDGET, history=history)
     decisions = run(detector, values)
@@ -79,6 +94,8 @@ def test_replay_equals_update_to_the_bit(history: int) -> None:
     assert tuple(detector.steps) == batch.steps
     assert detector.change_points == batch.change_points.tolist()
     assert [d.at for d in decisions if d.is_change] == batch.alarms.tolist()
+    called = [step for step in batch.steps if step.kind is StepKind.CALLED]
+    assert [step.at for step in called] == batch.alarms.tolist()
     assert {step.kind for step in detector.steps} == set(StepKind)
 
 
@@ -96,46 +113,118 @@ def test_budget_bounds_the_alarms_on_noise(weights: dict[int, float]) -> None:
     assert 0.2 * allowed < alarms / points < 1.3 * allowed
 
 
-def test_repeat_is_an_alarm_only_with_a_higher_score() -> None:
-    rule = SecondLook(Budget({}, {0: 1.0}, 5.0))
-    assert rule.decide(10, [WindowScore(0, 10, 0.9, 6.0)])[0] is not None
-    assert rule.decide(12, [WindowScore(0, 12, 0.9, 6.9)])[0] is None
-    assert rule.decide(13, [WindowScore(0, 13, 0.9, 7.1)])[0] is not None
-    assert rule.decide(19, [WindowScore(0, 19, 0.9, 5.1)])[0] is not None
+def towards(direction: int) -> Callable[[int], int]:
+    """Return what a rule calls for the direction of a step."""
+    return lambda _: direction
 
 
-def paper_first() -> OnlineDetector:
-    """The paper's features at the newest point: an alarm is a probability above one half."""
-    ramp = np.linspace(-12.0, 12.0, 200)
-    tails = {w: TailRates(ramp, np.maximum(ramp, 0.0)) for w in range(11)}
-    budget = Budget(tails, {0: 1.0}, 1e-9)
-    return OnlineDetector(paper_model(), edge_model("confirm"), budget=budget)
+def machine(*looks: tuple[int, int, float, int]) -> tuple[list[int], list[tuple[str, int, int]]]:
+    """Run the rule on scores given as newest point, window, surprise and direction.
+
+    Returns:
+        The points of the alarms, and kind, change point and newest point of each step.
+    """
+    rule = SecondLook(Budget({}, {0: 1.0, 2: 1.0, 5: 1.0}, 5.0))
+    alarms: list[int] = []
+    steps: list[tuple[str, int, int]] = []
+    for at, window, surprise, direction in looks:
+        score = WindowScore(window, at - window, 0.5 + surprise / 100, surprise)
+        alarm, taken = rule.decide(at, [score], towards(direction))
+        alarms += [at] if alarm is not None else []
+        steps += [(step.kind.value, step.index, step.at) for step in taken]
+    return alarms, steps
 
 
-def test_spike_is_withdrawn_with_the_features_of_the_paper() -> None:
-    values = quiet(60)
-    values[40] = 150.0
-    detector = paper_first()
-    run(detector, values)
-    assert kinds(detector) == [("called", 40, 40), ("withdrawn", 40, 42)]
-    assert detector.change_points == []
+def test_near_score_in_the_same_direction_is_no_alarm() -> None:
+    alarms, steps = machine((50, 0, 6.0, 1), (55, 0, 6.9, 1), (60, 5, 6.9, 1))
+    assert (alarms, steps) == ([50], [("called", 50, 50)])
 
 
-def test_withdrawal_restores_pre_of_later_points() -> None:
-    values = quiet(60)
-    values[40] = 150.0
-    values[42:] += 300.0
-    detector = paper_first()
-    decisions = run(detector, values)
-    # Against the spike the step at 42 is nothing; against all that came before, it is detector.
-    assert kinds(detector)[:3] == [("called", 40, 40), ("withdrawn", 40, 42), ("called", 42, 42)]
-    assert (decisions[42].is_change, decisions[42].index) == (True, 42)
-    assert decisions[42].reasons[0].name == "pre_norm_mean"
-    assert detector.change_points == [42]
+def test_surer_near_score_moves_or_confirms_the_change() -> None:
+    alarms, steps = machine((50, 0, 6.0, 1), (54, 2, 7.0, 1), (57, 5, 8.0, 1))
+    assert alarms == [50]
+    assert steps == [("called", 50, 50), ("moved", 52, 54), ("confirmed", 52, 57)]
+
+
+def test_change_up_to_ten_points_later_is_an_alarm_only_if_surer() -> None:
+    assert machine((50, 0, 6.0, 1), (56, 0, 6.9, 1), (60, 0, 6.9, 1))[0] == [50]
+    assert machine((50, 0, 6.0, 1), (56, 0, 7.0, 1))[0] == [50, 56]
+    assert machine((50, 0, 6.0, 1), (61, 0, 5.0, 1))[0] == [50, 61]
+
+
+def test_return_after_three_points_is_a_change_of_its_own() -> None:
+    alarms, steps = machine((50, 0, 6.0, 1), (53, 0, 5.0, -1), (56, 0, 5.9, -1))
+    assert alarms == [50, 53]
+    assert steps == [("called", 50, 50), ("called", 53, 53)]
+
+
+def test_return_after_one_or_two_points_is_no_change() -> None:
+    assert machine((50, 0, 6.0, 1), (51, 0, 6.9, -1), (52, 0, 6.9, -1))[0] == [50]
+    alarms, steps = machine((50, 0, 6.0, 1), (52, 0, 7.0, -1))
+    assert (alarms, steps) == ([50, 52], [("called", 50, 50), ("called", 52, 52)])
+
+
+def test_score_before_the_standing_change_in_the_other_direction_is_nothing() -> None:
+    assert machine((50, 0, 6.0, 1), (56, 0, 9.0, -1), (57, 5, 12.0, 1))[0] == [50, 56]
+
+
+def judged_again(*, surprise: float, near: WindowScore | None, direction: int) -> Decided:
+    """Call a change at 50; judge it at 52 with a surprise, beside another score."""
+    rule = SecondLook(Budget({}, {0: 1.0, 2: 1.0}, 5.0))
+    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
+    scores = [WindowScore(2, 50, 0.1, surprise), *([] if near is None else [near])]
+    return rule.decide(52, scores, towards(direction))
+
+
+def test_unlikely_change_is_withdrawn_moved_or_replaced() -> None:
+    near = WindowScore(0, 52, 0.9, 5.5)
+    assert judged_again(surprise=3.0, near=None, direction=1) == (None, [])
+    withdrawn = AlarmStep(StepKind.WITHDRAWN, 50, 52, 0.1)
+    assert judged_again(surprise=2.9, near=None, direction=1) == (None, [withdrawn])
+    moved = AlarmStep(StepKind.MOVED, 52, 52, 0.9, 50)
+    assert judged_again(surprise=2.9, near=near, direction=1) == (None, [moved])
+    replaced = AlarmStep(StepKind.CALLED, 52, 52, 0.9, 50)
+    assert judged_again(surprise=2.9, near=near, direction=-1) == (near, [replaced])
+
+
+def test_state_is_kept_as_long_as_a_score_can_point_near_the_change() -> None:
+    rule = SecondLook(Budget({}, {0: 1.0, 5: 1.0}, 5.0))
+    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
+    kept = AlarmState(50, 6.0, confirmed=False, direction=1, probability=0.6)
+    assert rule.state_at(65) == kept  # window 5 at point 65 points at 60
+    assert rule.state_at(66) is None
+
+
+def test_later_decisions_name_the_known_change() -> None:
+    values = quiet(100)
+    values[60:] += 12.0
+    decisions = run(new_detector(), values)
+    assert [d.at for d in decisions if d.answer is Answer.CHANGE] == [60]
+    known = [d for d in decisions if d.known_since is not None]
+    assert [d.at for d in known] == list(range(61, 76))
+    assert {(d.index, d.known_since, d.answer) for d in known} == {(60, 60, Answer.QUIET)}
+    assert all(d.probability > 0.5 for d in decisions[60:76])
+
+
+def test_judge_reports_the_probability_of_the_known_change() -> None:
+    values = noise(300, 5)
+    values[150:] += 9.0
+    values[220] += 9.0
+    decisions = run(new_detector(), values)
+    judged = OnlineJudge(FIRST, "v", confirm=SECOND, budget=BUDGET)
+    whole = judged.judge([PendingSeries(values, 0, 0)])
+    assert whole.probability.tolist() == [d.probability for d in decisions]
+    assert np.flatnonzero(whole.is_change).tolist() == [d.at for d in decisions if d.is_change]
+    cut = 153  # while the change is known
+    first = judged.judge([PendingSeries(values[:cut], 0, 0)])
+    then = judged.judge([PendingSeries(values, cut, 0, 0, first.logs[0].state)])
+    assert [*first.probability, *then.probability] == whole.probability.tolist()
 
 
 def test_pairs_that_cannot_work_together_are_refused() -> None:
     with pytest.raises(ConfigError, match="confirming model"):
         OnlineDetector(FIRST, budget=BUDGET)
+    with pytest.raises(ConfigError, match="bauer8"):
+        OnlineDetector(paper_model(), SECOND, budget=BUDGET)
     with pytest.raises(ConfigError, match="bauer8"):
         replay(paper_model(), noise(50), SECOND, budget=BUDGET)

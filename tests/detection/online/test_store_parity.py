@@ -87,14 +87,13 @@ def said(store: Store, name: str) -> tuple[list[int], list[tuple[object, ...]], 
 def detected(values: Floats) -> tuple[list[int], list[tuple[object, ...]], list[float]]:
     _, models = learned()
     detector = OnlineDetector(models.online, models.confirm, budget=budget())
-    alone = OnlineDetector(models.online)
     decisions = [detector.update(float(value)) for value in values]
-    first = [alone.update(float(value)).probability for value in values]
     steps: list[tuple[object, ...]] = [
         (one.kind.value, one.index, one.at, one.probability, one.moved_from)
         for one in detector.steps
     ]
-    return [one.at for one in decisions if one.is_change], steps, first
+    alarms = [one.at for one in decisions if one.is_change]
+    return alarms, steps, [one.probability for one in decisions]
 
 
 def batches(points: Sequence[Measurement], size: int) -> list[Sequence[Measurement]]:

@@ -2,7 +2,7 @@
 
 from barograph.detection.online.batch import AlarmLog, PendingSeries
 from barograph.detection.online.budget import ALARM_POLICIES, Budget, TailRates
-from barograph.detection.online.decision import AlarmStep, Decision, Reason, StepKind
+from barograph.detection.online.decision import AlarmStep, Answer, Decision, Reason, StepKind
 from barograph.detection.online.detector import OnlineDetector
 from barograph.detection.online.judge import (
     BatchDecisions,
@@ -19,6 +19,7 @@ __all__ = [
     "AlarmLog",
     "AlarmState",
     "AlarmStep",
+    "Answer",
     "BatchDecisions",
     "Budget",
     "Decision",

@@ -25,8 +25,12 @@ from barograph.detection.online.second_look import (
     WindowScore,
     rule_for,
 )
-from barograph.detection.online.views import REGIME_SETS, kept_from, views_for
-from barograph.errors import ConfigError
+from barograph.detection.online.views import (
+    BEFORE,
+    direction_of,
+    kept_from,
+    views_for,
+)
 from barograph.features import feature_matrix
 from barograph.models import TriageModel
 from barograph.parallel import map_threads, row_ranges
@@ -81,28 +85,18 @@ class BatchLog(NamedTuple):
     """What happened to many series.
 
     Attributes:
-        probability: The probability of each new point as the newest one; 0 if it was not scored.
+        newest: The probability of each new point as the newest one; 0 if it was not scored.
+        probability: The probability of the change that the decision on each new point is about.
+        known_since: The change that is known as each new point arrives; -1 if there is none.
         baseline_size: Number of values that each new point was compared with.
         logs: What happened to each series.
     """
 
+    newest: Floats
     probability: Floats
+    known_since: Ints
     baseline_size: Ints
     logs: list[AlarmLog]
-
-
-def check_pair(model: TriageModel, confirm: TriageModel) -> None:
-    """Refuse two models with which a batch could not decide as a detector does.
-
-    Raises:
-        ConfigError: The features of a model depend on earlier alarms.
-    """
-    for feature_set in (model.feature_set, confirm.feature_set):
-        if feature_set not in REGIME_SETS:
-            raise ConfigError(
-                f"the feature set {feature_set!r} depends on earlier alarms: a second look over "
-                f"many series needs one of {', '.join(REGIME_SETS)}"
-            )
 
 
 def advance_all(
@@ -119,7 +113,7 @@ def advance_all(
     Args:
         pending: The series.
         model: Scores the newest point.
-        confirm: Scores points that others have followed; see `check_pair`.
+        confirm: Scores points that others have followed; see `views.check_pair`.
         budget: The alarm budget; required with `confirm`.
         history: Number of values kept of each series, as in `OnlineDetector`.
         threads: Number of threads. Defaults to one per usable core if None. The result does not
@@ -131,16 +125,19 @@ def advance_all(
     low = np.maximum(kept_from(first, history) - base, 0)
     if by_change_points:
         low = np.maximum(low, [series.start for series in pending])
-    probability: list[Floats] = [np.empty(0)]
-    sizes: list[Ints] = [np.empty(0, dtype=np.int64)]
-    logs: list[AlarmLog] = []
+    parts: list[BatchLog] = []
     for part in _parts(np.array([series.values.size for series in pending]) - low):
         batch = _Batch.of(pending[part], low[part].tolist(), history)
-        run = _Run(batch, model, confirm, budget, threads)
-        logs += run.decide()
-        probability.append(run.newest)
-        sizes.append(run.baseline_size)
-    return BatchLog(np.concatenate(probability), np.concatenate(sizes), logs)
+        parts.append(_Run(batch, model, confirm, budget, threads).decide())
+    if not parts:
+        nothing, nowhere = np.empty(0), np.empty(0, dtype=np.int64)
+        return BatchLog(nothing, nothing, nowhere, nowhere, [])
+    newest, probability, known, sizes, logs = zip(*parts, strict=True)
+    return BatchLog(
+        *(np.concatenate(newest), np.concatenate(probability)),
+        *(np.concatenate(known), np.concatenate(sizes)),
+        [log for part in logs for log in part],
+    )
 
 
 def _parts(sizes: Ints) -> Iterator[slice]:
@@ -223,22 +220,19 @@ class _Run:
         self._probability = {0: np.full(size, np.nan)}
         self._surprise: dict[int, Floats] = {}
         self._hot = np.zeros(size, dtype=np.bool_)  # rows that can raise an alarm
+        self._about = np.full(size, np.nan)  # the probability of the change that is raised or known
+        self._known = np.full(size, -1, dtype=np.int64)
 
-    @property
-    def newest(self) -> Floats:
-        """The probability of each row as the newest point; 0 if it was not scored."""
-        probability: Floats = np.nan_to_num(self._probability[0], nan=0.0)
-        return probability
-
-    @property
-    def baseline_size(self) -> Ints:
-        """Number of values that each row was compared with."""
+    def decide(self) -> BatchLog:
+        """Decide on all rows."""
+        logs = self._logs()
+        newest = np.nan_to_num(self._probability[0], nan=0.0)
         scored = self._batch.places >= self._first
-        sizes: Ints = np.where(scored, self._batch.newest - self._starts, 0)
-        return sizes
+        sizes = np.where(scored, self._batch.newest - self._starts, 0)
+        about = np.where(np.isnan(self._about), newest, self._about)
+        return BatchLog(newest, about, self._known, sizes, logs)
 
-    def decide(self) -> list[AlarmLog]:
-        """Decide on all rows; return the log of each series."""
+    def _logs(self) -> list[AlarmLog]:
         batch = self._batch
         idle = AlarmLog()
         logs = [idle] * len(batch.states)
@@ -270,12 +264,17 @@ class _Run:
     def _follow(self, rule: AlarmRule, row: int, end: int, log: AlarmLog) -> int:
         """Run a rule over the rows of one series; return the first row that is not decided."""
         shift = int(self._batch.places[row]) - row
+        self._note(rule, row, end, shift)
         while (row := self._next_event(rule, row, end, shift)) < end:
             at = row + shift
-            alarm, steps, _ = rule.advance(at, self._first, partial(self._look, row))
+            look, rise = partial(self._look, row), partial(self._direction, row, shift)
+            alarm, steps, _ = rule.advance(at, self._first, look, rise)
             log.steps += steps
-            if rule.state is not None:
+            if steps and rule.state is not None:
                 log.states += [rule.state] * len(steps)
+                self._note(rule, row, end, shift)
+                if alarm is not None:
+                    self._known[row] = -1
             row += 1
             if alarm is not None:
                 log.alarms.append(at)
@@ -301,6 +300,25 @@ class _Run:
             )
             for window, split in requests
         ]
+
+    def _direction(self, row: int, shift: int, split: int) -> int:
+        """Return the direction of the step at a split, as `HistoryWindow.direction` does."""
+        batch = self._batch
+        newest = int(batch.newest[row])
+        place = newest - (row + shift) + split
+        before = batch.values[max(place - BEFORE, int(batch.kept[row])) : place]
+        return direction_of(before.tolist(), batch.values[place : newest + 1].tolist())
+
+    def _note(self, rule: AlarmRule, row: int, end: int, shift: int) -> None:
+        """Note the standing change for the rows from which it is known."""
+        self._about[row:end], self._known[row:end] = np.nan, -1
+        state = rule.state_at(row + shift)
+        if state is None or state.change is None:
+            return
+        last = row
+        while last < end and rule.state_at(last + shift) is not None:
+            last += 1
+        self._about[row:last], self._known[row:last] = state.probability, state.change
 
     def _restart(self, row: int) -> None:
         """Start Pre at the point before a row, for the rest of its series."""

@@ -23,6 +23,14 @@ class StepKind(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+class Answer(StrEnum):
+    """What the detector says about the newest point."""
+
+    CHANGE = "change"
+    SUSPECT = "suspect"
+    QUIET = "quiet"
+
+
 @dataclass(frozen=True, slots=True)
 class AlarmStep:
     """One event in the life of a change point.
@@ -32,7 +40,8 @@ class AlarmStep:
         index: The change point; after `moved`, its new place.
         at: The newest point when it happened.
         probability: The probability of the change at that time.
-        moved_from: The former place of a change point that was moved.
+        moved_from: The former place of a change point that was moved, or the change point that a
+            `called` one replaces.
     """
 
     kind: StepKind
@@ -55,11 +64,12 @@ class Decision:
     """What the detector reports as one value arrives.
 
     Attributes:
-        index: The first point of the new level, if there is a change: the newest point or one of
-            the last ten.
+        index: The point that the decision is about: where a change begins if an alarm is raised
+            now, `known_since` if a change is known, else the newest point.
         at: The newest point.
-        probability: The probability of a change at `index`.
-        is_change: Whether an alarm is raised now.
+        probability: The probability of a change at `index`; for a known change, at its last step.
+        answer: `change` if an alarm is raised now.
+        known_since: A change point up to fifteen points back whose alarm was raised before.
         steps: What happened to change points as the value arrived, in order.
         explain: Computes `reasons`.
     """
@@ -67,9 +77,15 @@ class Decision:
     index: int
     at: int
     probability: float
-    is_change: bool
+    answer: Answer = Answer.QUIET
+    known_since: int | None = None
     steps: tuple[AlarmStep, ...] = ()
     explain: Callable[[], list[Reason]] = field(default=list, repr=False, compare=False)
+
+    @property
+    def is_change(self) -> bool:
+        """Whether an alarm is raised now."""
+        return self.answer is Answer.CHANGE
 
     @property
     def reasons(self) -> list[Reason]:

@@ -1,15 +1,22 @@
 """The online detector: decides on each value of one series as it arrives."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from barograph.detection.online.budget import Budget
-from barograph.detection.online.decision import AlarmStep, Decision, StepKind, reasons
+from barograph.detection.online.decision import (
+    AlarmStep,
+    Answer,
+    Decision,
+    Reason,
+    StepKind,
+    reasons,
+)
 from barograph.detection.online.second_look import Request, WindowScore, rule_for
-from barograph.detection.online.views import HISTORY, HistoryWindow
+from barograph.detection.online.views import HISTORY, HistoryWindow, check_pair
 from barograph.errors import ConfigError
 from barograph.models import TriageModel
 from barograph.series import Floats, as_float
@@ -48,6 +55,8 @@ class OnlineDetector:
             raise ConfigError(f"history is {history}: it must be {SHORTEST_HISTORY} or more")
         if confirm is None and budget is not None:
             raise ConfigError("a budget is shared between windows: it needs a confirming model")
+        if confirm is not None:
+            check_pair(model, confirm)
         self._model, self._confirm = model, confirm
         sets = (model.feature_set,) if confirm is None else (model.feature_set, confirm.feature_set)
         self._window = HistoryWindow(history, sets)
@@ -58,6 +67,7 @@ class OnlineDetector:
         self._rule = rule_for(model, self._budget)
         self._change_points: list[int] = []
         self._steps: deque[AlarmStep] = deque(maxlen=history)
+        self._explain: Callable[[], list[Reason]] = list  # of the known change
 
     @property
     def change_points(self) -> list[int]:
@@ -82,32 +92,26 @@ class OnlineDetector:
         self._window.append(as_float(value, self._window.count))
         at = self._window.count - 1
         rows: Rows = {}
-        alarm, steps, scores = self._rule.advance(at, self._first, partial(self._score, rows))
+        score, rise = partial(self._score, rows), self._window.direction
+        alarm, steps, scores = self._rule.advance(at, self._first, score, rise)
         if steps:
             self._record(steps)
-            again = self._decide_again(at, steps)
-            if again:
-                steps = [*steps, *again]
-                if alarm is None:
-                    row = self._row(self._model, 0, again[-1].index)
-                    return self._decision(at, _score_of(again[-1]), row, steps, is_change=True)
+        known = self._rule.state_at(at)
+        if known is not None and known.change is not None:
+            row = rows.get((at - known.change, known.change))
+            if steps and row is not None:
+                self._explain = partial(reasons, self._model_of(at - known.change), row)
+            answer, since = (Answer.QUIET, known.change) if alarm is None else (Answer.CHANGE, None)
+            about = known.change, at, known.probability
+            return Decision(*about, answer, since, tuple(steps), self._explain)
         if not scores:
-            return Decision(at, at, 0.0, is_change=False)
+            return Decision(at, at, 0.0)
         shown = alarm or scores[0]
-        row = rows[shown.window, shown.split]
-        return self._decision(at, shown, row, steps, is_change=alarm is not None)
-
-    def _decision(
-        self,
-        at: int,
-        shown: WindowScore,
-        row: Floats,
-        steps: Sequence[AlarmStep],
-        *,
-        is_change: bool,
-    ) -> Decision:
-        explain = partial(reasons, self._model_of(shown.window), row)
-        return Decision(shown.split, at, shown.probability, is_change, tuple(steps), explain)
+        explain = partial(reasons, self._model_of(shown.window), rows[shown.window, shown.split])
+        answer = Answer.QUIET if alarm is None else Answer.CHANGE
+        return Decision(
+            shown.split, at, shown.probability, answer, steps=tuple(steps), explain=explain
+        )
 
     def _score(self, rows: Rows, requests: list[Request]) -> list[WindowScore]:
         """Score windows and splits with one call of each model; note the rows."""
@@ -155,27 +159,3 @@ class OnlineDetector:
                 known = sorted([*self._change_points, step.index])
                 self._change_points = known[-self._history :]
         self._steps += steps
-
-    def _decide_again(self, at: int, steps: list[AlarmStep]) -> list[AlarmStep]:
-        """Score the points after a change point that is gone again: their Pre is another."""
-        gone = [
-            step.index if step.moved_from is None else min(step.index, step.moved_from)
-            for step in steps
-            if step.kind in (StepKind.WITHDRAWN, StepKind.MOVED)
-        ]
-        budget = self._budget
-        if not gone or not self._by_change_points or budget is None or 0 not in budget.weights:
-            return []
-        called: list[AlarmStep] = []
-        for split in range(min(gone) + 1, at + 1):
-            if split in self._change_points:
-                continue
-            [score] = self._score({}, [(0, split)])
-            if budget.score(0, score.surprise) >= budget.threshold:
-                called.append(AlarmStep(StepKind.CALLED, split, at, score.probability))
-                self._record(called[-1:])
-        return called
-
-
-def _score_of(step: AlarmStep) -> WindowScore:
-    return WindowScore(0, step.index, step.probability, 0.0)

@@ -13,10 +13,9 @@ from barograph.detection.online.batch import (
     Flags,
     PendingSeries,
     advance_all,
-    check_pair,
 )
 from barograph.detection.online.budget import DEFAULT_POLICY, Budget
-from barograph.detection.online.views import HISTORY
+from barograph.detection.online.views import HISTORY, check_pair
 from barograph.errors import ConfigError, DataError
 from barograph.models import OnlineModels, TriageModel
 from barograph.series import Floats, Ints
@@ -26,7 +25,8 @@ class BatchDecisions(NamedTuple):
     """The decisions on the new points of many series, concatenated.
 
     Attributes:
-        probability: The probability of a change at each new point; 0 if it was not scored.
+        probability: The probability of the change that the decision on each new point is about: the
+            one that is raised or known, else a change at this point; 0 if it was not scored.
         is_change: Whether an alarm was raised.
         baseline_size: Number of values that each point was compared with.
         starts: Position of the last change point in the values of each series; 0 if there is none.
@@ -116,23 +116,22 @@ class OnlineJudge:
 
     def judge(self, pending: Sequence[PendingSeries]) -> BatchDecisions:
         """Decide on the new points of every series."""
-        probability, sizes, logs = advance_all(
+        done = advance_all(
             *(pending, self.model, self.confirm, self.budget),
             history=self.history,
             threads=self.threads,
         )
-        is_change = np.zeros(probability.size, dtype=np.bool_)
+        is_change = np.zeros(done.probability.size, dtype=np.bool_)
         starts = [series.start for series in pending]
         row = 0
-        for k, (series, log) in enumerate(zip(pending, logs, strict=True)):
+        for k, (series, log) in enumerate(zip(pending, done.logs, strict=True)):
             if log.alarms:
                 is_change[[row + at - series.base - series.first for at in log.alarms]] = True
                 if self.budget is None:
                     starts[k] = log.alarms[-1] - series.base
             row += series.values.size - series.first
-        return BatchDecisions(
-            probability, is_change, sizes, starts, () if self.budget is None else logs
-        )
+        logs = () if self.budget is None else done.logs
+        return BatchDecisions(done.probability, is_change, done.baseline_size, starts, logs)
 
 
 @dataclass(frozen=True)

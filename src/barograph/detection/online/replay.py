@@ -8,10 +8,10 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from barograph.detection.online.batch import AlarmLog, PendingSeries, advance_all, check_pair
+from barograph.detection.online.batch import AlarmLog, PendingSeries, advance_all
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import AlarmStep, StepKind
-from barograph.detection.online.views import HISTORY
+from barograph.detection.online.views import HISTORY, check_pair
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints
 
@@ -91,9 +91,9 @@ def replay_many(
         budget = budget or Budget.released(model, confirm)
         check_pair(model, confirm)
     pending = [PendingSeries(values, 0, 0) for values in histories]
-    probability, _, logs = advance_all(pending, model, confirm, budget, history=history)
+    done = advance_all(pending, model, confirm, budget, history=history)
     ends = accumulate((values.size for values in histories), initial=0)
     return [
-        Replay.of(probability[first:end], log)
-        for (first, end), log in zip(pairwise(ends), logs, strict=True)
+        Replay.of(done.newest[first:end], log)
+        for (first, end), log in zip(pairwise(ends), done.logs, strict=True)
     ]

@@ -2,13 +2,17 @@
 
 A rule follows one series. As a point arrives it requests scores, then decides: `AlarmRule.advance`
 is the only loop body, and `OnlineDetector`, `replay` and the store's judge all run it.
+
+An alarm is about the change it points at, so the second look compares places: a score that points
+near the standing change confirms or moves it and raises no second alarm. A step in the opposite
+direction is a change of its own.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from barograph.detection.online.budget import Budget
@@ -17,15 +21,19 @@ from barograph.models import TriageModel
 
 # Numbers of following points at which a change point is scored again.
 SECOND_LOOK_WINDOWS = (1, 2, 3, 5, 7, 10)
-# An alarm within REPEAT points of another is a repeat, unless its score is higher by SURER nats.
-REPEAT = 5
+# A score within SAME points of the standing change is about that change. Up to NEAR points after
+# it, a further change in the same direction is an alarm only if its score is higher by SURER nats.
+SAME, NEAR = 5, 10
 SURER = 1.0
+# A level that lasts fewer points is a spike: its end is no change of its own.
+SHORTEST_LEVEL = 3
 # A change point is withdrawn if, in a window of WITHDRAW_WINDOW or more, its surprise is below
 # WITHDRAW_BELOW nats: one quiet point in twenty looks as real.
 WITHDRAW_WINDOW = 2
 WITHDRAW_BELOW = 3.0
 
 Request = tuple[int, int]  # window and split
+Rise = Callable[[int], int]  # from a split to the direction of the step there
 
 
 class WindowScore(NamedTuple):
@@ -45,19 +53,24 @@ class WindowScore(NamedTuple):
 
 
 class AlarmState(NamedTuple):
-    """All that the second look needs to know about earlier points.
+    """The standing change: all that the second look needs to know about earlier points.
 
     Attributes:
-        change: The change point that may still be withdrawn, or None.
-        at: The point at which the last alarm was raised.
-        score: The score of that alarm.
-        confirmed: Whether a later window confirmed the change point.
+        change: The change point that later scores are compared with, or None.
+        score: The score that it was last called, moved or confirmed with.
+        confirmed: Whether a later window confirmed it.
+        direction: 1 if the level rose there, -1 if it fell, 0 if neither.
+        probability: The probability of the change at its last step.
     """
 
     change: int | None
-    at: int
     score: float
     confirmed: bool
+    direction: int
+    probability: float
+
+
+NOTHING = AlarmState(None, 0.0, confirmed=False, direction=0, probability=0.0)
 
 
 class Advance(NamedTuple):
@@ -74,11 +87,18 @@ class Advance(NamedTuple):
     scores: list[WindowScore]
 
 
+Decided = tuple[WindowScore | None, list[AlarmStep]]  # the alarm, and what else happened
+
+
 class AlarmRule(ABC):
     """Decides on the points of one series, in order."""
 
     def advance(
-        self, at: int, first: int, score: Callable[[list[Request]], list[WindowScore]]
+        self,
+        at: int,
+        first: int,
+        score: Callable[[list[Request]], list[WindowScore]],
+        rise: Rise,
     ) -> Advance:
         """Decide on point `at`.
 
@@ -86,19 +106,18 @@ class AlarmRule(ABC):
             at: The point that arrived.
             first: The first point of the series that can be scored.
             score: Returns the score of each requested window and split.
+            rise: Returns the direction of the step at a split, from the values so far.
         """
         scores = score(self.requests(at, first))
-        alarm, steps = self.decide(at, scores)
+        alarm, steps = self.decide(at, scores, rise)
         return Advance(alarm, steps, scores)
 
     @abstractmethod
     def requests(self, at: int, first: int) -> list[Request]:
-        """Return the windows and splits to score as point `at` arrives, window 0 first."""
+        """Return the windows and splits to score as point `at` arrives, the newest point first."""
 
     @abstractmethod
-    def decide(
-        self, at: int, scores: Sequence[WindowScore]
-    ) -> tuple[WindowScore | None, list[AlarmStep]]:
+    def decide(self, at: int, scores: Sequence[WindowScore], rise: Rise) -> Decided:
         """Return the alarm that the requested scores raise, if any, and what else happened."""
 
     def is_watching(self, at: int) -> bool:  # noqa: ARG002 - the second look depends on it
@@ -111,7 +130,7 @@ class AlarmRule(ABC):
         return None
 
     def state_at(self, at: int) -> AlarmState | None:  # noqa: ARG002 - as above
-        """Return the state as far as point `at` and later ones can depend on it."""
+        """Return the state if a score at point `at` or later can still point near its change."""
         return None
 
 
@@ -130,42 +149,16 @@ class NewestPointRule(AlarmRule):
         return [(0, at)] if at >= first else []
 
     def decide(
-        self, at: int, scores: Sequence[WindowScore]
-    ) -> tuple[WindowScore | None, list[AlarmStep]]:
+        self,
+        at: int,
+        scores: Sequence[WindowScore],
+        rise: Rise,  # noqa: ARG002 - the second look depends on it
+    ) -> Decided:
         """Compare the probability with the threshold."""
         if not scores or scores[0].probability < self._threshold:
             return None, []
         alarm = scores[0]
         return alarm, [AlarmStep(StepKind.CALLED, at, at, alarm.probability)]
-
-
-class RepeatGate:
-    """Lets an alarm pass unless it repeats the one before.
-
-    Args:
-        at: The point at which the last alarm was raised.
-        score: The score of that alarm.
-    """
-
-    def __init__(self, at: int = -REPEAT - 1, score: float = 0.0) -> None:
-        self.at, self.score = at, score
-
-    def passes(self, at: int, score: float) -> bool:
-        """Return whether an alarm passes; remember it if so."""
-        if at - self.at <= REPEAT and score < self.score + SURER:
-            return False
-        self.at, self.score = at, score
-        return True
-
-
-def without_repeats(candidates: Iterator[tuple[int, float]]) -> Iterator[int]:
-    """Yield the points of the alarms that are no repeats.
-
-    Args:
-        candidates: Point and score of every alarm of one series, in order.
-    """
-    gate = RepeatGate()
-    return (at for at, score in candidates if gate.passes(at, score))
 
 
 class SecondLook(AlarmRule):
@@ -178,83 +171,117 @@ class SecondLook(AlarmRule):
 
     def __init__(self, budget: Budget, state: AlarmState | None = None) -> None:
         self._budget = budget
-        self._windows = sorted(budget.weights)
-        self._gate = RepeatGate() if state is None else RepeatGate(state.at, state.score)
-        before = state or AlarmState(None, 0, 0.0, confirmed=False)
-        self._change = before.change
-        self._at = before.at
-        self._confirmed = before.confirmed
+        self._windows = sorted({0, *budget.weights})
+        self._reach = NEAR + self._windows[-1]
+        self._state = state or NOTHING
 
     @property
     def state(self) -> AlarmState:
         """The state after the last point."""
-        return AlarmState(self._change, self._gate.at, self._gate.score, self._confirmed)
+        return self._state
 
     def state_at(self, at: int) -> AlarmState | None:
-        """Return the state as far as point `at` and later ones can depend on it."""
-        over = at - self._gate.at > REPEAT and not self.is_watching(at)
-        return None if over else self.state
+        """Return the state if a score at point `at` or later can still point near its change."""
+        change = self._state.change
+        return None if change is None or at - change > self._reach else self._state
 
     def is_watching(self, at: int) -> bool:
-        """Whether a change point may still be confirmed or withdrawn."""
-        return self._change is not None and at - self._change <= SECOND_LOOK_WINDOWS[-1]
+        """Whether the standing change may be confirmed or withdrawn at this point or later."""
+        change = self._state.change
+        return change is not None and at - change <= SECOND_LOOK_WINDOWS[-1]
 
     def requests(self, at: int, first: int) -> list[Request]:
-        """Request the windows that raise alarms, and the change point that may be withdrawn."""
+        """Request the newest point, the windows that raise alarms, and the standing change."""
         requests = [(w, at - w) for w in self._windows if at - w >= first]
-        if self._change is not None:
-            own = (at - self._change, self._change)
-            if own[0] in SECOND_LOOK_WINDOWS and own not in requests:
+        change = self._state.change
+        if change is not None and at - change in SECOND_LOOK_WINDOWS:
+            own = (at - change, change)
+            if own not in requests:
                 requests.append(own)
         return requests
 
-    def decide(
-        self, at: int, scores: Sequence[WindowScore]
-    ) -> tuple[WindowScore | None, list[AlarmStep]]:
-        """Raise the best alarm if it is no repeat; otherwise judge the change point again."""
+    def decide(self, at: int, scores: Sequence[WindowScore], rise: Rise) -> Decided:
+        """Judge the standing change again, then compare the best score with it."""
         best = max(scores, key=self._score, default=None)
-        alarm = best if best is not None and self._score(best) >= self._budget.threshold else None
-        if alarm is not None and self._gate.passes(at, self._score(alarm)):
-            return alarm, [self._raise(at, alarm)]
-        own = next((s for s in scores if s.split == self._change and s.window > 0), None)
-        return None, [] if own is None else self._judge_again(at, own, alarm)
+        if best is not None and self._score(best) < self._budget.threshold:
+            best = None
+        change = self._state.change
+        own = next((s for s in scores if s.split == change and s.window > 0), None)
+        if own is not None and own.window >= WITHDRAW_WINDOW and own.surprise < WITHDRAW_BELOW:
+            return self._withdraw(at, own, best, rise)
+        if best is not None:
+            alarm, step = self._compare(at, best, rise(best.split))
+            if step is not None:
+                return alarm, [step]
+        if own is not None and not self._state.confirmed and self._is_sure(own):
+            self._state = self._state._replace(confirmed=True, probability=own.probability)
+            return None, [AlarmStep(StepKind.CONFIRMED, own.split, at, own.probability)]
+        return None, []
 
     def _score(self, score: WindowScore) -> float:
         if score.window not in self._budget.weights:
             return -math.inf
         return self._budget.score(score.window, score.surprise)
 
-    def _raise(self, at: int, alarm: WindowScore) -> AlarmStep:
-        """Take the alarm's split as the change point; return what happened to the last one."""
-        before, is_near = self._change, at - self._at <= REPEAT
-        self._change, self._at = alarm.split, at
-        if before is None or not is_near:
-            self._confirmed = alarm.window > 0
-            return AlarmStep(StepKind.CALLED, alarm.split, at, alarm.probability)
-        self._confirmed |= alarm.window > 0
-        if before == alarm.split:
-            return AlarmStep(StepKind.CONFIRMED, alarm.split, at, alarm.probability)
-        return AlarmStep(StepKind.MOVED, alarm.split, at, alarm.probability, moved_from=before)
+    def _is_sure(self, own: WindowScore) -> bool:
+        return own.surprise >= self._budget.threshold
 
-    def _judge_again(self, at: int, own: WindowScore, other: WindowScore | None) -> list[AlarmStep]:
-        """Withdraw, move or confirm the change point.
+    def _withdraw(self, at: int, own: WindowScore, best: WindowScore | None, rise: Rise) -> Decided:
+        """Withdraw the standing change, in favour of the best alarm if there is one.
 
         Args:
             at: The point that arrived.
-            own: The score of the change point.
-            other: The best alarm of this point, which is a repeat.
+            own: The score of the standing change, which is too low.
+            best: The best score of this point, if it reaches the threshold.
+            rise: As in `advance`.
         """
-        if own.window >= WITHDRAW_WINDOW and own.surprise < WITHDRAW_BELOW:
-            if other is not None and other.split != own.split:
-                self._change = other.split
-                moved = StepKind.MOVED
-                return [AlarmStep(moved, other.split, at, other.probability, moved_from=own.split)]
-            self._change = None
-            return [AlarmStep(StepKind.WITHDRAWN, own.split, at, own.probability)]
-        if not self._confirmed and own.surprise >= self._budget.threshold:
-            self._confirmed = True
-            return [AlarmStep(StepKind.CONFIRMED, own.split, at, own.probability)]
-        return []
+        if best is None or best.split == own.split:
+            self._state = NOTHING
+            return None, [AlarmStep(StepKind.WITHDRAWN, own.split, at, own.probability)]
+        direction = rise(best.split)
+        if abs(best.split - own.split) <= SAME and direction * self._state.direction >= 0:
+            return None, [self._take(StepKind.MOVED, at, best, direction, own.split)]
+        return best, [self._take(StepKind.CALLED, at, best, direction, own.split)]
+
+    def _compare(
+        self, at: int, best: WindowScore, direction: int
+    ) -> tuple[WindowScore | None, AlarmStep | None]:
+        """Return the alarm and the step of a score that reaches the threshold, if any."""
+        change = self._state.change
+        if change is None:
+            return best, self._take(StepKind.CALLED, at, best, direction)
+        distance = best.split - change
+        is_surer = self._score(best) >= self._state.score + SURER
+        if direction * self._state.direction >= 0:
+            if abs(distance) <= SAME:
+                return None, self._again(at, best, direction) if is_surer else None
+            if is_surer or not 0 < distance <= NEAR:
+                return best, self._take(StepKind.CALLED, at, best, direction)
+        elif distance >= SHORTEST_LEVEL:
+            return best, self._take(StepKind.CALLED, at, best, direction)
+        elif distance >= 0 and is_surer:
+            return best, self._take(StepKind.CALLED, at, best, direction, change)
+        return None, None
+
+    def _again(self, at: int, best: WindowScore, direction: int) -> AlarmStep:
+        """Confirm or move the standing change."""
+        if best.split == self._state.change:
+            return self._take(StepKind.CONFIRMED, at, best, direction)
+        return self._take(StepKind.MOVED, at, best, direction, self._state.change)
+
+    def _take(
+        self,
+        kind: StepKind,
+        at: int,
+        best: WindowScore,
+        direction: int,
+        instead_of: int | None = None,
+    ) -> AlarmStep:
+        """Make a split the standing change."""
+        confirmed = best.window > 0 or (kind is not StepKind.CALLED and self._state.confirmed)
+        score = self._score(best)
+        self._state = AlarmState(best.split, score, confirmed, direction, best.probability)
+        return AlarmStep(kind, best.split, at, best.probability, instead_of)
 
 
 def rule_for(

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import Protocol, TypeVar
 
 import numpy as np
 
+from barograph.errors import ConfigError
 from barograph.features import FEATURE_SETS, GrowingHistory, feature_matrix
 from barograph.features.bauer import FAMILY as BAUER
 from barograph.features.families import one_row
+from barograph.models import TriageModel
 from barograph.series import Floats, Ints
 
 HISTORY = 500  # values kept by the detector, replay and the store
 REGIME_SETS = ("online", "confirm")  # feature sets that find the current level by themselves
+# The direction of a step is that of the median of the points from the split on, against the median
+# of so many points before it. Up to five points after a step, half of them lie before the step.
+BEFORE = 10
 T = TypeVar("T", int, Ints)
 
 
@@ -26,6 +32,28 @@ def kept_from(at: T, history: int) -> T:
     half = history // 2
     block: T = (at // half - 1) * half
     return block * (block > 0)
+
+
+def direction_of(before: Sequence[float], after: Sequence[float]) -> int:
+    """Return 1 if the level rises between two groups of points, -1 if it falls, else 0."""
+    if not before:
+        return 0
+    lower, upper = median(before), median(after)
+    return (upper > lower) - (upper < lower)
+
+
+def check_pair(model: TriageModel, confirm: TriageModel) -> None:
+    """Refuse models for a second look whose rows depend on earlier alarms.
+
+    Raises:
+        ConfigError: The feature set of a model is not one of REGIME_SETS.
+    """
+    for feature_set in (model.feature_set, confirm.feature_set):
+        if feature_set not in REGIME_SETS:
+            raise ConfigError(
+                f"the feature set {feature_set!r} depends on earlier alarms: a second look needs "
+                f"one of {', '.join(REGIME_SETS)}"
+            )
 
 
 class SeriesView(Protocol):
@@ -144,6 +172,12 @@ class HistoryWindow:
         self.count += 1
         for view in self._distinct:
             view.append(value)
+
+    def direction(self, split: int) -> int:
+        """Return the direction of the step between the points before a split and those since."""
+        place = split - self._base
+        before = self._values[max(place - BEFORE, 0) : place]
+        return direction_of(before, self._values[place:])
 
     def row(self, feature_set: str, start: int, split: int, end: int) -> Floats:
         """Describe values[split:end]; Pre begins at the first kept value if `start` is dropped."""

@@ -1,40 +1,116 @@
 """How early changes are found, against how many alarms are false."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from barograph.detection.online.second_look import without_repeats
-from barograph.series import Floats
-from barograph.training.online.truth import Flags, Truth
+from barograph.detection.online.budget import Budget
+from barograph.detection.online.second_look import (
+    Request,
+    SecondLook,
+    WindowScore,
+)
+from barograph.detection.online.views import BEFORE, direction_of
+from barograph.evaluation.annotators import MARGIN
+from barograph.series import Floats, Ints
+from barograph.training.online.truth import FIRST, Flags, Truth
 
 DELAYS = (0, 2, 5)
 RATES = (1.0, 3.0, 10.0)
 _HALVINGS = 24
 
-Alarms = Callable[[float], Flags]  # the alarms at a threshold; fewer as it rises
+
+class Raised(NamedTuple):
+    """Alarms over all points of some histories, in order.
+
+    Attributes:
+        at: The points at which an alarm was raised.
+        places: The change points that the alarms point at.
+    """
+
+    at: Ints
+    places: Ints
+
+    @classmethod
+    def of(cls, flags: Flags) -> Raised:
+        """Return alarms that point at the newest point."""
+        at = np.flatnonzero(flags)
+        return cls(at, at)
+
+
+Alarms = Callable[[float], Raised]  # the alarms at a threshold; fewer as it rises
 
 
 class OperatingPoint(NamedTuple):
-    """One threshold: false alarms in a thousand points, and the recall within each delay."""
+    """How good the alarms of one threshold are.
+
+    Attributes:
+        threshold: The threshold.
+        false_by_place: Alarms in a thousand points that point at nothing, or at a change that an
+            earlier alarm has reported.
+        false_by_time: Alarms in a thousand points that were raised far from any mark.
+        recall: By delay, the share of changes with an alarm at the change or up to so many points
+            later.
+        known: By delay, the share of changes that an alarm up to so many points later points at.
+    """
 
     threshold: float
-    false_per_thousand: float
+    false_by_place: float
+    false_by_time: float
     recall: tuple[float, ...]
+    known: tuple[float, ...]
 
 
-def measure(truth: Truth, raised: Flags, threshold: float) -> OperatingPoint:
-    """Judge the alarms of one threshold; every alarm counts."""
-    judged = raised & truth.judged
-    rate = 1000.0 * float((judged & ~truth.marked).sum()) / float(truth.judged.sum())
-    found = [found_within(truth, judged, delay) for delay in DELAYS]
-    recall = tuple(float(flags.mean()) if flags.size else 0.0 for flags in found)
-    return OperatingPoint(threshold, rate, recall)
+def measure(truth: Truth, raised: Raised, threshold: float) -> OperatingPoint:
+    """Judge the alarms of one threshold, in both ways of counting."""
+    judged = truth.judged[raised.at]
+    at, places = raised.at[judged], raised.places[judged]
+    points = float(truth.judged.sum())
+    found = [found_within(truth, at, delay) for delay in DELAYS]
+    known = [known_within(truth, Raised(at, places), delay) for delay in DELAYS]
+    return OperatingPoint(
+        threshold,
+        1000.0 * float(false_by_place(truth, places).sum()) / points,
+        1000.0 * float((~truth.marked[at]).sum()) / points,
+        tuple(_share(flags) for flags in found),
+        tuple(_share(flags) for flags in known),
+    )
 
 
-def found_within(truth: Truth, raised: Flags, delay: int) -> Flags:
+def false_by_place(truth: Truth, places: Ints) -> Flags:
+    """Return which alarms are false: far from every mark, or the second for the same change.
+
+    Args:
+        truth: The histories.
+        places: The change points that the alarms point at, in the order of the alarms.
+    """
+    false = ~truth.marked[places]
+    clusters = np.sort(np.concatenate([truth.changes, truth.disputed]))
+    if not clusters.size or not places.size:
+        return false
+    after = np.searchsorted(clusters, places).clip(1, max(clusters.size - 1, 1))
+    nearby = np.stack([clusters[after - 1], clusters[np.minimum(after, clusters.size - 1)]])
+    distance = np.abs(nearby - places)
+    distance[truth.series[nearby] != truth.series[places]] = truth.values.size
+    nearest = np.take_along_axis(nearby, distance.argmin(axis=0)[None], axis=0)[0]
+    # Near marks whose points are left out there is no cluster to belong to.
+    owned = np.flatnonzero(~false & (distance.min(axis=0) <= 2 * MARGIN))
+    _, first = np.unique(nearest[owned], return_index=True)
+    twin = np.ones(owned.size, dtype=np.bool_)
+    twin[first] = False
+    false[owned[twin]] = True
+    return false
+
+
+def found_within(truth: Truth, at: Ints, delay: int) -> Flags:
     """Return for each change whether there is an alarm at it or up to `delay` points later."""
+    raised = np.zeros(truth.values.size, dtype=np.bool_)
+    raised[at] = True
     before = np.concatenate([[0], np.cumsum(raised)])
     ends = truth.offsets[truth.series[truth.changes] + 1]
     last = np.minimum(truth.changes + delay + 1, ends)
@@ -42,7 +118,22 @@ def found_within(truth: Truth, raised: Flags, delay: int) -> Flags:
     return found
 
 
-def at_rate(truth: Truth, method: Alarms, rate: float, low: float, high: float) -> OperatingPoint:
+def known_within(truth: Truth, raised: Raised, delay: int) -> Flags:
+    """Return for each change whether an alarm up to `delay` points after it points near it."""
+    by_place = np.argsort(raised.places, kind="stable")
+    at, places = raised.at[by_place], raised.places[by_place]
+    low = np.searchsorted(places, truth.changes - MARGIN)
+    high = np.searchsorted(places, truth.changes + MARGIN, "right")
+    known = np.zeros(truth.changes.size, dtype=np.bool_)
+    for k, (first, end, change) in enumerate(zip(low, high, truth.changes, strict=True)):
+        same = truth.series[places[first:end]] == truth.series[change]
+        known[k] = bool((same & (at[first:end] <= change + delay)).any())
+    return known
+
+
+def at_rate(
+    truth: Truth, method: Alarms, rate: float, low: float, high: float, *, by_place: bool = True
+) -> OperatingPoint:
     """Return the lowest threshold with at most `rate` false alarms in a thousand points.
 
     Args:
@@ -51,10 +142,12 @@ def at_rate(truth: Truth, method: Alarms, rate: float, low: float, high: float) 
         rate: False alarms in a thousand points.
         low: A threshold with too many alarms.
         high: A threshold with few enough.
+        by_place: Whether false alarms are counted by the places that they point at.
     """
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        if measure(truth, method(middle), middle).false_per_thousand > rate:
+        point = measure(truth, method(middle), middle)
+        if (point.false_by_place if by_place else point.false_by_time) > rate:
             low = middle
         else:
             high = middle
@@ -63,20 +156,78 @@ def at_rate(truth: Truth, method: Alarms, rate: float, low: float, high: float) 
 
 def every_alarm(score: Floats) -> Alarms:
     """Return the method that raises an alarm at every point whose score reaches the threshold."""
-    return lambda threshold: score >= threshold
+    return lambda threshold: Raised.of(score >= threshold)
 
 
-def gated(truth: Truth, score: Floats) -> Alarms:
-    """Return the alarms that the detector raises: repeats only where they are more certain."""
+class SecondLookAlarms:
+    """The alarms of the second look at any threshold, from surprises that are known.
 
-    def raised(threshold: float) -> Flags:
-        result = np.zeros(score.size, dtype=np.bool_)
-        above = np.flatnonzero((score >= threshold) & truth.judged)
-        cuts = np.searchsorted(above, truth.offsets)
-        for k in range(cuts.size - 1):
-            part = above[cuts[k] : cuts[k + 1]]
-            at = list(without_repeats(zip(part.tolist(), score[part].tolist(), strict=True)))
-            result[at] = True
-        return result
+    Args:
+        truth: The histories.
+        surprises: By window, the surprise of each point as the newest one; -inf where there is
+            none. Windows of the second look that are missing withdraw nothing.
+        weights: The alarm policy.
+    """
 
-    return raised
+    def __init__(
+        self, truth: Truth, surprises: Mapping[int, Floats], weights: Mapping[int, float]
+    ) -> None:
+        self._truth, self._weights, self._surprises = truth, weights, surprises
+
+    @cached_property
+    def _best(self) -> Floats:
+        scores = [self._surprises[w] + np.log(weight) for w, weight in self._weights.items()]
+        best: Floats = np.max(scores, axis=0)
+        return best
+
+    def __call__(self, threshold: float) -> Raised:
+        """Run the second look over all histories."""
+        budget = Budget({}, self._weights, threshold)
+        hot = np.flatnonzero((self._best >= threshold) & self._truth.judged)
+        cuts = np.searchsorted(hot, self._truth.offsets)
+        alarms: list[tuple[int, int]] = []
+        for k, (first, last) in enumerate(pairwise(cuts.tolist())):
+            if first < last:
+                offset = int(self._truth.offsets[k])
+                end = int(self._truth.offsets[k + 1]) - offset
+                alarms += self._follow(budget, offset, (hot[first:last] - offset).tolist(), end)
+        table = np.array(alarms, dtype=np.int64).reshape(-1, 2)
+        return Raised(table[:, 0], table[:, 1])
+
+    def _follow(
+        self, budget: Budget, offset: int, hot: list[int], end: int
+    ) -> list[tuple[int, int]]:
+        """Return the alarms of one history, visiting only points at which something can happen."""
+        rule = SecondLook(budget)
+        alarms: list[tuple[int, int]] = []
+        done = 0
+        for first, following in pairwise([*hot, end]):
+            at = max(first, done)
+            while at < following and (at == first or rule.is_watching(at)):
+                look, rise = partial(self._look, offset, at), partial(self._direction, offset, at)
+                alarm, _, _ = rule.advance(at, FIRST, look, rise)
+                if alarm is not None:
+                    alarms.append((offset + at, offset + alarm.split))
+                at += 1
+            done = at
+        return alarms
+
+    def _look(self, offset: int, at: int, requests: list[Request]) -> list[WindowScore]:
+        found = []
+        for window, split in requests:
+            surprise = (
+                self._surprises[window][offset + at] if window in self._surprises else -np.inf
+            )
+            if surprise > -np.inf:
+                found.append(WindowScore(window, split, 0.0, float(surprise)))
+        return found
+
+    def _direction(self, offset: int, at: int, split: int) -> int:
+        first, place = offset + max(split - BEFORE, 0), offset + split
+        values = self._truth.values
+        before, after = values[first:place], values[place : offset + at + 1]
+        return direction_of(before.tolist(), after.tolist())
+
+
+def _share(flags: Flags) -> float:
+    return float(flags.mean()) if flags.size else 0.0

@@ -12,9 +12,9 @@ from barograph.detection.online import replay_many
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models.flat import flatten
 from barograph.models.triage import TriageModel
-from barograph.training.online.alarm_rates import Alarms
+from barograph.training.online.alarm_rates import Alarms, Raised
 from barograph.training.online.rows import CALM
-from barograph.training.online.truth import Flags, Truth
+from barograph.training.online.truth import Truth
 
 TREES = 100
 # Pre depends on what was found, so every threshold is a replay of its own: a few must do.
@@ -52,19 +52,20 @@ class Algorithm1:
 
     def on(self, truth: Truth) -> Alarms:
         """Return the alarms of a replay at every threshold of the grid; others are rounded up."""
-        raised: Mapping[float, Flags] = {p: self._raised(truth, p) for p in GRID}
+        raised: Mapping[float, Raised] = {p: self._raised(truth, p) for p in GRID}
+        nothing = Raised.of(np.zeros(truth.values.size, dtype=np.bool_))
 
-        def alarms(threshold: float) -> Flags:
+        def alarms(threshold: float) -> Raised:
             above = [p for p in GRID if p >= threshold]
-            return raised[above[0]] if above else np.zeros(truth.values.size, dtype=np.bool_)
+            return raised[above[0]] if above else nothing
 
         return alarms
 
-    def _raised(self, truth: Truth, threshold: float) -> Flags:
+    def _raised(self, truth: Truth, threshold: float) -> Raised:
         model = replace(self.model, threshold=threshold)
         cuts = truth.offsets[1:-1]
         seen = replay_many(model, np.split(truth.values, cuts))
         result = np.zeros(truth.values.size, dtype=np.bool_)
         for first, replayed in zip(truth.offsets[:-1], seen, strict=True):
             result[first + replayed.alarms] = True
-        return result
+        return Raised.of(result)

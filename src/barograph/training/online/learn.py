@@ -21,7 +21,7 @@ from barograph.models.flat.boosted import library_bytes
 from barograph.models.triage import TriageModel
 from barograph.parallel import map_threads
 from barograph.series import Floats, Ints
-from barograph.training.online.alarm_rates import at_rate, every_alarm, gated
+from barograph.training.online.alarm_rates import SecondLookAlarms, at_rate, every_alarm
 from barograph.training.online.rows import (
     WIDTH,
     WINDOWS,
@@ -37,8 +37,6 @@ FOLDS = 5
 THREADS = 2
 USES: Mapping[str, tuple[int, ...]] = {"online": (0,), "confirm": WINDOWS[1:]}
 ALARMING = frozenset(window for weights in ALARM_POLICIES.values() for window in weights)
-# Windows that raise no alarm only need tail rates: of MANY points, one in SPARSE is judged.
-SPARSE, MANY = 5, 20_000
 STEEPEST = 0.3
 NEVER, ALWAYS = 40.0, 0.0  # bounds of every threshold, in nats
 KEPT = 5_000  # held-out scores of quiet points: enough for prediction sets
@@ -90,7 +88,7 @@ class Learned:
         online: Judges the newest point.
         confirm: Judges points that 1 to 10 others have followed.
         surprises: By window, the surprise of each point as the newest one, from models that did
-            not see its group; -inf where there is none. Windows that raise no alarm have some.
+            not see its group; -inf where there is none.
         twins: By use, the same model learned without the held-out points.
         libraries: By use, the model in its library's own form, if that can explain it.
     """
@@ -139,17 +137,17 @@ def learn(
             known = probability[window] >= 0
             probability[window][known] = calibrated[use][0](probability[window][known])
     tails = {w: TailRates.of(p[seen.quiet & (p >= 0)]) for w, p in probability.items()}
-    surprises = {w: _surprise(tails[w], probability[w]) for w in ALARMING}
-    newest_alone = at_rate(seen, every_alarm(probability[0]), 3.0, 0.0, 1.0).threshold
+    surprises = {w: _surprise(tails[w], p) for w, p in probability.items()}
+    alone = at_rate(seen, every_alarm(probability[0]), 3.0, 0.0, 1.0, by_place=False)
     cards = {use: _card(seen, {w: tails[w] for w in windows}) for use, windows in USES.items()}
-    cards["confirm"]["alarm_thresholds"] = _thresholds(seen, surprises)
+    cards["confirm"]["alarm_thresholds"] = alarm_thresholds(seen, surprises)
 
     def model(use: str, fitted: Any) -> TriageModel:
         return TriageModel(
             use,
             use,
             FEATURE_SETS[use],
-            newest_alone if use == "online" else 0.5,
+            alone.threshold if use == "online" else 0.5,
             flatten(fitted),
             cards[use],
             *calibrated[use],
@@ -165,15 +163,16 @@ def learn(
     return Learned(models["online"], models["confirm"], surprises, twins, libraries)
 
 
-def combined(surprises: Mapping[int, Floats], weights: Mapping[int, float]) -> Floats:
-    """Return the score of each point: the best of its windows, with their weights."""
-    scores = [surprises[window] + np.log(weight) for window, weight in weights.items()]
-    best: Floats = np.max(scores, axis=0)
-    return best
+def surprises_of(online: TriageModel, confirm: TriageModel, truth: Truth) -> dict[int, Floats]:
+    """Return the surprises of two models at each point of histories that they have not seen.
+
+    Returns:
+        By window, the surprise of each point as the newest one; -inf where there is none.
+    """
+    return {w: _of_window(confirm if w else online, truth, w) for w in WINDOWS}
 
 
-def surprises_of(model: TriageModel, truth: Truth, window: int) -> Floats:
-    """Return a model's surprise at each point as the newest one; -inf where there is none."""
+def _of_window(model: TriageModel, truth: Truth, window: int) -> Floats:
     rows = rows_of(truth, window)
     probability = np.full(truth.values.size, -1.0)
     probability[rows.newest] = model.predict_proba(rows.X[:, : len(model.columns)])[:, 1]
@@ -212,8 +211,7 @@ class _Fitter:
     def cross_validate(self, truth: Truth, allowed: Flags) -> dict[int, Floats]:
         """Return each newest point's probability, by models that saw no series of its group.
 
-        It is -1 where there is none: before the first row, at points that are not allowed, and, if
-        there are many, at most points of windows that raise no alarm.
+        It is -1 where there is none: before the first row, and at points that are not allowed.
         """
         count = np.unique(truth.groups).size
         if count < 2:
@@ -230,8 +228,6 @@ class _Fitter:
                 for window in windows:
                     rows = self.rows[window]
                     rest = ~inside[rows.splits] & allowed[rows.newest]
-                    if window not in ALARMING and truth.values.size > MANY:
-                        rest &= rows.splits % SPARSE == 0
                     if rest.any():
                         probability = model.predict_proba(rows.X[rest, : WIDTH[use]])[:, 1]
                         result[window][rows.newest[rest]] = probability
@@ -243,13 +239,16 @@ class _Fitter:
         return result
 
 
-def _thresholds(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, dict[str, float]]:
-    """Return the least score of an alarm for each policy and each rate of false alarms."""
+def alarm_thresholds(truth: Truth, surprises: Mapping[int, Floats]) -> dict[str, dict[str, float]]:
+    """Return the least score of an alarm for each policy and each rate of false alarms.
+
+    They come from the second look itself, on surprises of models that did not see the histories.
+    """
     result: dict[str, dict[str, float]] = {}
     for policy, weights in ALARM_POLICIES.items():
-        method = gated(truth, combined(surprises, weights))
+        alarms = SecondLookAlarms(truth, surprises, weights)
         result[policy] = {
-            str(rate): at_rate(truth, method, rate, ALWAYS, NEVER).threshold for rate in RATES
+            str(rate): at_rate(truth, alarms, rate, ALWAYS, NEVER).threshold for rate in RATES
         }
     return result
 

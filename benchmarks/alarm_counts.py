@@ -1,0 +1,119 @@
+"""How many alarms a change gets, and how many change points stand close together."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from barograph.detection.online import Budget, Replay, StepKind, replay_many
+from barograph.detection.online.views import BEFORE, direction_of
+from barograph.models import TriageModel
+from barograph.series import Floats, Ints
+from barograph.training.online.alarm_rates import Raised, known_within, measure
+from barograph.training.online.truth import Truth
+
+CLOSE = 10
+LATEST = 1_000_000  # a delay beyond every series
+
+
+def counted(
+    online: TriageModel, confirm: TriageModel, budget: Budget, truth: Truth
+) -> dict[str, Any]:
+    """Replay the detector over histories and count its alarms.
+
+    Returns:
+        `alarms per found change`: alarms in the direction of a change that point within 10 points
+        of it, per change that an alarm points at. `close`: the percentage of standing change
+        points within 10 of another; `close, same direction`: of another in the same direction.
+    """
+    parts = np.split(truth.values, truth.offsets[1:-1])
+    seen = replay_many(online, parts, confirm, budget=budget)
+    raised = _raised(truth, seen)
+    point = measure(truth, raised, budget.threshold)
+    known = truth.changes[known_within(truth, raised, LATEST)]
+    each = [_alarms_of(truth, raised, int(change)) for change in known]
+    close = np.array(
+        [
+            row
+            for values, one in zip(parts, seen, strict=True)
+            for row in _close(values, one.change_points)
+        ]
+    ).reshape(-1, 2)
+    withdrawn = [
+        first + step.index
+        for first, one in zip(truth.offsets.tolist(), seen, strict=False)
+        for step in one.steps
+        if step.kind is StepKind.WITHDRAWN
+    ]
+    return {
+        "threshold": budget.threshold,
+        "false by place": point.false_by_place,
+        "false by time": point.false_by_time,
+        "found": list(point.recall),
+        "known": list(point.known),
+        "alarms per found change": float(np.mean(each)) if each else 0.0,
+        "close": 100.0 * float(close[:, 0].mean()) if close.size else 0.0,
+        "close, same direction": 100.0 * float(close[:, 1].mean()) if close.size else 0.0,
+        "standing": len(close),
+        "withdrawn": len(withdrawn),
+        "withdrawn near a mark": int(truth.marked[np.array(withdrawn, dtype=np.int64)].sum()),
+    }
+
+
+def row(name: str, counts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a table."""
+    shown = {
+        key: "/".join(f"{100 * share:.0f}" for share in value) if isinstance(value, list) else value
+        for key, value in counts.items()
+        if not key.startswith("withdrawn")
+    }
+    return {"detector": name, **shown}
+
+
+def _raised(truth: Truth, seen: list[Replay]) -> Raised:
+    """Return the alarms of all histories: the steps that called a change."""
+    called = [
+        (first + step.at, first + step.index)
+        for first, one in zip(truth.offsets.tolist(), seen, strict=False)
+        for step in one.steps
+        if step.kind is StepKind.CALLED
+    ]
+    table = np.array(called, dtype=np.int64).reshape(-1, 2)
+    return Raised(table[:, 0], table[:, 1])
+
+
+def _alarms_of(truth: Truth, raised: Raised, change: int) -> int:
+    """Count the alarms near a change and in its direction."""
+    series = truth.series[change]
+    first, end = int(truth.offsets[series]), int(truth.offsets[series + 1])
+    near = np.abs(raised.places - change) <= CLOSE
+    near &= truth.series[raised.places] == series
+    wanted = _direction(truth.values, change, first, min(change + CLOSE, end))
+    directions = [
+        _direction(truth.values, place, first, at + 1)
+        for at, place in zip(raised.at[near].tolist(), raised.places[near].tolist(), strict=True)
+    ]
+    return sum(one * wanted >= 0 for one in directions)
+
+
+def _close(values: Floats, standing: Ints) -> list[tuple[bool, bool]]:
+    """Return for each change point whether another is close, and one in the same direction."""
+    edges = [0, *standing.tolist(), values.size]
+    directions = [
+        _direction(values, edges[k], edges[k - 1], min(edges[k] + CLOSE, edges[k + 1]))
+        for k in range(1, len(edges) - 1)
+    ]
+    rows = []
+    for k, place in enumerate(standing.tolist()):
+        near = [
+            directions[k] * directions[j] >= 0
+            for j, other in enumerate(standing.tolist())
+            if j != k and abs(other - place) <= CLOSE
+        ]
+        rows.append((bool(near), any(near)))
+    return rows
+
+
+def _direction(values: Floats, place: int, first: int, end: int) -> int:
+    before = values[max(first, place - BEFORE) : place]
+    return direction_of(before.tolist(), values[place:end].tolist())
