@@ -1,6 +1,7 @@
 """The docs cover every command, option, route and scope, and their Python blocks run."""
 
 import re
+import shutil
 from pathlib import Path
 
 import click
@@ -54,6 +55,8 @@ def test_scopes_are_documented() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs").mkdir()
+    shutil.copy(DOCS / "results.csv", tmp_path / "docs")
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     namespace: dict[str, object] = {"__name__": page.stem}

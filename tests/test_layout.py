@@ -11,9 +11,11 @@ PACKAGE = ROOT / "src" / "barograph"
 
 LINKS = ("features", "models", "pipeline")
 
-# Modules directly in the package are the domain, which every room may import. The front imports
-# everything. Studies do not import the pipeline, whose stages call them.
-FRONT = {"cli", "__init__", "__main__"}
+# Modules directly in the package are the domain, which every room may import, except those of the
+# front, which import everything. The front door is what `import barograph` offers: all of the
+# front except the commands. Studies do not import the pipeline, whose stages call them.
+FRONT_DOOR = {"__init__", "api", "plotting"}
+FRONT = FRONT_DOOR | {"cli", "__main__"}
 EVERYTHING = {"sources", "features", "models", "detection", "evaluation", "training", "store"} | {
     "triage",
     "studies",
@@ -53,23 +55,28 @@ def room_of(module: tuple[str, ...]) -> str:
     return module[0]
 
 
-def imports_of(path: Path) -> set[str]:
-    """Return the rooms that a file imports from, at any depth of its code."""
-    rooms = set()
+def modules_of(path: Path) -> set[str]:
+    """Return the full names of all that a file imports, at any depth of its code."""
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names: list[str] = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import; name the room in full"
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        for name in names:
-            head, *rest = name.split(".")
-            if head == "barograph":
-                if not rest or (len(rest) == 1 and not is_module(rest[0])):
-                    rooms.add("domain")
-                else:
-                    rooms.add(room_of(tuple(rest)))
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the rooms that a file imports from."""
+    rooms = set()
+    for name in modules_of(path):
+        head, *rest = name.split(".")
+        if head == "barograph":
+            if not rest or (len(rest) == 1 and not is_module(rest[0])):
+                rooms.add("domain")
+            else:
+                rooms.add(room_of(tuple(rest)))
     return rooms
 
 
@@ -87,6 +94,30 @@ def test_rooms_import_only_what_the_table_allows() -> None:
         for other in imports_of(path) - {room, "domain"} - ALLOWED[room]:
             offenders.add((str(path.relative_to(PACKAGE)), other))
     assert offenders == KNOWN
+
+
+def test_the_front_door_needs_no_command_and_no_service() -> None:
+    offenders = {
+        (str(path.relative_to(PACKAGE)), module)
+        for path in PACKAGE.rglob("*.py")
+        if path.relative_to(PACKAGE).with_suffix("").parts[0] in FRONT_DOOR
+        for module in modules_of(path)
+        if module.startswith(("barograph.cli", "barograph.service"))
+    }
+    assert offenders == set()
+
+
+def test_no_room_imports_the_front_door_by_its_names() -> None:
+    import barograph
+
+    names = {f"barograph.{name}" for name in barograph.__all__}
+    offenders = {
+        (str(path.relative_to(PACKAGE)), module)
+        for path in PACKAGE.rglob("*.py")
+        if room_of(path.relative_to(PACKAGE).with_suffix("").parts) != "front"
+        for module in modules_of(path) & names
+    }
+    assert offenders == set()
 
 
 def test_every_folder_is_a_room_of_the_table() -> None:

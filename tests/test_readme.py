@@ -1,6 +1,7 @@
 """The output in README.md is true, and every link of the documentation works."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted(
     page for place in (".", "docs", "data", "notebooks") for page in (ROOT / place).glob("*.md")
 )
+KINDS = ("python", "text")
 SHOWN = dict(re.findall(r"^\$ barograph (\w+ docs/\S+)[^\n]*\n([^$`]+)", README, re.MULTILINE))
 
 
@@ -24,6 +26,19 @@ def test_commands_print_the_documented_output(
     command = f"{line} docs/results.csv"
     done = CliRunner().invoke(group, command.split())
     assert (done.output, done.exit_code) == (SHOWN[command], code)
+
+
+def test_python_example_prints_the_documented_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("research"))
+    monkeypatch.chdir(tmp_path)
+    section = README.split("## In Python\n")[1].split("\n## ")[0]
+    [code], [shown] = (re.findall(rf"```{kind}\n(.*?)```", section, re.DOTALL) for kind in KINDS)
+    assert "import barograph as bg" in code
+    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})  # noqa: S102 - our own
+    assert capsys.readouterr().out == shown
+    assert (tmp_path / "results.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])

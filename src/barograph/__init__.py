@@ -1,3 +1,81 @@
-"""Barograph finds where benchmark performance changed, and learns from every verdict."""
+"""Barograph finds where benchmark performance changed, and learns from every verdict.
+
+>>> import barograph as bg
+>>> points = bg.detect([10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 20)
+>>> [point.index for point in points]
+[60]
+
+`detect`, `plot` and `read` are the short way in; every detector is a class of its own. All names
+are imported on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from barograph.api import detect, read
+    from barograph.detection import (
+        Dynp,
+        EDivisive,
+        Gesd,
+        Hunter,
+        IncrementalEDivisive,
+        Nothing,
+        OnlineDetector,
+        Pelt,
+        Setds,
+        StepFit,
+        Threshold,
+        Triaged,
+    )
+    from barograph.history import History
+    from barograph.models import TriageModel
+    from barograph.plotting import plot
+    from barograph.series import ChangePoint, Series
 
 __version__ = "0.1.0"
+__all__ = [
+    "ChangePoint",
+    "Dynp",
+    "EDivisive",
+    "Gesd",
+    "History",
+    "Hunter",
+    "IncrementalEDivisive",
+    "Nothing",
+    "OnlineDetector",
+    "Pelt",
+    "Series",
+    "Setds",
+    "StepFit",
+    "Threshold",
+    "TriageModel",
+    "Triaged",
+    "detect",
+    "plot",
+    "read",
+]
+
+_MODULES = {
+    "ChangePoint": "series",
+    "History": "history",
+    "Series": "series",
+    "TriageModel": "models",
+    "detect": "api",
+    "plot": "plotting",
+    "read": "api",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name on first use, so that `import barograph` takes no time."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_MODULES.get(name, 'detection')}")
+    found: object = getattr(module, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

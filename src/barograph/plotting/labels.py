@@ -1,0 +1,123 @@
+"""Draw the change points of a panel: a line for each, and a label where there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise, product
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.text import Annotation
+from matplotlib.transforms import Bbox
+
+from barograph.plotting.panel import GAP, LANE, Panel, change_text, percent_of
+from barograph.series import Direction
+
+PAPER, INK, INK_2, INK_3 = "#ffffff", "#1d1c19", "#54514a", "#69655c"
+WORSE, BETTER = "#b3340d", "#0b6b5c"
+SIDES = ("center", "left", "right")  # of a label, at the line of its change point
+DOTTED = (0, (1, 2.2))
+
+
+def draw_change_points(axes: Axes, panel: Panel) -> None:
+    """Mark the change points; label as many as there is room for, the surest first.
+
+    A label has the change, the probability and, where the points are far apart, the place.
+    """
+    levels = [level for _, _, level in panel.levels]
+    taken: list[Bbox] = []
+    for point, (before, after) in sorted(
+        zip(panel.change_points, pairwise(levels), strict=True),
+        key=lambda item: -(item[0].probability or 0.0),
+    ):
+        place, colour = point.index - 0.5, _colour(panel.direction, before, after)
+        likely = point.probability is None or point.probability >= 0.5
+        axes.axvline(place, color=INK_3, linewidth=0.9, linestyle=DOTTED, zorder=1)
+        axes.plot(
+            *([place], [1.0]),
+            marker="o",
+            markersize=5.5,
+            markeredgewidth=1.3,
+            markerfacecolor=colour if likely else PAPER,
+            markeredgecolor=colour,
+            transform=axes.get_xaxis_transform(),
+            clip_on=False,
+            zorder=4,
+        )
+        sure = "" if point.probability is None else f"{percent_of(point.probability)} real"
+        place_name = "" if panel.lanes > 1 else panel.place(point.index)
+        below = " · ".join(filter(None, [sure, place_name]))
+        texts = change_text(before, after), below
+        for lane, side in product(range(panel.lanes), SIDES):
+            boxes = _label(axes, place, lane, side, texts, colour, taken)
+            taken += boxes
+            if boxes:
+                break
+
+
+def _label(
+    axes: Axes,
+    place: float,
+    lane: int,
+    side: str,
+    texts: tuple[str, str],
+    colour: str,
+    taken: list[Bbox],
+) -> list[Bbox]:
+    """Write the two lines of a label into a lane, with a leader; nothing if there is no room.
+
+    Returns:
+        The boxes that are taken now.
+    """
+    base, shift = GAP + lane * LANE, {"center": 0, "left": -4, "right": 4}[side]
+    styles: list[dict[str, Any]] = [
+        {"color": colour, "fontweight": "bold", "xytext": (shift, base + 12)},
+        {"color": INK_3, "fontsize": 8, "xytext": (shift, base)},
+    ]
+    top = axes.get_xaxis_transform()
+    added: list[Annotation] = [
+        axes.annotate(
+            text,
+            (place, 1.0),
+            xycoords=top,
+            textcoords="offset points",
+            ha=side,
+            annotation_clip=False,
+            **style,
+        )
+        for text, style in zip(texts, styles, strict=True)
+    ]
+    if lane:
+        leader = {"arrowstyle": "-", "color": INK_3, "linewidth": 0.9, "linestyle": DOTTED}
+        added.append(
+            axes.annotate(
+                *("", (place, 1.0), (0, base - 3)),
+                xycoords=top,
+                textcoords="offset points",
+                arrowprops=leader | {"shrinkA": 0, "shrinkB": 3},
+                annotation_clip=False,
+            )
+        )
+    _keep_inside(axes, added[:2])
+    boxes = [label.get_window_extent().padded(4) for label in added]
+    if any(box.count_overlaps(taken) for box in boxes):
+        for label in added:
+            label.remove()
+        return []
+    return boxes
+
+
+def _keep_inside(axes: Axes, labels: Sequence[Annotation]) -> None:
+    """Move labels that would run over the left or right end of the axes."""
+    area = axes.get_window_extent()
+    for label in labels:
+        box = label.get_window_extent()
+        shift = max(area.x0 - box.x0, 0.0) + min(area.x1 - box.x1, 0.0)
+        figure = label.get_figure(root=True)
+        x, y = label.get_position()
+        label.set_position((x + shift * 72.0 / (figure.dpi if figure else 72.0), y))
+
+
+def _colour(direction: Direction, before: float, after: float) -> str:
+    worse = (after - before) * direction < 0
+    return INK if not direction else WORSE if worse else BETTER

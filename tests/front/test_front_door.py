@@ -1,0 +1,71 @@
+"""`import barograph` offers the public names, and imports none of them before they are used."""
+
+import ast
+import importlib
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import barograph as bg
+from barograph import detection
+from barograph.detection.base import Detector
+
+PROMISED = {"detect", "plot", "read", "OnlineDetector", "TriageModel", "History"}
+
+
+def run(code: str) -> str:
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_import_loads_no_library() -> None:
+    slow = "('numpy', 'pandas', 'pyarrow', 'numba', 'scipy', 'sklearn', 'matplotlib', 'click')"
+    loaded = run(f"import sys, barograph; print([n for n in {slow} if n in sys.modules])")
+    assert loaded == "[]"
+    ours = run("import sys, barograph; print([n for n in sys.modules if 'barograph.' in n])")
+    assert ours == "[]"
+
+
+def test_the_promised_names_and_all_detectors_are_offered() -> None:
+    detectors = {
+        name
+        for name in detection.__all__
+        if inspect.isclass(kind := getattr(detection, name)) and issubclass(kind, Detector)
+    }
+    assert len(detectors) >= 9
+    assert set(bg.__all__) >= PROMISED | detectors
+
+
+@pytest.mark.parametrize("name", bg.__all__)
+def test_every_name_is_found_listed_and_documented(name: str) -> None:
+    found = getattr(bg, name)
+    assert found.__name__ == name
+    assert found.__doc__
+    assert name in dir(bg)
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    [block] = [
+        node for node in ast.parse(Path(bg.__file__).read_text()).body if isinstance(node, ast.If)
+    ]
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    listed = {alias.name: node.module for node in imports for alias in node.names}
+    assert sorted(listed) == bg.__all__
+    for name, module in listed.items():
+        assert module is not None
+        assert getattr(importlib.import_module(module), name) is getattr(bg, name)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'barograph' has no attribute 'Hunted'"):
+        _ = bg.Hunted
+
+
+def test_every_public_callable_has_an_example() -> None:
+    assert all("Example:" in (getattr(bg, name).__doc__ or "") for name in ("detect", "read"))
+    assert "Example:" in (bg.plot.__doc__ or "")

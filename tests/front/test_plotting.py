@@ -1,0 +1,202 @@
+"""The picture shows results, levels, change points, and how likely they are."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+import barograph as bg
+from barograph.errors import ConfigError, DataError
+from barograph.plotting.panel import Panel, change_text, number, percent_of
+from barograph.series import ChangePoint, Direction, Floats, Region, SeriesId
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+MINUS = "\u2212"
+STEP: Floats = np.repeat([100.0, 120.0], 100) + np.random.default_rng(5).normal(0, 2, 200)
+
+
+def change(index: int, probability: float | None = 0.9) -> ChangePoint:
+    side = Region(1, 0.0, 0.0, 0.0, 0.0, 0.0)
+    return ChangePoint(index, 1.0, None, side, side, probability=probability)
+
+
+def series(values: Floats, direction: Direction = Direction.UNKNOWN) -> bg.Series:
+    days = 1_700_000_000_000 + np.arange(values.size) * 86_400_000
+    commits = [f"{k:07d}abcdef" for k in range(values.size)]
+    return bg.Series(
+        SeriesId("db", "", "", "insert", "ops"),
+        np.arange(values.size),
+        values,
+        commits,
+        days,
+        direction,
+    )
+
+
+def texts(figure: Figure) -> list[str]:
+    """Return everything that is written in the picture."""
+    figure.canvas.draw()  # makes the labels of the ticks
+    written: list[str] = [text.get_text() for text in figure.findobj(Text)]
+    return [text for text in written if text]
+
+
+def test_the_picture_names_change_probability_place_and_levels() -> None:
+    figure = bg.plot(STEP, [change(100, 0.93)], title="insert")
+    written = texts(figure)
+    before, after = np.median(STEP[:100]), np.median(STEP[100:])
+    assert {"insert", "200 results · 1 change", "93 % real · at 100"} <= set(written)
+    assert {change_text(before, after), number(before), number(after)} <= set(written)
+
+
+def test_change_points_are_those_of_detect_by_default() -> None:
+    [point] = bg.detect(STEP)
+    assert point.probability is not None
+    label = f"{percent_of(point.probability)} real · at {point.index}"
+    assert label in texts(bg.plot(STEP))
+
+
+def test_a_series_is_drawn_with_its_name_commits_days_and_direction() -> None:
+    figure = bg.plot(series(STEP, Direction.LOWER_IS_BETTER), [change(100)])
+    written = texts(figure)
+    assert {"db/insert/ops", "90 % real · 0000100a"} <= set(written)
+    assert "200 results · 1 change · lower is better" in written
+    assert any(text.endswith(" 2023") for text in written)
+
+
+@pytest.mark.parametrize(("direction", "colour"), [(1, "#0b6b5c"), (-1, "#b3340d"), (0, "#1d1c19")])
+def test_colour_says_better_or_worse(direction: int, colour: str) -> None:
+    [axes] = bg.plot(STEP, [change(100)], direction=direction).axes
+    [label] = [text for text in axes.texts if text.get_text().startswith("+")]
+    assert label.get_color() == colour
+
+
+def test_unlikely_changes_are_rings() -> None:
+    [axes] = bg.plot(STEP, [change(50, 0.2), change(100, None), change(150, 0.8)]).axes
+    discs = [line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata()) == 1]  # type: ignore[arg-type]
+    filled = [line.get_markerfacecolor() for line in discs]
+    assert sorted(filled) == ["#1d1c19", "#1d1c19", "#ffffff"]
+
+
+@pytest.mark.parametrize("size", [200, 5000])
+def test_labels_never_overlap(size: int) -> None:
+    values = np.random.default_rng(2).normal(100, 1, size)
+    places = np.linspace(size // 20, size - size // 20, 17).astype(int)
+    points = [change(int(place), 0.5 + 0.02 * k) for k, place in enumerate(places)]
+    figure = bg.plot(values, points)
+    figure.canvas.draw()
+    [axes] = figure.axes
+    boxes = [
+        text.get_window_extent()
+        for text in axes.texts
+        if text.get_text().endswith("%") or "real" in text.get_text()
+    ]
+    assert len(boxes) >= 2 * 12
+    for k, box in enumerate(boxes):
+        assert box.count_overlaps(boxes[k + 1 :]) == 0
+    area = figure.bbox
+    assert all(area.x0 <= box.x0 and box.x1 <= area.x1 and box.y1 <= area.y1 for box in boxes)
+
+
+def test_far_results_are_counted_and_do_not_squash_the_rest() -> None:
+    values = STEP.copy()
+    values[[20, 150]] = 5000.0, -800.0
+    figure = bg.plot(values, [change(100)])
+    assert f"200 results · 1 change · 2 outside the scale: {MINUS}800 to 5,000" in texts(figure)
+    low, high = figure.axes[0].get_ylim()
+    assert 50 < low < 95
+    assert 125 < high < 180
+
+
+def test_a_new_level_is_never_outside_the_scale() -> None:
+    values = np.append(STEP[:100], 900.0)
+    assert Panel(values, [change(100)]).beyond.any() == np.False_
+
+
+def test_constant_and_single_values_are_drawn() -> None:
+    assert "3 results · no changes" in texts(bg.plot([5.0, 5.0, 5.0]))
+    assert "1 result · no changes" in texts(bg.plot([5.0]))
+
+
+def test_a_history_gets_a_panel_for_each_series() -> None:
+    history = bg.read(ROOT / "docs/results.csv")
+    assert len(bg.plot(history).axes) == 2
+    with pytest.raises(DataError, match="a history of 2 series; at most 1 can be drawn here"):
+        bg.plot(history, [change(3)])
+
+
+def test_a_picture_can_be_saved_and_shown(tmp_path: Path) -> None:
+    figure: Any = bg.plot(STEP, [change(100)], title="a very long name / " * 20)
+    for ending in ("png", "svg", "pdf"):
+        figure.savefig(tmp_path / f"picture.{ending}")
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    assert any("…" in text for text in texts(figure))
+
+
+def test_settings_of_the_user_stay_and_their_axes_are_used() -> None:
+    before = dict(mpl.rcParams)
+    figure, axes = plt.subplots()
+    assert bg.plot(STEP, [change(100)], ax=axes) is figure
+    assert dict(mpl.rcParams) == before
+    plt.close(figure)
+
+
+def test_wrong_input_is_refused() -> None:
+    with pytest.raises(ConfigError, match="direction is 3: allowed are -1, 0 and 1"):
+        bg.plot(STEP, direction=3)
+    with pytest.raises(DataError, match=r"change point at 200: values has 200 results"):
+        bg.plot(STEP, [change(200)])
+    with pytest.raises(DataError, match=r"change points must be in order"):
+        bg.plot(STEP, [change(100), change(100)])
+
+
+def test_without_matplotlib_the_message_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [
+        name for name in sys.modules if name.startswith(("matplotlib", "barograph.plott"))
+    ]:
+        if name != "barograph.plotting" and name != "barograph.plotting.panel":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delattr("barograph.plotting.drawing", raising=False)
+    with pytest.raises(
+        ConfigError, match=r"plot needs matplotlib.*: pip install 'barograph\[plot\]'"
+    ):
+        bg.plot(STEP)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        (100.0, 90.4, f"{MINUS}9.6 %"),
+        (100.0, 100.03, "+0.03 %"),
+        (100.0, 99.9999, "0.00 %"),
+        (-10.0, -5.0, "+50.0 %"),
+        (0.0, 3.0, "from 0"),
+        (0.0, 0.0, "0.0 %"),
+        (2.0, 200.0, "100 times"),
+    ],
+)
+def test_a_change_is_given_in_percent_of_the_level_before(
+    before: float, after: float, text: str
+) -> None:
+    assert change_text(before, after) == text
+
+
+@pytest.mark.parametrize(
+    ("probability", "text"),
+    [(0.884, "88 %"), (0.9999, ">99 %"), (0.001, "<1 %"), (1.0, "100 %"), (0.0, "0 %")],
+)
+def test_only_certain_probabilities_are_0_or_100(probability: float, text: str) -> None:
+    assert percent_of(probability) == text
+
+
+def test_levels_are_medians_between_change_points() -> None:
+    panel = Panel(np.array([1.0, 2.0, 90.0, 5.0, 7.0]), [change(3)])
+    assert panel.levels == [(0, 3, 2.0), (3, 5, 6.0)]
+    assert replace(panel, change_points=[]).levels == [(0, 5, 5.0)]
