@@ -18,7 +18,7 @@ KINDS = ("python", "text")
 SHOWN = dict(re.findall(r"^\$ barograph (\w+ docs/\S+)[^\n]*\n([^$`]+)", README, re.MULTILINE))
 
 
-@pytest.mark.parametrize(("line", "code"), {"detect": 0, "gate": 2}.items())
+@pytest.mark.parametrize(("line", "code"), {"detect": 0, "gate": 0}.items())
 def test_commands_print_the_documented_output(
     line: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,43 +77,6 @@ def test_detect_controls_false_discoveries_on_demand(
 
 
 @pytest.mark.parametrize(
-    ("shift", "direction", "expected"),
-    [(20, -1, 2), (-20, -1, 0), (-20, 1, 2), (20, 1, 0), (20, 0, 2), (0, -1, 0)],
-)
-def test_gate_fails_on_a_regression(
-    tmp_path: Path, shift: float, direction: int, expected: int
-) -> None:
-    assert code("gate", str(results(tmp_path, shift, direction=direction))) == expected
-
-
-def test_gate_passes_old_and_small_changes(tmp_path: Path) -> None:
-    assert code("gate", str(results(tmp_path, 20, at=30))) == 0
-    assert code("gate", str(results(tmp_path, 20)), "--min-change", "50") == 0
-
-
-@pytest.mark.parametrize(("direction", "expected"), [(-1, 2), (1, 0), (0, 2)])
-def test_gate_treats_a_rise_from_zero_as_larger_than_any_minimum(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], direction: int, expected: int
-) -> None:
-    path = tmp_path / "errors.csv"
-    rows = [f"{order},{direction},{5 * (order >= 57)}" for order in range(60)]
-    path.write_text("\n".join(["order,direction,value", *rows, ""]))
-    assert code("gate", str(path), "--min-change", "50") == expected
-    assert capsys.readouterr().out.startswith("errors: from 0 at 57\n") == (expected == 2)
-    code("detect", str(path), "--format", "json")
-    [point] = json.loads(capsys.readouterr().out)["series"][0]["change_points"]
-    assert (point["mean_before"], point["mean_after"], point["percent"]) == (0, 5, None)
-
-
-def test_gate_exits_3_without_enough_results(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = results(tmp_path, 0, length=5, at=5)
-    assert code("gate", str(path), "--format", "json") == 3
-    assert json.loads(capsys.readouterr().out) == {"series": 1, "too_short": 1, "regressions": []}
-
-
-@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("detect", "none.csv"), "none.csv"),

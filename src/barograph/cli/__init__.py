@@ -1,6 +1,7 @@
 """The command line: one module per command, imported when the command is called.
 
-Exit codes of every command: 0 clean, 1 a usage or data error, 2 a regression, 3 not enough data.
+Exit codes of every command: 0 clean, 1 a usage or data error, 2 a regression, 3 not enough data,
+4 a suspect that is a large regression if a further run of its commit confirms it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import click
 from barograph import __version__
 from barograph.errors import BarographError, NotEnoughDataError
 
-CLEAN, ERROR, REGRESSION, TOO_LITTLE = range(4)
+CLEAN, ERROR, REGRESSION, TOO_LITTLE, SUSPECT = range(5)
 # Commands and their help texts; each is in the module of the same name.
 COMMANDS = {
     "classify": "Rank candidates by how likely people would call them real.",
@@ -57,7 +58,8 @@ class LazyGroup(click.Group):
 def group() -> None:
     """Find where benchmark performance changed, and learn from every verdict.
 
-    Exit codes: 0 clean, 1 usage or data error, 2 regression found, 3 not enough data.
+    Exit codes: 0 clean, 1 usage or data error, 2 regression found, 3 not enough data, 4 suspected
+    regression.
     """
 
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from barograph.cli.options import format_option, loaded_tables, model_option, source_options
+from barograph.cli.options import (
+    aggregate_option,
+    format_option,
+    given_aggregate,
+    loaded_tables,
+    model_option,
+    source_options,
+)
 from barograph.parallel import worker_count
 
 if TYPE_CHECKING:
@@ -24,7 +31,7 @@ def bulk_options(use: str, does: str) -> Callable[[F], F]:
 
     def add(function: F) -> F:
         options = _parallel_options(format_option(function))
-        return source_options(model_option(use, does=does)(options))
+        return source_options(aggregate_option(model_option(use, does=does)(options)))
 
     return add
 
@@ -53,9 +60,14 @@ def _parallel_options(function: F) -> F:
 
 @contextmanager
 def tables_at(kind: str, location: str) -> Iterator[str]:
-    """Load a source into tables, or use LOCATION in place if it is a folder of tables."""
+    """Load a source into tables, or use LOCATION in place if it is a folder of tables.
+
+    With --aggregate it is always loaded.
+    """
     names = ("series", "points", "candidates")
-    if all((Path(location) / f"{name}.parquet").is_file() for name in names):
+    if given_aggregate() is None and all(
+        (Path(location) / f"{name}.parquet").is_file() for name in names
+    ):
         yield str(Path(location).resolve())
         return
     with loaded_tables(kind, location) as folder:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from barograph.cli.options import (
+    aggregate_option,
     detector_option,
     echo_json,
     format_option,
@@ -30,6 +31,7 @@ TESTING = ("hunter", "edivisive", "gesd")  # detectors whose change points have 
     epilog="Example: barograph detect results.csv --detector hunter --format json",
 )
 @source_options
+@aggregate_option
 @detector_option("Detection method.")
 @click.option(
     "--false-discoveries",
@@ -108,7 +110,11 @@ def percent(before: float, after: float) -> float:
 
 def change_text(point: dict[str, Any]) -> str:
     """Return the size of a change as text."""
-    return f"{point['percent']:+.1f} %" if math.isfinite(point["percent"]) else "from 0"
+    change = point["percent"]
+    if not math.isfinite(change):
+        return "from 0"
+    # A change that would round to nothing is shown with as many digits as it needs.
+    return f"{change:+.1f} %" if abs(change) >= 0.05 or not change else f"{change:+.1g} %"
 
 
 def _line(point: dict[str, Any]) -> str:

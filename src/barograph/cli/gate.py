@@ -2,38 +2,62 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from barograph.cli import REGRESSION, TOO_LITTLE
-from barograph.cli.detect import change_points, change_text, describe
+from barograph.cli.answers import JobAnswer, SeriesAnswer, change_percent
+from barograph.cli.detect import change_points, percent
 from barograph.cli.options import (
-    detector_option,
+    DETECTORS,
+    aggregate_option,
     echo_json,
     format_option,
     make_detector,
     min_change_option,
+    model_option,
+    online_models,
     read_history,
+    second_look_options,
     source_options,
 )
+
+if TYPE_CHECKING:
+    from barograph.detection.base import Detector
+    from barograph.detection.online import OnlineJudge, SecondLookConfig
+    from barograph.detection.online.latest import LatestDecision
+    from barograph.history import History
+    from barograph.series import Series
 
 
 @click.command(epilog="Example: barograph gate results.csv --newest 3 --min-change 2.5 || exit 1")
 @source_options
-@detector_option("Detection method.")
+@aggregate_option
 @click.option(
     "--newest",
     type=click.IntRange(min=1),
-    default=3,
+    default=1,
     show_default=True,
-    help="Report a change only if it begins among this many newest results.",
+    help="Number of newest commits to judge.",
 )
 @min_change_option
 @click.option(
     "--min-history",
-    type=click.IntRange(min=2),
-    default=10,
+    type=click.IntRange(min=1),
+    default=5,
     show_default=True,
-    help="Judge a series only if it has at least this many results.",
+    help="Judge a series only if its newest result has at least this many earlier results.",
+)
+@model_option("online")
+@second_look_options(on=True)
+@click.option(
+    "--detector",
+    type=click.Choice(list(DETECTORS)),
+    help="Judge by this detection method instead of the model, without suspects.",
 )
 @format_option
 @click.pass_context
@@ -41,47 +65,128 @@ def command(
     context: click.Context,
     location: str,
     kind: str,
-    detector: str,
     newest: int,
     min_change: float,
     min_history: int,
+    model: Path,
+    second_look: SecondLookConfig | None,
+    detector: str | None,
     as_json: bool,
 ) -> None:
-    """Fail if the newest results of a series at LOCATION are a regression.
+    """Fail if the newest commit of a series at LOCATION is a regression.
 
-    The direction of the series determines which change is a regression; if it is unknown, any
-    change counts. Exit code 2 means a regression, 3 that no series has enough results.
+    The newest result of every series is judged as `score` judges it, from the history in LOCATION
+    and without a store. A change is reported once, at the commit at which it is found; later
+    commits report it as known, and pass. The direction of the series determines which change is a
+    regression; if it is unknown, any change counts.
+
+    Exit code 2 means a regression, 4 a suspected regression of 25 % or more, which a further run
+    of the commit would settle, 3 that no series has enough results.
     """
-    import numpy as np
-
     history = read_history(kind, location)
-    described = describe(history, change_points(history, make_detector(detector)))
-    lengths = np.diff(history.offsets).tolist()
-    directions = history.series.column("direction").to_pylist()
-    regressions = [
-        {"series": row["series"], **point}
-        for row, length, direction in zip(described, lengths, directions, strict=True)
-        for point in row["change_points"]
-        if length >= min_history
-        and point["index"] >= length - newest
-        and is_regression(point["percent"], direction, min_change)
-    ]
-    short = sum(length < min_history for length in lengths)
-    if as_json:
-        echo_json({"series": len(history), "too_short": short, "regressions": regressions})
+    if detector is None:
+        answers = judged(history, newest, *_judge(model, second_look))
     else:
-        for point in regressions:
-            place = point["commit"] or point["order"]
-            click.echo(f"{point['series']}: {change_text(point)} at {place}")
-        click.echo(
-            f"regressions: {len(regressions)}, series: {len(history)}, too short to judge: {short}"
+        answers = detected(history, newest, make_detector(detector))
+    found = [*answers]
+    job = JobAnswer(
+        [one for one in found if one.baseline_size >= min_history],
+        [*dict.fromkeys(one.series for one in found if one.baseline_size < min_history)],
+        min_change,
+    )
+    if as_json:
+        echo_json(job.as_dict())
+    else:
+        job.echo()
+    context.exit(job.exit_code)
+
+
+def _judge(model: Path, second_look: SecondLookConfig | None) -> tuple[OnlineJudge, str]:
+    """Return the judge, and the feature set of its model for the newest point."""
+    from barograph.detection.online import make_judge
+
+    models = online_models(model)
+    judge, disabled = make_judge(models, second_look)
+    if disabled:
+        click.echo(disabled, err=True)
+    return judge, models.newest.feature_set
+
+
+def judged(
+    history: History, newest: int, judge: OnlineJudge, feature_set: str
+) -> Iterator[SeriesAnswer]:
+    """Yield the answer of the online judge on the newest commits of each series.
+
+    Args:
+        history: The series.
+        newest: Number of newest commits to judge.
+        judge: Decides.
+        feature_set: The feature set of its model for the newest point.
+    """
+    from barograph.detection.online.latest import judge_latest
+
+    values = [history.values_of(number) for number in range(len(history))]
+    decisions = judge_latest(judge, values, newest)
+    for number, (series, decision) in enumerate(zip(history, decisions, strict=True)):
+        yield _answer(series, decision, feature_set, int(history.run_counts(number)[-1]))
+
+
+def _answer(series: Series, decision: LatestDecision, feature_set: str, runs: int) -> SeriesAnswer:
+    last, at = len(series) - 1, decision.change
+    answer = SeriesAnswer(
+        series=str(series.id),
+        direction=int(series.direction),
+        order=int(series.orders[last]),
+        commit=series.commits[last],
+        answer="change" if decision.is_change else "quiet",
+        probability=decision.probability,
+        baseline_size=decision.baseline_size,
+        runs=runs,
+    )
+    if not (decision.is_change or decision.is_known):
+        return answer
+    first = last - decision.baseline_size
+    before, after = series.values[first:at].tolist(), series.values[at:].tolist()
+    return replace(
+        answer,
+        percent=change_percent(before, after, feature_set),
+        begins=int(series.orders[at]),
+        begins_commit=series.commits[at],
+        known=decision.is_known,
+    )
+
+
+def detected(history: History, newest: int, detector: Detector) -> Iterator[SeriesAnswer]:
+    """Yield an answer for each change point of a detector among the newest results.
+
+    Args:
+        history: The series.
+        newest: Number of newest results.
+        detector: Finds the change points.
+    """
+    found = change_points(history, detector)
+    for number, (series, points) in enumerate(zip(history, found, strict=True)):
+        last = len(series) - 1
+        quiet = SeriesAnswer(
+            series=str(series.id),
+            direction=int(series.direction),
+            order=int(series.orders[last]),
+            commit=series.commits[last],
+            answer="quiet",
+            probability=math.nan,
+            baseline_size=last,
+            runs=int(history.run_counts(number)[-1]),
         )
-    if regressions:
-        context.exit(REGRESSION)
-    if short == len(history):
-        context.exit(TOO_LITTLE)
-
-
-def is_regression(percent: float, direction: int, min_change: float) -> bool:
-    """Return whether a change is large enough and goes the wrong way."""
-    return abs(percent) >= min_change and not percent * direction > 0
+        fresh = [point for point in points if point.index > last - newest]
+        for point in fresh:
+            yield replace(
+                quiet,
+                order=int(series.orders[point.index]),
+                commit=series.commits[point.index],
+                answer="change",
+                percent=percent(point.before.mean, point.after.mean),
+                begins=int(series.orders[point.index]),
+                begins_commit=series.commits[point.index],
+            )
+        if not fresh:
+            yield quiet

@@ -36,6 +36,7 @@ DETECTORS = {
     "pelt": "Pelt",
 }
 ALARM_POLICIES = ("early", "even", "steady", "sure")
+AGGREGATE = f"{__name__}.aggregate"
 RELEASED = Path("data/release")  # where the pipeline releases models
 
 
@@ -51,6 +52,22 @@ def source_options(function: F) -> F:
         "MongoDB database, or a folder to download MongoDB's data from Zenodo to.",
     )
     return location(kind(function))
+
+
+def aggregate_option(function: F) -> F:
+    """Add --aggregate to a command that reads a source; `loaded_tables` applies it."""
+
+    def remember(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+        context.meta[AGGREGATE] = value
+
+    return click.option(
+        "--aggregate",
+        type=click.Choice(["median", "mean"]),
+        show_default="median",
+        expose_value=False,
+        callback=remember,
+        help="How several runs of one commit in a table become one value.",
+    )(function)
 
 
 def format_option(function: F) -> F:
@@ -82,7 +99,7 @@ def min_change_option(function: F) -> F:
     return click.option(
         "--min-change",
         type=click.FloatRange(min=0.0),
-        default=0.0,
+        default=0.5,
         show_default=True,
         metavar="PERCENT",
         help="Smallest change that counts as a regression, in percent of the level before.",
@@ -204,14 +221,27 @@ def _finite(content: Any) -> Any:
 
 @contextmanager
 def loaded_tables(kind: str, location: str) -> Iterator[str]:
-    """Load a source into a temporary folder of tables, and report skipped documents on stderr."""
+    """Load a source into a temporary folder of tables; report on stderr what was left out."""
     from barograph.sources import load, open_source
 
+    aggregate = given_aggregate()
+    if aggregate is not None and kind != "tabular":
+        raise ConfigError(f"--aggregate: only tables have several runs of a commit, not {kind}")
+    options = {} if aggregate is None else {"aggregate": aggregate}
     with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
-        report = load(open_source(kind, location), folder)
+        report = load(open_source(kind, location, **options), folder)
         if any(report.skipped_share(name) for name in ("series", "points", "candidates")):
             click.echo(str(report), err=True)
+        elif report.corrected:
+            counts = (f"{count:,} {name}" for name, count in sorted(report.corrected.items()))
+            click.echo(f"{location}: {'; '.join(counts)}", err=True)
         yield folder
+
+
+def given_aggregate() -> str | None:
+    """Return the value of --aggregate of the running command, None if it was not given."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(AGGREGATE)
 
 
 def read_history(kind: str, location: str) -> History:

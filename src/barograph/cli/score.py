@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from barograph.cli import REGRESSION, TOO_LITTLE
+from barograph.cli.answers import is_worse
 from barograph.cli.detect import change_text, percent
-from barograph.cli.gate import is_regression
 from barograph.cli.import_ import report_rejected
 from barograph.cli.options import (
     echo_json,
@@ -80,7 +80,8 @@ def command(
         for result in results
         if result["is_change"]
         and result["baseline_size"] >= min_history
-        and is_regression(result["percent"], result["direction"], min_change)
+        and abs(result["percent"]) >= min_change
+        and is_worse(result["percent"], result["direction"])
     ]
     if as_json:
         stored = {"points": filled.points, "reasons": filled.reasons}

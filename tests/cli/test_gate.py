@@ -1,0 +1,128 @@
+"""`barograph gate` on files: what is reported at which commit, and the exit codes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from barograph.cli import main
+from tests.cli.test_commands import code, results
+
+GATE = ("--newest", "3")  # the second look may find a change two commits after it
+
+
+def gate_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    """Return the exit code and the JSON of a gate."""
+    capsys.readouterr()
+    left = code("gate", *arguments, "--format", "json")
+    return left, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("judge", [GATE, (*GATE, "--detector", "hunter")])
+@pytest.mark.parametrize(
+    ("shift", "direction", "kind", "expected"),
+    [
+        (20, -1, "regressions", 2),
+        (-20, -1, "improvements", 0),
+        (-20, 1, "regressions", 2),
+        (20, 1, "improvements", 0),
+        (20, 0, "regressions", 2),
+        (0, -1, None, 0),
+    ],
+)
+def test_gate_fails_on_a_change_for_the_worse(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    judge: tuple[str, ...],
+    shift: float,
+    direction: int,
+    kind: str | None,
+    expected: int,
+) -> None:
+    path = str(results(tmp_path, shift, direction=direction))
+    left, found = gate_json(capsys, path, *judge)
+    assert left == expected
+    for name in ("regressions", "improvements"):
+        assert len(found[name]) == (name == kind)
+    if kind is not None:
+        [one] = found[kind]
+        assert (one["series"], one["answer"]) == ("db/query", "change")
+        assert one["begins_commit"] == "c57"
+        assert one["percent"] == pytest.approx(shift, abs=1.5)
+
+
+def test_gate_is_red_when_a_change_is_found_and_names_it_as_known_later(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    codes = []
+    for length in range(57, 64):
+        path = str(results(tmp_path, 20, length=length))
+        codes.append(code("gate", path))
+    assert codes[0] == codes[-1] == 0
+    assert 2 in codes
+    path = str(results(tmp_path, 20, length=63))
+    left, found = gate_json(capsys, path)
+    assert (left, found["series"][0]["known_since"]) == (0, "c57")
+    assert gate_json(capsys, path) == (left, found)  # again
+    code("gate", path)
+    assert "db/query: +19.3 %, known since c57" in capsys.readouterr().out
+
+
+def test_gate_passes_old_and_small_changes(tmp_path: Path) -> None:
+    assert code("gate", str(results(tmp_path, 20, at=30)), *GATE) == 0
+    assert code("gate", str(results(tmp_path, 20)), *GATE, "--min-change", "50") == 0
+
+
+def test_gate_ignores_changes_of_less_than_half_a_percent_by_default(tmp_path: Path) -> None:
+    values = 100 + 0.02 * np.random.default_rng(0).standard_normal(60)
+    values[57:] += 0.3
+    rows = [f"{order},{value!r}" for order, value in enumerate(values.tolist())]
+    (tmp_path / "count.csv").write_text("\n".join(["order,value", *rows, ""]))
+    assert code("gate", str(tmp_path / "count.csv"), *GATE) == 0
+    assert code("gate", str(tmp_path / "count.csv"), *GATE, "--min-change", "0.1") == 2
+
+
+@pytest.mark.parametrize(("direction", "expected"), [(-1, 2), (1, 0), (0, 2)])
+def test_gate_treats_a_rise_from_zero_as_larger_than_any_minimum(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], direction: int, expected: int
+) -> None:
+    path = tmp_path / "errors.csv"
+    rows = [f"{order},{direction},{5 * (order >= 57)}" for order in range(60)]
+    path.write_text("\n".join(["order,direction,value", *rows, ""]))
+    assert code("gate", str(path), *GATE, "--detector", "hunter", "--min-change", "50") == expected
+    assert "errors: from 0 at 57\n" in capsys.readouterr().out
+    code("detect", str(path), "--format", "json")
+    [point] = json.loads(capsys.readouterr().out)["series"][0]["change_points"]
+    assert (point["mean_before"], point["mean_after"], point["percent"]) == (0, 5, None)
+
+
+def test_gate_exits_3_without_enough_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left, found = gate_json(capsys, str(results(tmp_path, 0, length=5, at=5)))
+    assert (left, found["too_short"], found["series"]) == (3, ["db/query"], [])
+    left, _ = gate_json(capsys, str(results(tmp_path, 0, length=6, at=6)))
+    assert left == 0
+
+
+def test_gate_reports_how_many_results_were_combined(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"{k},{run},{100 + run}" for k in range(30) for run in (1, 2, 3)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["order,run,value", *lines, ""]))
+    with pytest.raises(SystemExit):
+        main(["gate", str(path), "--format", "json"])
+    output = capsys.readouterr()
+    assert json.loads(output.out)["series"][0]["runs"] == 3
+    assert output.err == f"{path}: 90 runs of one commit, replaced by their median\n"
+
+
+def test_aggregate_is_refused_where_no_table_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--kind", "mongodump", "--aggregate", "mean")
+    assert code("gate", str(tmp_path), *options) == 1
+    assert "only tables have several runs of a commit" in capsys.readouterr().err
