@@ -132,18 +132,20 @@ def judged(
 
 
 def _answer(series: Series, decision: LatestDecision, feature_set: str, runs: int) -> SeriesAnswer:
+    from barograph.detection.online import Answer
+
     last, at = len(series) - 1, decision.change
     answer = SeriesAnswer(
         series=str(series.id),
         direction=int(series.direction),
         order=int(series.orders[last]),
         commit=series.commits[last],
-        answer="change" if decision.is_change else "quiet",
+        answer=decision.answer,
         probability=decision.probability,
         baseline_size=decision.baseline_size,
         runs=runs,
     )
-    if not (decision.is_change or decision.is_known):
+    if decision.answer is Answer.QUIET and not decision.is_known:
         return answer
     first = last - decision.baseline_size
     before, after = series.values[first:at].tolist(), series.values[at:].tolist()
