@@ -8,17 +8,22 @@ data/README.md describes every column.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from barograph.errors import DataError
-from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, Series, SeriesId
+from barograph.repeats import OTHER_COMMIT, combine
+from barograph.series import LABELS, UNKNOWN_TIME, Direction, Floats, Ints, Series, SeriesId
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SERIES_SCHEMA = pa.schema(
     [
@@ -60,9 +65,12 @@ CANDIDATES_SCHEMA = pa.schema(
 SCHEMAS = {"series": SERIES_SCHEMA, "points": POINTS_SCHEMA, "candidates": CANDIDATES_SCHEMA}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class History:
-    """A data set in memory: series `k` owns the points `offsets[k]` to `offsets[k + 1]`."""
+    """A data set in memory: series `k` owns the points `offsets[k]` to `offsets[k + 1]`.
+
+    `len`, an index and iteration give the series.
+    """
 
     series: pa.Table
     offsets: Ints
@@ -97,6 +105,66 @@ class History:
             candidates=candidates,
             repeats=points.select(RUN_COLUMNS),
         )
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, *, name: str = "series", aggregate: str = "median"
+    ) -> History:
+        """Make a history from a data frame with a result in each row.
+
+        Rows may be in any order. Rows of a series with the same order are runs of one commit, and
+        become one point.
+
+        Args:
+            frame: The columns `order` and `value`; optionally `commit`, `time`, `run`, `direction`,
+                and the columns that name a series: `project`, `variant`, `task`, `test`,
+                `measurement`, `args` (a JSON object) and `args.NAME`.
+            name: The name of the series if no column names it.
+            aggregate: How the runs of a commit become one value: `median` or `mean`.
+
+        Raises:
+            DataError: Columns are missing or unknown, or a value cannot be used.
+
+        Example:
+            >>> import pandas as pd
+            >>> frame = pd.DataFrame({"order": [2, 1, 3], "value": [5.0, 4.0, 6.0]})
+            >>> history = History.from_frame(frame.assign(test="insert"))
+            >>> history
+            History(1 series, 3 points, 0 candidates)
+            >>> str(history[0].id), history[0].values.tolist()
+            ('insert', [4.0, 5.0, 6.0])
+        """
+        from barograph.frames import read_frame
+
+        ids, directions, results = read_frame(frame, name)
+        combined = combine(results, aggregate)
+        if combined.conflicts.size:
+            row = int(combined.conflicts[0])
+            raise DataError(
+                f"frame['commit'][{row}] is {results.commits[row].as_py()!r}; {OTHER_COMMIT}"
+            )
+        for reason, count in combined.corrected.items():
+            warnings.warn(f"frame: {count:,} {reason}", stacklevel=2)
+        points, repeats = combined.points, combined.repeats
+        labels = [[getattr(identity, label) for identity in ids] for label in LABELS]
+        rows = [*labels, [identity.args_json for identity in ids], directions]
+        spreads = pa.array(repeats.spreads, mask=np.isnan(repeats.spreads))
+        runs = [pa.array(repeats.counts, pa.int32()), spreads, repeats.results]
+        return cls(
+            series=pa.table(rows, schema=SERIES_SCHEMA),
+            offsets=np.searchsorted(points.owners, np.arange(len(ids) + 1)).astype(np.int64),
+            orders=points.orders,
+            values=points.values,
+            commits=pa.chunked_array([points.commits]),
+            times=points.times,
+            candidates=CANDIDATES_SCHEMA.empty_table(),
+            repeats=pa.table(runs, names=RUN_COLUMNS),
+        )
+
+    def __repr__(self) -> str:
+        """Return the numbers of series, points and candidates."""
+        sizes = f"{len(self):,} series, {self.values.size:,} points"
+        return f"History({sizes}, {self.candidates.num_rows:,} candidates)"
 
     def __len__(self) -> int:
         """Return the number of series."""

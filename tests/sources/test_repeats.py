@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from barograph.errors import ConfigError
 from barograph.history import History
+from barograph.repeats import Results, combine
 from barograph.series import UNKNOWN_TIME
 from barograph.sources import LoadReport, load, open_source
-from barograph.sources.repeats import Results, combine
 
 HEAD = "test,order,commit,run,value\n"
 

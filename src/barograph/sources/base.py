@@ -19,8 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from barograph.errors import ConfigError
+from barograph.repeats import Repeats
 from barograph.series import Floats, Ints, SeriesId
-from barograph.sources.repeats import Repeats
 
 SOURCES = {
     "mongodump": ("barograph.sources.mongodump", "MongoDump"),

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from barograph.history import SCHEMAS
+from barograph.repeats import Repeats
 from barograph.series import UNKNOWN_TIME, Ints
 from barograph.sources.base import SeriesColumns
-from barograph.sources.repeats import Repeats
 
 GROUP = 1 << 18  # points; about 20 MB in memory
 SERIES_WEIGHT = 8  # points that take as much memory as an identity

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from barograph.repeats import OTHER_COMMIT, Combined, Results, combine
 from barograph.series import UNKNOWN_TIME, Ints, SeriesId
 from barograph.sources.base import Document, Place, SeriesColumns, Skip
 from barograph.sources.fields import FieldError, direction_of
-from barograph.sources.repeats import OTHER_COMMIT, Combined, Results, combine
 from barograph.sources.tabular.identities import fields_of, identity
 from barograph.sources.tabular.runs import SeriesChunk
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from barograph.errors import ConfigError, DataError
+from barograph.repeats import AGGREGATES
 from barograph.series import LABELS
 from barograph.sources.base import Document, Place, SeriesColumns, Skip, Source
 from barograph.sources.fields import FieldError
-from barograph.sources.repeats import AGGREGATES
 from barograph.sources.tabular.convert import directions, integers, numbers, texts, times
 from barograph.sources.tabular.flat import POINTS_SCHEMA, Splitter
 from barograph.sources.tabular.groups import Files, Group, candidate, documents_of, grouped

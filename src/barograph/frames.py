@@ -1,0 +1,253 @@
+"""The results of a data frame as columns: checked strictly, because nothing may be skipped.
+
+The columns are those of a results file: `order` and `value`; optionally `commit`, `time`, `run`,
+`direction`, and those that name a series. Rows may be in any order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from barograph.errors import DataError
+from barograph.repeats import Results
+from barograph.series import (
+    LABELS,
+    UNKNOWN_TIME,
+    Direction,
+    Floats,
+    Ints,
+    SeriesId,
+    as_floats,
+    canonical_text,
+    normalize_args,
+    require_finite,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REQUIRED = ("order", "value")
+OPTIONAL = ("commit", "time", "run", "direction", *LABELS, "args")
+ARGUMENT = "args."  # and the name of an argument
+DIRECTIONS = {direction.name.lower(): int(direction) for direction in Direction}
+EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
+EXACT = 2.0**53  # floats are exact integers up to here
+
+
+class FrameResults(NamedTuple):
+    """The series of a frame, and its results with the number of their series.
+
+    Attributes:
+        ids: The identities, in the order of their first rows.
+        directions: The direction of each series.
+        results: One result for each row.
+    """
+
+    ids: list[SeriesId]
+    directions: list[int]
+    results: Results
+
+
+def read_frame(frame: pd.DataFrame, name: str) -> FrameResults:
+    """Read all rows of a frame.
+
+    Args:
+        frame: The results.
+        name: The name of the series if no column names it.
+
+    Raises:
+        DataError: Columns are missing or unknown, there are no rows, or a value cannot be used.
+    """
+    columns = _checked_columns(frame)
+    size = len(frame)
+    missing = pa.nulls(size, pa.string())
+    ids, directions, owners = _series(frame, columns, name)
+    results = Results(
+        owners=owners,
+        orders=_whole(frame["order"].to_numpy(), "order"),
+        times=_times(frame["time"]) if "time" in columns else np.full(size, UNKNOWN_TIME),
+        values=_values(frame["value"]),
+        commits=_texts(frame["commit"], "commit") if "commit" in columns else missing,
+        runs=_texts(frame["run"], "run") if "run" in columns else missing,
+    )
+    return FrameResults(ids, directions, results)
+
+
+def _checked_columns(frame: pd.DataFrame) -> list[str]:
+    if not hasattr(frame, "columns"):
+        raise DataError(f"frame is {type(frame).__name__}; it must be a pandas DataFrame")
+    columns = list(frame.columns)
+    missing = [name for name in REQUIRED if name not in columns]
+    if missing:
+        raise DataError(f"frame misses the columns {missing}; has {columns}")
+    unknown = [name for name in columns if name not in REQUIRED + OPTIONAL and not _is_arg(name)]
+    if unknown:
+        known = [*REQUIRED, *OPTIONAL, f"{ARGUMENT}NAME"]
+        raise DataError(f"frame has the unknown columns {unknown}; known are {known}")
+    if len(set(columns)) < len(columns):
+        raise DataError(f"frame has two columns of one name: {columns}")
+    if not len(frame):
+        raise DataError("frame has no rows")
+    return columns
+
+
+def _is_arg(column: object) -> bool:
+    return isinstance(column, str) and column.startswith(ARGUMENT) and column != ARGUMENT
+
+
+def _series(
+    frame: pd.DataFrame, columns: list[str], name: str
+) -> tuple[list[SeriesId], list[int], Ints]:
+    """Return the identity and direction of each series, and the number of the series of each row.
+
+    Only distinct rows are read: there are few of them.
+    """
+    naming = [column for column in columns if column in (*LABELS, "args") or _is_arg(column)]
+    chosen = [*naming, "direction"] if "direction" in columns else naming
+    kinds, codes = _distinct(frame[chosen])
+    numbers: dict[bytes, int] = {}
+    ids: list[SeriesId] = []
+    directions: list[int] = []
+    owners = np.empty(len(kinds), dtype=np.int64)
+    for kind, (row, fields) in enumerate(kinds):
+        identity = _identity(fields, row) if naming else SeriesId("", "", "", name, "")
+        given = fields.get("direction")
+        direction = _direction(given, row)
+        number = owners[kind] = numbers.setdefault(identity.digest, len(ids))
+        if number == len(ids):
+            ids.append(identity)
+            directions.append(direction)
+        elif given is not None and direction != directions[number]:
+            raise DataError(
+                f"frame['direction'][{row}] is {given!r}; earlier rows of the series {identity} "
+                f"have {directions[number]}"
+            )
+    return ids, directions, owners[codes]
+
+
+def _distinct(frame: pd.DataFrame) -> tuple[list[tuple[int, dict[str, Any]]], Ints]:
+    """Return the distinct rows by their first row, with its number, and the code of each row."""
+    import pandas as pd
+
+    names = list(frame.columns)
+    cells = [_cells(frame[name], name) for name in names]
+    codes = np.zeros(len(frame), dtype=np.int64)
+    firsts = np.zeros(1, dtype=np.int64)
+    for column in cells:
+        inner, values = pd.factorize(pd.Series(column, dtype=object), use_na_sentinel=False)
+        # The codes are renumbered after each column, so that they never overflow.
+        codes = codes * len(values) + inner
+        _, firsts, codes = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    kinds = [
+        (row, {name: column[row] for name, column in zip(names, cells, strict=True)})
+        for row in firsts[order].tolist()
+    ]
+    return kinds, np.argsort(order)[codes]
+
+
+def _plain(column: pd.Series[Any]) -> list[Any]:
+    """Return the values of a column: None for missing and empty ones, JSON for containers."""
+    cells = column.astype(object).where(column.notna(), None).tolist()
+    texts = [json.dumps(cell) if isinstance(cell, Mapping | list) else cell for cell in cells]
+    return [cell.strip() or None if isinstance(cell, str) else cell for cell in texts]
+
+
+def _identity(fields: Mapping[str, Any], row: int) -> SeriesId:
+    labels = {label: fields.get(label) or "" for label in LABELS}
+    if not any(labels.values()):
+        raise DataError(f"row {row} of the frame names no series in the columns {LABELS}")
+    args = fields.get("args")
+    try:
+        found = {} if args is None else json.loads(args)
+        if not isinstance(found, Mapping):
+            raise TypeError
+        extra = {name[len(ARGUMENT) :]: value for name, value in fields.items() if _is_arg(name)}
+        named = {name: value for name, value in extra.items() if value is not None}
+        return SeriesId(**labels, args=normalize_args({**found, **named}))
+    except (ValueError, TypeError) as error:
+        raise DataError(
+            f"frame['args'][{row}] is {args!r:.60}; it must be a JSON object"
+        ) from error
+
+
+def _direction(value: object, row: int) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, str) and value in DIRECTIONS:
+        return DIRECTIONS[value]
+    if not isinstance(value, str | bool) and value in (-1, 0, 1):
+        return int(value)
+    allowed = ", ".join(["-1, 0, 1", *DIRECTIONS])
+    raise DataError(f"frame['direction'][{row}] is {value!r:.40}: allowed are {allowed}")
+
+
+def _values(column: pd.Series[Any]) -> Floats:
+    values = as_floats(column.to_numpy(), "frame['value']")
+    require_finite(values, "frame['value']")
+    return values
+
+
+def _whole(numbers: Any, name: str) -> Ints:
+    """Return whole numbers as integers."""
+    if numbers.dtype.kind == "i":
+        return numbers.astype(np.int64)  # type: ignore[no-any-return]
+    floats = as_floats(numbers, f"frame[{name!r}]")
+    wrong = ~(np.isfinite(floats) & (np.floor(floats) == floats) & (np.abs(floats) <= EXACT))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(f"frame[{name!r}][{row}] is {floats[row]:.17g}; it must be a whole number")
+    return floats.astype(np.int64)
+
+
+def _times(column: pd.Series[Any]) -> Ints:
+    """Return milliseconds since 1970 of datetimes, ISO 8601 texts or milliseconds."""
+    known = column.notna().to_numpy()
+    times = np.full(len(column), UNKNOWN_TIME)
+    if column.dtype.kind in "iuf":
+        times[known] = _whole(column[known].to_numpy(), "time")
+    elif column.dtype.kind == "M":
+        utc = column if getattr(column.dtype, "tz", None) is None else column.dt.tz_convert(None)
+        times[known] = utc[known].to_numpy(dtype="datetime64[ms]").astype(np.int64)
+    else:
+        cells = enumerate(column.tolist())
+        times[known] = [_milliseconds(value, row) for row, value in cells if known[row]]
+    return times
+
+
+def _milliseconds(value: object, row: int) -> int:
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if not isinstance(moment, datetime):
+            raise TypeError
+    except (TypeError, ValueError):
+        raise DataError(f"frame['time'][{row}] is {value!r:.40}; it must be a time") from None
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // MILLISECOND
+
+
+def _texts(column: pd.Series[Any], name: str) -> pa.Array:
+    return pa.array(_cells(column, name), pa.string())
+
+
+def _cells(column: pd.Series[Any], name: str) -> list[Any]:
+    """Return the values of a column; all but directions and arguments as text."""
+    if name == "direction" or name == "args" or _is_arg(name):
+        return _plain(column)
+    values = column.astype(object).where(column.notna(), None).tolist()
+    return [_text(value, name, row) for row, value in enumerate(values)]
+
+
+def _text(value: object, name: str, row: int) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise DataError(f"frame[{name!r}][{row}] is {value!r:.40}; it must be text or a number")
+    return canonical_text(value)
