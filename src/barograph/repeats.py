@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -26,6 +26,7 @@ MAD_OF_GAUSS = 1.4826
 FEW_RUNS = np.array([np.nan, np.nan, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107])
 EQUAL = "equal results of one run, counted once"
 DIFFERENT = "different results of one run, the last kept"
+MOVED = "runs of one commit with another order, placed at its first"
 OTHER_COMMIT = "another commit has this order"
 
 
@@ -113,18 +114,21 @@ class Combined:
 def combine(results: Results, aggregate: str = "median") -> Combined:
     """Combine the runs of each point.
 
-    Of several results of one run, the last listed counts. Results without a run are runs of their
-    own, numbered as listed, unless they have the same time and value.
+    Results that name a run are runs of their commit, even if each run has an order of its own: the
+    point has the lowest. Of several results of one run, the last listed counts. Results without a
+    run are runs of their own, numbered as listed, unless they have the same time and value.
 
     Args:
         results: The results.
         aggregate: `median` or `mean`.
     """
     runs, names = _ranks(results.runs)
+    results, moved = _at_first_order(results, runs)
     rows = np.lexsort((runs, results.orders, results.owners))
     conflicts = _conflicts(results, rows)
     rows = rows[~conflicts[rows]]
     rows, corrected = _without_duplicates(results, rows, runs)
+    corrected += Counter({MOVED: moved})
     points = _points(results, rows)
     firsts = np.flatnonzero(np.diff(points, prepend=-1))
     counts = np.diff(np.append(firsts, rows.size))
@@ -166,6 +170,25 @@ def _ranks(texts: pa.Array) -> tuple[Ints, list[str]]:
     ordered = sorted(found)
     rank = np.array([*map({text: k for k, text in enumerate(ordered)}.get, found), -1], np.int64)
     return rank[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)], ordered
+
+
+def _at_first_order(results: Results, runs: Ints) -> tuple[Results, int]:
+    """Give results that name a run the lowest order of their commit; count those that change."""
+    commits, _ = _ranks(results.commits)
+    rows = np.flatnonzero((runs >= 0) & (commits >= 0))
+    rows = rows[np.lexsort((results.orders[rows], runs[rows], commits[rows], results.owners[rows]))]
+    first = np.ones(rows.size, dtype=np.bool_)
+    first[1:] = (np.diff(results.owners[rows]) != 0) | (np.diff(commits[rows]) != 0)
+    group = np.cumsum(first) - 1
+    # A commit that was measured twice by a run of one name was measured at two times.
+    again = np.zeros(rows.size, dtype=np.bool_)
+    again[1:] = ~first[1:] & (np.diff(runs[rows]) == 0) & (np.diff(results.orders[rows]) != 0)
+    together = np.bincount(group, again, minlength=1)[group] == 0
+    orders = results.orders.copy()
+    starts = np.flatnonzero(first)
+    lowest = np.minimum.reduceat(orders[rows], starts) if rows.size else orders[:0]
+    orders[rows[together]] = lowest[group[together]]
+    return replace(results, orders=orders), int((orders != results.orders).sum())
 
 
 def _points(results: Results, rows: Ints) -> Ints:

@@ -75,6 +75,19 @@ def test_last_result_of_a_run_counts_and_the_others_are_counted(tmp_path: Path) 
     assert report.corrected["equal results of one run, counted once"] == 1
 
 
+def test_runs_of_a_commit_are_one_point_though_each_has_an_order(tmp_path: Path) -> None:
+    rows = "a,1,x,r1,10\na,2,y,r1,20\na,3,y,r2,22\na,4,z,r1,30\na,5,y,r3,21\nb,3,y,r2,5\n"
+    history, report = loaded(tmp_path, HEAD + rows)
+    assert history.orders.tolist() == [1, 2, 4, 3]
+    assert history.values.tolist() == [10.0, 21.0, 30.0, 5.0]
+    assert report.corrected["runs of one commit with another order, placed at its first"] == 2
+    history, _ = loaded(tmp_path, HEAD + "a,1,x,r1,10\na,1,x,r2,11\na,2,x,r1,20\na,3,y,r1,5\n")
+    assert history.values.tolist() == [10.5, 20.0, 5.0]  # measured again
+    history, report = loaded(tmp_path, "order,commit,value\n1,x,10\n2,x,11\n")
+    assert history.orders.tolist() == [1, 2]  # no run is named: two points
+    assert report.corrected == {}
+
+
 def test_result_of_another_commit_with_the_same_order_is_skipped(tmp_path: Path) -> None:
     rows = "".join(f"a,{k},c{k},1,{k}\n" for k in range(40)) + "a,3,z,2,99\na,4,,2,4.5\n"
     history, report = loaded(tmp_path, HEAD + rows)
