@@ -42,7 +42,6 @@ from barograph.training.online.alarm_rates import (
     RATES,
     Alarms,
     OperatingPoint,
-    SecondLookAlarms,
     at_rate,
     every_alarm,
     measure,
@@ -51,6 +50,7 @@ from barograph.training.online.algorithm_1 import Algorithm1
 from barograph.training.online.histories import Simulated
 from barograph.training.online.learn import Prior, learn, surprises_of
 from barograph.training.online.rows import NAMES, rows_of
+from barograph.training.online.second_look_alarms import SecondLookAlarms
 from barograph.training.online.truth import FIRST, Flags, Truth
 
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "sap_hana"

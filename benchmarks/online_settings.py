@@ -23,14 +23,13 @@ from barograph.training.online.alarm_rates import (
     DELAYS,
     RATES,
     Alarms,
-    Raised,
-    SecondLookAlarms,
     at_rate,
     every_alarm,
     false_by_place,
     found_within,
 )
 from barograph.training.online.learn import ALWAYS, NEVER, Prior, learn
+from barograph.training.online.second_look_alarms import SecondLookAlarms
 from barograph.training.online.truth import Truth
 
 REPEATS = 1
@@ -55,7 +54,7 @@ class Tally:
             at_rate(truth, method, rate, ALWAYS, NEVER).threshold for rate in (WIDEST, NARROWEST)
         )
         raised = [method(threshold) for threshold in np.linspace(low, high, STEPS)]
-        judged = [Raised(*(part[truth.judged[one.at]] for part in one)) for one in raised]
+        judged = [one.of_judged(truth) for one in raised]
         false = [per_series(truth, one.at[false_by_place(truth, one.places)]) for one in judged]
         found = [
             [per_series(truth, truth.changes[found_within(truth, one.at, delay)]) for one in judged]

@@ -1,16 +1,25 @@
 """Marks become changes, quiet points and models; what is measured is what the detector does."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from barograph.detection.online import Budget, StepKind, replay_many
 from barograph.detection.online.budget import ALARM_POLICIES
+from barograph.detection.online.second_look import (
+    SECOND_LOOK_WINDOWS,
+    Request,
+    SecondLook,
+    WindowScore,
+)
+from barograph.detection.online.views import BEFORE, direction_of
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.marked import Marked
 from barograph.features import feature_matrix
+from barograph.series import Floats
 from barograph.training.online.alarm_rates import (
     Raised,
-    SecondLookAlarms,
     at_rate,
     every_alarm,
     measure,
@@ -18,7 +27,8 @@ from barograph.training.online.alarm_rates import (
 from barograph.training.online.algorithm_1 import Algorithm1
 from barograph.training.online.learn import Prior, learn, surprises_of
 from barograph.training.online.rows import ENOUGH, NAMES, WEIGHT, ExtraPositives, rows_of, sample
-from barograph.training.online.truth import Truth
+from barograph.training.online.second_look_alarms import SecondLookAlarms
+from barograph.training.online.truth import FIRST, Truth
 from tests.training.online_histories import LENGTH, forest, histories, learned
 
 
@@ -186,6 +196,46 @@ def test_detector_raises_the_measured_alarms(setting: str) -> None:
     ]
     assert list(zip(*map(list, wanted), strict=True)) == called
     assert called
+
+
+def test_alarms_at_any_threshold_are_those_of_the_second_look() -> None:
+    rng = np.random.default_rng(4)
+    offsets = np.array([0, 300, 301, 900])
+    nowhere = np.array([], dtype=np.int64)
+    truth = Truth.of_verdicts(
+        rng.normal(size=900), offsets, np.arange(3), true=nowhere, undecided=nowhere
+    )
+    surprises = {w: 2.0 * rng.exponential(size=900) for w in (0, *SECOND_LOOK_WINDOWS)}
+    for window, values in surprises.items():
+        for first in offsets[:-1]:
+            values[first : first + FIRST + window] = -np.inf
+    for weights in ALARM_POLICIES.values():
+        for threshold in (1.0, 4.0, 8.0):
+            wanted = second_look(truth, surprises, Budget({}, weights, threshold))
+            at, places = SecondLookAlarms(truth, surprises, weights)(threshold)
+            assert list(zip(at.tolist(), places.tolist(), strict=True)) == wanted
+            assert wanted
+
+
+def second_look(
+    truth: Truth, surprises: dict[int, Floats], budget: Budget
+) -> list[tuple[int, int]]:
+    """Return the point and the place of each alarm, from the rule that the detector uses."""
+    alarms = []
+    for first, end in pairwise(truth.offsets.tolist()):
+        rule, values = SecondLook(budget), truth.values[first:end].tolist()
+        for at in range(end - first):
+
+            def score(requests: list[Request], at: int = first + at) -> list[WindowScore]:
+                return [WindowScore(w, i, 0.5, float(surprises[w][at])) for w, i in requests]
+
+            def rise(split: int, values: list[float] = values[: at + 1]) -> int:
+                return direction_of(values[max(split - BEFORE, 0) : split], values[split:])
+
+            alarm = rule.advance(at, FIRST, score, rise).alarm
+            if alarm is not None:
+                alarms.append((first + at, first + alarm.split))
+    return alarms
 
 
 def test_truth_of_verdicts_excludes_undecided_and_left_out_points() -> None:

@@ -4,8 +4,8 @@ A rule follows one series. As a point arrives it requests scores, then decides: 
 is the only loop body, and `OnlineDetector`, `replay` and the store's judge all run it.
 
 An alarm is about the change it points at, so the second look compares places: a score that points
-near the standing change confirms or moves it and raises no second alarm. A step in the opposite
-direction is a change of its own.
+near the standing change, in its direction, confirms or moves it and raises no second alarm. A step
+in the opposite direction is a change of its own.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from barograph.models import TriageModel
 
 # Numbers of following points at which a change point is scored again.
 SECOND_LOOK_WINDOWS = (1, 2, 3, 5, 7, 10)
-# A score within SAME points of the standing change is about that change. Up to NEAR points after
-# it, a further change in the same direction is an alarm only if its score is higher by SURER nats.
+# A score within SAME points of the standing change, in its direction, is about that change. A
+# further change up to NEAR points after it is an alarm only if its score is higher by SURER nats.
 SAME, NEAR = 5, 10
 SURER = 1.0
-# A level that lasts fewer points is a spike: its end is no change of its own.
+# A level that lasts fewer points is a spike: what follows replaces the change.
 SHORTEST_LEVEL = 3
 # A change point is withdrawn if, in a window of WITHDRAW_WINDOW or more, its surprise is below
 # WITHDRAW_BELOW nats: one quiet point in twenty looks as real.
@@ -252,16 +252,13 @@ class SecondLook(AlarmRule):
             return best, self._take(StepKind.CALLED, at, best, direction)
         distance = best.split - change
         is_surer = self._score(best) >= self._state.score + SURER
-        if direction * self._state.direction >= 0:
-            if abs(distance) <= SAME:
-                return None, self._again(at, best, direction) if is_surer else None
-            if is_surer or not 0 < distance <= NEAR:
-                return best, self._take(StepKind.CALLED, at, best, direction)
-        elif distance >= SHORTEST_LEVEL:
-            return best, self._take(StepKind.CALLED, at, best, direction)
-        elif distance >= 0 and is_surer:
-            return best, self._take(StepKind.CALLED, at, best, direction, change)
-        return None, None
+        is_opposite = direction * self._state.direction < 0
+        if not is_opposite and abs(distance) <= SAME:
+            return None, self._again(at, best, direction) if is_surer else None
+        if (is_opposite and distance < 0) or (0 <= distance <= NEAR and not is_surer):
+            return None, None
+        instead_of = change if is_opposite and distance < SHORTEST_LEVEL else None
+        return best, self._take(StepKind.CALLED, at, best, direction, instead_of)
 
     def _again(self, at: int, best: WindowScore, direction: int) -> AlarmStep:
         """Confirm or move the standing change."""

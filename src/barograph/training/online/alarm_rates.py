@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property, partial
-from itertools import pairwise
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from barograph.detection.online.budget import Budget
-from barograph.detection.online.second_look import (
-    Request,
-    SecondLook,
-    WindowScore,
-)
-from barograph.detection.online.views import BEFORE, direction_of
 from barograph.evaluation.annotators import MARGIN
 from barograph.series import Floats, Ints
-from barograph.training.online.truth import FIRST, Flags, Truth
+from barograph.training.online.truth import Flags, Truth
 
 DELAYS = (0, 2, 5)
 RATES = (1.0, 3.0, 10.0)
@@ -41,6 +32,11 @@ class Raised(NamedTuple):
         """Return alarms that point at the newest point."""
         at = np.flatnonzero(flags)
         return cls(at, at)
+
+    def of_judged(self, truth: Truth) -> Raised:
+        """Return the alarms at points that a method is judged on."""
+        judged = truth.judged[self.at]
+        return Raised(self.at[judged], self.places[judged])
 
 
 Alarms = Callable[[float], Raised]  # the alarms at a threshold; fewer as it rises
@@ -68,15 +64,14 @@ class OperatingPoint(NamedTuple):
 
 def measure(truth: Truth, raised: Raised, threshold: float) -> OperatingPoint:
     """Judge the alarms of one threshold, in both ways of counting."""
-    judged = truth.judged[raised.at]
-    at, places = raised.at[judged], raised.places[judged]
+    raised = raised.of_judged(truth)
     points = float(truth.judged.sum())
-    found = [found_within(truth, at, delay) for delay in DELAYS]
-    known = [known_within(truth, Raised(at, places), delay) for delay in DELAYS]
+    found = [found_within(truth, raised.at, delay) for delay in DELAYS]
+    known = [known_within(truth, raised, delay) for delay in DELAYS]
     return OperatingPoint(
         threshold,
-        1000.0 * float(false_by_place(truth, places).sum()) / points,
-        1000.0 * float((~truth.marked[at]).sum()) / points,
+        1000.0 * float(false_by_place(truth, raised.places).sum()) / points,
+        1000.0 * float((~truth.marked[raised.at]).sum()) / points,
         tuple(_share(flags) for flags in found),
         tuple(_share(flags) for flags in known),
     )
@@ -144,10 +139,12 @@ def at_rate(
         high: A threshold with few enough.
         by_place: Whether false alarms are counted by the places that they point at.
     """
+    most = rate * float(truth.judged.sum()) / 1000.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        point = measure(truth, method(middle), middle)
-        if (point.false_by_place if by_place else point.false_by_time) > rate:
+        raised = method(middle).of_judged(truth)
+        false = false_by_place(truth, raised.places) if by_place else ~truth.marked[raised.at]
+        if float(false.sum()) > most:
             low = middle
         else:
             high = middle
@@ -157,76 +154,6 @@ def at_rate(
 def every_alarm(score: Floats) -> Alarms:
     """Return the method that raises an alarm at every point whose score reaches the threshold."""
     return lambda threshold: Raised.of(score >= threshold)
-
-
-class SecondLookAlarms:
-    """The alarms of the second look at any threshold, from surprises that are known.
-
-    Args:
-        truth: The histories.
-        surprises: By window, the surprise of each point as the newest one; -inf where there is
-            none. Windows of the second look that are missing withdraw nothing.
-        weights: The alarm policy.
-    """
-
-    def __init__(
-        self, truth: Truth, surprises: Mapping[int, Floats], weights: Mapping[int, float]
-    ) -> None:
-        self._truth, self._weights, self._surprises = truth, weights, surprises
-
-    @cached_property
-    def _best(self) -> Floats:
-        scores = [self._surprises[w] + np.log(weight) for w, weight in self._weights.items()]
-        best: Floats = np.max(scores, axis=0)
-        return best
-
-    def __call__(self, threshold: float) -> Raised:
-        """Run the second look over all histories."""
-        budget = Budget({}, self._weights, threshold)
-        hot = np.flatnonzero((self._best >= threshold) & self._truth.judged)
-        cuts = np.searchsorted(hot, self._truth.offsets)
-        alarms: list[tuple[int, int]] = []
-        for k, (first, last) in enumerate(pairwise(cuts.tolist())):
-            if first < last:
-                offset = int(self._truth.offsets[k])
-                end = int(self._truth.offsets[k + 1]) - offset
-                alarms += self._follow(budget, offset, (hot[first:last] - offset).tolist(), end)
-        table = np.array(alarms, dtype=np.int64).reshape(-1, 2)
-        return Raised(table[:, 0], table[:, 1])
-
-    def _follow(
-        self, budget: Budget, offset: int, hot: list[int], end: int
-    ) -> list[tuple[int, int]]:
-        """Return the alarms of one history, visiting only points at which something can happen."""
-        rule = SecondLook(budget)
-        alarms: list[tuple[int, int]] = []
-        done = 0
-        for first, following in pairwise([*hot, end]):
-            at = max(first, done)
-            while at < following and (at == first or rule.is_watching(at)):
-                look, rise = partial(self._look, offset, at), partial(self._direction, offset, at)
-                alarm, _, _ = rule.advance(at, FIRST, look, rise)
-                if alarm is not None:
-                    alarms.append((offset + at, offset + alarm.split))
-                at += 1
-            done = at
-        return alarms
-
-    def _look(self, offset: int, at: int, requests: list[Request]) -> list[WindowScore]:
-        found = []
-        for window, split in requests:
-            surprise = (
-                self._surprises[window][offset + at] if window in self._surprises else -np.inf
-            )
-            if surprise > -np.inf:
-                found.append(WindowScore(window, split, 0.0, float(surprise)))
-        return found
-
-    def _direction(self, offset: int, at: int, split: int) -> int:
-        first, place = offset + max(split - BEFORE, 0), offset + split
-        values = self._truth.values
-        before, after = values[first:place], values[place : offset + at + 1]
-        return direction_of(before.tolist(), after.tolist())
 
 
 def _share(flags: Flags) -> float:

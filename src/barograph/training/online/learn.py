@@ -21,7 +21,7 @@ from barograph.models.flat.boosted import library_bytes
 from barograph.models.triage import TriageModel
 from barograph.parallel import map_threads
 from barograph.series import Floats, Ints
-from barograph.training.online.alarm_rates import SecondLookAlarms, at_rate, every_alarm
+from barograph.training.online.alarm_rates import at_rate, every_alarm
 from barograph.training.online.rows import (
     WIDTH,
     WINDOWS,
@@ -31,6 +31,7 @@ from barograph.training.online.rows import (
     rows_of,
     sample,
 )
+from barograph.training.online.second_look_alarms import SecondLookAlarms
 from barograph.training.online.truth import Flags, Truth
 
 FOLDS = 5

@@ -1,0 +1,133 @@
+"""The second look over many histories at any threshold, from surprises that are known.
+
+`SecondLook` decides on one point at a time, with scores that it requests. To find a threshold, the
+same rules run over a million points some hundred times: here they are a compiled loop. Tests hold
+the alarms of both equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from barograph.compiled import kernel
+from barograph.detection.online.second_look import (
+    NEAR,
+    SAME,
+    SECOND_LOOK_WINDOWS,
+    SURER,
+    WITHDRAW_BELOW,
+    WITHDRAW_WINDOW,
+)
+from barograph.detection.online.views import BEFORE
+from barograph.features.contrast.robust import median
+from barograph.series import Floats, Ints
+from barograph.training.online.alarm_rates import Raised
+from barograph.training.online.truth import Truth
+
+WINDOWS = (0, *SECOND_LOOK_WINDOWS)
+# Passed to the kernels, so that a compiled kernel never keeps former values.
+RULES = (SAME, NEAR, BEFORE, WITHDRAW_WINDOW, WITHDRAW_BELOW, SURER)
+
+
+class SecondLookAlarms:
+    """The alarms of an alarm policy, by threshold.
+
+    Args:
+        truth: The histories.
+        surprises: By window, the surprise of each point as the newest one; -inf where there is
+            none. All windows of the second look are needed.
+        weights: The alarm policy.
+    """
+
+    def __init__(
+        self, truth: Truth, surprises: Mapping[int, Floats], weights: Mapping[int, float]
+    ) -> None:
+        self._truth = truth
+        self._surprises = np.stack([surprises[window] for window in WINDOWS])
+        bonus = [math.log(weights[w]) if w in weights else -math.inf for w in WINDOWS]
+        self._bonus = np.array(bonus)
+
+    def __call__(self, threshold: float) -> Raised:
+        """Run the second look over all histories."""
+        truth = self._truth
+        found = np.empty((truth.values.size, 2), dtype=np.int64)
+        histories = truth.values, truth.offsets, self._surprises, self._bonus
+        count = _run(*histories, np.array(WINDOWS), threshold, RULES, found)
+        at, places = found[:count].T.copy()
+        return Raised(at, places)
+
+
+@kernel
+def _run(
+    values: Floats,
+    offsets: Ints,
+    surprises: Floats,
+    bonus: Floats,
+    windows: Ints,
+    threshold: float,
+    rules: tuple[int, int, int, int, float, float],
+    found: Ints,
+) -> int:
+    """Write point and place of each alarm; return how many there are."""
+    same, near, before, withdraw_window, withdraw_below, surer = rules
+    count = 0
+    for k in range(offsets.size - 1):
+        change, standing, direction = -1, 0.0, 0
+        for at in range(offsets[k], offsets[k + 1]):
+            window, score, own = _looks(surprises[:, at], bonus, windows, at - change)
+            place = at - window
+            unlikely = change >= 0 and at - change >= withdraw_window and own < withdraw_below
+            if not score >= threshold or (unlikely and place == change):
+                change = -1 if unlikely else change
+                continue
+            rise = _direction(
+                values[max(place - before, offsets[k]) : place], values[place : at + 1]
+            )
+            opposite = change >= 0 and rise * direction < 0
+            distance = place - change
+            is_surer = score >= standing + surer
+            close = change >= 0 and not opposite and abs(distance) <= same
+            if change < 0 or unlikely:
+                alarm, taken = not close, True
+            elif close:
+                alarm, taken = False, is_surer
+            else:
+                late = not opposite or distance >= 0
+                alarm = taken = late and (is_surer or not 0 <= distance <= near)
+            if alarm:
+                found[count, 0], found[count, 1] = at, place
+                count += 1
+            if taken:
+                change, standing, direction = place, score, rise
+    return count
+
+
+@kernel
+def _looks(surprises: Floats, bonus: Floats, windows: Ints, age: int) -> tuple[int, float, float]:
+    """Return the window of the best score, that score, and the surprise of the standing change.
+
+    Args:
+        surprises: By window.
+        bonus: What the score of each window adds to its surprise.
+        windows: Rising.
+        age: Number of points after the standing change.
+    """
+    best, score, own = 0, -np.inf, np.inf
+    for k in range(windows.size):
+        if surprises[k] + bonus[k] > score:
+            best, score = int(windows[k]), surprises[k] + bonus[k]
+        if windows[k] == age and surprises[k] > -np.inf:
+            own = surprises[k]
+    return best, score, own
+
+
+@kernel
+def _direction(before: Floats, after: Floats) -> int:
+    """Return what `direction_of` returns."""
+    if before.size == 0:
+        return 0
+    lower, upper = median(np.sort(before)), median(np.sort(after))
+    return int(upper > lower) - int(upper < lower)
