@@ -87,7 +87,7 @@ class Bench:
             ) -> None:
                 values = table.ravel().tolist()
                 new: list[Row] = [
-                    (n, o, "", f"c{o}", None, value, 0, 0.0, False, o + 1, 1, None, 0)
+                    (n, o, "", f"c{o}", None, value, 0, value, 0.0, False, o + 1, 1, None, 0)
                     for (n, o), value in zip(places, values, strict=True)
                 ]
                 NEW_POINT.into(connection, new)
@@ -96,7 +96,7 @@ class Bench:
                     (np.ones(len(numbers)), table)
                 )  # the first point is in the store
                 every = every[:, -needed(history + 1, self.kept) :]
-                tails = [SeriesTail(row, 0, (history - 1, ""), history + 1) for row in every]
+                tails = [SeriesTail(row, 0, history - 1, history + 1) for row in every]
                 write_blocks(connection, zip(numbers, tails, strict=True))
 
             self.store.write(write)

@@ -45,7 +45,10 @@ def test_pages_of_points_keep_commits_whole(client: TestClient, limit: int) -> N
     points = pages(client, f"{path}/points", "points", "from_order", limit=limit)
     assert [one["value"] for one in points] == [row["value"] for row in rows]
     decided = pages(client, f"{path}/decisions", "decisions", "from_order", limit=limit)
-    assert [one["probability"] for one in decided] == [one["probability"] for one in points]
+    assert [one["order"] for one in decided] == list(range(7))
+    firsts = [one for one in points if one["run"] == "r0"]
+    assert [one["probability"] for one in decided] == [one["probability"] for one in firsts]
+    assert [one["settled"] is None for one in points] == [one["run"] != "r0" for one in points]
     changes = pages(
         client, f"{path}/decisions", "decisions", "from_order", limit=limit, changes_only=True
     )

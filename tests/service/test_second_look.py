@@ -55,10 +55,8 @@ def detected() -> tuple[list[int], list[dict[str, Any]], set[int]]:
         {
             "kind": one.kind.value,
             "order": one.index,
-            "run": "",
             "probability": one.probability,
             "from_order": one.moved_from,
-            "from_run": None if one.moved_from is None else "",
         }
         for one in detector.steps
     ]

@@ -18,6 +18,8 @@ from barograph.store.schema import (
     verdicts,
 )
 
+STEP = ("order", "kind", "change_order", "from_order", "probability")
+
 
 def digest(connection: sa.Connection) -> str:
     """Return the SHA-256 over series, points, revisions, decisions, candidates and the rest."""
@@ -38,7 +40,7 @@ def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
     own = series.c.digest
     return [
         ("series", sa.select(own, series.c.direction).order_by(own)),
-        ("points", _placed(points, "commit", "time", "value")),
+        ("points", _placed(points, "commit", "time", "value", "settled")),
         ("revisions", _placed(revisions, "value", "time")),
         (
             "decisions",
@@ -48,7 +50,9 @@ def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
         ),
         (
             "steps",
-            _placed(steps, "kind", "change_order", "change_run", "from_order", "probability"),
+            sa.select(own, *(steps.c[name] for name in STEP))
+            .join(series, series.c.id == steps.c.series)
+            .order_by(own, steps.c.order),
         ),
         (
             "candidates",

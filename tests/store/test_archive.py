@@ -23,8 +23,8 @@ from tests.triage.test_refresh import Scripted
 def told(store: Store) -> Store:
     """A store with revisions, decisions, moved candidates and verdicts that were taken back."""
     store.ingest(history("ab", 30, runs=2), "ci")
-    CandidateRefresher(Scripted((30,)), "hunter 1.0").refresh(store)
-    CandidateRefresher(Scripted((33,)), "hunter 1.0").recompute(store)
+    CandidateRefresher(Scripted((15,)), "hunter 1.0").refresh(store)
+    CandidateRefresher(Scripted((18,)), "hunter 1.0").recompute(store)
     store.ingest([Measurement(series("a"), 7.5, 3, "c3", time=1_700_000_000_000)], "ci")
     for verdict, note in ((Verdict.TRUE_POSITIVE, "sure"), (Verdict.FALSE_POSITIVE, "but no")):
         store.write(

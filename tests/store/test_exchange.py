@@ -24,16 +24,16 @@ def test_import_of_an_export_gives_the_same_store(
     sent = [one._replace(time=1_600_000_000_000 + (one.order or 0)) for one in sent]
     sent.append(Measurement(series("z"), 1.0, 5, direction=Direction.LOWER_IS_BETTER))
     store.ingest(sent[:-1], "ci")
-    CandidateRefresher(Scripted((30,)), "hunter 1.0").refresh(store)
+    CandidateRefresher(Scripted((15,)), "hunter 1.0").refresh(store)
     store.ingest(sent[-1:], "ci")
     store.write(
         lambda connection: verdicts.record(connection, 1, Verdict.TRUE_POSITIVE, "ann", "", 77_000)
     )
     counts = exported(store, tmp_path / "out")
-    assert counts == {"series": 4, "points": 181, "candidates": 3}
+    assert counts == {"series": 4, "points": 91, "runs": 180, "candidates": 3}
     tables = History.read(tmp_path / "out")
     [first, *_] = tables.candidates.to_pylist()
-    assert (first["index"], first["order"], first["verdict"]) == (30, 15, "true_positive")
+    assert (first["index"], first["order"], first["verdict"]) == (15, 15, "true_positive")
     assert round(first["triaged_on"].timestamp()) == 77
 
     with Store(new_url(), Rule()) as other:
@@ -51,7 +51,7 @@ def test_import_of_an_export_gives_the_same_store(
         with other.read() as connection:
             assert digest(connection) == once
         exported(other, tmp_path / "back")
-    for name in ("series", "points", "candidates"):
+    for name in ("series", "points", "runs", "candidates"):
         path = f"{name}.parquet"
         assert (tmp_path / "out" / path).read_bytes() == (tmp_path / "back" / path).read_bytes()
 
@@ -68,5 +68,5 @@ def test_import_recognises_a_candidate_that_moved(store: Store, tmp_path: Path) 
 
 
 def test_export_of_an_empty_store_gives_empty_tables(store: Store, tmp_path: Path) -> None:
-    assert exported(store, tmp_path) == {"series": 0, "points": 0, "candidates": 0}
+    assert exported(store, tmp_path) == {"series": 0, "points": 0, "runs": 0, "candidates": 0}
     assert len(History.read(tmp_path)) == 0

@@ -9,7 +9,16 @@ import sqlalchemy as sa
 from barograph.detection.online import PendingSeries
 from barograph.errors import ConfigError, DataError
 from barograph.series import Direction, SeriesId
-from barograph.store import Limits, Measurement, PointResult, PointStatus, Store, ingest, registry
+from barograph.store import (
+    Limits,
+    Measurement,
+    PointResult,
+    PointStatus,
+    Store,
+    judging,
+    reading,
+    registry,
+)
 from barograph.store.schema import points, revisions
 from tests.store.digest import digest
 from tests.store.judges import Rule
@@ -180,9 +189,60 @@ def test_commit_without_order_gets_the_order_of_its_project(store: Store) -> Non
     assert store.ingest([other], "ci").points[0].order == 11
 
 
-def test_runs_of_one_commit_are_separate_points(store: Store) -> None:
-    answer = store.ingest([point(0, 1.0, run="1"), point(0, 2.0, run="2")], "ci")
-    assert answer.counts["written"] == 2
+def test_runs_of_one_commit_are_kept_and_count_as_one_value(store: Store) -> None:
+    sent = [point(0, 1.0), point(1, 2.0, run="1"), point(1, 3.0, run="2"), point(2, 4.0)]
+    assert store.ingest(sent, "ci").counts["written"] == 4
+    reruns = [point(2, 3.0, run="1"), point(2, 2.0, run="2")]
+    assert store.ingest(reruns, "ci").counts["written"] == 2
+    assert table(store, points, "order", "run", "value", "settled", "baseline_size") == [
+        (0, "", 1.0, 1.0, 0),
+        (1, "1", 2.0, 2.5, 1),
+        (1, "2", 3.0, None, 1),
+        (2, "", 4.0, 3.0, 2),
+        (2, "1", 3.0, None, 2),
+        (2, "2", 2.0, None, 2),
+    ]
+    with store.read() as connection:
+        assert reading.read_series(connection, [1])[1].values.tolist() == [1.0, 2.5, 3.0]
+
+
+def test_rerun_of_an_older_commit_is_judged_at_its_place(store: Store) -> None:
+    store.ingest([point(0, 1.0), point(1, 9.0), point(2, 9.1)], "ci")
+    assert table(store, points, "order", "is_change") == [(0, False), (1, True), (2, False)]
+    answer = store.ingest([point(1, 1.2, run="2"), point(1, 1.1, run="3")], "ci")
+    assert [one.is_change for one in answer.points] == [False, False]
+    assert table(store, points, "order", "run", "settled", "is_change", "baseline_size") == [
+        (0, "", 1.0, False, 0),
+        (1, "", 1.2, False, 1),
+        (1, "2", None, False, 1),
+        (1, "3", None, False, 1),
+        (2, "", 9.1, True, 2),
+    ]
+
+
+def test_lower_run_that_arrives_late_is_the_first(store: Store) -> None:
+    store.ingest([point(0, 1.0), point(1, 2.0, run="b")], "ci")
+    store.ingest([point(1, 4.0, run="a")], "ci")
+    assert table(store, points, "order", "run", "settled") == [
+        *((0, "", 1.0), (1, "a", 3.0), (1, "b", None))
+    ]
+
+
+def test_runs_beyond_the_limit_and_of_other_commits_are_rejected(url: str) -> None:
+    with Store(url, Rule(), limits=Limits(runs=2, series_length=2)) as store:
+        runs = [point(0, run=run) for run in ("1", "2", "3")]
+        assert store.ingest(runs, "ci").points[2].reason == (
+            "run: order 0 has 2 runs, and no more are allowed"
+        )
+        assert store.ingest(runs[2:], "ci").counts["rejected"] == 1
+        assert store.ingest(runs[1:2], "ci").counts["duplicate"] == 1
+        for run in ("1", "3"):
+            other = point(0, 2.0, run=run)._replace(commit="other")
+            assert "is 'c0'" in store.ingest([other], "ci").points[0].reason
+        both = [point(1), point(1, run="2")._replace(commit="other")]
+        assert store.ingest(both, "ci").points[1].reason == "commit: order 1 of this series is 'c1'"
+        assert store.ingest([point(1, run="3")], "ci").counts["written"] == 1  # no further commit
+        assert store.ingest([point(2)], "ci").counts["rejected"] == 1
 
 
 @pytest.mark.parametrize(
@@ -287,7 +347,7 @@ def test_histories_judged_again_in_parts_give_the_same_store(
     sent = history("abc", 30)
     found = set()
     for together in (1, 40, 20_000):
-        monkeypatch.setattr(ingest, "REJUDGED_TOGETHER", together)
+        monkeypatch.setattr(judging, "REJUDGED_TOGETHER", together)
         with Store(new_url(), Rule()) as store:
             store.ingest(sent[6:], "ci")
             store.ingest(sent[:6], "ci")  # late points of all three series

@@ -97,7 +97,7 @@ def said(store: Store, name: str) -> Said:
         points = reading.points_of(connection, number, limit=LENGTH)
         noted = sorted(steps_of(connection, number, 0, LENGTH).items())
     steps: list[tuple[object, ...]] = [
-        (one.kind, one.order, key[0], one.probability, one.from_order) for key, (one, _) in noted
+        (one.kind, one.order, at, one.probability, one.from_order) for at, (one, _) in noted
     ]
     alarms = [point.order for point in points if point.is_change]
     return alarms, steps, [point.probability for point in points]

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.store import Store, reading
 from barograph.store.reasons import store_reasons
-from barograph.store.steps import keys_near_end
+from barograph.store.steps import orders_near_end
 from barograph.triage import tickets
 from tests.store.samples import history, point, series
 
@@ -43,7 +43,7 @@ def test_points_of_returns_points_in_order_with_decisions(store: Store) -> None:
 
 def test_store_reasons_keeps_reasons_of_one_point(store: Store) -> None:
     store.ingest([point(0), point(1)], "ci")
-    store.write(lambda connection: store_reasons(connection, 1, 1, "", {"step": 2.5}))
+    store.write(lambda connection: store_reasons(connection, 1, 1, {"step": 2.5}))
     with store.read() as connection:
         assert [one.reasons for one in reading.points_of(connection, 1)] == [None, {"step": 2.5}]
 
@@ -67,7 +67,7 @@ def test_ticket_for_missing_candidate_is_refused(store: Store) -> None:
     [
         lambda c: reading.points_of(c, 1, limit=5),
         lambda c: reading.points_of(c, 1, first=100, limit=5, newest=True),
-        lambda c: keys_near_end(c, 1, 4_000)(3_999),
+        lambda c: orders_near_end(c, 1, 4_000)(3_999),
     ],
     ids=["first page", "last page", "keys"],
 )

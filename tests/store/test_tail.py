@@ -30,7 +30,7 @@ def test_tail_keeps_the_newest_values_and_the_start(added: list[int], history: i
         values = tail.extended(new)
         assert values.tolist() == every[-values.size :]
         # The first of the new values is the last change point.
-        tail.accept(count, values.size - count, (number, ""), history)
+        tail.accept(count, values.size - count, number, history)
         assert tail.values.tolist() == every[-tail.values.size :]
         assert tail.values.size == needed(len(every), history) == len(every) - tail.base
         assert tail.values[tail.start] == max(new[0], tail.values[0])
@@ -38,7 +38,7 @@ def test_tail_keeps_the_newest_values_and_the_start(added: list[int], history: i
 
 
 def test_tail_drops_values_that_were_not_accepted() -> None:
-    tail = SeriesTail(np.array([1.0, 2.0]), 0, (1, ""), 2)
+    tail = SeriesTail(np.array([1.0, 2.0]), 0, 1, 2)
     tail.extended([9.0])
     assert tail.values.tolist() == [1.0, 2.0]
     assert tail.extended([3.0]).tolist() == [1.0, 2.0, 3.0]
@@ -47,20 +47,20 @@ def test_tail_drops_values_that_were_not_accepted() -> None:
 def test_cache_evicts_the_least_recently_used() -> None:
     cache = TailCache(room=10)
     for number in range(3):
-        cache.put(number, SeriesTail(np.zeros(4), 0, (3, ""), 4))
+        cache.put(number, SeriesTail(np.zeros(4), 0, 3, 4))
     assert cache.used == 12
     assert cache.use(0)
     cache.trim()
     assert [number in cache for number in range(3)] == [True, False, True]
     assert cache.used == 8
-    cache.put(0, SeriesTail(np.zeros(2), 0, (3, ""), 2))
+    cache.put(0, SeriesTail(np.zeros(2), 0, 3, 2))
     assert cache.used == 6
     cache.clear()
     assert (len(cache), cache.used, cache.use(0)) == (0, 0, False)
 
 
 def grown(store: Store, seed: int) -> None:
-    """Send points one by one and many at once, some of them late, and revise some."""
+    """Send points one by one and many at once, some late, some with reruns, and revise some."""
     rng = random.Random(seed)
     for at in range(40):
         some = rng.sample(range(COUNT), rng.choice([1, 3, COUNT]))
@@ -70,10 +70,12 @@ def grown(store: Store, seed: int) -> None:
         store.ingest(
             [
                 Measurement(
-                    named(f"s{number}"), level + rng.gauss(0, 1), order, time=rng.randrange(9)
+                    *(named(f"s{number}"), level + rng.gauss(0, 1), order, "", run),
+                    time=rng.randrange(9),
                 )
                 for number in some
                 for order in orders
+                for run in rng.choice([("",), ("",), ("", "2"), ("2",)])
             ],
             "ann",
         )
@@ -107,13 +109,13 @@ def test_tails_from_blocks_equal_tails_from_points(
     with store.read() as connection:
         assert told(held(connection, history)) == kept
     for number, (values, start, last, count) in kept.items():
-        mine = [row for row in every if row.series == number]
+        mine = [row for row in every if row.series == number and row.settled is not None]
         assert count == len(mine)
         before = count - needed(count, history)
-        assert values == [row.value for row in mine][before:]
+        assert values == [row.settled for row in mine][before:]
         if mine:
-            assert last == (mine[-1].order, mine[-1].run)
-            said = RULE.judge([PendingSeries(np.array([row.value for row in mine]), 0, 0)])
+            assert last == mine[-1].order
+            said = RULE.judge([PendingSeries(np.array([row.settled for row in mine]), 0, 0)])
             assert start == max(0, said.starts[0] - before)
 
 
@@ -145,8 +147,7 @@ def test_blocks_of_another_length_give_the_same_tails(
         for number, one in longer.items():
             drop = max(0, one.values.size - held_then)
             values = one.values[drop:].astype("<f8").tobytes()
-            order, run = one.last
-            row = {"order": order, "run": run, "count": one.count, "values": values}
+            row = {"order": one.last, "count": one.count, "values": values}
             row["start"] = max(0, one.start - drop)
             connection.execute(sa.update(table).where(table.c.series == number).values(row))
 

@@ -118,13 +118,12 @@ def newest_results(
             if number is None or not len(series):
                 continue
             order = int(series.orders[-1])
-            points = reading.points_of(connection, number, first=order, last=order, newest=True)
+            points = reading.points_of(connection, number, first=order, last=order, reruns=False)
             if not points:
                 continue
-            point = points[-1]
-            place = (point.order, point.run)
-            steps = steps_of(connection, number, order, order).get(place)
-            begins = place if steps is None else steps[0][1:3]
+            [point] = points
+            steps = steps_of(connection, number, order, order).get(order)
+            begins = order if steps is None else steps[0].order
             change = 0.0
             if point.is_change:
                 change = _percent(connection, number, point, begins, feature_set)
@@ -133,11 +132,11 @@ def newest_results(
                     "series": str(series.id),
                     "commit": point.commit,
                     "order": point.order,
-                    "value": point.value,
+                    "value": point.settled,
                     "direction": int(reading.one_series(connection, number).direction),
                     "probability": point.probability,
                     "is_change": point.is_change,
-                    "begins": begins[0],
+                    "begins": begins,
                     "begins_commit": _commit(connection, number, begins),
                     "steps": [] if steps is None else [steps[0]._asdict()],
                     "baseline_size": point.baseline_size,
@@ -147,20 +146,19 @@ def newest_results(
     return results
 
 
-def _commit(connection: sa.Connection, number: int, key: tuple[int, str]) -> str:
-    """Return the commit of a point."""
+def _commit(connection: sa.Connection, number: int, order: int) -> str:
+    """Return the commit at an order, or an empty text."""
     from barograph.store import reading
 
-    order, run = key
-    points = reading.points_of(connection, number, first=order, last=order)
-    return next((str(point.commit) for point in points if point.run == run), "")
+    [point] = reading.points_of(connection, number, first=order, last=order, limit=1)
+    return point.commit
 
 
 def _percent(
     connection: sa.Connection,
     number: int,
     newest: StoredPoint,
-    begins: tuple[int, str],
+    begins: int,
     feature_set: str,
 ) -> float:
     """Return the change of the mean since a point, in percent of its baseline."""
@@ -168,11 +166,9 @@ def _percent(
     from barograph.features import GrowingHistory
     from barograph.store import reading
 
-    limit = newest.baseline_size + 1
-    points = reading.points_of(connection, number, last=newest.order, limit=limit, newest=True)
-    points = [point for point in points if (point.order, point.run) <= (newest.order, newest.run)]
-    before = [point.value for point in points if (point.order, point.run) < begins]
-    after = [point.value for point in points if (point.order, point.run) >= begins]
+    values = reading.settled_values(connection, number, newest.order, newest.baseline_size + 1)
+    before = [value for order, value in values if order < begins]
+    after = [value for order, value in values if order >= begins]
     if feature_set in REGIME_SETS:  # the baseline of such a model includes earlier levels
         history = GrowingHistory()
         for value in before:

@@ -1,16 +1,16 @@
 """Import a history from three Parquet tables into the store, and export it again.
 
 The tables are those of `barograph.history`, which every source is loaded into and the pipeline
-trains from. A point of several runs is a result of each run in the store. In an export, each result
-is a row of the points, and the additional column `run` names its run.
+trains from: a point is a commit with the value that counts for it. What only the store reads is an
+additional column `run` of the points, and a fourth table: all results of the commits with several.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +38,7 @@ from barograph.store.store import Store
 
 BATCH = 20_000  # points in one transaction
 CHUNK = 500  # series in one query
+RUNS = "runs.parquet"  # all results of the commits with several
 RUNS_SCHEMA = pa.schema(
     [*(field for field in POINTS_SCHEMA if field.name not in RUN_COLUMNS), ("run", pa.string())]
 )
@@ -80,7 +81,7 @@ def import_tables(store: Store, folder: str | Path, who: str) -> ImportResult:
     counts = dict.fromkeys((status.value for status in PointStatus), 0)
     reasons: Counter[str] = Counter()
     numbers = np.zeros(len(history), dtype=np.int64)
-    for owners, batch in _batches(history, _runs(folder, history.values.size)):
+    for owners, batch in _batches(history, _StoredRuns.of(folder, history.values.size)):
         result = store.ingest(batch, who)
         for status, count in result.counts.items():
             counts[status] += count
@@ -91,17 +92,49 @@ def import_tables(store: Store, folder: str | Path, who: str) -> ImportResult:
     return ImportResult(counts, dict(reasons), *written)
 
 
-def _runs(folder: str | Path, count: int) -> list[str]:
-    path = Path(folder) / "points.parquet"
-    if "run" not in pq.read_schema(path).names:
-        return [""] * count
-    return [run or "" for run in pq.read_table(path, columns=["run"]).column("run").to_pylist()]
+class _StoredRuns(NamedTuple):
+    """What the tables say about runs.
+
+    Attributes:
+        first: The run of each point.
+        every: Run, value and time of all results of a commit that has several, by series and order.
+    """
+
+    first: list[str]
+    every: dict[tuple[int, int], list[tuple[str, float, int | None]]]
+
+    @classmethod
+    def of(cls, folder: str | Path, count: int) -> Self:
+        """Read the runs of `count` points; without a column `run`, each commit has one."""
+        path = Path(folder) / "points.parquet"
+        if pq.read_schema(path).names != RUNS_SCHEMA.names:
+            return cls([""] * count, {})
+        first = pq.read_table(path, columns=["run"]).column("run").to_pylist()
+        every: dict[tuple[int, int], list[tuple[str, float, int | None]]] = defaultdict(list)
+        table = pq.read_table(Path(folder) / RUNS)
+        times = table.column("time").cast(pa.int64()).to_pylist()
+        columns = (table.column(name).to_pylist() for name in ("series", "order", "run", "value"))
+        for number, order, run, value, time in zip(*columns, times, strict=True):
+            every[number, order].append((run, value, time))
+        return cls(first, dict(every))
 
 
-def _batches(history: History, runs: list[str]) -> Iterator[tuple[list[int], list[Measurement]]]:
+def _batches(history: History, runs: _StoredRuns) -> Iterator[tuple[list[int], list[Measurement]]]:
     """Yield batches of measurements, series after series, with the series of each."""
     owners: list[int] = []
     batch: list[Measurement] = []
+    for number, measurement in _measurements(history, runs):
+        owners.append(number)
+        batch.append(measurement)
+        if len(batch) == BATCH:
+            yield owners, batch
+            owners, batch = [], []
+    if batch:
+        yield owners, batch
+
+
+def _measurements(history: History, runs: _StoredRuns) -> Iterator[tuple[int, Measurement]]:
+    """Yield every result with the number of its series."""
     directions = history.series.column("direction").to_pylist()
     for number in range(len(history)):
         name, direction = history.id_of(number), Direction(directions[number] or 0)
@@ -109,25 +142,15 @@ def _batches(history: History, runs: list[str]) -> Iterator[tuple[list[int], lis
         commits = history.commits.slice(low, high - low).to_pylist()
         several = history.runs_of(number)
         for row, commit in zip(range(low, high), commits, strict=True):
-            time = int(history.times[row])
-            results = several.get(row - low) or {runs[row]: float(history.values[row])}
-            for run, value in results.items():
-                measurement = Measurement(
-                    name,
-                    value,
-                    int(history.orders[row]),
-                    commit or "",
-                    run,
-                    None if time == UNKNOWN_TIME else time,
-                    direction,
+            order, time = int(history.orders[row]), int(history.times[row])
+            measured = None if time == UNKNOWN_TIME else time
+            named = several.get(row - low) or {runs.first[row]: float(history.values[row])}
+            only = [(run, value, measured) for run, value in named.items()]
+            for run, value, measured in runs.every.get((number, order), only):
+                yield (
+                    number,
+                    Measurement(name, value, order, commit or "", run, measured, direction),
                 )
-                owners.append(number)
-                batch.append(measurement)
-            if len(batch) >= BATCH:
-                yield owners, batch
-                owners, batch = [], []
-    if batch:
-        yield owners, batch
 
 
 def _write_candidates(
@@ -169,7 +192,7 @@ def _milliseconds(date: datetime | None) -> int | None:
 
 
 def export_tables(connection: sa.Connection, folder: str | Path) -> dict[str, int]:
-    """Write everything as the three tables; return the number of rows of each.
+    """Write everything as the three tables and that of the runs; return the rows of each.
 
     Args:
         connection: A reading transaction, so that the tables are consistent.
@@ -180,19 +203,25 @@ def export_tables(connection: sa.Connection, folder: str | Path) -> dict[str, in
         whole(target / "series.parquet") as first,
         whole(target / "points.parquet") as second,
         whole(target / "candidates.parquet") as third,
+        whole(target / RUNS) as fourth,
     ):
         rows = list(connection.execute(sa.select(series).order_by(series.c.id)))
         numbers = [row.id for row in rows]
         table = pa.Table.from_pylist([_series_row(row) for row in rows], SERIES_SCHEMA)
         pq.write_table(table, first, compression="zstd")
-        with pq.ParquetWriter(second, RUNS_SCHEMA, compression="zstd") as writer:
-            count = 0
-            for part in _points(connection, numbers):
-                writer.write_table(part)
-                count += part.num_rows
+        with (
+            pq.ParquetWriter(second, RUNS_SCHEMA, compression="zstd") as settled,
+            pq.ParquetWriter(fourth, RUNS_SCHEMA, compression="zstd") as every,
+        ):
+            count = runs = 0
+            for of_commits, of_reruns in _points(connection, numbers):
+                settled.write_table(of_commits)
+                every.write_table(of_reruns)
+                count += of_commits.num_rows
+                runs += of_reruns.num_rows
         found = _candidate_rows(connection, numbers)
         pq.write_table(pa.Table.from_pylist(found, CANDIDATES_SCHEMA), third, compression="zstd")
-    return {"series": len(rows), "points": count, "candidates": len(found)}
+    return {"series": len(rows), "points": count, "runs": runs, "candidates": len(found)}
 
 
 def is_export(folder: str | Path) -> bool:
@@ -208,26 +237,38 @@ def _series_row(row: sa.Row[Any]) -> dict[str, object]:
     return {**name.labels, "args": name.args_json, "direction": row.direction}
 
 
-def _points(connection: sa.Connection, numbers: list[int]) -> Iterator[pa.Table]:
+def _points(connection: sa.Connection, numbers: list[int]) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """Yield the settled values of some series, and all results of the commits with several."""
     p = points.c
     for first in range(0, len(numbers), CHUNK):
         chunk = numbers[first : first + CHUNK]
         rows = connection.execute(
-            sa.select(p.series, p.order, p.commit, p.time, p.value, p.run)
+            sa.select(p.series, p.order, p.commit, p.time, p.value, p.run, p.settled)
             .where(p.series.in_(chunk))
             .order_by(p.series, p.order, p.run)
         ).all()
-        columns = list(zip(*rows, strict=True)) or [()] * 6
+        *columns, settled = list(zip(*rows, strict=True)) or [()] * 7
         owners = np.searchsorted(numbers, np.array(columns[0], dtype=np.int64))
-        arrays = [
-            pa.array(owners, pa.int32()),
-            pa.array(columns[1], pa.int64()),
-            pa.array([commit or None for commit in columns[2]], pa.string()),
-            pa.array(columns[3], pa.int64()).cast(pa.timestamp("ms", tz="UTC")),
-            pa.array(columns[4], pa.float64()),
-            pa.array(columns[5], pa.string()),
-        ]
-        yield pa.Table.from_arrays(arrays, schema=RUNS_SCHEMA)
+        every = pa.Table.from_arrays(
+            [
+                pa.array(owners, pa.int32()),
+                pa.array(columns[1], pa.int64()),
+                pa.array([commit or None for commit in columns[2]], pa.string()),
+                pa.array(columns[3], pa.int64()).cast(pa.timestamp("ms", tz="UTC")),
+                pa.array(columns[4], pa.float64()),
+                pa.array(columns[5], pa.string()),
+            ],
+            schema=RUNS_SCHEMA,
+        )
+        values = pa.array(settled, pa.float64())
+        is_first = np.asarray(values.is_valid())
+        commits = np.cumsum(is_first) - 1
+        has_reruns = np.bincount(commits, minlength=0)[commits] > 1
+        place = RUNS_SCHEMA.get_field_index("value")
+        yield (
+            every.set_column(place, RUNS_SCHEMA.field("value"), values).filter(pa.array(is_first)),
+            every.filter(pa.array(has_reruns)),
+        )
 
 
 def _candidate_rows(connection: sa.Connection, numbers: list[int]) -> list[dict[str, object]]:

@@ -1,65 +1,36 @@
 """Take a group of measurements into the store: placed, written and judged in one transaction."""
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, zip_longest
-from typing import NamedTuple
+from collections.abc import Sequence
+from itertools import chain, pairwise
 
 import sqlalchemy as sa
 
-from barograph.detection.online import Judge, PendingSeries
+from barograph.detection.online import Judge
 from barograph.series import Direction, SeriesId
+from barograph.store.judging import (
+    ChangedHistory,
+    Unjudged,
+    UnjudgedCommit,
+    UnjudgedRun,
+    decide,
+    rewind,
+)
 from barograph.store.measurement import Limits, Measurement, fault, series_fault
 from barograph.store.registry import Known, Registry
-from barograph.store.results import PointResult, PointStatus, StepRecord
-from barograph.store.rows import Row
-from barograph.store.steps import STEP, keys_near_end, load_states, rewind_steps, step_rows
-from barograph.store.tail import (
-    Key,
-    SeriesTail,
-    TailCache,
-    is_block_due,
-    load_since,
-    load_tails,
-    write_blocks,
-)
+from barograph.store.results import PointResult, PointStatus
+from barograph.store.steps import load_states
+from barograph.store.tail import TailCache, load_tails
 from barograph.store.upsert import (
-    NEW_POINT,
-    OTHER_DECISION,
     Changes,
     Entry,
+    StoredRuns,
     StoredValue,
     StoredValues,
+    stored_value,
     stored_values,
     upsert,
 )
 
-REJUDGED_TOGETHER = 20_000  # stored points that are read and judged in one go
-
-
-class UnjudgedPoint(NamedTuple):
-    """A point to be judged.
-
-    Attributes:
-        key: Order and run.
-        value: Value.
-        measured: The columns to insert; None if the point is stored and only its decision changes.
-        results: The results that report the decision.
-    """
-
-    key: Key
-    value: float
-    measured: Row | None
-    results: Sequence[PointResult]
-
-
-class ChangedHistory(NamedTuple):
-    """The first point from which a series must be judged again, and the results to update."""
-
-    since: Key
-    results: dict[Key, list[PointResult]]
-
-
-Unjudged = dict[int, list[UnjudgedPoint]]  # by series, each in the order of its points
 Arrived = dict[int, list[Entry]]  # by series
 
 
@@ -126,11 +97,12 @@ class Ingest:
                 history = self._upsert(series, entries, measurements, stored, changes, results)
                 if history is not None:
                     changed[series] = history
-            elif points := self._append(series, entries, measurements, changes, results):
-                appended[series] = points
+            elif commits := self._append(series, entries, measurements, changes, results):
+                appended[series] = commits
         changes.write(connection)
-        for unjudged in chain([appended], self._rewound(connection, changed, judge.history)):
-            self._judge(connection, unjudged, judge, changes)
+        rewound = rewind(connection, self.tails, changed, judge.history)
+        for unjudged in chain([appended], rewound):
+            decide(connection, self.tails, unjudged, judge, changes)
         self.tails.trim()
         return results, [*appended, *changed]
 
@@ -216,7 +188,7 @@ class Ingest:
             tail = self.tails[number]
             order = max(
                 self.registry.next_order(connection, measurement.series.project),
-                tail.last[0] + 1 if tail.count else 0,
+                tail.last + 1 if tail.count else 0,
                 *(entry.order + 1 for entry in arrived.get(number, ())),
             )
             self.registry.add_commits(connection, {commit: order})
@@ -231,14 +203,11 @@ class Ingest:
             self.tails.put(series, tail)
 
     def _follows(self, series: int, entries: list[Entry]) -> bool:
-        """Sort entries; return whether they follow the last point, each the one before it."""
+        """Sort entries; return whether all are of later commits than the last, each run once."""
         entries.sort()
-        last = self.tails[series].last
-        for order, run, _ in entries:
-            if (order, run) <= last:
-                return False
-            last = (order, run)
-        return True
+        if entries[0].order <= self.tails[series].last:
+            return False
+        return all(one[:2] != other[:2] for one, other in pairwise(entries))
 
     def _append(
         self,
@@ -247,22 +216,38 @@ class Ingest:
         measurements: Sequence[Measurement],
         changes: Changes,
         results: list[PointResult],
-    ) -> list[UnjudgedPoint]:
-        """Return the points to append to a series; reject those beyond its maximum length."""
-        room = max(0, self.limits.series_length - self.tails[series].count)
-        for entry in entries[room:]:
-            results[entry.row].reason = self._too_long
-        points = []
-        for entry in entries[:room]:
+    ) -> list[UnjudgedCommit]:
+        """Return the commits to append to a series; reject what is beyond a limit."""
+        room = self.limits.series_length - self.tails[series].count
+        commits: list[UnjudgedCommit] = []
+        for entry in entries:
             measurement, result = measurements[entry.row], results[entry.row]
-            result.status, result.series, result.order = PointStatus.WRITTEN, series, entry.order
             measured = changes.measured(series, entry, measurement)
-            points.append(UnjudgedPoint(entry.key, float(measurement.value), measured, (result,)))
-        return points
+            value = stored_value(measurement)
+            if commits and commits[-1].order == entry.order:
+                result.reason = self._rerun_fault(measurement, entry, commits[-1].commits)
+                if not result.reason:
+                    rerun = UnjudgedRun(entry.run, value, measured)
+                    commits[-1] = commits[-1].with_rerun(rerun, result)
+            elif len(commits) < room:
+                commits.append(UnjudgedCommit(entry.order, entry.run, value, measured, (result,)))
+            else:
+                result.reason = self._too_long
+            if not result.reason:
+                result.status, result.series = PointStatus.WRITTEN, series
+                result.order = entry.order
+        return commits
 
     @property
     def _too_long(self) -> str:
-        return f"series: has {self.limits.series_length} points, and no more are allowed"
+        return f"series: has {self.limits.series_length} commits, and no more are allowed"
+
+    def _rerun_fault(self, measurement: Measurement, entry: Entry, commits: list[str]) -> str:
+        """Return why a further run of a commit is refused, given the commits of its runs."""
+        reason = _commit_fault(measurement, entry, commits)
+        if reason or len(commits) < self.limits.runs:
+            return reason
+        return f"run: order {entry.order} has {len(commits)} runs, and no more are allowed"
 
     def _upsert(
         self,
@@ -273,93 +258,42 @@ class Ingest:
         changes: Changes,
         results: list[PointResult],
     ) -> ChangedHistory | None:
-        """Add or revise points of a series; return from which point its history changes."""
+        """Add or revise points of a series; return from which order its history changes."""
         count = self.tails[series].count
-        since: Key | None = None
-        accepted: dict[Key, list[PointResult]] = {}
+        since: int | None = None
+        accepted: dict[int, list[PointResult]] = {}
         for entry in entries:
-            measurement = measurements[entry.row]
-            place = (series, entry.order, entry.run)
-            before = stored.get(place)
-            if before is None and count >= self.limits.series_length:
-                results[entry.row].reason = self._too_long
+            measurement, runs = measurements[entry.row], stored[series, entry.order]
+            before = runs.get(entry.run)
+            reason = self._fault(measurement, entry, runs, count)
+            if reason:
+                results[entry.row].reason = reason
                 continue
             result, changed = upsert(series, entry, measurement, before, changes)
             results[entry.row] = result
             if before is None:
-                count += 1
-                stored[place] = StoredValue(
-                    measurement.commit, measurement.time, float(measurement.value)
+                count += not runs
+                runs[entry.run] = StoredValue(
+                    measurement.commit, measurement.time, stored_value(measurement)
                 )
-            if result.status is not PointStatus.REJECTED:
-                accepted.setdefault(entry.key, []).append(result)
+            accepted.setdefault(entry.order, []).append(result)
             if changed and since is None:
-                since = entry.key
+                since = entry.order
         return None if since is None else ChangedHistory(since, accepted)
 
-    def _rewound(
-        self, connection: sa.Connection, changed: dict[int, ChangedHistory], history: int
-    ) -> Iterator[Unjudged]:
-        """Take the cached tails back to where histories change; yield the points from there on."""
-        unjudged: Unjudged = {}
-        count = 0
-        for series, (since, results) in changed.items():
-            tail, points = load_since(connection, series, since, history)
-            tail.state = rewind_steps(connection, series, since)
-            self.tails.put(series, tail)
-            unjudged[series] = [
-                UnjudgedPoint(key, value, None, results.get(key, ())) for key, value in points
-            ]
-            count += len(points)
-            if count >= REJUDGED_TOGETHER:
-                yield unjudged
-                unjudged, count = {}, 0
-        yield unjudged
+    def _fault(self, measurement: Measurement, entry: Entry, runs: StoredRuns, count: int) -> str:
+        """Return why a measurement is refused, given what the store has of its commit."""
+        if not runs:
+            return self._too_long if count >= self.limits.series_length else ""
+        commits = [stored.commit for stored in runs.values()]
+        if entry.run in runs:
+            return _commit_fault(measurement, entry, commits)
+        return self._rerun_fault(measurement, entry, commits)
 
-    def _judge(
-        self, connection: sa.Connection, unjudged: Unjudged, judge: Judge, changes: Changes
-    ) -> None:
-        """Judge points that follow the cached tails; write the decisions and extend the tails."""
-        if not unjudged:
-            return
-        judged = judge.judge([self._pending(*item) for item in unjudged.items()])
-        decisions = judged.rows
-        new: list[Row] = []
-        again: list[Row] = []
-        for series, points in unjudged.items():
-            for point, decision in zip(points, decisions, strict=False):
-                if point.measured is not None:
-                    new.append(point.measured + changes.decided(decision))
-                else:
-                    again.append((series, *point.key, *changes.decided(decision)))
-                for result in point.results:
-                    result.probability, result.is_change, result.baseline_size = decision
-        NEW_POINT.into(connection, new)
-        OTHER_DECISION.into(connection, again)
-        steps: list[Row] = []
-        due: list[tuple[int, SeriesTail]] = []
-        # There are no logs without a second look.
-        ends = zip_longest(unjudged.items(), judged.starts, judged.logs)
-        for (series, points), start, log in ends:
-            tail = self.tails.accept(series, len(points), start, points[-1].key, judge.history)
-            tail.state = None if log is None else log.state
-            rewritten = points[0].measured is None  # its block may hold superseded values
-            if rewritten or is_block_due(series, tail.count - len(points), tail.count):
-                due.append((series, tail))
-            records: dict[Key, StepRecord] = {}
-            if log is not None and log.steps:
-                key_at = keys_near_end(connection, series, tail.count)
-                rows, records = step_rows(series, log, key_at, changes.model, changes.at)
-                steps += rows
-            if records or rewritten:
-                for point in points:
-                    for result in point.results:
-                        result.steps = (records[point.key],) if point.key in records else ()
-        STEP.into(connection, steps)
-        write_blocks(connection, due)
 
-    def _pending(self, series: int, points: list[UnjudgedPoint]) -> PendingSeries:
-        tail = self.tails[series]
-        first = tail.values.size
-        values = self.tails.extended(series, [point.value for point in points])
-        return PendingSeries(values, first, tail.start, tail.base, tail.state)
+def _commit_fault(measurement: Measurement, entry: Entry, commits: list[str]) -> str:
+    """Return why a measurement is refused if a run at its order names another commit."""
+    known = next(filter(None, commits), "")
+    if not measurement.commit or not known or measurement.commit == known:
+        return ""
+    return f"commit: order {entry.order} of this series is {known!r}"

@@ -21,7 +21,8 @@ class Measurement(NamedTuple):
         order: Position of the commit in the history.
         commit: The commit; without an order, it gets the one that it has in its project, or the
             next one.
-        run: Distinguishes several results of one commit.
+        run: Distinguishes several results of one commit. The lowest, compared by its bytes, is
+            the first run; the others are its reruns.
         time: When it was measured, in milliseconds since 1970 (UTC). Of several values for one
             series, order and run the one measured last holds.
         direction: Which way is better, if the sender knows.
@@ -42,7 +43,8 @@ class Limits:
 
     Args:
         batch: Maximum number of measurements in a request.
-        series_length: Maximum number of points in a series.
+        series_length: Maximum number of commits in a series.
+        runs: Maximum number of runs of a commit.
         label: Maximum number of characters in a label, a commit or a run.
         args: Maximum number of arguments of a series.
         largest: Maximum magnitude of a value; squares of values must stay finite.
@@ -50,6 +52,7 @@ class Limits:
 
     batch: int = 100_000
     series_length: int = 100_000
+    runs: int = 1000
     label: int = 500
     args: int = 32
     largest: float = 1e100

@@ -16,7 +16,7 @@ from barograph.store.registry import series_id
 from barograph.store.schema import candidates, models, moves, points, revisions, series
 
 POINT = (
-    *("order", "run", "commit", "time", "value"),
+    *("order", "run", "commit", "time", "value", "settled"),
     *("probability", "is_change", "baseline_size", "reasons"),
 )
 
@@ -30,13 +30,29 @@ class StoredSeries(NamedTuple):
 
 
 class StoredPoint(NamedTuple):
-    """A point and the decision on it."""
+    """A result and the decision on its commit.
+
+    Attributes:
+        order: Order of the commit.
+        run: Run of the commit.
+        commit: Commit, or an empty text.
+        time: When it was measured, if known.
+        value: The result.
+        settled: The value that counts for the commit; None if this is a rerun.
+        probability: Probability of a change at the commit.
+        is_change: Whether an alarm was raised.
+        baseline_size: Number of commits in Pre.
+        model: Version of the model that decided.
+        threshold: Threshold of the model.
+        reasons: Reasons of the decision, if they were requested.
+    """
 
     order: int
     run: str
     commit: str
     time: int | None
     value: float
+    settled: float | None
     probability: float
     is_change: bool
     baseline_size: int
@@ -141,8 +157,9 @@ def points_of(
     last: int | None = None,
     limit: int = 1000,
     newest: bool = False,
+    reruns: bool = True,
 ) -> list[StoredPoint]:
-    """Return the points of a series between two orders, ascending.
+    """Return the points of a series between two orders, ascending by order and run.
 
     Args:
         connection: From `Store.read`.
@@ -151,6 +168,7 @@ def points_of(
         last: Highest order to include.
         limit: Maximum number of points.
         newest: Whether to return the last ones, not the first ones, if there are more.
+        reruns: Whether to return all runs of a commit, not the first one alone.
     """
     p = points.c
     selected = sa.select(*(p[name] for name in (*POINT, "model"))).where(p.series == number)
@@ -158,6 +176,8 @@ def points_of(
         selected = selected.where(p.order >= first)
     if last is not None:
         selected = selected.where(p.order <= last)
+    if not reruns:
+        selected = selected.where(p.settled.is_not(None))
     direction: Callable[[Any], sa.UnaryExpression[Any]] = sa.desc if newest else sa.asc
     page = selected.order_by(direction(p.order), direction(p.run)).limit(limit).subquery()
     # With the join inside the subquery PostgreSQL would read the whole series for each page.
@@ -170,6 +190,24 @@ def points_of(
     return [_point(row) for row in connection.execute(query)]
 
 
+def settled_values(
+    connection: sa.Connection, number: int, order: int, count: int
+) -> list[tuple[int, float]]:
+    """Return the last commits of a series up to an order, each with the value that counts.
+
+    Args:
+        connection: From `Store.read`.
+        number: Number of the series.
+        order: Order of the last commit.
+        count: Maximum number of commits.
+    """
+    p = points.c
+    match = p.series == number, p.order <= order, p.settled.is_not(None)
+    newest_first = sa.select(p.order, p.settled).where(*match).order_by(p.order.desc())
+    rows = connection.execute(newest_first.limit(count)).all()
+    return [(at, value) for at, value in rows[::-1]]
+
+
 def _point(row: Any) -> StoredPoint:
     fields = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
     text = fields["reasons"]
@@ -177,12 +215,12 @@ def _point(row: Any) -> StoredPoint:
 
 
 def read_series(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Series]:
-    """Return whole series with all their points, by their numbers in the store."""
+    """Return whole series, by their numbers in the store: one settled value for each commit."""
     p, s = points.c, series.c
     rows = connection.execute(
-        sa.select(p.series, p.order, p.commit, p.value)
-        .where(p.series.in_(numbers))
-        .order_by(p.series, p.order, p.run)
+        sa.select(p.series, p.order, p.commit, p.settled)
+        .where(p.series.in_(numbers), p.settled.is_not(None))
+        .order_by(p.series, p.order)
     ).all()
     owners = np.array([row[0] for row in rows], dtype=np.int64)
     result = {}

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from barograph.detection.online.decision import reasons_for_newest
 from barograph.errors import DataError
 from barograph.models import TriageModel
-from barograph.store.reading import StoredPoint, points_of
+from barograph.store.reading import points_of, settled_values
 from barograph.store.schema import points
 
 
@@ -20,52 +20,41 @@ class OtherModelError(DataError):
 
 
 def explained(
-    connection: sa.Connection, model: TriageModel, version: str, series: int, order: int, run: str
+    connection: sa.Connection, model: TriageModel, version: str, series: int, order: int
 ) -> list[dict[str, Any]]:
-    """Return the features of a point with value and contribution, the most decisive first.
+    """Return the features of a commit with value and contribution, the most decisive first.
 
     Args:
         connection: Of a writing transaction: the reasons are stored.
         model: The model that decides now.
         version: Its version.
         series: Number of the series.
-        order: Order of the point.
-        run: Run of the point.
+        order: Order of the commit.
 
     Raises:
         DataError: There is no such point.
         OtherModelError: Another model decided, and its reasons were never requested.
     """
-    newest = _until(connection, series, order, run, 1)
-    if not newest or (newest[-1].order, newest[-1].run) != (order, run):
-        raise DataError(f"there is no point at order {order}, run {run!r:.60}")
-    point = newest[-1]
+    first_run = points_of(connection, series, first=order, last=order, limit=1)
+    if not first_run:
+        raise DataError(f"there is no point at order {order}")
+    [point] = first_run
     if point.reasons is not None or not point.baseline_size:
         return point.reasons or []  # the first points of a series are not judged
     if point.model != version:
         raise OtherModelError(
             f"the point was decided by model {point.model}, but {version} is loaded now"
         )
-    baseline = _until(connection, series, order, run, point.baseline_size + 1)
-    values = np.array([earlier.value for earlier in baseline])
+    baseline = settled_values(connection, series, order, point.baseline_size + 1)
+    values = np.array([value for _, value in baseline])
     found = [reason._asdict() for reason in reasons_for_newest(model, values)]
-    store_reasons(connection, series, order, run, found)
+    store_reasons(connection, series, order, found)
     return found
 
 
-def store_reasons(connection: sa.Connection, series: int, order: int, run: str, found: Any) -> None:
-    """Store the reasons of a decision."""
+def store_reasons(connection: sa.Connection, series: int, order: int, found: Any) -> None:
+    """Store the reasons of a decision, with the first run of its commit."""
     p = points.c
-    same = sa.and_(p.series == series, p.order == order, p.run == run)
+    same = sa.and_(p.series == series, p.order == order, p.settled.is_not(None))
     text = json.dumps(found, ensure_ascii=False)
     connection.execute(sa.update(points).where(same).values(reasons=text))
-
-
-def _until(
-    connection: sa.Connection, series: int, order: int, run: str, count: int
-) -> list[StoredPoint]:
-    """Return the last `count` points up to one of them."""
-    same_order = points_of(connection, series, first=order, last=order, limit=1_000_000)
-    later = sum(point.run > run for point in same_order)
-    found = points_of(connection, series, last=order, limit=count + later, newest=True)
-    return found[: len(found) - later]

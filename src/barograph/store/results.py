@@ -12,18 +12,14 @@ class StepRecord(NamedTuple):
     Attributes:
         kind: called, confirmed, moved or withdrawn.
         order: Order of the change point; after `moved`, the new one.
-        run: Run of the change point.
         probability: Probability of the change at that moment.
         from_order: Order of the change point before it was moved.
-        from_run: Run of the change point before it was moved.
     """
 
     kind: str
     order: int
-    run: str
     probability: float
     from_order: int | None = None
-    from_run: str | None = None
 
 
 class PointStatus(StrEnum):
@@ -37,17 +33,17 @@ class PointStatus(StrEnum):
 
 @dataclass(slots=True)
 class PointResult:
-    """What happened to one measurement, and the decision on its point.
+    """What happened to one measurement, and the decision on its commit.
 
     Attributes:
         status: See `PointStatus`.
         reason: Why it was rejected, or which value of a revised point holds.
         series: Number of the series; 0 if it was rejected.
         order: Order of the point.
-        probability: Probability of a change at this point.
+        probability: Probability of a change at this commit.
         is_change: Whether an alarm is raised.
-        baseline_size: Number of points in Pre.
-        steps: What the second look did when the point arrived.
+        baseline_size: Number of commits in Pre.
+        steps: What the second look did when the commit arrived.
     """
 
     status: PointStatus

@@ -19,7 +19,7 @@ class _ManyRows(ABC):
     """One statement for many rows, each with a value for each name."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._names = tuple(names)
+        self.names = tuple(names)
         self._compiled: dict[str, tuple[str, tuple[str, ...] | None]] = {}
 
     @abstractmethod
@@ -32,12 +32,12 @@ class _ManyRows(ABC):
             return
         text, order = self._statement(connection)
         if order is None:
-            named = [dict(zip(self._names, row, strict=True)) for row in rows]
+            named = [dict(zip(self.names, row, strict=True)) for row in rows]
             connection.exec_driver_sql(text, named)
-        elif order == self._names:
+        elif order == self.names:
             connection.exec_driver_sql(text, rows)
         else:  # the statement has the columns in the order of the table
-            pick = itemgetter(*map(self._names.index, order))
+            pick = itemgetter(*map(self.names.index, order))
             connection.exec_driver_sql(text, [pick(row) for row in rows])
 
     def _statement(self, connection: sa.Connection) -> tuple[str, tuple[str, ...] | None]:
@@ -81,7 +81,7 @@ class Insertion(_ManyRows):
             statement = statement.on_conflict_do_update(index_elements=keys, set_=new)
         elif self._keep:
             statement = statement.on_conflict_do_nothing()
-        return statement.values({name: sa.bindparam(name) for name in self._names})
+        return statement.values({name: sa.bindparam(name) for name in self.names})
 
 
 class BulkUpdate(_ManyRows):

@@ -92,7 +92,9 @@ models = sa.Table(
 )
 
 
-# A point with the decision on it: one row, because the cost of a commit is the pages it writes.
+# A result with the decision on its commit: one row, because the cost of a commit is the pages it
+# writes. The value that counts for a commit is `settled`, in the row of its first run; the rows of
+# further runs (reruns) have none. All of them repeat the decision.
 points = sa.Table(
     "points",
     metadata,
@@ -101,9 +103,10 @@ points = sa.Table(
     _time("time", nullable=True),
     sa.Column("value", sa.Double, nullable=False),
     _time("received"),
+    sa.Column("settled", sa.Double, nullable=True),
     sa.Column("probability", sa.Double, nullable=False),
     sa.Column("is_change", sa.Boolean, nullable=False),
-    sa.Column("baseline_size", sa.Integer, nullable=False),  # number of points in Pre
+    sa.Column("baseline_size", sa.Integer, nullable=False),  # number of commits in Pre
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
     sa.Column("reasons", sa.Text, nullable=True),  # JSON; null until they are requested
     _time("decided"),
@@ -121,29 +124,27 @@ revisions = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# The newest values of a series up to one of its points, as the bytes of doubles: see `tail`.
+# The newest values of a series up to one of its commits, as the bytes of doubles: see `tail`.
 blocks = sa.Table(
     "blocks",
     metadata,
     sa.Column("series", Serial, sa.ForeignKey("series.id"), primary_key=True, autoincrement=False),
     sa.Column("order", sa.BigInteger, nullable=False),
-    sa.Column("run", Bytewise, nullable=False),
-    sa.Column("count", sa.BigInteger, nullable=False),  # number of all points up to this one
+    sa.Column("count", sa.BigInteger, nullable=False),  # number of all commits up to this one
     sa.Column("start", sa.Integer, nullable=False),  # index of the last change point among them
     sa.Column("values", sa.LargeBinary, nullable=False),
 )
 
-# What the second look did when a point arrived: at most one step a point. The position `standing`
-# counts all points of the series; with the next columns it is the state of the next look.
+# What the second look did when a commit arrived: at most one step a commit. The position `standing`
+# counts all commits of the series; with the next columns it is the state of the next look.
 steps = sa.Table(
     "steps",
     metadata,
-    *_place(),
+    _series(),
+    sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("change_order", sa.BigInteger, nullable=False),
-    sa.Column("change_run", Bytewise, nullable=False),
     sa.Column("from_order", sa.BigInteger, nullable=True),
-    sa.Column("from_run", Bytewise, nullable=True),
     sa.Column("probability", sa.Double, nullable=False),
     sa.Column("standing", sa.Integer, nullable=True),  # the standing change point
     sa.Column("score", sa.Double, nullable=False),  # that it was last called or moved with

@@ -8,69 +8,64 @@ from barograph.detection.online import AlarmLog, AlarmState, AlarmStep, StepKind
 from barograph.store.results import StepRecord
 from barograph.store.rows import Insertion, Row
 from barograph.store.schema import models, points, steps
-from barograph.store.tail import Key
 
 CHUNK = 1000  # series in one query
 STEP = Insertion(
     steps,
     (
-        *("series", "order", "run", "kind", "change_order", "change_run", "from_order"),
-        *("from_run", "probability", "standing", "score", "confirmed", "direction"),
-        *("model", "decided"),
+        *("series", "order", "kind", "change_order", "from_order", "probability"),
+        *("standing", "score", "confirmed", "direction", "model", "decided"),
     ),
 )
 
 
 def step_rows(
-    series: int, log: AlarmLog, key_at: Callable[[int], Key], model: int, at: int
-) -> tuple[list[Row], dict[Key, StepRecord]]:
-    """Return the rows of the steps of one series, and the steps by the point of their arrival.
+    series: int, log: AlarmLog, order_at: Callable[[int], int], model: int, at: int
+) -> tuple[list[Row], dict[int, StepRecord]]:
+    """Return the rows of the steps of one series, and the steps by the order of their arrival.
 
     Args:
         series: Number of the series.
-        log: The steps; positions count all points of the series.
-        key_at: Returns order and run at a position.
+        log: The steps; positions count all commits of the series.
+        order_at: Returns the order at a position.
         model: Number of the model that decided.
         at: Time of the decision.
     """
     rows: list[Row] = []
-    records: dict[Key, StepRecord] = {}
+    records: dict[int, StepRecord] = {}
     for step, state in zip(log.steps, log.states, strict=True):
-        record = _record(step, key_at)
-        key = key_at(step.at)
-        records[key] = record
-        moved_from = (record.from_order, record.from_run)
-        change = (record.kind, record.order, record.run, *moved_from, record.probability)
+        order = order_at(step.at)
+        records[order] = record = _record(step, order_at)
+        change = (record.kind, record.order, record.from_order, record.probability)
         standing = (state.change, state.score, state.confirmed, state.direction)
-        rows.append((series, *key, *change, *standing, model, at))
+        rows.append((series, order, *change, *standing, model, at))
     return rows, records
 
 
-def _record(step: AlarmStep, key_at: Callable[[int], Key]) -> StepRecord:
-    moved_from = (None, None) if step.moved_from is None else key_at(step.moved_from)
-    return StepRecord(step.kind.value, *key_at(step.index), step.probability, *moved_from)
+def _record(step: AlarmStep, order_at: Callable[[int], int]) -> StepRecord:
+    moved_from = None if step.moved_from is None else order_at(step.moved_from)
+    return StepRecord(step.kind.value, order_at(step.index), step.probability, moved_from)
 
 
-def keys_near_end(connection: sa.Connection, series: int, count: int) -> Callable[[int], Key]:
-    """Return a function from a position near the end of a series to its order and run.
+def orders_near_end(connection: sa.Connection, series: int, count: int) -> Callable[[int], int]:
+    """Return a function from a position near the end of a series to its order.
 
     Args:
         connection: Sees all points of the series.
         series: Number of the series.
-        count: Number of its points.
+        count: Number of its commits.
     """
-    keys: list[Key] = []  # the newest first
+    orders: list[int] = []  # the newest first
 
-    def key_at(position: int) -> Key:
-        if count - position > len(keys):
+    def order_at(position: int) -> int:
+        if count - position > len(orders):
             p = points.c
-            query = sa.select(p.order, p.run).where(p.series == series)
-            newest_first = query.order_by(p.order.desc(), p.run.desc())
-            rows = connection.execute(newest_first.limit(count - position + CHUNK))
-            keys[:] = [(order, run) for order, run in rows]
-        return keys[count - position - 1]
+            query = sa.select(p.order).where(p.series == series, p.settled.is_not(None))
+            newest_first = query.order_by(p.order.desc()).limit(count - position + CHUNK)
+            orders[:] = connection.scalars(newest_first)
+        return orders[count - position - 1]
 
-    return key_at
+    return order_at
 
 
 def load_states(connection: sa.Connection, wanted: Sequence[int]) -> dict[int, AlarmState]:
@@ -80,37 +75,33 @@ def load_states(connection: sa.Connection, wanted: Sequence[int]) -> dict[int, A
     found: dict[int, AlarmState] = {}
     for first in range(0, len(wanted), CHUNK):
         chunk = s.series.in_(wanted[first : first + CHUNK])
-        query = sa.select(*columns).where(chunk).order_by(s.series, s.order, s.run)
+        query = sa.select(*columns).where(chunk).order_by(s.series, s.order)
         for series, *fields in connection.execute(query):
             found[series] = AlarmState(*fields)
     return found
 
 
-def rewind_steps(connection: sa.Connection, series: int, since: Key) -> AlarmState | None:
-    """Delete the steps from a point on; return the state of the second look before it."""
+def rewind_steps(connection: sa.Connection, series: int, since: int) -> AlarmState | None:
+    """Delete the steps from an order on; return the state of the second look before it."""
     s = steps.c
-    later = sa.tuple_(s.order, s.run) >= sa.tuple_(*since)
-    connection.execute(sa.delete(steps).where(s.series == series, later))
+    connection.execute(sa.delete(steps).where(s.series == series, s.order >= since))
     return load_states(connection, [series]).get(series)
 
 
 def steps_of(
     connection: sa.Connection, series: int, first: int, last: int
-) -> dict[Key, tuple[StepRecord, str]]:
+) -> dict[int, tuple[StepRecord, str]]:
     """Return the steps that happened from one order to another, each with its model."""
     s = steps.c
     rows = connection.execute(
-        sa.select(
-            *(s.order, s.run, s.kind, s.change_order, s.change_run, s.probability),
-            *(s.from_order, s.from_run, models.c.version),
-        )
+        sa.select(*(s.order, s.kind, s.change_order, s.probability, s.from_order, models.c.version))
         .join(models, models.c.id == s.model)
         .where(s.series == series, s.order >= first, s.order <= last)
     )
-    return {(order, run): (StepRecord(*step), model) for order, run, *step, model in rows}
+    return {order: (StepRecord(*step), model) for order, *step, model in rows}
 
 
-def current_states(connection: sa.Connection, series: int, first: int, last: int) -> dict[Key, str]:
+def current_states(connection: sa.Connection, series: int, first: int, last: int) -> dict[int, str]:
     """Return the state of every change that begins, or began, from one order to another.
 
     `moved` is a change that begins elsewhere now; there it is `called` or `confirmed`. A change
@@ -118,14 +109,14 @@ def current_states(connection: sa.Connection, series: int, first: int, last: int
     """
     s = steps.c
     within = sa.or_(s.change_order.between(first, last), s.from_order.between(first, last))
-    states: dict[Key, str] = {}
-    for kind, order, run, from_order, from_run in connection.execute(
-        sa.select(s.kind, s.change_order, s.change_run, s.from_order, s.from_run)
+    states: dict[int, str] = {}
+    for kind, order, from_order in connection.execute(
+        sa.select(s.kind, s.change_order, s.from_order)
         .where(s.series == series, within)
-        .order_by(s.order, s.run)
+        .order_by(s.order)
     ):
-        states[order, run] = StepKind.CALLED.value if kind == StepKind.MOVED.value else kind
+        states[order] = StepKind.CALLED.value if kind == StepKind.MOVED.value else kind
         if from_order is not None:
             replaced = kind == StepKind.CALLED.value
-            states[from_order, from_run] = StepKind.WITHDRAWN.value if replaced else kind
-    return {key: state for key, state in states.items() if first <= key[0] <= last}
+            states[from_order] = StepKind.WITHDRAWN.value if replaced else kind
+    return {order: state for order, state in states.items() if first <= order <= last}

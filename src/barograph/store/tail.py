@@ -1,16 +1,17 @@
 """The newest values of each series: what the next decision is made from.
 
-They are kept in memory. After a start they are read from the database: the table `blocks` holds the
-newest values of a series as bytes, so that a start reads those and the few points after them
-instead of every point. The block of a series is rewritten in the transaction of every 64th point;
-the series take turns, so that no commit writes the blocks of all of them.
+A commit counts with one value, however many runs it has: the settled one. The values are kept in
+memory. After a start they are read from the database: the table `blocks` holds the newest values of
+a series as bytes, so that a start reads those and the few points after them instead of every point.
+The block of a series is rewritten in the transaction of every 64th commit; the series take turns,
+so that no transaction writes the blocks of all of them.
 """
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -21,13 +22,20 @@ from barograph.series import Floats
 from barograph.store.rows import Insertion
 from barograph.store.schema import blocks, points
 
-Key = tuple[int, str]  # identifies a point in its series: order and run
-NOWHERE: Key = (-(2**63), "")
+NOWHERE = -(2**63)  # before every order
 SLACK = 1.1  # how far a buffer grows beyond what is needed now
 CHUNK = 500  # series in one query
 BLOCK_EVERY = 64  # points of a series between two blocks
-_BLOCK = ("order", "run", "count", "start", "values")
+_BLOCK = ("order", "count", "start", "values")
 BLOCK = Insertion(blocks, ("series", *_BLOCK), replace=_BLOCK)
+
+
+class StoredRun(NamedTuple):
+    """One stored result of a series."""
+
+    order: int
+    run: str
+    value: float
 
 
 def needed(count: int, history: int) -> int:
@@ -39,19 +47,19 @@ class SeriesTail:
     """The newest values of one series, and the position of its last change point.
 
     Args:
-        values: Oldest first.
+        values: One for each commit, oldest first.
         start: Index of the last change point among the values, 0 if it is before them.
-        last: Order and run of the newest point.
-        count: Number of points of the whole series.
+        last: Order of the newest commit.
+        count: Number of commits of the whole series.
 
     Attributes:
-        state: State of the second look; its positions count all points of the series.
+        state: State of the second look; its positions count all commits of the series.
     """
 
     __slots__ = ("_buffer", "_size", "count", "last", "start", "state")
 
     def __init__(
-        self, values: Floats | None = None, start: int = 0, last: Key = NOWHERE, count: int = 0
+        self, values: Floats | None = None, start: int = 0, last: int = NOWHERE, count: int = 0
     ) -> None:
         self._buffer = np.empty(0) if values is None else values
         self._size = self._buffer.size
@@ -85,7 +93,7 @@ class SeriesTail:
         self._buffer[self._size : size] = values
         return self._buffer[:size]
 
-    def accept(self, added: int, start: int, last: Key, history: int) -> None:
+    def accept(self, added: int, start: int, last: int, history: int) -> None:
         """Keep the values of the last `extended`, and drop those that no decision reads again."""
         self._size += added
         self.start, self.last, self.count = start, last, self.count + added
@@ -148,7 +156,7 @@ class TailCache:
         self._used += tail.room - room
         return result
 
-    def accept(self, series: int, added: int, start: int, last: Key, history: int) -> SeriesTail:
+    def accept(self, series: int, added: int, start: int, last: int, history: int) -> SeriesTail:
         """Call `SeriesTail.accept` of a cached series; return its tail."""
         tail = self._tails[series]
         room = tail.room
@@ -179,22 +187,20 @@ def load_tails(
 
 
 def load_since(
-    connection: sa.Connection, series: int, since: Key, history: int
-) -> tuple[SeriesTail, list[tuple[Key, float]]]:
-    """Return the tail of a series just before a point, and the points from there on."""
+    connection: sa.Connection, series: int, since: int, history: int
+) -> tuple[SeriesTail, list[StoredRun]]:
+    """Return the tail of a series just before an order, and all runs from there on."""
+    p = points.c
     tail = SeriesTail()
-    place = sa.tuple_(points.c.order, points.c.run)
-    match = points.c.series == series
-    for _, rows in _rows(connection, match, place < sa.tuple_(*since)):
+    for _, rows in _settled(connection, p.series == series, p.order < since):
         tail = _appended(tail, rows, history)
-    later = [
-        row for _, rows in _rows(connection, match, place >= sa.tuple_(*since)) for row in rows
-    ]
-    return tail, [((row.order, row.run), row.value) for row in later]
+    query = sa.select(p.order, p.run, p.value).where(p.series == series, p.order >= since)
+    later = connection.execute(query.order_by(p.order, p.run))
+    return tail, [StoredRun(*row) for row in later]
 
 
 def is_block_due(series: int, before: int, after: int) -> bool:
-    """Return whether a series needs a new block when it grows from `before` to `after` points."""
+    """Return whether a series needs a new block when it grows from `before` to `after` values."""
     turn = (before + series) // BLOCK_EVERY != (after + series) // BLOCK_EVERY
     return turn and after >= BLOCK_EVERY
 
@@ -204,7 +210,7 @@ def write_blocks(connection: sa.Connection, tails: Iterable[tuple[int, SeriesTai
     BLOCK.into(
         connection,
         [
-            (series, *tail.last, tail.count, tail.start, tail.values.astype("<f8").tobytes())
+            (series, tail.last, tail.count, tail.start, tail.values.astype("<f8").tobytes())
             for series, tail in tails
         ],
     )
@@ -216,42 +222,40 @@ def _load_chunk(
     tails = {series: SeriesTail() for series in wanted}
     p, b = points.c, blocks.c
     for row in connection.execute(sa.select(blocks).where(b.series.in_(wanted))):
-        series, order, run, count, start, content = row
+        series, order, count, start, content = row
         values = np.frombuffer(content, dtype="<f8")
         if values.size >= needed(count, history):  # else it was written for a shorter history
-            tails[series] = _cut(values, start, (order, run), count, history)
+            tails[series] = _cut(values, start, order, count, history)
     with_block = [series for series, tail in tails.items() if tail.count]
     without = [series for series, tail in tails.items() if not tail.count]
-    after_block = (
-        *(b.series.in_(with_block), b.series == p.series),
-        sa.tuple_(p.order, p.run) > sa.tuple_(b.order, b.run),
-    )
+    after_block = b.series.in_(with_block), b.series == p.series, p.order > b.order
     for where in ((p.series.in_(without),), after_block):
-        for series, rows in _rows(connection, *where):
+        for series, rows in _settled(connection, *where):
             tails[series] = _appended(tails[series], rows, history)
     return tails
 
 
-def _rows(
+def _settled(
     connection: sa.Connection, *where: sa.ColumnElement[bool]
 ) -> Iterator[tuple[int, list[Any]]]:
-    """Read points with their decisions, series by series."""
+    """Read settled values with their decisions, series by series."""
     p = points.c
-    query = sa.select(p.series, p.order, p.run, p.value, p.is_change, p.baseline_size)
-    ordered = connection.execute(query.where(*where).order_by(p.series, p.order, p.run))
+    query = sa.select(p.series, p.order, p.settled, p.is_change, p.baseline_size)
+    settled = query.where(p.settled.is_not(None), *where)
+    ordered = connection.execute(settled.order_by(p.series, p.order))
     for series, rows in groupby(ordered, attrgetter("series")):
         yield series, list(rows)
 
 
 def _appended(tail: SeriesTail, rows: list[Any], history: int) -> SeriesTail:
-    """Return a tail with stored points appended; the decision on the last says where Pre starts."""
-    values = np.concatenate((tail.values, [row.value for row in rows]))
+    """Return a tail with stored values appended; the decision on the last says where Pre starts."""
+    values = np.concatenate((tail.values, [row.settled for row in rows]))
     last, newest = rows[-1], values.size - 1
     start = newest if last.is_change else max(0, newest - last.baseline_size)
-    return _cut(values, start, (last.order, last.run), tail.count + len(rows), history)
+    return _cut(values, start, last.order, tail.count + len(rows), history)
 
 
-def _cut(values: Floats, start: int, last: Key, count: int, history: int) -> SeriesTail:
+def _cut(values: Floats, start: int, last: int, count: int, history: int) -> SeriesTail:
     """Return a tail that keeps only what the next decision reads."""
     drop = values.size - needed(count, history)
     return SeriesTail(values[drop:].copy(), max(0, start - drop), last, count)

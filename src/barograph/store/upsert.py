@@ -11,7 +11,6 @@ from barograph.store.measurement import Measurement
 from barograph.store.results import PointResult, PointStatus, StepRecord
 from barograph.store.rows import BulkUpdate, Insertion, Row
 from barograph.store.schema import points, revisions, steps
-from barograph.store.tail import Key
 
 UNKNOWN_TIME = -(2**63)  # earlier than every known time
 CHUNK = 1000  # series or orders in one query
@@ -21,7 +20,7 @@ UNDECIDED: Decision = (0.0, False, 0)
 
 PLACE = ("series", "order", "run")
 MEASURED = ("commit", "time", "value", "received")
-DECIDED = ("probability", "is_change", "baseline_size", "model", "reasons", "decided")
+DECIDED = ("settled", "probability", "is_change", "baseline_size", "model", "reasons", "decided")
 NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *DECIDED))
 OTHER_VALUE = BulkUpdate(points, PLACE, MEASURED)
 OTHER_DECISION = BulkUpdate(points, PLACE, DECIDED)
@@ -42,11 +41,6 @@ class Entry(NamedTuple):
     run: str
     row: int
 
-    @property
-    def key(self) -> Key:
-        """Order and run."""
-        return self.order, self.run
-
 
 @dataclass(slots=True)
 class StoredValue:
@@ -58,7 +52,7 @@ class StoredValue:
         value: The value that holds.
         decision: The decision on it; None before the first one.
         others: Superseded values with their times.
-        steps: What the second look did when the point arrived.
+        steps: What the second look did when the commit arrived.
     """
 
     commit: str
@@ -85,7 +79,13 @@ class StoredValue:
         return (_sortable(time), value) > (_sortable(self.time), self.value)
 
 
-StoredValues = dict[tuple[int, int, str], StoredValue]
+StoredRuns = dict[str, StoredValue]  # what the store has for one series and order
+StoredValues = dict[tuple[int, int], StoredRuns]  # by series and order
+
+
+def stored_value(measurement: Measurement) -> float:
+    """Return the value of a measurement as it is stored: -0.0 becomes 0.0."""
+    return float(measurement.value) + 0.0
 
 
 def _sortable(time: int | None) -> int:
@@ -94,10 +94,9 @@ def _sortable(time: int | None) -> int:
 
 def stored_values(connection: sa.Connection, places: Iterable[tuple[int, int]]) -> StoredValues:
     """Return what the store has at pairs of series and order."""
-    found: StoredValues = {}
+    found: StoredValues = defaultdict(dict)
     p, r, s = points.c, revisions.c, steps.c
-    measured = (p.commit, p.time, p.value, p.probability, p.is_change, p.baseline_size)
-    change = (s.kind, s.change_order, s.change_run, s.probability, s.from_order, s.from_run)
+    measured = (p.run, p.commit, p.time, p.value, p.probability, p.is_change, p.baseline_size)
     for numbers, orders in batched_lookups(places):
 
         def rows(
@@ -107,16 +106,22 @@ def stored_values(connection: sa.Connection, places: Iterable[tuple[int, int]]) 
             orders: list[int] = orders,
         ) -> Iterable[Any]:
             t = table.c
-            query = sa.select(t.series, t.order, t.run, *columns)
+            query = sa.select(t.series, t.order, *columns)
             return connection.execute(query.where(t.series.in_(numbers), t.order.in_(orders)))
 
-        for *place, commit, time, value, probability, is_change, size in rows(points, *measured):
+        for *place, run, commit, time, value, probability, is_change, size in rows(
+            points, *measured
+        ):
             decision = (probability, is_change, size)
-            found[tuple(place)] = StoredValue(commit, time, value, decision)
-        for *place, value, time in rows(revisions, r.value, r.time):
-            found[tuple(place)].others[value] = time
-        for number, order, run, *step in rows(steps, *change):
-            found[number, order, run].steps = (StepRecord(*step),)
+            found[tuple(place)][run] = StoredValue(commit, time, value, decision)
+        for *place, run, value, time in rows(revisions, r.run, r.value, r.time):
+            found[tuple(place)][run].others[value] = time
+        for *place, kind, order, probability, from_order in rows(
+            steps, s.kind, s.change_order, s.probability, s.from_order
+        ):
+            step = StepRecord(kind, order, probability, from_order)
+            for stored in found[tuple(place)].values():
+                stored.steps = (step,)
     return found
 
 
@@ -154,7 +159,7 @@ class Changes:
     Attributes:
         at: When the measurements were received.
         model: Number of the model that decides.
-        added: Points between or before stored ones.
+        added: Points between or before stored ones, or further runs of stored commits.
         replaced: Points whose value, time or commit changes.
         revised: Superseded values by place and value; None if that value holds again.
     """
@@ -168,17 +173,16 @@ class Changes:
     def add(self, series: int, entry: Entry, measurement: Measurement) -> None:
         """Add a point; it is judged together with those after it."""
         row = self.measured(series, entry, measurement)
-        self.added.append((*row, *self.decided(UNDECIDED)))
+        self.added.append((*row, *self.decided(None, UNDECIDED)))
 
     def measured(self, series: int, entry: Entry, measurement: Measurement) -> Row:
         """Return the columns of a point that do not depend on the decision."""
-        value = float(measurement.value) + 0.0  # store -0.0 as 0.0
-        commit, time = measurement.commit, measurement.time
-        return (series, entry.order, entry.run, commit, time, value, self.at)
+        place = (series, entry.order, entry.run)
+        return (*place, measurement.commit, measurement.time, stored_value(measurement), self.at)
 
-    def decided(self, decision: Decision) -> Row:
+    def decided(self, settled: float | None, decision: Decision) -> Row:
         """Return the columns of a point that hold the decision; reasons are found on request."""
-        return (*decision, self.model, None, self.at)
+        return (settled, *decision, self.model, None, self.at)
 
     def resolve_conflict(
         self, series: int, entry: Entry, stored: StoredValue, measurement: Measurement
@@ -236,9 +240,6 @@ def upsert(
     if stored is None:
         changes.add(series, entry, measurement)
         return PointResult(PointStatus.WRITTEN, series=series, order=entry.order), True
-    if measurement.commit and stored.commit and measurement.commit != stored.commit:
-        reason = f"commit: order {entry.order} of this series is {stored.commit!r}"
-        return PointResult(PointStatus.REJECTED, reason), False
     status, changed = changes.resolve_conflict(series, entry, stored, measurement)
     reason = f"the value {stored.value!r} holds" if status is PointStatus.REVISED else ""
     result = PointResult(status, reason, series, entry.order)

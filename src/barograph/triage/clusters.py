@@ -171,26 +171,21 @@ def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[in
     query = sa.select(series.c.id).where(series.c.project == project).order_by(series.c.id)
     numbers = list(connection.scalars(query))
     orders = _orders(connection, project, numbers, span)
-    sums = np.zeros((len(numbers), orders.size))
-    counts = np.zeros((len(numbers), orders.size), dtype=np.int32)
+    table = np.full((len(numbers), orders.size), np.nan)
     p = points.c
     for first in range(0, len(numbers) if orders.size else 0, CHUNK):
         part = numbers[first : first + CHUNK]
         rows = connection.execute(
-            sa.select(p.series, p.order, p.value).where(
-                p.series.in_(part), p.order >= int(orders[0])
+            sa.select(p.series, p.order, p.settled).where(
+                p.series.in_(part), p.order >= int(orders[0]), p.settled.is_not(None)
             )
         ).all()
         columns = np.searchsorted(orders, np.array([row[1] for row in rows], dtype=np.int64))
         for (number, order, value), column in zip(rows, columns.tolist(), strict=True):
             if column < orders.size and orders[column] == order:
-                row = first + int(np.searchsorted(part, number))
-                sums[row, column] += value
-                counts[row, column] += 1
-    measured = counts.any(axis=0)
-    with np.errstate(invalid="ignore"):
-        means: Floats = sums[:, measured] / counts[:, measured]
-    return numbers, orders[measured], means
+                table[first + int(np.searchsorted(part, number)), column] = value
+    measured = ~np.isnan(table).all(axis=0)
+    return numbers, orders[measured], table[:, measured]
 
 
 def _orders(connection: sa.Connection, project: str, numbers: Sequence[int], span: int) -> Ints:

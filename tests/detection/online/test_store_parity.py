@@ -54,33 +54,26 @@ def histories_by_name() -> dict[str, Floats]:
 
 
 def sent() -> list[Measurement]:
-    """All points, the oldest first; two runs a commit."""
+    """All points, the oldest first."""
     return [
-        Measurement(series(name), float(values[at]), at // 2, f"c{at // 2}", str(at % 2))
+        Measurement(series(name), float(values[at]), at, f"c{at}")
         for at in range(LENGTH)
         for name, values in histories_by_name().items()
     ]
 
 
 def said(store: Store, name: str) -> tuple[list[int], list[tuple[object, ...]], list[float]]:
-    """Alarms, steps and probabilities of a series, by the places of its points."""
+    """Alarms, steps and probabilities of a series."""
     with store.read() as connection:
         number = reading.number_of(connection, series(name))
         assert number is not None
         points = reading.points_of(connection, number)
         noted = steps_of(connection, number, 0, LENGTH)
-    places = {(one.order, one.run): at for at, one in enumerate(points)}
     steps: list[tuple[object, ...]] = [
-        (
-            one.kind,
-            places[one.order, one.run],
-            places[key],
-            one.probability,
-            None if one.from_order is None else places[one.from_order, str(one.from_run)],
-        )
-        for key, (one, _) in sorted(noted.items())
+        (one.kind, one.order, at, one.probability, one.from_order)
+        for at, (one, _) in sorted(noted.items())
     ]
-    alarms = [at for at, one in enumerate(points) if one.is_change]
+    alarms = [one.order for one in points if one.is_change]
     return alarms, steps, [one.probability for one in points]
 
 

@@ -61,12 +61,10 @@ routes = guarded_router(Scope.READ, "series")
     responses={409: CONFLICT},
     summary="Reasons of a decision",
 )
-def get_reasons(
-    context: Context, number: SeriesNumber, order: Order, run: Run = ""
-) -> dict[str, Any]:
-    """Explain the decision on a point; reasons are computed on first request and then kept.
+def get_reasons(context: Context, number: SeriesNumber, order: Order) -> dict[str, Any]:
+    """Explain the decision on a commit; reasons are computed on first request and then kept.
 
-    They explain the probability that the point had when it was the newest.
+    They explain the probability that the commit had when it was the newest.
     """
     loaded = context.model
 
@@ -74,7 +72,7 @@ def get_reasons(
         version = loaded.judge.version
         with or_404():
             try:
-                reasons = explained(connection, loaded.model, version, number, order, run)
+                reasons = explained(connection, loaded.model, version, number, order)
             except OtherModelError as error:
                 raise ApiError(409, str(error)) from error
         return {"reasons": reasons}

@@ -111,24 +111,22 @@ class SecondLookStep(Struct):
 
     kind: Literal["called", "confirmed", "moved", "withdrawn"]
     order: Annotated[int, Meta(description="Of the change point; after a move, its new place.")]
-    run: str
     probability: Annotated[float, Meta(description="The probability at that time.")]
     from_order: Annotated[int | None, Meta(description="Its place before a move.")]
-    from_run: str | None
 
 
 class PointDecision(Struct):
-    """What happened to one result, and what the detector says about its point."""
+    """What happened to one result, and what the detector says about its commit."""
 
     status: Literal["written", "duplicate", "revised", "rejected"]
     series: Annotated[int | None, Meta(description="Id of the series; null if rejected.")]
     order: int | None
-    probability: Annotated[float | None, Meta(description="Of a change at this point.")]
+    probability: Annotated[float | None, Meta(description="Of a change at this commit.")]
     is_change: Annotated[
         bool | None,
         Meta(description="Whether an alarm is raised; with a second look, `steps` say where."),
     ]
-    baseline_size: Annotated[int | None, Meta(description="Number of points compared with.")]
+    baseline_size: Annotated[int | None, Meta(description="Number of commits compared with.")]
     reason: Annotated[str | None, Meta(description="Why it was rejected, or which value counts.")]
     steps: Annotated[
         list[SecondLookStep], Meta(description="What the second look decided on arrival.")
@@ -162,7 +160,7 @@ EXAMPLE = {
     "direction": "higher_is_better",
 }
 MODEL_EXAMPLE = "online-3f1c2b7a90de"
-STEP_EXAMPLE = SecondLookStep("moved", 1024, "", 0.93, 1025, "")
+STEP_EXAMPLE = SecondLookStep("moved", 1024, 0.93, 1025)
 DECISION_EXAMPLE = PointDecision(
     "revised", 7, 1024, 0.93, True, 58, "18234.5 counts: it was measured last", [STEP_EXAMPLE]
 )

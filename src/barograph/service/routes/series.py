@@ -10,13 +10,11 @@ from barograph.series import LABELS, Direction
 from barograph.service.context import Context, guarded_router
 from barograph.service.responses import Schema, next_cursor, or_404
 from barograph.service.routes.points import EXAMPLE as RESULT
-from barograph.service.routes.points import MODEL_EXAMPLE
+from barograph.service.routes.points import LIMITS, MODEL_EXAMPLE
 from barograph.store import reading
 from barograph.store.measurement import CONTROL, INTEGER
 from barograph.store.steps import current_states, steps_of
 from barograph.store.tokens import Scope
-
-MAX_RUNS = 1_000_000  # of one commit: more than a series may have points
 
 
 def _storable(text: str) -> str:
@@ -79,19 +77,23 @@ class DecisionFields(Schema):
     """What points and decisions have in common."""
 
     order: int = Field(examples=[1024])
-    run: str = Field(examples=[""])
     probability: float = Field(examples=[0.93])
     is_change: bool = Field(examples=[True])
-    baseline_size: int = Field(description="Number of points compared with.", examples=[57])
+    baseline_size: int = Field(description="Number of commits compared with.", examples=[57])
     model: str = Field(examples=[MODEL_EXAMPLE])
 
 
 class PointResponse(DecisionFields):
-    """One point and the decision on it."""
+    """One result and the decision on its commit."""
 
+    run: str = Field(examples=[""])
     commit: str = Field(examples=["3f9a1c7"])
     time: int | None = Field(examples=[1706220908000])
-    value: float = Field(examples=[18234.5])
+    value: float = Field(description="What was measured.", examples=[18234.5])
+    settled: float | None = Field(
+        description="The value that counts for the commit; null if this is a rerun.",
+        examples=[18234.5],
+    )
 
 
 class PointsPage(Schema):
@@ -106,15 +108,13 @@ class StepResponse(Schema):
 
     kind: Literal["called", "confirmed", "moved", "withdrawn"] = Field(examples=["moved"])
     order: int = Field(examples=[1024])
-    run: str = Field(examples=[""])
     probability: float = Field(examples=[0.93])
     from_order: int | None = Field(examples=[1025])
-    from_run: str | None = Field(examples=[""])
     model: str = Field(examples=[MODEL_EXAMPLE])
 
 
 class DecisionResponse(DecisionFields):
-    """What the online detector decided on one point."""
+    """What the online detector decided on one commit."""
 
     threshold: float = Field(
         description="Least probability of a change; with a second look, least score in nats.",
@@ -125,7 +125,7 @@ class DecisionResponse(DecisionFields):
         examples=["confirmed"],
     )
     steps: list[StepResponse] = Field(
-        description="What the second look decided when the point arrived."
+        description="What the second look decided when the commit arrived."
     )
 
 
@@ -171,7 +171,7 @@ def get_series(context: Context, number: SeriesNumber) -> dict[str, Any]:
 def get_points(
     context: Context, number: SeriesNumber, from_order: FromOrder = None, limit: Limit = 1000
 ) -> dict[str, Any]:
-    """Return the points of a series, each with the decision on it."""
+    """Return all results of a series, each with the decision on its commit."""
     with context.store.read() as connection:
         points, following = _page(connection, number, from_order, limit)
     return {"points": points, "next": following}
@@ -191,13 +191,13 @@ def get_decisions(
     from_order: FromOrder = None,
     limit: Limit = 1000,
 ) -> dict[str, Any]:
-    """Return what the online detector decided on each point, and the model it used.
+    """Return what the online detector decided on each commit, and the model it used.
 
-    With a second look, `steps` list what was decided when the point arrived. With `changes_only`
+    With a second look, `steps` list what was decided when the commit arrived. With `changes_only`
     a page may hold fewer rows than its limit and still have a next one.
     """
     with context.store.read() as connection:
-        points, following = _page(connection, number, from_order, limit)
+        points, following = _page(connection, number, from_order, limit, reruns=False)
         rows = _decisions(connection, number, points) if points else []
     if changes_only:
         rows = [row for row in rows if row["is_change"] or row["steps"] or row["current_state"]]
@@ -213,23 +213,22 @@ def _decisions(
     names = DecisionResponse.model_fields.keys() - {"steps", "current_state"}
     rows = []
     for point in points:
-        key = (point.order, point.run)
         taken = []
-        if key in steps:
-            step, model = steps[key]
+        if point.order in steps:
+            step, model = steps[point.order]
             taken = [{**step._asdict(), "model": model}]
         fields = {name: getattr(point, name) for name in names}
-        rows.append({**fields, "current_state": states.get(key), "steps": taken})
+        rows.append({**fields, "current_state": states.get(point.order), "steps": taken})
     return rows
 
 
 def _page(
-    connection: sa.Connection, number: int, first: int | None, limit: int
+    connection: sa.Connection, number: int, first: int | None, limit: int, *, reruns: bool = True
 ) -> tuple[list[reading.StoredPoint], int | None]:
     """Return the points of whole commits, up to `limit`, and the order of the next page."""
     with or_404():
         reading.one_series(connection, number)
-    points = reading.points_of(connection, number, first=first, limit=limit + 1)
+    points = reading.points_of(connection, number, first=first, limit=limit + 1, reruns=reruns)
     if len(points) <= limit:
         return points, None
     last = points[-1].order
@@ -237,7 +236,7 @@ def _page(
     if whole:
         return whole, last
     # A commit with more runs than the limit is not cut either.
-    runs = reading.points_of(connection, number, first=last, last=last, limit=MAX_RUNS)
+    runs = reading.points_of(connection, number, first=last, last=last, limit=LIMITS.runs)
     return runs, last + 1
 
 
