@@ -70,6 +70,12 @@ class History:
     """A data set in memory: series `k` owns the points `offsets[k]` to `offsets[k + 1]`.
 
     `len`, an index and iteration give the series.
+
+    Example:
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"test": ["a", "b"], "order": [1, 1], "value": [5.0, 6.0]})
+        >>> [(str(series.id), len(series)) for series in History.from_frame(frame)]
+        [('a', 1), ('b', 1)]
     """
 
     series: pa.Table

@@ -144,6 +144,12 @@ class Series:
         commits: The commit of each point, "" where unknown; empty if all are unknown.
         times: Milliseconds since 1970, `UNKNOWN_TIME` where unknown; None if all are unknown.
         direction: Which way is better.
+
+    Example:
+        >>> identity = SeriesId("db", "linux", "nightly", "insert", "ops_per_sec")
+        >>> series = Series(identity, np.array([7, 9]), np.array([4.5, 4.6]), ["8674f78", "dc79d7"])
+        >>> len(series), series.commits[1], float(np.asarray(series).max())
+        (2, 'dc79d7', 4.6)
     """
 
     id: SeriesId
@@ -219,6 +225,12 @@ class ChangePoint:
         order: The number of the discovery, from 0, of a method that finds one point after the
             other.
         probability: How likely a person would call the change real; None if no model judged it.
+
+    Example:
+        >>> before, after = Region.of(np.array([4.0, 6.0])), Region.of(np.array([9.0]))
+        >>> point = ChangePoint(2, 1.5, None, before, after, probability=0.9)
+        >>> point.index, point.before.mean, point.after.mean, point.probability
+        (2, 5.0, 9.0, 0.9)
     """
 
     index: int

@@ -162,6 +162,10 @@ class Nothing(Detector):
     """Report no change point: the baseline that other detectors have to beat.
 
     It scores well on series that people marked, because most of them hold few changes.
+
+    Example:
+        >>> Nothing().detect([1.0, 9.0])
+        []
     """
 
     @property

@@ -47,6 +47,11 @@ class Gesd(Detector):
     Args:
         alpha: Probability of any outlier in a normal sample.
         share: Largest number of outliers, as a share of the points.
+
+    Example:
+        >>> spike = [10.0, 10.1, 9.9] * 10 + [14.0] + [10.0, 10.1, 9.9] * 10
+        >>> Gesd().fit_predict(spike)
+        array([30])
     """
 
     alpha: float = 0.05

@@ -97,6 +97,11 @@ class Dynp(_LeastSquares):
             values of Table 3 of Fleming et al. (F1 2/7 with an index of 1/6) are those of one
             correct point among six.
         minimum: Fewest points of a level.
+
+    Example:
+        >>> values = [10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 20
+        >>> Dynp(changes=1).fit_predict(values)
+        array([60])
     """
 
     changes: int = 6

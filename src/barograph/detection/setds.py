@@ -31,6 +31,11 @@ class Setds(Detector):
             two change points.
         hold: Points of a run, including the first, that make it a change.
         patience: Consecutive points inside the limits that end a run.
+
+    Example:
+        >>> values = [10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 20
+        >>> Setds().fit_predict(values)
+        array([60])
     """
 
     sigmas: float = 3.0

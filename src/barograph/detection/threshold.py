@@ -24,6 +24,10 @@ class Threshold(Detector):
         percent: Smallest difference to report; the paper names 10 as an example.
         direction: Which way is better. Only changes for the worse are reported, as in the paper;
             with an unknown direction, all changes are.
+
+    Example:
+        >>> Threshold(percent=10.0).fit_predict([100.0] * 5 + [120.0] * 5)
+        array([5])
     """
 
     percent: float = 10.0

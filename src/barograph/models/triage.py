@@ -57,6 +57,10 @@ class TriageModel:
         versions: The versions that the model was made with.
         data_hash: The hash of the training data.
         metrics: How the model did on test data.
+
+    Example:
+        >>> TriageModel.default("label_free").feature_set
+        'contrast'
     """
 
     use: str

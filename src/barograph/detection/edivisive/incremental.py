@@ -48,6 +48,13 @@ class IncrementalEDivisive:
         detector: Parameters of the division; its own `recent` is not used.
         recent: Number of the newest points to examine, extended back to a known change point.
         reach: Largest distance at which a vanished and a new change point count as one that moved.
+
+    Example:
+        >>> detector = IncrementalEDivisive()
+        >>> detector.update([10.0, 10.1, 9.9] * 20).appeared
+        ()
+        >>> detector.update([12.0, 12.1, 11.9] * 20).appeared
+        (60,)
     """
 
     detector: EDivisive = field(default_factory=EDivisive)

@@ -28,6 +28,11 @@ class StepFit(Detector):
         sd_floor: See `shapes`.
         fit: "mean" squared error, or the "sum" of the paper's definition, which makes the factor
             smaller by the number of points.
+
+    Example:
+        >>> values = [10.0, 10.1, 9.9] * 10 + [20.0, 20.1, 19.9] * 10
+        >>> StepFit().fit_predict(values)
+        array([30])
     """
 
     window: int = 250
