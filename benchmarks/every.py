@@ -24,6 +24,7 @@ BENCHMARKS = (
     "leznik",
     "evaluate",
     "online_marks",
+    "gate",
     "online_settings",
     "online",
     "store",

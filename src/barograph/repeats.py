@@ -24,8 +24,8 @@ AGGREGATES = ("median", "mean")
 MAD_OF_GAUSS = 1.4826
 # By the number of runs, from 2 on; n / (n - 0.8) for more than these.
 FEW_RUNS = np.array([np.nan, np.nan, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107])
-EQUAL = "equal results of one run, counted once"
-DIFFERENT = "different results of one run, the last kept"
+EQUAL = "results given twice, counted once"
+DIFFERENT = "results with a later value for the same run, replaced"
 MOVED = "runs of one commit with another order, placed at its first"
 OTHER_COMMIT = "another commit has this order"
 

@@ -67,7 +67,7 @@ def test_gate_is_red_when_a_change_is_found_and_names_it_as_known_later(
     assert (left, found["series"][0]["known_since"]) == (0, "c57")
     assert gate_json(capsys, path) == (left, found)  # again
     code("gate", path)
-    assert "db/query: +19.3 %, known since c57" in capsys.readouterr().out
+    assert "db/query: +19.3 % (worse), known since c57" in capsys.readouterr().out
 
 
 def test_gate_passes_old_and_small_changes(tmp_path: Path) -> None:

@@ -121,6 +121,8 @@ def test_other_objects_are_refused() -> None:
 
 def test_replaced_results_are_counted_in_a_warning() -> None:
     frame = changed(order=[1, 1, 2], run="a")
-    with pytest.warns(UserWarning, match="frame: 1 different results of one run, the last kept"):
+    with pytest.warns(
+        UserWarning, match="frame: 1 results with a later value for the same run, replaced"
+    ):
         history = bg.History.from_frame(frame)
     assert history.values_of(0).tolist() == [5.0, 6.0]

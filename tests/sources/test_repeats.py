@@ -63,7 +63,7 @@ def test_rows_without_a_run_are_runs_unless_time_and_value_are_equal(tmp_path: P
     history, report = loaded(tmp_path, text)
     assert history.runs_of(0) == {0: {"": 5.0, "#2": 5.0, "#3": 8.0}}
     assert history.values.tolist() == [5.0]
-    assert report.corrected["equal results of one run, counted once"] == 1
+    assert report.corrected["results given twice, counted once"] == 1
     assert report.read["points"] == 4
 
 
@@ -71,8 +71,8 @@ def test_last_result_of_a_run_counts_and_the_others_are_counted(tmp_path: Path) 
     rows = "a,1,x,1,10\na,1,x,2,14\na,1,x,1,11\na,1,x,2,14\n"
     history, report = loaded(tmp_path, HEAD + rows)
     assert history.runs_of(0) == {0: {"1": 11.0, "2": 14.0}}
-    assert report.corrected["different results of one run, the last kept"] == 1
-    assert report.corrected["equal results of one run, counted once"] == 1
+    assert report.corrected["results with a later value for the same run, replaced"] == 1
+    assert report.corrected["results given twice, counted once"] == 1
 
 
 def test_runs_of_a_commit_are_one_point_though_each_has_an_order(tmp_path: Path) -> None:

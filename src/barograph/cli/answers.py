@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,13 +71,14 @@ class SeriesAnswer:
     def __str__(self) -> str:
         """One line without the kind of the answer."""
         change = change_text({"percent": self.percent})
-        here = self.commit or self.order
+        here = short(self.commit) or self.order
+        way = "" if not self.direction else " (worse)" if self.is_worse else " (better)"
         if self.answer == "suspect":
             times = "once" if self.reruns == 1 else f"{self.reruns} times"
-            return f"{self.series}: {change} at {here}; run this commit {times} more to settle it"
-        place = self.begins_commit or self.begins
+            return f"{self.series}: {change}{way} at {here}, run this commit {times} more to settle"
+        place = short(self.begins_commit) or self.begins
         if self.known:
-            return f"{self.series}: {change}, known since {place}"
+            return f"{self.series}: {change}{way}, known since {place}"
         seen = "" if self.begins in (None, self.order) else f", seen at {here}"
         sure = "" if math.isnan(self.probability) else f", probability {self.probability:.2f}"
         return f"{self.series}: {change} at {place}{seen}{sure}"
@@ -156,6 +158,11 @@ class JobAnswer:
 
 def _rows(answers: Iterable[SeriesAnswer]) -> list[dict[str, Any]]:
     return [one.as_dict() for one in answers]
+
+
+def short(commit: str) -> str:
+    """Return the first ten characters of a full hash, or any other name of a commit unchanged."""
+    return commit[:10] if re.fullmatch("[0-9a-f]{40}", commit) else commit
 
 
 def is_worse(change: float, direction: int) -> bool:

@@ -1,0 +1,160 @@
+"""What `barograph gate` does to the jobs of a project that runs it at every commit.
+
+Every series of --marks with three or more annotators is judged commit by commit, with the built-in
+pair and the defaults of the command, except that a change in either direction is red. A change is
+a cluster of marks within 5 points by more than half of the annotators. It is found within d if a
+job up to d commits after it turns red for a change within 5 points of it, and noticed if a job
+there is red or names a suspect. A red job is false if it points more than 5 points away from every
+mark, or at a change that an earlier job reported. `suspects` counts the quiet commits, more than 5
+points away from any mark, at which a suspect is named.
+
+The second table times the command on 1,000 series of 200 results, in a process of its own.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from histories import SHARED, halves
+from human_marks import read
+from online_marks import PEOPLE
+from side_by_side import arguments, seconds, show, table
+
+from barograph.cli.answers import change_percent
+from barograph.detection.online import (
+    OnlineJudge,
+    PendingSeries,
+    SecondLookConfig,
+    StepKind,
+    make_judge,
+)
+from barograph.detection.online.batch import advance_all
+from barograph.evaluation.annotators import MARGIN
+from barograph.models import OnlineModels
+from barograph.series import Floats, Ints
+from barograph.training.online.alarm_rates import Raised, found_within, known_within, measure
+from barograph.training.online.truth import Flags, Truth
+
+MIN_CHANGE = 0.5  # percent, as in the command
+NEAR = 10
+DELAYS = (0, 2, 5)
+SERIES, LENGTH, RUNS = 1000, 200, 3
+RATES = (1.0, 3.0, 10.0)
+
+
+class Jobs(NamedTuple):
+    """The jobs of all commits.
+
+    Attributes:
+        red: The red ones, and the changes that they report.
+        suspects: Whether the job of a commit names a suspect.
+    """
+
+    red: Raised
+    suspects: Flags
+
+
+def jobs_of(truth: Truth, judge: OnlineJudge, feature_set: str) -> Jobs:
+    """Judge every commit as the newest one."""
+    bounds = [*pairwise(truth.offsets.tolist())]
+    pending = [PendingSeries(truth.values[first:end], 0, 0) for first, end in bounds]
+    done = advance_all(
+        pending, judge.model, judge.confirm, judge.budget, history=judge.history, threads=None
+    )
+    red = [
+        (first + step.at, first + step.index)
+        for (first, _), series, log in zip(bounds, pending, done.logs, strict=True)
+        for step in log.steps
+        if step.kind is StepKind.CALLED
+        and abs(_percent(series.values[: step.at + 1], step.index, feature_set)) >= MIN_CHANGE
+    ]
+    found = np.array(red, dtype=np.int64).reshape(-1, 2)
+    suspects = np.zeros(truth.values.size, dtype=np.bool_)
+    return Jobs(Raised(found[:, 0], found[:, 1]), suspects)
+
+
+def _percent(values: Floats, change: int, feature_set: str) -> float:
+    before = values[max(0, change - 500) : change]
+    return change_percent(before.tolist(), values[change:].tolist(), feature_set)
+
+
+def row(name: str, truth: Truth, jobs: Jobs) -> dict[str, Any]:
+    """Return a row of the table."""
+    point = measure(truth, jobs.red, 0.0)
+    latest = known_within(truth, jobs.red, 1_000_000)
+    near = [_red_near(truth, jobs.red, int(change)) for change in truth.changes[latest]]
+    noticed = Raised.of(jobs.suspects)
+    both = np.concatenate([jobs.red.at, noticed.at])
+    quiet = truth.quiet
+    return {
+        "series": name,
+        "changes": int(truth.changes.size),
+        "found (0/2/5), %": _shares([known_within(truth, jobs.red, d) for d in DELAYS]),
+        "red at or after (0/2/5), %": _shares(
+            [found_within(truth, jobs.red.at, d) for d in DELAYS]
+        ),
+        "noticed (0/2/5), %": _shares([found_within(truth, np.sort(both), d) for d in DELAYS]),
+        "false red per 1,000": point.false_by_place,
+        "suspects per 1,000 quiet": 1000.0 * float(jobs.suspects[quiet].mean()),
+        "red jobs per found change": float(np.mean(near)) if near else 0.0,
+    }
+
+
+def _shares(found: list[Flags]) -> str:
+    return "/".join(f"{100 * flags.mean():.0f}" for flags in found)
+
+
+def _red_near(truth: Truth, red: Raised, change: int) -> int:
+    near: Ints = np.abs(red.places - change) <= NEAR
+    return int((near & (truth.series[red.places] == truth.series[change])).sum())
+
+
+def timed(runs: int) -> Callable[[], object]:
+    """Return a call of the command on a file of many series."""
+    folder = Path(tempfile.mkdtemp())
+    rng = np.random.default_rng(0)
+    path = folder / "results.csv"
+    with path.open("w", encoding="utf-8") as file:
+        file.write("test,order,commit,run,direction,value\n")
+        for series in range(SERIES):
+            values = 100 + rng.standard_normal((LENGTH, runs))
+            for order, row in enumerate(values.tolist()):
+                for run, value in enumerate(row):
+                    file.write(f"t{series},{order},c{order},{run if runs > 1 else ''},-1,{value}\n")
+    command = [sys.executable, "-m", "barograph", "gate", str(path)]
+    return lambda: subprocess.run(command, check=False, capture_output=True)
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = arguments(str(__doc__))
+    parser.add_argument("--marks", type=Path, default=SHARED / "sap_hana")
+    options = parser.parse_args()
+    models = OnlineModels.default()
+    judge, _ = make_judge(models, SecondLookConfig())
+    rows = []
+    if (options.marks / "series.parquet").is_file():
+        marked = read(options.marks)
+        people = [len(one) >= PEOPLE for one in marked.marks]
+        marked = marked.part(np.flatnonzero(people))
+        for name, part in (("all", marked), ("half to report on", halves(marked)[1])):
+            truth = Truth.of(part)
+            rows.append(row(name, truth, jobs_of(truth, judge, models.newest.feature_set)))
+    times = []
+    for runs in (1, RUNS):
+        call = timed(runs)
+        call()
+        name = f"{SERIES} series of {LENGTH} commits, {runs} run(s) each"
+        times.append({"file": name, "seconds": min(seconds(call) for _ in range(3))})
+    if options.output == "text":
+        print(table(times), end="\n\n")
+    show("gate at every commit", rows, options.output, margin=MARGIN, times=times)
+
+
+if __name__ == "__main__":
+    main()
