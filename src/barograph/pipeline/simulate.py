@@ -21,6 +21,7 @@ from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.sources.simulator import (
+    CI,
     LONG,
     SHORT,
     Habits,
@@ -49,8 +50,10 @@ class SimulateParams:
     seed: int = 1
     long_series: int = 400
     short_series: int = 2000
+    ci_series: int = 0
     long_pvalue: float = 0.001
     short_pvalue: float = 0.007
+    ci_pvalue: float = 0.001
     window: int = 50
     people: int = 5
     watched: float = 0.7
@@ -60,7 +63,7 @@ class SimulateParams:
     days_to_triage: float = 2.0
 
     def __post_init__(self) -> None:
-        for name in ("long_series", "short_series"):
+        for name in ("long_series", "short_series", "ci_series"):
             _check(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
         for name in ("watched", "missed", "mistaken", "investigated"):
             share = getattr(self, name)
@@ -128,6 +131,7 @@ def tasks(params: SimulateParams) -> Iterator[SimulationTask]:
     for profile, count, pvalue in (
         (LONG, params.long_series, params.long_pvalue),
         (SHORT, params.short_series, params.short_pvalue),
+        (CI, params.ci_series, params.ci_pvalue),
     ):
         for start in range(0, count, CHUNK):
             yield SimulationTask(profile, pvalue, first + start, start, min(start + CHUNK, count))

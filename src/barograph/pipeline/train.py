@@ -34,8 +34,15 @@ FIGURES = report.FOLDER / "train"
 
 def train_all(params: TrainParams) -> Iterator[tuple[str, Trained]]:
     """Learn the models of all uses."""
-    rows = {u: tables.labelled(tables.read_for(u), params.feature_sets[u]) for u in USES}
     pair = FILES["online"] if params.learns_histories else ()
+    rows = {
+        use: tables.labelled(
+            tables.read_for(use),
+            params.feature_sets[use],
+            disputed_as_noise=params.disputed_as_noise and use not in pair,
+        )
+        for use in USES
+    }
     single = [use for use in USES if use not in pair]
     calls = []
     for use in single:

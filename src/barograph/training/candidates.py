@@ -43,6 +43,7 @@ class TrainParams:
         histories: What the online models learn from, `own` or `simulated` histories.
         points: Of own histories, at most.
         simulated: Simulated histories: the seed and the numbers of series.
+        disputed_as_noise: Whether candidates under investigation are learned from as not real.
     """
 
     feature_sets: dict[str, Any]
@@ -56,6 +57,7 @@ class TrainParams:
     histories: str = "own"
     points: int = 400_000
     simulated: dict[str, Any] = field(default_factory=dict)
+    disputed_as_noise: bool = False
 
     def __post_init__(self) -> None:
         """Refuse unknown values, and a use without a feature set."""

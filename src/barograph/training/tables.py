@@ -198,13 +198,23 @@ def _sources(feature_set: str) -> tuple[str, ...]:
     return derived.sources if derived else FEATURE_SETS[feature_set]
 
 
-def labelled(frame: pd.DataFrame, feature_set: str) -> Labelled:
+def labelled(
+    frame: pd.DataFrame, feature_set: str, *, disputed_as_noise: bool = False
+) -> Labelled:
     """Return what models learn from: the rows that people decided.
+
+    Args:
+        frame: What `read_for` returns.
+        feature_set: The columns to learn from.
+        disputed_as_noise: Whether candidates under investigation count as decided, and not real.
 
     Raises:
         NotEnoughDataError: They are all of one class.
     """
     decided = triaged(frame)
+    if disputed_as_noise:
+        disputed = frame["verdict"] == Verdict.UNDER_INVESTIGATION.value
+        decided = frame[disputed | frame["verdict"].isin(FINAL)]
     truth = (decided["verdict"] == Verdict.TRUE_POSITIVE.value).to_numpy().astype(np.int64)
     if np.unique(truth).size < 2:
         raise NotEnoughDataError(

@@ -4,7 +4,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from barograph.pipeline.simulate import SimulateParams
-from barograph.sources.simulator.profiles import LONG, SHORT, Families, Profile
+from barograph.sources.simulator.profiles import CI, PROFILES, Families, Profile, Runners
 
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "simulator.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in TEXT.splitlines()]
@@ -22,17 +22,22 @@ def test_every_parameter_is_described_with_its_default() -> None:
 
 def test_every_family_is_described_with_its_shares() -> None:
     for field in fields(Families):
-        documented = [float(cell) for cell in row(field.name)[:2]]
-        assert documented == [getattr(p.families, field.name) for p in (LONG, SHORT)], field.name
+        documented = [float(cell) for cell in row(field.name)[:3]]
+        assert documented == [getattr(p.families, field.name) for p in PROFILES], field.name
 
 
 def test_every_field_of_a_profile_is_described_with_its_numbers() -> None:
     for field in fields(Profile):
-        if field.name in ("families", "name", "measurements"):
+        if field.name in ("families", "name", "measurements", "runners"):
             continue
-        for documented, profile in zip(row(field.name)[:2], (LONG, SHORT), strict=True):
+        for documented, profile in zip(row(field.name)[:3], PROFILES, strict=True):
             value = getattr(profile, field.name)
             assert documented == written(value), f"{profile.name}.{field.name}"
+
+
+def test_every_field_of_the_runners_is_described_with_its_number() -> None:
+    for field in fields(Runners):
+        assert row(field.name)[0] == written(getattr(CI.runners, field.name)), field.name
 
 
 def written(value: object) -> str:

@@ -105,6 +105,8 @@ def test_series_skip_commits_start_late_and_end_early(many: list[SimulatedSeries
 def test_only_platform_changes_affect_canaries(many: list[SimulatedSeries]) -> None:
     canaries = [series for series in many if series.canary]
     assert len(canaries) == 3 * DEFAULT_LAYOUT.variants
+    if many[0].home.profile.runners is not None:
+        return  # slow machines and pulses affect canaries too: test_runners
     for series in canaries:
         variant = int((series.number % PROJECT) // DEFAULT_LAYOUT.tests_of_variant)
         changes = series.home.changes("variant", variant)

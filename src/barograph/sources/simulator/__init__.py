@@ -7,7 +7,7 @@ from barograph.sources.simulator.people import (
     step_and_noise,
     survey,
 )
-from barograph.sources.simulator.profiles import LONG, PROFILES, SHORT, Profile
+from barograph.sources.simulator.profiles import CI, LONG, PROFILES, SHORT, Profile
 from barograph.sources.simulator.projects import Project, Stream, commit_hash, project, stream
 from barograph.sources.simulator.triage import (
     Habits,
@@ -17,6 +17,7 @@ from barograph.sources.simulator.triage import (
 from barograph.sources.simulator.world import SimulatedSeries, World
 
 __all__ = [
+    "CI",
     "LONG",
     "PROFILES",
     "SHORT",

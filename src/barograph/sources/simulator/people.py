@@ -14,10 +14,13 @@ from barograph.sources.simulator.events import Event
 
 NEIGHBOURHOOD = 40  # points on either side that a person compares
 RIVAL = 0.6  # a neighbouring shift of at least this share of the shift's size ends the comparison
-LENIENCY_SPREAD = 0.8  # the standard deviation of people's leniency, in log sizes
+LENIENCY = 0.2  # the mean of people's leniency, in log sizes
+LENIENCY_SPREAD = 1.2  # the standard deviation of people's leniency, in log sizes
 STRAY_SHARE = 0.05  # the chance that a person marks a place without a change
 VISIBLE_SHARE = 0.08  # of the range of a plot: one person in two sees a shift of this size
-VISIBLE_POINTS = 5  # one person in two trusts a shift that lasts this long
+VISIBLE_POINTS = 5  # one person in two trusts a shift whose shorter side lasts this long
+RELEVANT_SHARE = 0.005  # of the level: one person in two calls a smaller shift irrelevant
+OVERLOOKED = 0.1  # the chance that a person overlooks a shift, however clear
 MARGIN = 5
 
 
@@ -40,7 +43,7 @@ class Crowd:
 
 def survey(values: Floats, events: Sequence[Event], people: int, rng: np.random.Generator) -> Crowd:
     """Draw the marks of several people on a series in which `events` happened."""
-    leniency = rng.normal(0.0, LENIENCY_SPREAD, people)
+    leniency = rng.normal(LENIENCY, LENIENCY_SPREAD, people)
     chances = mark_chances(values, events, leniency)
     marked = rng.random(chances.shape) < chances
     places = np.array([event.index for event in events], dtype=np.int64)
@@ -62,11 +65,21 @@ def mark_chances(values: Floats, events: Sequence[Event], leniency: Floats) -> F
     chances = np.zeros((leniency.size, len(events)))
     low, high = np.quantile(values, (0.005, 0.995))
     for k, event in enumerate(events):
-        before, after, following = surroundings(events, k, values.size)
+        before, after, duration = surroundings(events, k, values.size)
         size, around = step_and_noise(values, before, event.index, after)
-        duration = following - event.index
-        chances[:, k] = mark_probability(size, around, high - low, duration, leniency)
+        level = float(np.median(np.abs(values[before:after])))
+        seen = mark_probability(size, around, high - low, duration, leniency)
+        chances[:, k] = (1.0 - OVERLOOKED) * relevance(size, level) * seen
     return chances
+
+
+def relevance(size: float, level: float) -> float:
+    """Return the probability that people find a change of this size worth a mark.
+
+    It matters where there is little or no noise: what is clear in the plot can be a hundredth of a
+    percent.
+    """
+    return float(_logistic(8.0 * _log_ratio(size, RELEVANT_SHARE * level))) if size else 0.0
 
 
 def mark_probability(
@@ -78,7 +91,7 @@ def mark_probability(
         size: The absolute difference between the levels before and after, in the values' unit.
         noise: The noise around both levels.
         value_range: The range of the whole series, from its 0.5 % to its 99.5 % quantile.
-        duration: The number of points until the next change of similar size, or the end.
+        duration: The number of points to the nearest change of similar size, or end of the series.
         leniency: How readily each person marks; 0 is the average, the standard deviation among
             people is `LENIENCY_SPREAD`.
 
@@ -111,16 +124,18 @@ def noise(values: Floats) -> float:
 
 
 def surroundings(events: Sequence[Event], k: int, length: int) -> tuple[int, int, int]:
-    """Return where the stretch before event `k` starts, where that after it ends, and its rival.
+    """Return where the stretches around event `k` start and end, and how long its levels last.
 
-    A rival is the next event that is not much smaller than event `k`, or the end of the series.
+    Both levels reach to the nearest event that is not much smaller, or to an end of the series. The
+    shorter one counts: of a short pulse people mark both ends or none.
     """
     index = events[k].index
     smallest = RIVAL * abs(events[k].shift)
     rivals = [event.index for event in events if abs(event.shift) >= smallest]
-    before = max([0, index - NEIGHBOURHOOD, *(rival for rival in rivals if rival < index)])
+    previous = max([0, *(rival for rival in rivals if rival < index)])
     following = min([length, *(rival for rival in rivals if rival > index)])
-    return before, min(index + NEIGHBOURHOOD, following), following
+    before, after = max(previous, index - NEIGHBOURHOOD), min(following, index + NEIGHBOURHOOD)
+    return before, after, min(index - previous, following - index)
 
 
 def _log_ratio(size: float, scale: float) -> float:

@@ -1,4 +1,4 @@
-"""Profiles of two kinds of worlds: long histories that wander, and short clean ones."""
+"""Profiles of three kinds of worlds: long histories, short clean ones, and shared CI runners."""
 
 import zlib
 from dataclasses import dataclass
@@ -18,6 +18,38 @@ class Families:
     bimodal: float
     quantised: float
     seasonal: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runners:
+    """What shared CI runners add to a world; docs/simulator.md describes every field.
+
+    Sizes are factors of the level unless the name says otherwise.
+    """
+
+    modes: float
+    mode_size: Span
+    modality_changes: float
+    slow_spans_per_100: Span
+    slow_length: Span
+    slow_size: Span
+    first_outliers: float
+    first_size: Span
+    pulses_per_100: Span
+    pulse_single: float
+    pulse_length: Span
+    pulse_size: Span
+    jumps_per_100: float
+    jump_size: Span
+    jump_length: Span
+    stays_above_2: float
+    stays_above_10: float
+    exact: float
+    exact_cv: Span
+    tiny_per_100: Span
+    tiny_percent: Span
+    repeated: float
+    repeats: Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +87,7 @@ class Profile:
     ramp_length: Span
     variance_changes_per_300: Span
     spikes: Span
+    runners: Runners | None = None
 
     @property
     def key(self) -> int:
@@ -145,4 +178,68 @@ SHORT = Profile(
     spikes=(0.0005, 0.01),
 )
 
-PROFILES = (LONG, SHORT)
+CI = Profile(
+    name="ci",
+    commits=900,
+    hours_between_commits=5.0,
+    length=(60, 700),
+    run_share=(0.5, 1.0),
+    outages_per_100=0.3,
+    measurements=(("time", -1), ("throughput", 1), ("memory", -1)),
+    log10_level=(-3.0, 6.0),
+    cv=(0.002, 0.08),
+    cv_spread=0.5,
+    families=Families(
+        log_normal=0.5,
+        autocorrelated=0.4,
+        heavy_tailed=0.5,
+        drifting=0.25,
+        heteroscedastic=0.25,
+        bimodal=0.15,
+        quantised=0.3,
+        seasonal=0.1,
+    ),
+    steps_per_100=(0.15, 0.6),
+    small_share=0.1,
+    small_scale=0.3,
+    relative_share=0.5,
+    relative_scale=0.05,
+    relative_spread=0.8,
+    relative_df=3.0,
+    sd_scale=3.0,
+    sd_spread=1.0,
+    reverts_per_100=(0.02, 0.4),
+    revert_length=(2, 40),
+    revert_boost=1.5,
+    ramps_per_300=0.2,
+    ramp_length=(10, 200),
+    variance_changes_per_300=(0.1, 1.5),
+    spikes=(0.0005, 0.02),
+    runners=Runners(
+        modes=0.3,
+        mode_size=(1.01, 1.4),
+        modality_changes=0.1,
+        slow_spans_per_100=(0.02, 0.3),
+        slow_length=(5, 60),
+        slow_size=(1.02, 1.6),
+        first_outliers=0.2,
+        first_size=(1.5, 30),
+        pulses_per_100=(0.01, 0.6),
+        pulse_single=0.7,
+        pulse_length=(2, 8),
+        pulse_size=(1.5, 80),
+        jumps_per_100=0.06,
+        jump_size=(1.5, 100),
+        jump_length=(2, 60),
+        stays_above_2=0.71,
+        stays_above_10=0.85,
+        exact=0.12,
+        exact_cv=(1e-9, 1e-4),
+        tiny_per_100=(0.3, 8),
+        tiny_percent=(0.002, 0.5),
+        repeated=0.3,
+        repeats=(1, 6),
+    ),
+)
+
+PROFILES = (LONG, SHORT, CI)

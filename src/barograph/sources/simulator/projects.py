@@ -37,6 +37,8 @@ class Stream(IntEnum):
     CROWD = 4
     COMMIT = 5
     CANDIDATE = 6
+    FLEET = 7
+    RUNNERS = 8
 
 
 def stream(seed: int, use: Stream, *where: int) -> np.random.Generator:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from barograph.sources.simulator.noise import (
     spread_changes,
     wander,
 )
-from barograph.sources.simulator.profiles import Profile
+from barograph.sources.simulator.profiles import Profile, Runners
 from barograph.sources.simulator.projects import (
     DEFAULT_LAYOUT,
     HOUR_MS,
@@ -29,12 +30,14 @@ from barograph.sources.simulator.projects import (
     project,
     stream,
 )
+from barograph.sources.simulator.runners import Disturbance, Fleet, disturb
 
 VARIANTS = ("standalone", "replica-set", "sharded", "standalone-arm", "small-cache", "encrypted")
 TASKS = ("crud", "aggregation", "indexing", "bulk-load", "mixed")
 TESTS = ("insert", "find-by-key", "update-indexed", "group-by", "range-scan", "remove")
 FLOOR = 0.02  # no value falls below this share of its level
 RATE_SPREAD = 0.6
+COUNTS = 1e6  # in a unit of time, of a series that counts instead of measuring
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +95,12 @@ class World:
         orders = run_orders(platform, rng)
         character = Character.draw(platform, rng)
         sign = int(direction)
+        disturbance = self._disturbance(home, place, number, orders, -sign)
+        if disturbance.exact_cv:
+            character = Character(cv=disturbance.exact_cv)
         felt = affecting_changes(home, place, platform, rng)
-        events = steps(felt, orders, character.cv, sign, rng)
-        values, slow = measure(platform, character, events, orders.size, -sign, rng)
+        events = [*steps(felt, orders, character.cv, sign, rng), *disturbance.events]
+        values, slow = measure(platform, character, events, disturbance, -sign, rng)
         return SimulatedSeries(
             number=number,
             home=home,
@@ -106,6 +112,16 @@ class World:
             events=tuple(sorted(events + slow, key=lambda event: event.index)),
             cv=character.cv,
         )
+
+    def _disturbance(
+        self, home: Project, place: Slot, number: int, orders: Ints, worse: int
+    ) -> Disturbance:
+        runners = self.profile.runners
+        if runners is None:
+            return Disturbance.none(orders.size)
+        fleet = _fleet(self.seed, self.profile, runners, home.number, place.variant)
+        rng = stream(self.seed, Stream.RUNNERS, self.profile.key, number)
+        return disturb(runners, fleet, orders, worse, rng, canary=place.task == 0)
 
     def _place(self, slot: int) -> Slot:
         variant, rest = divmod(slot, self.layout.tests_of_variant)
@@ -128,6 +144,12 @@ class World:
             args=(("thread_level", str(self.layout.threads[place.thread])),),
         )
         return identity, Direction(sign)
+
+
+@lru_cache(maxsize=32)
+def _fleet(seed: int, profile: Profile, runners: Runners, number: int, variant: int) -> Fleet:
+    rng = stream(seed, Stream.FLEET, profile.key, number, variant)
+    return Fleet.draw(runners, profile.commits, rng)
 
 
 def _name(names: tuple[str, ...], number: int) -> str:
@@ -198,23 +220,28 @@ def measure(
     platform: Platform,
     character: Character,
     events: list[Event],
-    length: int,
+    disturbance: Disturbance,
     worse: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, list[Event]]:
     """Draw the values around the level that the events imply, and find the slow shifts."""
+    length = disturbance.offsets.size
     level = 10.0 ** rng.uniform(*platform.profile.log10_level) * np.exp(rng.standard_normal())
     ramp = ramps(platform, character.cv, length, rng)
     slow = wander(character, length, rng)
-    spread = spread_changes(platform, length, rng)
+    spread = spread_changes(platform, length, rng) * disturbance.spread
     shaken = slow + spread * noise(character, length, rng)
     shaken = character.cv * (shaken + spikes(platform, length, worse, rng))
     factor = np.exp(np.clip(shaken, -3.0, 3.0)) if character.log_normal else 1.0 + shaken
-    values = np.exp(path_of(events, length) + ramp) * np.maximum(factor, FLOOR)
+    path = path_of(events, length) + disturbance.offsets + ramp
+    values = np.exp(path) * np.maximum(factor, FLOOR)
     if character.grid:
         step = character.grid * character.cv
         values = np.maximum(np.round(values / step), 1.0) * step
-    return level * values, slow_events(character.cv * slow + ramp, character.cv)
+    values = level * values
+    if disturbance.exact_cv:
+        values = np.maximum(np.rint(values * COUNTS), 1.0)
+    return values, slow_events(character.cv * slow + ramp, character.cv)
 
 
 def ramps(platform: Platform, cv: float, length: int, rng: np.random.Generator) -> Floats:

@@ -14,6 +14,7 @@ from barograph.evaluation.protocols import stable_split
 from barograph.history import History
 from barograph.series import FINAL, Ints, Verdict
 from barograph.sources.simulator import (
+    CI,
     LONG,
     SHORT,
     SimulatedSeries,
@@ -57,11 +58,13 @@ class Simulated:
     seed: int
     long_series: int
     short_series: int
+    ci_series: int = 0
 
     def series(self) -> Iterator[SimulatedSeries]:
         """Yield the series; the same seed gives those of the stage `simulate`."""
         yield from World(self.seed, LONG).stream(0, self.long_series)
         yield from World(self.seed, SHORT).stream(0, self.short_series)
+        yield from World(self.seed, CI).stream(0, self.ci_series)
 
     def histories(self) -> Histories:
         """Return the series with the marks of simulated people; those of a project are a group."""
