@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from barograph.history import CANDIDATES_SCHEMA, POINTS_SCHEMA, SERIES_SCHEMA
+from barograph.history import CANDIDATES_SCHEMA, POINTS_SCHEMA, RUN_COLUMNS, SERIES_SCHEMA
 
 PARAMS = """
 profile: tiny
@@ -76,7 +76,8 @@ def write_tables(folder: Path) -> None:
         "time": orders * DAY,
         "value": values.ravel(),
     }
-    write(folder, "points", POINTS_SCHEMA, points)
+    once = pa.schema([field for field in POINTS_SCHEMA if field.name not in RUN_COLUMNS])
+    write(folder, "points", once, points)
     index = generator.integers(LENGTH // 2 - 5, LENGTH // 2 + 5, SERIES)
     index[::2] = LENGTH // 2
     verdicts = np.where(np.arange(SERIES) % 2 == 0, "true_positive", "false_positive").astype(

@@ -52,3 +52,14 @@ def test_train_reads_prior_only_if_verdicts_are_scarce() -> None:
     params.write_text(params.read_text().replace("calibration:", "enough: 101\n  calibration:"))
     with pytest.raises(DataError, match=r"prior/data/processed/adaptive\.parquet: no such feature"):
         train.main()
+
+
+@pytest.mark.usefixtures("described")
+def test_disputed_candidates_count_as_not_real_where_asked() -> None:
+    frame = tables.read("adaptive")
+    real = frame["verdict"] == "true_positive"
+    frame.loc[np.flatnonzero(real)[:7], "verdict"] = "under_investigation"
+    decided = tables.labelled(frame, "bauer8")
+    everything = tables.labelled(frame, "bauer8", disputed_as_noise=True)
+    assert everything.truth.size == decided.truth.size + 7
+    assert everything.truth.sum() == decided.truth.sum() == real.sum() - 7

@@ -198,9 +198,7 @@ def _sources(feature_set: str) -> tuple[str, ...]:
     return derived.sources if derived else FEATURE_SETS[feature_set]
 
 
-def labelled(
-    frame: pd.DataFrame, feature_set: str, *, disputed_as_noise: bool = False
-) -> Labelled:
+def labelled(frame: pd.DataFrame, feature_set: str, *, disputed_as_noise: bool = False) -> Labelled:
     """Return what models learn from: the rows that people decided.
 
     Args:

@@ -206,5 +206,5 @@ def _spread(runners: Runners, n: int, rng: np.random.Generator) -> Floats:
     if rng.random() >= runners.repeated:
         return np.ones(n)
     low, high = (int(bound) for bound in runners.repeats)
-    counts: Floats = rng.integers(low, high + 1, n) ** -0.5
-    return counts
+    spread: Floats = 1.0 / np.sqrt(rng.integers(low, high + 1, n).astype(np.float64))
+    return spread
