@@ -36,7 +36,7 @@ from barograph.detection.online import (
 from barograph.detection.online.batch import advance_all
 from barograph.evaluation.annotators import MARGIN
 from barograph.models import OnlineModels
-from barograph.series import Floats, Ints
+from barograph.series import Floats
 from barograph.training.online.alarm_rates import Raised, found_within, known_within, measure
 from barograph.training.online.truth import Flags, Truth
 
@@ -110,7 +110,7 @@ def _shares(found: list[Flags]) -> str:
 
 
 def _red_near(truth: Truth, red: Raised, change: int) -> int:
-    near: Ints = np.abs(red.places - change) <= NEAR
+    near: Flags = np.abs(red.places - change) <= NEAR
     return int((near & (truth.series[red.places] == truth.series[change])).sum())
 
 
