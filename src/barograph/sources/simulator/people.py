@@ -69,7 +69,7 @@ def mark_chances(values: Floats, events: Sequence[Event], leniency: Floats) -> F
         size, around = step_and_noise(values, before, event.index, after)
         level = float(np.median(np.abs(values[before:after])))
         seen = mark_probability(size, around, high - low, duration, leniency)
-        chances[:, k] = (1.0 - OVERLOOKED) * relevance(size, level) * seen
+        chances[:, k] = relevance(size, level) * seen
     return chances
 
 
@@ -92,8 +92,8 @@ def mark_probability(
         noise: The noise around both levels.
         value_range: The range of the whole series, from its 0.5 % to its 99.5 % quantile.
         duration: The number of points to the nearest change of similar size, or end of the series.
-        leniency: How readily each person marks; 0 is the average, the standard deviation among
-            people is `LENIENCY_SPREAD`.
+        leniency: How readily each person marks; the mean among people is `LENIENCY`, the standard
+            deviation `LENIENCY_SPREAD`.
 
     Returns:
         One probability for each leniency.
@@ -103,7 +103,8 @@ def mark_probability(
     over_noise = 4.0 * (_log_ratio(size, noise) + leniency)
     over_range = 4.0 * (_log_ratio(size, VISIBLE_SHARE * value_range) + leniency)
     lasting = 2.5 * np.log(duration / VISIBLE_POINTS)
-    return _logistic(over_noise) * _logistic(over_range) * _logistic(lasting)
+    seen = _logistic(over_noise) * _logistic(over_range) * _logistic(lasting)
+    return (1.0 - OVERLOOKED) * seen
 
 
 def step_and_noise(values: Floats, start: int, split: int, stop: int) -> tuple[float, float]:

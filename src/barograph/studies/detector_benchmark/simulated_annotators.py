@@ -6,6 +6,7 @@ import numpy as np
 
 from barograph.series import Floats
 from barograph.sources.simulator.people import (
+    LENIENCY,
     LENIENCY_SPREAD,
     NEIGHBOURHOOD,
     STRAY_SHARE,
@@ -29,7 +30,7 @@ def simulated_opinions(
         people: The number of people.
     """
     generators = [np.random.default_rng([*key, person]) for person in range(people)]
-    leniency = np.array([LENIENCY_SPREAD * own.standard_normal() for own in generators])
+    leniency = np.array([LENIENCY + LENIENCY_SPREAD * own.standard_normal() for own in generators])
     chances = mark_chances(values, truth, leniency)
     return tuple(
         Opinion(_marks(values.size, truth, own, generator), truth)
@@ -40,8 +41,8 @@ def simulated_opinions(
 def mark_chances(values: Floats, truth: Points, leniency: Floats) -> Floats:
     """Return the probability that each person (rows) marks each change (columns).
 
-    The simulator compares changes of known size, of which small ones are no rivals. Here every
-    neighbouring change ends the comparison, and a change lasts as long as its shorter side.
+    The simulator compares changes of known size, of which small ones are no rivals, and knows the
+    level. Here every neighbouring change ends the comparison, and every size is relevant.
     """
     edges = [0, *truth, values.size]
     low, high = np.quantile(values, (0.005, 0.995))
