@@ -20,10 +20,10 @@ class Lengths(HandMade):
         return lengths
 
 
-def model(*neighbours: float) -> TriageModel:
-    """Return a model whose rule also scores between neighbours of these probabilities."""
+def model(least: float = 0.0) -> TriageModel:
+    """Return a model whose rule reports candidates of at least this probability."""
     made = hand_made(Lengths(), "lengths")
-    return replace(made, card=ReportingRule(0.5, neighbours).entry())
+    return replace(made, card=ReportingRule(least).entry("nothing"))
 
 
 @pytest.fixture(autouse=True)

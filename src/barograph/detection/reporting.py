@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,11 @@ SAME_CHANGE = 5  # points between two candidates that can stand for one change
 
 @dataclass(frozen=True)
 class ReportingRule:
-    """Reports candidates from a probability on, and says which candidates bound others.
+    """Reports candidates from a probability on.
 
     Attributes:
-        min_probability: Candidates below this are not reported.
-        neighbours: A candidate is scored between all other candidates, and again between those of
-            at least each of these probabilities.
+        min_probability: Candidates below this are not reported, and bound no others when these
+            are scored for the second time.
 
     Example:
         >>> rule = ReportingRule(0.4)
@@ -32,17 +31,15 @@ class ReportingRule:
     """
 
     min_probability: float
-    neighbours: tuple[float, ...] = (0.15, 0.5)
 
     def __post_init__(self) -> None:
-        """Refuse what is no probability."""
-        for probability in (self.min_probability, *self.neighbours):
-            if not 0 <= probability <= 1:
-                raise ConfigError(f"a reporting rule has the probability {probability}: 0 to 1")
+        """Check the probability."""
+        if not 0 <= self.min_probability <= 1:
+            raise ConfigError(f"min_probability is {self.min_probability}: it must be from 0 to 1")
 
     @classmethod
     def of(cls, model: TriageModel) -> ReportingRule:
-        """Return the rule of a model, or its threshold if it was released without a rule.
+        """Return the rule of a model, or its threshold if it was made without a rule.
 
         Raises:
             ArtifactError: The card has a rule that this program cannot read.
@@ -51,13 +48,19 @@ class ReportingRule:
         if stated is None:
             return cls(min(model.threshold, 1.0))
         try:
-            return cls(float(stated["min_probability"]), tuple(map(float, stated["neighbours"])))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ArtifactError(f"the card's {ENTRY!r} is {stated!r}: {error}") from error
+            return cls(float(stated["min_probability"]))
+        except (ConfigError, KeyError, TypeError, ValueError) as error:
+            raise ArtifactError(
+                f"the card's {ENTRY!r} is {stated!r}; it must have min_probability, 0 to 1"
+            ) from error
 
-    def entry(self) -> Mapping[str, Any]:
-        """Return the rule as `of` reads it from a card."""
-        return {ENTRY: asdict(self)}
+    def entry(self, chosen_from: str) -> Mapping[str, Any]:
+        """Return the entry of a model's card that `of` reads.
+
+        Args:
+            chosen_from: What the rule was chosen from, for people who read the card.
+        """
+        return {ENTRY: {"min_probability": self.min_probability, "chosen_from": chosen_from}}
 
     def select(self, index: Ints, probability: Floats, levels: Floats) -> Ints:
         """Return the positions of the candidates of a series that are reported, ascending.

@@ -34,60 +34,91 @@ CERTAIN = 1e-6  # no probability is nearer to 0 or 1 in the mean of log odds
 
 
 def score_candidates(
-    model: TriageModel,
-    values: Floats,
-    offsets: Ints,
-    candidates: Candidates,
-    found: Mapping[int, Sequence[Excursion]] | None = None,
+    model: TriageModel, values: Floats, offsets: Ints, candidates: Candidates
 ) -> Floats:
     """Return the probability of a real change at each candidate.
-
-    Two measures keep a probability from depending on a neighbour that was proposed by chance:
-
-    - Excursions are filled with the level around them, before anything but their own ends is
-      scored.
-    - A candidate is scored between all its neighbours, and again between those that are at least
-      weakly probable and those that are probable. The mean of the log odds counts.
 
     Args:
         model: A model for the use `label_free`.
         values: The values of all series, concatenated.
         offsets: Series k owns the values offsets[k] to offsets[k + 1].
         candidates: Every candidate of these series, with its verdict.
-        found: The excursions of each series with candidates, if they are known.
     """
     if candidates.index.size == 0:
         return np.empty(0)
-    if found is None:
-        owners = np.unique(candidates.series).tolist()
-        found = {k: excursions(values[offsets[k] : offsets[k + 1]]) for k in owners}
-    filled = np.concatenate([values, values])
-    at_end = np.zeros(candidates.index.size, dtype=bool)
-    for k, runs in found.items():
-        if runs:
-            own = slice(values.size + offsets[k], values.size + offsets[k + 1])
-            filled[own] = fill(values[offsets[k] : offsets[k + 1]], runs)
-            ends = [edge for run in runs if run.size > 1 for edge in run]
-            at_end |= (candidates.series == k) & np.isin(candidates.index, ends)
-    # The ends of an excursion are scored in the series as it is, the others in the filled copy.
-    shift = np.where(at_end, 0, values.size)
-    first, last = offsets[candidates.series] + shift, offsets[candidates.series + 1] + shift
+    scorer = CandidateScorer(model, values, offsets, candidates)
+    return scorer.probability(ReportingRule.of(model).min_probability)
 
-    def probability(rows: npt.NDArray[np.bool_], bounds: SubSeries) -> Floats:
-        moved = tuple(side[rows] + shift[rows] for side in bounds)
-        return _probability(model, filled, SubSeries(*moved), first[rows], last[rows])
 
-    among_all = subseries(LABEL_FREE, offsets, candidates)
-    alone = probability(np.ones(shift.size, dtype=bool), among_all)
-    levels = ReportingRule.of(model).neighbours
-    odds = np.tile(_log_odds(alone), (1 + len(levels), 1))
-    for row, level in enumerate(levels, start=1):
-        bounds = subseries(LABEL_FREE, offsets, _without(candidates, alone < level))
-        changed = (bounds.starts != among_all.starts) | (bounds.ends != among_all.ends)
-        if changed.any():
-            odds[row, changed] = _log_odds(probability(changed, bounds))
-    mean: Floats = 1.0 / (1.0 + np.exp(-np.mean(odds, axis=0)))
-    return mean
+class CandidateScorer:
+    """Scores the candidates of many series so that no probability depends on a chance neighbour.
+
+    - Excursions are filled with the level around them, before anything but their own ends is
+      scored.
+    - A candidate is scored between all its neighbours, and again between those that are probable.
+      The mean of the log odds counts.
+
+    Args:
+        model: A model for the use `label_free`.
+        values: The values of all series, concatenated.
+        offsets: Series k owns the values offsets[k] to offsets[k + 1].
+        candidates: One or more candidates, with their verdicts.
+        found: The excursions of each series with candidates, if they are known.
+    """
+
+    def __init__(
+        self,
+        model: TriageModel,
+        values: Floats,
+        offsets: Ints,
+        candidates: Candidates,
+        found: Mapping[int, Sequence[Excursion]] | None = None,
+    ) -> None:
+        self._model, self._offsets, self._candidates = model, offsets, candidates
+        if found is None:
+            owners = np.unique(candidates.series).tolist()
+            found = {k: excursions(values[offsets[k] : offsets[k + 1]]) for k in owners}
+        # The series as they are, then their filled copies.
+        self._values = np.concatenate([values, values])
+        at_end = np.zeros(candidates.index.size, dtype=bool)
+        for k, runs in found.items():
+            if runs:
+                own = slice(values.size + offsets[k], values.size + offsets[k + 1])
+                self._values[own] = fill(values[offsets[k] : offsets[k + 1]], runs)
+                ends = [edge for run in runs if run.size > 1 for edge in run]
+                at_end |= (candidates.series == k) & np.isin(candidates.index, ends)
+        # The ends of an excursion are scored in the series as it is, all others in the copy.
+        self._shift = np.where(at_end, 0, values.size)
+        self._bounds = subseries(LABEL_FREE, offsets, candidates)
+        self._alone = self._score(np.arange(at_end.size), self._bounds)
+
+    def probability(self, probable: float) -> Floats:
+        """Return the probability of a real change at each candidate.
+
+        Args:
+            probable: The probability from which on a candidate bounds others in the second round.
+        """
+        weak = self._alone < probable
+        bounds = subseries(LABEL_FREE, self._offsets, _without(self._candidates, weak))
+        first = self._bounds
+        changed = np.flatnonzero((bounds.starts != first.starts) | (bounds.ends != first.ends))
+        odds = np.tile(_log_odds(self._alone), (2, 1))
+        if changed.size:
+            odds[1, changed] = _log_odds(self._score(changed, bounds))
+        mean: Floats = 1.0 / (1.0 + np.exp(-np.mean(odds, axis=0)))
+        return mean
+
+    def _score(self, rows: Ints, bounds: SubSeries) -> Floats:
+        """Return what the model says of some candidates between the given bounds."""
+        shift = self._shift[rows]
+        sides = SubSeries(*(side[rows] + shift for side in bounds))
+        context = None
+        if not set(CONTEXT_NAMES).isdisjoint(self._model.columns):
+            owner = self._candidates.series[rows]
+            around = self._offsets[owner] + shift, self._offsets[owner + 1] + shift
+            context = contrast_context(self._values, *sides, *around)
+        matrix = feature_matrix(self._values, *sides, self._model.feature_set, context=context)
+        return self._model.predict_proba(matrix)[:, 1]
 
 
 def _without(candidates: Candidates, weak: npt.NDArray[np.bool_]) -> Candidates:
@@ -102,16 +133,6 @@ def _without(candidates: Candidates, weak: npt.NDArray[np.bool_]) -> Candidates:
         triaged_on=np.where(weak, first, candidates.triaged_on),
         calculated_on=np.maximum(candidates.calculated_on, first + 1),
     )
-
-
-def _probability(
-    model: TriageModel, values: Floats, bounds: SubSeries, first: Ints, last: Ints
-) -> Floats:
-    context = None
-    if not set(CONTEXT_NAMES).isdisjoint(model.columns):
-        context = contrast_context(values, *bounds, first, last)
-    rows = feature_matrix(values, *bounds, model.feature_set, context=context)
-    return model.predict_proba(rows)[:, 1]
 
 
 def _log_odds(probability: Floats) -> Floats:

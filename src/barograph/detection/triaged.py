@@ -7,10 +7,11 @@ of them are reported.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from barograph.detection.base import Detector, Observations, RawChangePoint, req
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.excursions import Excursion, excursions
 from barograph.detection.reporting import ReportingRule
-from barograph.detection.scoring import score_candidates
+from barograph.detection.scoring import CandidateScorer
 from barograph.features import Candidates
 from barograph.models import TriageModel
 from barograph.series import UNKNOWN_TIME, Floats, Ints, Verdict
@@ -75,23 +76,72 @@ class Triaged(Detector):
         return self._triage(values, offsets, self.candidates.find_many(values, offsets))
 
     def _triage(
-        self, values: Floats, offsets: Ints, proposed: Sequence[Sequence[RawChangePoint]]
+        self, values: Floats, offsets: Ints, found: Sequence[Sequence[RawChangePoint]]
     ) -> list[list[RawChangePoint]]:
         """Score the candidates of many series, and return those to report."""
         model = self.model or _default_model()
-        parts = [values[start:end] for start, end in pairwise(offsets.tolist())]
-        found = {k: excursions(part) for k, part in enumerate(parts)}
-        points = [
-            with_pulses(own, found[k], parts[k].size) if parts[k].size >= self.shortest else []
-            for k, own in enumerate(proposed)
-        ]
-        probability = iter(score_candidates(model, values, offsets, _table(points), found).tolist())
-        rule = ReportingRule.of(model)
+        stored = rule = ReportingRule.of(model)
         if self.min_probability is not None:
-            rule = replace(rule, min_probability=self.min_probability)
+            rule = ReportingRule(self.min_probability)
+        proposed = Proposed.of(values, offsets, found, self.shortest)
+        if not any(proposed.points):
+            return [[] for _ in proposed.points]
+        probability = proposed.scorer(model).probability(stored.min_probability)
+        return proposed.reported(rule, probability)
+
+
+class Proposed(NamedTuple):
+    """Proposed candidates of many series.
+
+    Attributes:
+        values: The values of all series, one after the other.
+        offsets: Series k owns the values offsets[k] to offsets[k + 1].
+        points: The candidates of each series, by ascending index.
+        excursions: The excursions of each series.
+    """
+
+    values: Floats
+    offsets: Ints
+    points: Sequence[Sequence[RawChangePoint]]
+    excursions: Mapping[int, Sequence[Excursion]]
+
+    @classmethod
+    def of(
+        cls,
+        values: Floats,
+        offsets: Ints,
+        found: Sequence[Sequence[RawChangePoint]],
+        shortest: int = 0,
+    ) -> Proposed:
+        """Add the ends of pulses to what a detector found.
+
+        Args:
+            values: The values of all series, one after the other.
+            offsets: Series k owns the values offsets[k] to offsets[k + 1].
+            found: What the detector found in each series.
+            shortest: Series of fewer points have no candidates.
+        """
+        parts = [values[start:end] for start, end in pairwise(offsets.tolist())]
+        runs = {k: excursions(part) for k, part in enumerate(parts) if part.size >= shortest}
+        points = [with_pulses(own, runs.get(k, ()), parts[k].size) for k, own in enumerate(found)]
+        return cls(values, offsets, points, runs)
+
+    def scorer(self, model: TriageModel) -> CandidateScorer:
+        """Return what scores these candidates; there must be some."""
+        series = np.repeat(np.arange(len(self.points)), [len(own) for own in self.points])
+        index = np.array([point.index for own in self.points for point in own], dtype=np.int64)
+        unknown = np.full(index.size, UNKNOWN_TIME)
+        verdicts = np.full(index.size, Verdict.NOT_TRIAGED.value)
+        table = Candidates(series, index, verdicts, unknown, unknown)
+        return CandidateScorer(model, self.values, self.offsets, table, self.excursions)
+
+    def reported(self, rule: ReportingRule, probability: Floats) -> list[list[RawChangePoint]]:
+        """Return the candidates of each series that a rule reports, with their probabilities."""
+        left = iter(probability.tolist())
+        scored = [[_scored(point, next(left)) for point in own] for own in self.points]
         return [
-            _reported(rule, part, [_scored(point, next(probability)) for point in own])
-            for part, own in zip(parts, points, strict=True)
+            _reported(rule, self.values[start:end], own)
+            for (start, end), own in zip(pairwise(self.offsets.tolist()), scored, strict=True)
         ]
 
 
@@ -110,15 +160,6 @@ def with_pulses(
     kept = [point for point in proposed if point.index not in beside]
     pulses = [RawChangePoint(edge, 0.0) for edge in ends]
     return sorted([*kept, *pulses], key=lambda point: point.index)
-
-
-def _table(points: Sequence[Sequence[RawChangePoint]]) -> Candidates:
-    """Return the candidates of many series as columns, without verdicts."""
-    series = np.repeat(np.arange(len(points)), [len(own) for own in points])
-    index = np.array([point.index for own in points for point in own], dtype=np.int64)
-    unknown = np.full(index.size, UNKNOWN_TIME)
-    verdicts = np.full(index.size, Verdict.NOT_TRIAGED.value)
-    return Candidates(series, index, verdicts, unknown, unknown)
 
 
 def _scored(point: RawChangePoint, probability: float) -> RawChangePoint:

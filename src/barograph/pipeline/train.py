@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from barograph.detection import triaged
 from barograph.history import History
 from barograph.models.triage import FILES, TABLES, USES, file_of, save_models
 from barograph.parallel import map_parallel
@@ -24,6 +25,7 @@ from barograph.pipeline.tune import TABLE, chosen_for
 from barograph.training import tables
 from barograph.training.candidates import Trained, TrainParams, read_prior, train
 from barograph.training.online.pair import train_pair
+from barograph.training.reporting import with_rule
 from barograph.training.tracking import tracked
 
 FOLDER = Path("data/models")
@@ -50,7 +52,9 @@ def train_all(params: TrainParams) -> Iterator[tuple[str, Trained]]:
         prior = read_prior(use, params.feature_sets[use]) if scarce else None
         settings = chosen_for(use, params.classifier)
         calls.append((use, rows[use], prior, params, profile_name(), settings))
-    yield from zip(single, map_parallel(train, calls, "train"), strict=True)
+    for use, trained in zip(single, map_parallel(train, calls, "train"), strict=True):
+        reports = use == triaged.USE
+        yield use, with_rule(trained, rows[use], params) if reports else trained
     if pair:
         yield from train_pair(History.read(INTERIM), rows, params, profile_name())
 

@@ -44,6 +44,8 @@ class TrainParams:
         points: Of own histories, at most.
         simulated: Simulated histories: the seed and the numbers of series.
         disputed_as_noise: Whether candidates under investigation are learned from as not real.
+        reporting: Simulated histories that the reporting rule is chosen on while verdicts are
+            scarce: the seed, unlike that of any data learned from, and the numbers of series.
     """
 
     feature_sets: dict[str, Any]
@@ -58,6 +60,7 @@ class TrainParams:
     points: int = 400_000
     simulated: dict[str, Any] = field(default_factory=dict)
     disputed_as_noise: bool = False
+    reporting: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse unknown values, and a use without a feature set."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,20 +67,8 @@ class Simulated:
         yield from World(self.seed, CI).stream(0, self.ci_series)
 
     def histories(self) -> Histories:
-        """Return the series with the marks of simulated people; those of a project are a group."""
+        """Return the series with the marks of simulated people, and their names and commits."""
         series = list(self.series())
-        marks = []
-        for member in series:
-            rng = stream(self.seed, Stream.CROWD, member.home.profile.key, member.number)
-            crowd = survey(member.values, member.events, PEOPLE, rng)
-            marks.append(tuple(tuple(places.tolist()) for places in crowd.marks))
-        projects = [member.home.name for member in series]
-        marked = Marked(
-            np.concatenate([np.empty(0), *(member.values for member in series)]),
-            np.cumsum([0, *(member.values.size for member in series)]),
-            tuple(marks),
-            np.unique(projects, return_inverse=True)[1].astype(np.int64),
-        )
         digests = b"".join(member.identity.digest[:8] for member in series)
         identities = np.frombuffer(digests, dtype="<i8").astype(np.int64)
         commits = [
@@ -88,8 +76,26 @@ class Simulated:
             for member in series
             for order in member.orders.tolist()
         ]
-        truth = Truth.of(marked)
+        truth = Truth.of(self._marked(series))
         return Histories(truth, identities[truth.series], np.array(commits, dtype=object))
+
+    def marked(self) -> Marked:
+        """Return the series with the marks of simulated people; those of a project are a group."""
+        return self._marked(list(self.series()))
+
+    def _marked(self, series: Sequence[SimulatedSeries]) -> Marked:
+        marks = []
+        for member in series:
+            rng = stream(self.seed, Stream.CROWD, member.home.profile.key, member.number)
+            crowd = survey(member.values, member.events, PEOPLE, rng)
+            marks.append(tuple(tuple(places.tolist()) for places in crowd.marks))
+        projects = [member.home.name for member in series]
+        return Marked(
+            np.concatenate([np.empty(0), *(member.values for member in series)]),
+            np.cumsum([0, *(member.values.size for member in series)]),
+            tuple(marks),
+            np.unique(projects, return_inverse=True)[1].astype(np.int64),
+        )
 
 
 def own(history: History, most: int, seed: int) -> Histories:
