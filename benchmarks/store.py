@@ -53,9 +53,9 @@ class Silent:
         sizes = [np.arange(s.first, s.values.size) - s.start for s in series]
         size = sum(map(len, sizes))
         starts = [s.start for s in series]
-        return BatchDecisions(
-            np.zeros(size), np.zeros(size, dtype=bool), np.concatenate(sizes), starts
-        )
+        none, quiet = np.zeros(size), np.zeros(size, dtype=np.int8)
+        settled = np.concatenate([s.values[s.first :] for s in series])
+        return BatchDecisions(none, quiet, none, settled, quiet, np.concatenate(sizes), starts)
 
 
 class Bench:

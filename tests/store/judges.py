@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from barograph.detection.online import BatchDecisions, PendingSeries
+from barograph.detection.online import ANSWERS, Answer, BatchDecisions, PendingSeries
 from barograph.detection.online.views import kept_from
 from barograph.series import Floats
 
@@ -23,7 +23,9 @@ class Rule:
         probability: list[float] = []
         pre: list[int] = []
         starts: list[int] = []
-        for values, first, found, base, _ in stretches:
+        settled: list[Floats] = [np.empty(0)]
+        for values, first, found, base, *_ in stretches:
+            settled.append(values[first:])
             start = found
             for split in range(first, values.size):
                 begin = max(start, kept_from(base + split, self.history) - base)
@@ -34,8 +36,11 @@ class Rule:
                     start = split
             starts.append(start)
         scores = np.array(probability)
+        answer = np.where(scores >= self.threshold, ANSWERS.index(Answer.CHANGE), 0)
+        none = np.zeros(scores.size)
         return BatchDecisions(
-            scores, scores >= self.threshold, np.array(pre, dtype=np.int64), starts
+            *(scores, answer.astype(np.int8), none, np.concatenate(settled)),
+            *(none.astype(np.int8), np.array(pre, dtype=np.int64), starts),
         )
 
     def score(self, before: Floats, value: float) -> float:

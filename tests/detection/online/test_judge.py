@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from barograph.detection.online import OnlineDetector, OnlineJudge, PendingSeries, batch, replay
+from barograph.detection.online import (
+    OnlineDetector,
+    OnlineJudge,
+    PendingSeries,
+    batch,
+    pending,
+    replay,
+)
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models import TriageModel
 from barograph.models.flat import FlatForest, FlatLinear
@@ -54,9 +61,9 @@ def walks(seed: int, count: int, length: int) -> list[Floats]:
     ]
 
 
-@pytest.mark.parametrize("together", [300, batch.VALUES_PER_BATCH])
+@pytest.mark.parametrize("together", [300, pending.VALUES_PER_BATCH])
 def test_judge_equals_replay_of_each_series(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "VALUES_PER_BATCH", together)
+    monkeypatch.setattr(pending, "VALUES_PER_BATCH", together)
     series = walks(0, 40, 120)
     judged = OnlineJudge(MODEL, "v").judge([PendingSeries(values, 0, 0) for values in series])
     at = 0

@@ -1,8 +1,15 @@
 """Online detection: a decision on the newest commit, and a second look as others follow."""
 
-from barograph.detection.online.batch import AlarmLog, PendingSeries
+from barograph.detection.online.batch import AlarmLog
 from barograph.detection.online.budget import ALARM_POLICIES, Budget, TailRates
-from barograph.detection.online.decision import AlarmStep, Answer, Decision, Reason, StepKind
+from barograph.detection.online.decision import (
+    ANSWERS,
+    AlarmStep,
+    Answer,
+    Decision,
+    Reason,
+    StepKind,
+)
 from barograph.detection.online.detector import OnlineDetector
 from barograph.detection.online.judge import (
     BatchDecisions,
@@ -11,11 +18,14 @@ from barograph.detection.online.judge import (
     SecondLookConfig,
     make_judge,
 )
+from barograph.detection.online.newest import Departure, Settled, departure, settle
+from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.replay import Replay, replay, replay_many
 from barograph.detection.online.second_look import AlarmState
 
 __all__ = [
     "ALARM_POLICIES",
+    "ANSWERS",
     "AlarmLog",
     "AlarmState",
     "AlarmStep",
@@ -23,6 +33,7 @@ __all__ = [
     "BatchDecisions",
     "Budget",
     "Decision",
+    "Departure",
     "Judge",
     "OnlineDetector",
     "OnlineJudge",
@@ -30,9 +41,12 @@ __all__ = [
     "Reason",
     "Replay",
     "SecondLookConfig",
+    "Settled",
     "StepKind",
     "TailRates",
+    "departure",
     "make_judge",
     "replay",
     "replay_many",
+    "settle",
 ]

@@ -7,20 +7,23 @@ computed first, and `AlarmRule.advance` visits only the points at which somethin
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from barograph.detection.online.budget import Budget
-from barograph.detection.online.decision import AlarmStep
+from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer
+from barograph.detection.online.newest import MODEL_LEAD, SUSPECT, departures
+from barograph.detection.online.pending import Flags, PendingBatch, PendingSeries, parts_of
 from barograph.detection.online.second_look import (
     SECOND_LOOK_WINDOWS,
     AlarmRule,
     AlarmState,
+    NewestResult,
     Request,
     WindowScore,
     rule_for,
@@ -29,6 +32,8 @@ from barograph.detection.online.views import (
     BEFORE,
     direction_of,
     kept_from,
+    part_of_step,
+    sides_of,
     views_for,
 )
 from barograph.features import feature_matrix
@@ -36,32 +41,13 @@ from barograph.models import TriageModel
 from barograph.parallel import map_threads, row_ranges
 from barograph.series import Floats, Ints
 
-Flags = npt.NDArray[np.bool_]
-VALUES_PER_BATCH = 2_000_000  # bounds the memory for copies of values to 16 MB
+Answers = npt.NDArray[np.int8]
 # If Pre starts at the last change point, scores after an alarm are void and computed again. So a
 # round scores only the next points of each series: between 8 and 512, and 16,384 rows in all.
 ROWS_PER_ROUND = 16_384
 NEAREST, FARTHEST = 8, 512
 ROWS_PER_THREAD = 512  # below this, another thread costs more than it saves
 ROWS_PER_CALL = 131_072  # bounds the memory for features
-
-
-class PendingSeries(NamedTuple):
-    """The last values of one series, some of which are new.
-
-    Attributes:
-        values: The values, oldest first.
-        first: Position of the first new value.
-        start: Position of the last change point before the new values, 0 if there is none.
-        base: Number of older values of the series that are not passed.
-        state: The state of the second look, by positions in the whole series.
-    """
-
-    values: Floats
-    first: int
-    start: int
-    base: int = 0
-    state: AlarmState | None = None
 
 
 @dataclass
@@ -88,6 +74,10 @@ class BatchLog(NamedTuple):
         newest: The probability of each new point as the newest one; 0 if it was not scored.
         probability: The probability of the change that the decision on each new point is about.
         known_since: The change that is known as each new point arrives; -1 if there is none.
+        answer: The answer on each new point, as its position in ANSWERS.
+        surprise: How far each new point departs from what is usual; see `newest.departure`.
+        settled: The value of each new point that its runs were settled by.
+        reruns: How many further runs of each commit are advised.
         baseline_size: Number of values that each new point was compared with.
         logs: What happened to each series.
     """
@@ -95,8 +85,25 @@ class BatchLog(NamedTuple):
     newest: Floats
     probability: Floats
     known_since: Ints
+    answer: Answers
+    surprise: Floats
+    settled: Floats
+    reruns: Answers
     baseline_size: Ints
     logs: list[AlarmLog]
+
+    @classmethod
+    def of(cls, parts: Sequence[Self]) -> Self:
+        """Concatenate the logs of groups of series."""
+        *columns, logs = zip(*parts, strict=True)
+        joined = [np.concatenate(column) for column in columns]
+        return cls._make([*joined, [log for part in logs for log in part]])
+
+
+_NONE, _NO_COUNT, _NO_ANSWER = np.empty(0), np.empty(0, np.int64), np.empty(0, np.int8)
+NOTHING = BatchLog(
+    *(_NONE, _NONE, _NO_COUNT, _NO_ANSWER, _NONE, _NONE, _NO_ANSWER, _NO_COUNT), logs=[]
+)
 
 
 def advance_all(
@@ -126,75 +133,10 @@ def advance_all(
     if by_change_points:
         low = np.maximum(low, [series.start for series in pending])
     parts: list[BatchLog] = []
-    for part in _parts(np.array([series.values.size for series in pending]) - low):
-        batch = _Batch.of(pending[part], low[part].tolist(), history)
+    for part in parts_of(np.array([series.values.size for series in pending]) - low):
+        batch = PendingBatch.of(pending[part], low[part].tolist(), history)
         parts.append(_Run(batch, model, confirm, budget, threads).decide())
-    if not parts:
-        nothing, nowhere = np.empty(0), np.empty(0, dtype=np.int64)
-        return BatchLog(nothing, nothing, nowhere, nowhere, [])
-    newest, probability, known, sizes, logs = zip(*parts, strict=True)
-    return BatchLog(
-        *(np.concatenate(newest), np.concatenate(probability)),
-        *(np.concatenate(known), np.concatenate(sizes)),
-        [log for part in logs for log in part],
-    )
-
-
-def _parts(sizes: Ints) -> Iterator[slice]:
-    """Cut a list of series so that no part holds more than VALUES_PER_BATCH values."""
-    first = held = 0
-    for k, size in enumerate(sizes.tolist()):
-        if held and held + size > VALUES_PER_BATCH:
-            yield slice(first, k)
-            first, held = k, 0
-        held += size
-    if sizes.size:
-        yield slice(first, sizes.size)
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """New points of many series in flat arrays; a row is a new point.
-
-    Attributes:
-        values: The values of all series, concatenated.
-        newest: Position of each row in `values`.
-        places: Position of each row in its own series.
-        kept: Position in `values` of the first value that is kept as each row arrives.
-        bounds: The first row of each series, and the end of the last.
-        changes: Position in `values` of the last change point of each series.
-        states: State of the second look of each series.
-    """
-
-    values: Floats
-    newest: Ints
-    places: Ints
-    kept: Ints
-    bounds: Ints
-    changes: Ints
-    states: Sequence[AlarmState | None]
-
-    @classmethod
-    def of(cls, pending: Sequence[PendingSeries], low: Sequence[int], history: int) -> _Batch:
-        """Concatenate the values of each series from a position on."""
-        pieces = [series.values[k:] for series, k in zip(pending, low, strict=True)]
-        sizes = np.array([series.values.size for series in pending])
-        counts = sizes - [series.first for series in pending]
-        ends = np.cumsum([piece.size for piece in pieces])
-        bounds = np.concatenate([[0], np.cumsum(counts)])
-        held = ends - sizes  # where the first value of each series is, or would be
-        newest = np.arange(bounds[-1]) + np.repeat(ends - bounds[1:], counts)
-        origin = np.repeat(held - [series.base for series in pending], counts)
-        places = newest - origin
-        return cls(
-            np.concatenate(pieces),
-            newest,
-            places,
-            origin + kept_from(places, history),
-            bounds,
-            held + [series.start for series in pending],
-            [series.state for series in pending],
-        )
+    return BatchLog.of(parts) if parts else NOTHING
 
 
 class _Run:
@@ -202,7 +144,7 @@ class _Run:
 
     def __init__(
         self,
-        batch: _Batch,
+        batch: PendingBatch,
         model: TriageModel,
         confirm: TriageModel | None,
         budget: Budget | None,
@@ -222,6 +164,10 @@ class _Run:
         self._hot = np.zeros(size, dtype=np.bool_)  # rows that can raise an alarm
         self._about = np.full(size, np.nan)  # the probability of the change that is raised or known
         self._known = np.full(size, -1, dtype=np.int64)
+        self._answer = np.zeros(size, dtype=np.int8)
+        self._departure = np.zeros(size)
+        if budget is not None:
+            self._departure = departures(batch.values, batch.kept, batch.newest).surprise
 
     def decide(self) -> BatchLog:
         """Decide on all rows."""
@@ -230,7 +176,13 @@ class _Run:
         scored = self._batch.places >= self._first
         sizes = np.where(scored, self._batch.newest - self._starts, 0)
         about = np.where(np.isnan(self._about), newest, self._about)
-        return BatchLog(newest, about, self._known, sizes, logs)
+        settled = self._batch.values[self._batch.newest]
+        reruns = (self._answer == ANSWERS.index(Answer.SUSPECT)).astype(np.int8)
+        for row, rerun in self._batch.reruns.items():
+            reruns[row] = rerun.advised
+        surprise = self._departure
+        decided = newest, about, self._known, self._answer, surprise, settled, reruns, sizes
+        return BatchLog(*decided, logs)
 
     def _logs(self) -> list[AlarmLog]:
         batch = self._batch
@@ -268,13 +220,17 @@ class _Run:
         while (row := self._next_event(rule, row, end, shift)) < end:
             at = row + shift
             look, rise = partial(self._look, row), partial(self._direction, row, shift)
-            alarm, steps, _ = rule.advance(at, self._first, look, rise)
+            newest = self._newest_result(row, shift)
+            answer, alarm, steps, _ = rule.advance(at, self._first, look, rise, newest)
+            self._answer[row] = ANSWERS.index(answer)
             log.steps += steps
             if steps and rule.state is not None:
                 log.states += [rule.state] * len(steps)
                 self._note(rule, row, end, shift)
-                if alarm is not None:
-                    self._known[row] = -1
+            if answer is not Answer.QUIET:
+                self._known[row] = -1
+            if answer is Answer.SUSPECT:
+                self._about[row] = np.nan
             row += 1
             if alarm is not None:
                 log.alarms.append(at)
@@ -303,11 +259,25 @@ class _Run:
 
     def _direction(self, row: int, shift: int, split: int) -> int:
         """Return the direction of the step at a split, as `HistoryWindow.direction` does."""
-        batch = self._batch
-        newest = int(batch.newest[row])
+        return direction_of(*self._sides(row, shift, split))
+
+    def _sides(self, row: int, shift: int, split: int) -> tuple[list[float], list[float]]:
+        newest = int(self._batch.newest[row])
         place = newest - (row + shift) + split
-        before = batch.values[max(place - BEFORE, int(batch.kept[row])) : place]
-        return direction_of(before.tolist(), batch.values[place : newest + 1].tolist())
+        begin = max(place - BEFORE, int(self._batch.kept[row]))
+        return sides_of(self._batch.values[begin : newest + 1].tolist(), place - begin)
+
+    def _newest_result(self, row: int, shift: int) -> NewestResult:
+        """Return what is known of a row besides the scores, as the detector does."""
+        rerun = self._batch.reruns.get(row)
+        way = partial(self._way, row, shift)
+        is_step = rerun is not None and rerun.settled.is_step
+        return NewestResult(float(self._departure[row]), rerun is not None, is_step, way)
+
+    def _way(self, row: int, shift: int, split: int) -> float:
+        """Return which part of a step the value has gone, as `HistoryWindow.way` does."""
+        before, since = self._sides(row, shift, split)
+        return part_of_step(before, since[:-1], since[-1])
 
     def _note(self, rule: AlarmRule, row: int, end: int, shift: int) -> None:
         """Note the standing change for the rows from which it is known."""
@@ -342,7 +312,18 @@ class _Run:
             above = self._surprise[window] + math.log(weight) >= self._budget.threshold
             self._hot |= above
             splits[self._batch.newest[above] - window] = True
+        self._hot[self._unusual(rows)] = True
+        # Reruns can make a point an alarm whatever the model says.
+        splits[self._batch.newest[list(self._batch.reruns)]] = True
         self._score(self._other_windows(rows, splits & ~standing))
+
+    def _unusual(self, rows: Ints) -> Ints:
+        """Return the rows of suspects, and those that reruns confirm as steps."""
+        scored = rows[self._batch.places[rows] >= self._first]
+        model = self._surprise[0][scored] + MODEL_LEAD
+        unusual = np.maximum(self._departure[scored], model) >= SUSPECT
+        steps = [row for row, rerun in self._batch.reruns.items() if rerun.settled.is_step]
+        return np.union1d(scored[unusual], np.intersect1d(scored, steps).astype(np.int64))
 
     def _standing(self) -> Flags:
         """Mark the values at which a change point stands already."""

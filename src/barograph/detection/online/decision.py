@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from barograph.detection.online.newest import Departure
 from barograph.features import feature_matrix
 from barograph.models import TriageModel
 from barograph.series import Floats
@@ -24,11 +25,18 @@ class StepKind(StrEnum):
 
 
 class Answer(StrEnum):
-    """What the detector says about the newest point."""
+    """What the detector says about the newest point.
 
-    CHANGE = "change"
-    SUSPECT = "suspect"
+    A suspect departs from what is usual, and only a rerun of its commit can tell a change from a
+    spike.
+    """
+
     QUIET = "quiet"
+    SUSPECT = "suspect"
+    CHANGE = "change"
+
+
+ANSWERS = tuple(Answer)  # arrays of answers hold positions in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +76,12 @@ class Decision:
             now, `known_since` if a change is known, else the newest point.
         at: The newest point.
         probability: The probability of a change at `index`; for a known change, at its last step.
-        answer: `change` if an alarm is raised now.
+        answer: `change` if an alarm is raised now, `suspect` if a rerun of the newest commit is
+            needed to tell.
         known_since: A change point up to fifteen points back whose alarm was raised before.
+        departure: How far the newest result departs from what is usual; `str()` explains it. None
+            if it does not depart, or without a second look.
+        reruns: How many further runs of the newest commit are advised.
         steps: What happened to change points as the value arrived, in order.
         explain: Computes `reasons`.
     """
@@ -79,6 +91,8 @@ class Decision:
     probability: float
     answer: Answer = Answer.QUIET
     known_since: int | None = None
+    departure: Departure | None = None
+    reruns: int = 0
     steps: tuple[AlarmStep, ...] = ()
     explain: Callable[[], list[Reason]] = field(default=list, repr=False, compare=False)
 
@@ -86,6 +100,11 @@ class Decision:
     def is_change(self) -> bool:
         """Whether an alarm is raised now."""
         return self.answer is Answer.CHANGE
+
+    @property
+    def surprise(self) -> float:
+        """The score of the departure in nats; 0 if the newest result does not depart."""
+        return 0.0 if self.departure is None else self.departure.surprise
 
     @property
     def reasons(self) -> list[Reason]:

@@ -2,7 +2,10 @@
 
 from collections import deque
 from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
 from functools import partial
+from typing import Self
 
 import numpy as np
 
@@ -15,14 +18,47 @@ from barograph.detection.online.decision import (
     StepKind,
     reasons,
 )
-from barograph.detection.online.second_look import Request, WindowScore, rule_for
+from barograph.detection.online.newest import (
+    COMPARED,
+    Departure,
+    advised_reruns,
+    departure,
+    settle,
+)
+from barograph.detection.online.second_look import (
+    AlarmRule,
+    NewestResult,
+    Request,
+    WindowScore,
+    rule_for,
+)
 from barograph.detection.online.views import HISTORY, HistoryWindow, check_pair
-from barograph.errors import ConfigError
+from barograph.errors import ConfigError, DataError
 from barograph.models import TriageModel
 from barograph.series import Floats, as_float
 
 SHORTEST_HISTORY = 64
 Rows = dict[Request, Floats]
+
+
+@dataclass(frozen=True)
+class _Undo:
+    """What the detector knew before the newest commit, besides the values."""
+
+    rule: AlarmRule
+    change_points: list[int]
+    steps: deque[AlarmStep]
+    explain: Callable[[], list[Reason]]
+
+    @classmethod
+    def of(
+        cls,
+        rule: AlarmRule,
+        change_points: list[int],
+        steps: deque[AlarmStep],
+        explain: Callable[[], list[Reason]],
+    ) -> Self:
+        return cls(copy(rule), list(change_points), steps.copy(), explain)
 
 
 class OnlineDetector:
@@ -68,6 +104,8 @@ class OnlineDetector:
         self._change_points: list[int] = []
         self._steps: deque[AlarmStep] = deque(maxlen=history)
         self._explain: Callable[[], list[Reason]] = list  # of the known change
+        self._runs: list[float] = []  # of the newest commit
+        self._undo: _Undo | None = None
 
     @property
     def change_points(self) -> list[int]:
@@ -84,34 +122,82 @@ class OnlineDetector:
         return self._window.count
 
     def update(self, value: float) -> Decision:
-        """Add the newest value; decide whether a new level begins here or just before.
+        """Add the result of a new commit; decide whether a new level begins here or just before.
 
         Raises:
             DataError: The value is not a finite number. The detector is unchanged.
         """
-        self._window.append(as_float(value, self._window.count))
+        number = as_float(value, self._window.count)
+        self._undo = _Undo.of(self._rule, self._change_points, self._steps, self._explain)
+        self._runs = [number]
+        self._window.append(number)
+        return self._decide(is_step=False)
+
+    def repeat(self, value: float) -> Decision:
+        """Add a further run of the newest commit, and decide on the commit again.
+
+        The decision depends on the runs of the commit alone, not on what was decided in between.
+        Where the first run was a suspect, it is settled now: the answer is change or quiet.
+
+        Raises:
+            DataError: There is no commit yet, or the value is not a finite number. The detector is
+                unchanged.
+        """
+        if self._undo is None:
+            raise DataError("there is no commit to repeat: the first result is an update")
+        number = as_float(value, self._window.count - 1)
+        self._rule = copy(self._undo.rule)
+        self._change_points = list(self._undo.change_points)
+        self._steps, self._explain = self._undo.steps.copy(), self._undo.explain
+        self._runs.append(number)
+        settled = settle(self._window.before_newest(), np.array(self._runs))
+        self._window.replace_newest(settled.value)
+        return self._decide(is_step=settled.is_step)
+
+    def _decide(self, *, is_step: bool) -> Decision:
+        """Decide on the newest value, which is settled."""
         at = self._window.count - 1
         rows: Rows = {}
+        departed = self._departure()
+        surprise = 0.0 if departed is None else departed.surprise
+        newest = NewestResult(surprise, len(self._runs) > 1, is_step, self._window.way)
         score, rise = partial(self._score, rows), self._window.direction
-        alarm, steps, scores = self._rule.advance(at, self._first, score, rise)
+        answer, alarm, steps, scores = self._rule.advance(at, self._first, score, rise, newest)
         if steps:
             self._record(steps)
         known = self._rule.state_at(at)
-        if known is not None and known.change is not None:
+        since: int | None = None
+        if known is not None and known.change is not None and answer is not Answer.SUSPECT:
             row = rows.get((at - known.change, known.change))
             if steps and row is not None:
                 self._explain = partial(reasons, self._model_of(at - known.change), row)
-            answer, since = (Answer.QUIET, known.change) if alarm is None else (Answer.CHANGE, None)
-            about = known.change, at, known.probability
-            return Decision(*about, answer, since, tuple(steps), self._explain)
-        if not scores:
-            return Decision(at, at, 0.0)
-        shown = alarm or scores[0]
-        explain = partial(reasons, self._model_of(shown.window), rows[shown.window, shown.split])
-        answer = Answer.QUIET if alarm is None else Answer.CHANGE
+            index, probability, explain = known.change, known.probability, self._explain
+            since = known.change if alarm is None else None
+        elif scores:
+            window, index, probability, *_ = alarm or scores[0]
+            explain = partial(reasons, self._model_of(window), rows[window, index])
+        else:
+            index, probability, explain = at, 0.0, list
         return Decision(
-            shown.split, at, shown.probability, answer, steps=tuple(steps), explain=explain
+            *(index, at, probability, answer, since, departed, self._advised(answer)),
+            steps=tuple(steps),
+            explain=explain,
         )
+
+    def _departure(self) -> Departure | None:
+        """Return how far the newest value departs, None if it does not."""
+        if self._budget is None or self._window.is_newest_within(COMPARED):
+            return None
+        departed = departure(self._window.before_newest(), self._window.newest)
+        return departed if departed.surprise > 0.0 else None
+
+    def _advised(self, answer: Answer) -> int:
+        """Return how many further runs of the newest commit are advised."""
+        if answer is Answer.SUSPECT:
+            return 1
+        if len(self._runs) == 1:
+            return 0
+        return advised_reruns(self._window.before_newest(), np.array(self._runs))
 
     def _score(self, rows: Rows, requests: list[Request]) -> list[WindowScore]:
         """Score windows and splits with one call of each model; note the rows."""

@@ -6,15 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
-from barograph.detection.online.batch import (
-    AlarmLog,
-    Flags,
-    PendingSeries,
-    advance_all,
-)
+from barograph.detection.online.batch import AlarmLog, Answers, advance_all
 from barograph.detection.online.budget import DEFAULT_POLICY, Budget
+from barograph.detection.online.decision import ANSWERS, Answer
+from barograph.detection.online.pending import Flags, PendingSeries
 from barograph.detection.online.views import HISTORY, check_pair
 from barograph.errors import ConfigError, DataError
 from barograph.models import OnlineModels, TriageModel
@@ -27,17 +22,29 @@ class BatchDecisions(NamedTuple):
     Attributes:
         probability: The probability of the change that the decision on each new point is about: the
             one that is raised or known, else a change at this point; 0 if it was not scored.
-        is_change: Whether an alarm was raised.
+        answer: The answer on each new point, as its position in ANSWERS.
+        surprise: How far each new point departs from what is usual; see `newest.departure`.
+        settled: The value of each new point that its runs were settled by.
+        reruns: How many further runs of each commit are advised.
         baseline_size: Number of values that each point was compared with.
         starts: Position of the last change point in the values of each series; 0 if there is none.
         logs: Steps and state of each series; empty without a second look.
     """
 
     probability: Floats
-    is_change: Flags
+    answer: Answers
+    surprise: Floats
+    settled: Floats
+    reruns: Answers
     baseline_size: Ints
     starts: list[int]
     logs: Sequence[AlarmLog] = ()
+
+    @property
+    def is_change(self) -> Flags:
+        """Whether an alarm was raised at each new point."""
+        found: Flags = self.answer == ANSWERS.index(Answer.CHANGE)
+        return found
 
     @property
     def rows(self) -> Iterator[tuple[float, bool, int]]:
@@ -121,17 +128,15 @@ class OnlineJudge:
             history=self.history,
             threads=self.threads,
         )
-        is_change = np.zeros(done.probability.size, dtype=np.bool_)
         starts = [series.start for series in pending]
-        row = 0
-        for k, (series, log) in enumerate(zip(pending, done.logs, strict=True)):
-            if log.alarms:
-                is_change[[row + at - series.base - series.first for at in log.alarms]] = True
-                if self.budget is None:
+        if self.budget is None:
+            for k, (series, log) in enumerate(zip(pending, done.logs, strict=True)):
+                if log.alarms:
                     starts[k] = log.alarms[-1] - series.base
-            row += series.values.size - series.first
-        logs = () if self.budget is None else done.logs
-        return BatchDecisions(done.probability, is_change, done.baseline_size, starts, logs)
+        return BatchDecisions(
+            *(done.probability, done.answer, done.surprise, done.settled, done.reruns),
+            *(done.baseline_size, starts, () if self.budget is None else done.logs),
+        )
 
 
 @dataclass(frozen=True)

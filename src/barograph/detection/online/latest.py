@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from barograph.detection.online.batch import AlarmLog, BatchLog, PendingSeries, advance_all
-from barograph.detection.online.decision import AlarmStep, Answer, StepKind
+from barograph.detection.online.batch import AlarmLog, BatchLog, advance_all
+from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer, StepKind
 from barograph.detection.online.judge import OnlineJudge
+from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.second_look import NEAR, SECOND_LOOK_WINDOWS
 from barograph.series import Floats
 
@@ -25,7 +26,8 @@ class LatestDecision(NamedTuple):
     """The decision on the newest points of a history.
 
     Attributes:
-        answer: `change` if a change stands whose alarm was raised at one of the newest points.
+        answer: `change` if a change stands whose alarm was raised at one of the newest points,
+            else the answer on the newest point.
         change: The first point of the new level of that change, or of the one that is known; the
             newest point if there is none.
         probability: The probability of a change at `change`.
@@ -83,7 +85,10 @@ def _decision(newest: int, done: BatchLog, row: int, log: AlarmLog, count: int) 
     probability = float(done.probability[row])
     if known >= 0:
         return LatestDecision(Answer.QUIET, known, probability, True, size)
-    return LatestDecision(Answer.QUIET, newest, probability, False, size)
+    # An alarm whose change does not stand any more is none.
+    is_suspect = ANSWERS[done.answer[row]] is Answer.SUSPECT
+    answer = Answer.SUSPECT if is_suspect else Answer.QUIET
+    return LatestDecision(answer, newest, probability, False, size)
 
 
 def _called(log: AlarmLog, since: int) -> AlarmStep | None:

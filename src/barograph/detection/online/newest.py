@@ -32,6 +32,12 @@ FOLLOWERS = 3  # points after an excursion that say whether the series came back
 FARTHEST = 1e6  # noise units; makes the score finite
 # A first run with at least this score is a suspect: nominally 3.7 quiet points in 1,000.
 SUSPECT = 5.6
+# What people mark is often smaller than the range of the last results, and the model of the newest
+# point finds more of it. Its surprise counts as a score after this is added.
+MODEL_LEAD = -0.5
+# A step that reruns confirm is a change, whatever the model says: fewer than 1 in 100 spikes are
+# confirmed.
+CONFIRMED_BY_RERUNS = 0.99
 _MAD = 1.4826
 
 _KNOTS, _LOG_SHARES = np.array(BEYOND), np.log(SHARES)
@@ -123,6 +129,16 @@ def departures(values: Floats, first: Ints, newest: Ints) -> Departures:
     result = Departures(np.empty(newest.size), np.empty(newest.size))
     _describe_all(values, first, newest, *result)
     return result
+
+
+def suspect_score(surprise: float, model_surprise: float) -> float:
+    """Return the score that is compared with SUSPECT.
+
+    Args:
+        surprise: The surprise of the departure.
+        model_surprise: The surprise of the probability of a change at the newest point.
+    """
+    return max(surprise, model_surprise + MODEL_LEAD)
 
 
 def settle(before: Floats, runs: Floats) -> Settled:

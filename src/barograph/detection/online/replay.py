@@ -8,9 +8,10 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from barograph.detection.online.batch import AlarmLog, PendingSeries, advance_all
+from barograph.detection.online.batch import AlarmLog, Answers, advance_all
 from barograph.detection.online.budget import Budget
-from barograph.detection.online.decision import AlarmStep, StepKind
+from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer, StepKind
+from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.views import HISTORY, check_pair
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints
@@ -23,17 +24,19 @@ class Replay:
     Attributes:
         probability: The probability of each point as the newest one; 0 if it was not scored.
         alarms: The points at which an alarm was raised.
+        suspects: The points that were suspects as the newest one.
         change_points: The change points after the last value.
         steps: What happened to change points, in order.
     """
 
     probability: Floats
     alarms: Ints
+    suspects: Ints
     change_points: Ints
     steps: tuple[AlarmStep, ...]
 
     @classmethod
-    def of(cls, probability: Floats, log: AlarmLog) -> Replay:
+    def of(cls, probability: Floats, answer: Answers, log: AlarmLog) -> Replay:
         """Derive the change points from the steps of a log."""
         standing: set[int] = set()
         for step in log.steps:
@@ -43,7 +46,8 @@ class Replay:
         alarms, change_points = (
             np.array(places, dtype=np.int64) for places in (log.alarms, sorted(standing))
         )
-        return cls(probability, alarms, change_points, tuple(log.steps))
+        suspects = np.flatnonzero(answer == ANSWERS.index(Answer.SUSPECT))
+        return cls(probability, alarms, suspects, change_points, tuple(log.steps))
 
 
 def replay(
@@ -94,6 +98,6 @@ def replay_many(
     done = advance_all(pending, model, confirm, budget, history=history)
     ends = accumulate((values.size for values in histories), initial=0)
     return [
-        Replay.of(done.newest[first:end], log)
+        Replay.of(done.newest[first:end], done.answer[first:end], log)
         for (first, end), log in zip(pairwise(ends), done.logs, strict=True)
     ]

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from barograph.detection.online.budget import Budget
-from barograph.detection.online.decision import AlarmStep, StepKind
+from barograph.detection.online.decision import AlarmStep, Answer, StepKind
+from barograph.detection.online.newest import CONFIRMED_BY_RERUNS, SUSPECT, suspect_score
 from barograph.models import TriageModel
 
 # Numbers of following points at which a change point is scored again.
@@ -25,6 +26,8 @@ SECOND_LOOK_WINDOWS = (1, 2, 3, 5, 7, 10)
 # further change up to NEAR points after it is an alarm only if its score is higher by SURER nats.
 SAME, NEAR = 5, 10
 SURER = 1.0
+# The newest result is no suspect if it goes less than twice as far as the standing change.
+KNOWN_WAY = 2.0
 # A level that lasts fewer points is a spike: what follows replaces the change.
 SHORTEST_LEVEL = 3
 # A change point is withdrawn if, in a window of WITHDRAW_WINDOW or more, its surprise is below
@@ -44,12 +47,33 @@ class WindowScore(NamedTuple):
         split: The point that is scored.
         probability: The probability of a change there.
         surprise: The surprise of that probability in nats; 0 without a budget.
+        is_confirmed: Whether reruns confirm that the newest point departs.
     """
 
     window: int
     split: int
     probability: float
     surprise: float
+    is_confirmed: bool = False
+
+
+class NewestResult(NamedTuple):
+    """What is known of the newest point besides the scores.
+
+    Attributes:
+        surprise: How far it departs from what is usual; see `newest.departure`.
+        has_reruns: Whether its value was settled by several runs.
+        is_step: Whether those runs confirm a step.
+        way: Returns which part of the step at a change point its value has gone.
+    """
+
+    surprise: float
+    has_reruns: bool
+    is_step: bool
+    way: Callable[[int], float]
+
+
+USUAL = NewestResult(0.0, has_reruns=False, is_step=False, way=lambda _: math.inf)
 
 
 class AlarmState(NamedTuple):
@@ -77,11 +101,13 @@ class Advance(NamedTuple):
     """What happened as one point arrived.
 
     Attributes:
+        answer: The answer on the newest point.
         alarm: The alarm that was raised, if any.
         steps: What happened to change points, in order.
         scores: All scores that were requested.
     """
 
+    answer: Answer
     alarm: WindowScore | None
     steps: list[AlarmStep]
     scores: list[WindowScore]
@@ -99,6 +125,7 @@ class AlarmRule(ABC):
         first: int,
         score: Callable[[list[Request]], list[WindowScore]],
         rise: Rise,
+        newest: NewestResult | None = None,
     ) -> Advance:
         """Decide on point `at`.
 
@@ -107,10 +134,30 @@ class AlarmRule(ABC):
             first: The first point of the series that can be scored.
             score: Returns the score of each requested window and split.
             rise: Returns the direction of the step at a split, from the values so far.
+            newest: What is known of this point besides the scores. Defaults to nothing.
         """
+        newest = newest or USUAL
         scores = score(self.requests(at, first))
+        is_unusual = self.is_unusual(scores, newest)
+        if is_unusual and newest.has_reruns:
+            scores = [confirmed(scores[0], newest), *scores[1:]]
         alarm, steps = self.decide(at, scores, rise)
-        return Advance(alarm, steps, scores)
+        answer = Answer.QUIET if alarm is None else Answer.CHANGE
+        if is_unusual and alarm is None and not newest.has_reruns and not self.knows(at, newest):
+            answer = Answer.SUSPECT
+        return Advance(answer, alarm, steps, scores)
+
+    def is_unusual(
+        self,
+        scores: Sequence[WindowScore],  # noqa: ARG002 - the second look depends on them
+        newest: NewestResult,  # noqa: ARG002
+    ) -> bool:
+        """Whether the newest point is a suspect, or a change if reruns settled its value."""
+        return False
+
+    def knows(self, at: int, newest: NewestResult) -> bool:  # noqa: ARG002 - as above
+        """Whether the newest value belongs to a change that is known."""
+        return False
 
     @abstractmethod
     def requests(self, at: int, first: int) -> list[Request]:
@@ -190,6 +237,22 @@ class SecondLook(AlarmRule):
         change = self._state.change
         return change is not None and at - change <= SECOND_LOOK_WINDOWS[-1]
 
+    def is_unusual(self, scores: Sequence[WindowScore], newest: NewestResult) -> bool:
+        """Whether the score of a suspect is reached, or reruns confirm a step."""
+        if not scores:
+            return False
+        return newest.is_step or suspect_score(newest.surprise, scores[0].surprise) >= SUSPECT
+
+    def knows(self, at: int, newest: NewestResult) -> bool:
+        """Whether the newest value goes as far as the standing change, or not much farther."""
+        state = self.state_at(at)
+        return (
+            state is not None
+            and state.change is not None
+            and at > state.change
+            and (0.0 < newest.way(state.change) < KNOWN_WAY)
+        )
+
     def requests(self, at: int, first: int) -> list[Request]:
         """Request the newest point, the windows that raise alarms, and the standing change."""
         requests = [(w, at - w) for w in self._windows if at - w >= first]
@@ -219,9 +282,10 @@ class SecondLook(AlarmRule):
         return None, []
 
     def _score(self, score: WindowScore) -> float:
+        least = self._budget.threshold if score.is_confirmed else -math.inf
         if score.window not in self._budget.weights:
-            return -math.inf
-        return self._budget.score(score.window, score.surprise)
+            return least
+        return max(self._budget.score(score.window, score.surprise), least)
 
     def _is_sure(self, own: WindowScore) -> bool:
         return own.surprise >= self._budget.threshold
@@ -279,6 +343,12 @@ class SecondLook(AlarmRule):
         score = self._score(best)
         self._state = AlarmState(best.split, score, confirmed, direction, best.probability)
         return AlarmStep(kind, best.split, at, best.probability, instead_of)
+
+
+def confirmed(score: WindowScore, newest: NewestResult) -> WindowScore:
+    """Return the score of a newest point that departs by several runs: it is an alarm."""
+    probability = max(score.probability, CONFIRMED_BY_RERUNS if newest.is_step else 0.0)
+    return score._replace(probability=probability, is_confirmed=True)
 
 
 def rule_for(

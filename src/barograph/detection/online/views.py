@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Protocol, TypeVar
@@ -34,12 +35,25 @@ def kept_from(at: T, history: int) -> T:
     return block * (block > 0)
 
 
+def sides_of(values: Sequence[float], split: int) -> tuple[list[float], list[float]]:
+    """Return the last values before a split, and all values since."""
+    return list(values[max(split - BEFORE, 0) : split]), list(values[split:])
+
+
 def direction_of(before: Sequence[float], after: Sequence[float]) -> int:
     """Return 1 if the level rises between two groups of points, -1 if it falls, else 0."""
     if not before:
         return 0
     lower, upper = median(before), median(after)
     return (upper > lower) - (upper < lower)
+
+
+def part_of_step(before: Sequence[float], after: Sequence[float], value: float) -> float:
+    """Return which part of the step between two groups of points a value has gone."""
+    if not before or not after:
+        return math.inf
+    lower, upper = median(before), median(after)
+    return (value - lower) / (upper - lower) if upper != lower else math.inf
 
 
 def check_pair(model: TriageModel, confirm: TriageModel) -> None:
@@ -175,9 +189,32 @@ class HistoryWindow:
 
     def direction(self, split: int) -> int:
         """Return the direction of the step between the points before a split and those since."""
-        place = split - self._base
-        before = self._values[max(place - BEFORE, 0) : place]
-        return direction_of(before, self._values[place:])
+        return direction_of(*sides_of(self._values, split - self._base))
+
+    def way(self, split: int) -> float:
+        """Return which part of the step at an earlier split the newest value has gone."""
+        before, since = sides_of(self._values, split - self._base)
+        return part_of_step(before, since[:-1], since[-1])
+
+    @property
+    def newest(self) -> float:
+        """The newest value."""
+        return self._values[-1]
+
+    def is_newest_within(self, count: int) -> bool:
+        """Return whether the newest value lies within the range of the last `count` before it."""
+        last = self._values[-1 - count : -1]
+        return bool(last) and min(last) <= self._values[-1] <= max(last)
+
+    def before_newest(self) -> Floats:
+        """Return the kept values before the newest one."""
+        return np.array(self._values[:-1])
+
+    def replace_newest(self, value: float) -> None:
+        """Replace the newest value."""
+        self._values[-1] = value
+        for view in self._distinct:
+            view.reset(self._values)
 
     def row(self, feature_set: str, start: int, split: int, end: int) -> Floats:
         """Describe values[split:end]; Pre begins at the first kept value if `start` is dropped."""

@@ -1,0 +1,205 @@
+"""The newest commit: a suspect, its reruns, and the same decisions one by one and in batches."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from barograph.detection import OnlineDetector
+from barograph.detection.online import (
+    ANSWERS,
+    Answer,
+    Budget,
+    Decision,
+    PendingSeries,
+    settle,
+)
+from barograph.detection.online.batch import BatchLog, advance_all
+from barograph.errors import DataError
+from barograph.models import OnlineModels
+from barograph.series import Floats
+from tests.detection.online.models import edge_model, edge_pair, noise, quiet
+
+FIRST, SECOND, BUDGET = edge_pair()
+LATE = Budget(BUDGET.tails, {2: 1.0, 5: 1.0}, 6.0)  # no alarm at the newest point by itself
+SHIPPED = OnlineModels.default()
+
+
+def late_detector(values: Floats) -> OnlineDetector:
+    """Return a detector that has seen some values, and raises no alarm without later ones."""
+    detector = OnlineDetector(FIRST, SECOND, budget=LATE)
+    for value in values:
+        detector.update(float(value))
+    return detector
+
+
+def test_suspect_that_a_rerun_confirms_is_a_change() -> None:
+    detector = late_detector(quiet(100))
+    suspect = detector.update(112.0)
+    assert (suspect.answer, suspect.index, suspect.reruns) == (Answer.SUSPECT, 100, 1)
+    assert "beyond the last 80 results; none of 85 earlier" in str(suspect.departure)
+    change = detector.repeat(111.0)
+    assert (change.answer, change.index, change.reruns) == (Answer.CHANGE, 100, 0)
+    assert change.probability > 0.9
+    assert detector.change_points == [100]
+    known = detector.update(111.5)
+    assert (known.answer, known.known_since) == (Answer.QUIET, 100)
+
+
+def test_suspect_that_a_rerun_refutes_is_a_spike() -> None:
+    detector = late_detector(quiet(100))
+    detector.update(112.0)
+    settled = detector.repeat(100.0)
+    assert (settled.answer, settled.surprise, settled.reruns) == (Answer.QUIET, 0.0, 0)
+    assert detector.change_points == []
+    assert len(detector) == 101
+    assert detector.update(112.0).answer is Answer.SUSPECT  # the spike counts with 100
+
+
+def test_two_more_runs_are_advised_if_the_first_rerun_lies_in_between() -> None:
+    detector = late_detector(quiet(100))
+    detector.update(112.0)
+    between = detector.repeat(104.0)
+    assert (between.answer, between.reruns) == (Answer.CHANGE, 2)
+    detector.repeat(100.0)
+    settled = detector.repeat(100.0)
+    assert (settled.answer, settled.reruns, detector.steps) == (Answer.QUIET, 0, [])
+
+
+def test_points_of_a_known_change_are_no_suspects() -> None:
+    values = quiet(100)
+    detector = late_detector(values)
+    assert detector.update(112.0).answer is Answer.SUSPECT
+    assert detector.repeat(112.0).is_change
+    assert detector.update(113.0).answer is Answer.QUIET  # beyond all, but no farther
+    assert detector.update(140.0).answer is Answer.SUSPECT
+
+
+def test_repeat_needs_a_commit_and_a_number() -> None:
+    detector, other = (OnlineDetector(edge_model()) for _ in range(2))
+    with pytest.raises(DataError, match="no commit to repeat"):
+        detector.repeat(1.0)
+    for value in quiet(20):
+        assert detector.update(value) == other.update(value)
+    with pytest.raises(DataError, match=r"values\[19\] is nan"):
+        detector.repeat(np.nan)
+    assert detector.repeat(130.0) == other.repeat(130.0)
+
+
+def test_algorithm_1_settles_runs_but_has_no_suspects() -> None:
+    detector = OnlineDetector(edge_model())
+    for value in quiet(50):
+        detector.update(value)
+    assert detector.update(130.0).is_change
+    assert detector.repeat(100.0).answer is Answer.QUIET
+    assert detector.change_points == []
+
+
+def restless(seed: int) -> tuple[Floats, dict[int, Floats]]:
+    """Return noise with steps and spikes, and the runs of a third of its commits."""
+    rng = np.random.default_rng(seed)
+    values = noise(260, seed)
+    for at in rng.integers(20, 250, 3):
+        values[at:] += rng.choice([-9.0, 9.0])
+    runs: dict[int, Floats] = {}
+    for at in rng.choice(260, 90, replace=False).tolist():
+        runs[at] = values[at] + rng.normal(size=rng.choice([2, 2, 2, 3, 4]))
+    for at in rng.integers(12, 260, 8).tolist():
+        values[at] += 12.0
+    for at in rng.choice(list(runs), 20, replace=False).tolist():  # its reruns may come back
+        ways = rng.choice([0.0, 0.5, 0.5, 1.0], runs[at].size)
+        ways[0] = 1.0
+        runs[at] += rng.choice([12.0, 40.0, 60.0]) * ways
+    for at, results in runs.items():
+        values[at] = results[0]
+    return values, runs
+
+
+def one_by_one(values: Floats, runs: Mapping[int, Floats], **options: Any) -> list[Decision]:
+    detector = OnlineDetector(FIRST, SECOND, **options)
+    decisions = []
+    for at, value in enumerate(values.tolist()):
+        decision = detector.update(value)
+        for result in runs.get(at, values[:0])[1:]:
+            decision = detector.repeat(float(result))
+        decisions.append(decision)
+    return decisions
+
+
+def in_chunks(
+    values: Floats, runs: Mapping[int, Floats], cuts: list[int], **options: Any
+) -> list[BatchLog]:
+    """Decide chunk by chunk; each starts from the settled values and the state before it."""
+    known, state, logs = values[:0], None, []
+    for begin, end in zip([0, *cuts], [*cuts, values.size], strict=True):
+        fresh = {at: found for at, found in runs.items() if begin <= at < end}
+        given = np.concatenate([known, values[begin:end]])
+        pending = PendingSeries(given, begin, 0, 0, state, fresh)
+        log = advance_all([pending], FIRST, SECOND, **options)
+        known, state = np.concatenate([known, log.settled]), log.logs[0].state
+        logs.append(log)
+    return logs
+
+
+@pytest.mark.parametrize(("seed", "history"), [(1, 64), (2, 500), (3, 128)])
+@pytest.mark.parametrize("budget", [BUDGET, LATE], ids=["newest", "later"])
+def test_batches_with_runs_equal_repeat_to_the_bit(seed: int, history: int, budget: Budget) -> None:
+    values, runs = restless(seed)
+    expected = one_by_one(values, runs, budget=budget, history=history)
+    cuts = sorted(np.random.default_rng(seed).choice(range(1, 260), 6, replace=False).tolist())
+    for chunks in ([], cuts):
+        logs = in_chunks(values, runs, chunks, budget=budget, history=history)
+        whole = BatchLog.of(logs)
+        assert [ANSWERS[k] for k in whole.answer] == [d.answer for d in expected]
+        assert whole.surprise.tolist() == [d.surprise for d in expected]
+        assert whole.probability.tolist() == [d.probability for d in expected]
+        assert whole.reruns.tolist() == [d.reruns for d in expected]
+        assert whole.known_since.tolist() == [
+            -1 if d.known_since is None else d.known_since for d in expected
+        ]
+        steps = [step for log in logs for step in log.logs[0].steps]
+        assert steps == [step for d in expected for step in d.steps]
+    assert {d.answer for d in expected} >= {Answer.CHANGE, Answer.QUIET}
+    assert budget is BUDGET or Answer.SUSPECT in {d.answer for d in expected}
+    assert {d.reruns for d in expected} >= {0, 2}
+
+
+def test_batch_settles_each_commit_by_the_settled_ones_before_it() -> None:
+    values, runs = restless(4)
+    pending = PendingSeries(values, 0, 0, runs=runs)
+    settled = advance_all([pending], FIRST, SECOND, BUDGET, history=500).settled
+    for at, value in enumerate(settled.tolist()):
+        found = settle(settled[:at], runs.get(at, values[at : at + 1]))
+        assert value == found.value
+    assert pending.values is values  # the caller's array is unchanged
+    assert (settled != values).any()
+
+
+@pytest.mark.parametrize(("size", "least"), [(8.0, 0.95), (12.0, 1.0), (20.0, 1.0)])
+def test_jump_after_80_gaussian_points_is_a_change_or_suspect(size: float, least: float) -> None:
+    rng = np.random.default_rng(80)
+    histories = [rng.normal(100.0, 1.0, 81) for _ in range(60)]
+    for k, values in enumerate(histories):
+        values[80] = 100.0 + size * (-1) ** k
+    assert found(histories) >= least
+
+
+def test_doubled_newest_value_is_a_change_or_suspect() -> None:
+    rng = np.random.default_rng(5)
+    histories = []
+    for _ in range(40):  # a noisy runner: lognormal noise, two modes, spikes, a step long ago
+        values = 50.0 * np.exp(0.04 * rng.standard_normal(250))
+        values[rng.random(250) < 0.3] *= 1.08
+        values[rng.random(250) < 0.01] *= rng.uniform(1.2, 1.6)
+        values[60:] *= 0.9
+        histories.append(np.append(values, 2.0 * values[-30:].mean()))
+    assert found(histories) >= 0.95
+
+
+def found(histories: list[Floats]) -> float:
+    """Return the share of histories whose newest point the shipped pair does not call quiet."""
+    pending = [PendingSeries(values, values.size - 1, 0) for values in histories]
+    budget = Budget.released(SHIPPED.newest, SHIPPED.confirm)  # type: ignore[arg-type]
+    log = advance_all(pending, SHIPPED.newest, SHIPPED.confirm, budget, history=500)
+    return float((log.answer != ANSWERS.index(Answer.QUIET)).mean())
