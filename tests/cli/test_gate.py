@@ -107,6 +107,121 @@ def test_gate_exits_3_without_enough_results(
     assert left == 0
 
 
+def with_newest(folder: Path, *newest: float, direction: int = -1) -> str:
+    """Write a quiet series of 60 commits, and one more with the given runs."""
+    values = 100 + np.random.default_rng(3).standard_normal(60)
+    rows = [f"q,{k},c{k},,{direction},{value}" for k, value in enumerate(values.tolist())]
+    rows += [f"q,60,c60,{run},{direction},{value}" for run, value in enumerate(newest, 1)]
+    path = folder / f"{len(newest)}.csv"
+    path.write_text("\n".join(["test,order,commit,run,direction,value", *rows, ""]))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "direction", "expected"),
+    [(140, -1, 4), (140, 0, 4), (140, 1, 0), (115, -1, 0)],
+)
+def test_suspect_fails_the_job_if_it_is_worse_by_a_quarter(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    value: float,
+    direction: int,
+    expected: int,
+) -> None:
+    path = with_newest(tmp_path, value, direction=direction)
+    left, found = gate_json(capsys, path)
+    assert left == expected
+    assert found["regressions"] == found["improvements"] == []
+    [one] = found["suspects"]
+    assert (one["series"], one["commit"], one["order"]) == ("q", "c60", 60)
+    assert (one["answer"], one["reruns"], one["known_since"]) == ("suspect", 1, None)
+    assert one["percent"] == pytest.approx(value - 100, abs=1)
+    assert one["surprise"] > 5
+    assert gate_json(capsys, path) == (left, found)
+
+
+def test_suspect_is_printed_with_the_reason_and_the_advice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code("gate", with_newest(tmp_path, 115.0)) == 0
+    line = capsys.readouterr().out.splitlines()[0]
+    assert line.startswith("suspect     q: +15")
+    assert "(worse) at c60, " in line
+    assert line.endswith(
+        " noise units beyond the last 60 results; run this commit once more to settle it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected", "kind"),
+    [
+        ((140.0, 141.0), 2, "regressions"),
+        ((140.0, 100.0), 0, None),
+        ((140.0, 141.0, 139.0), 2, "regressions"),
+        ((140.0, 100.0, 101.0), 0, None),
+        ((100.0, 140.0), 0, None),
+    ],
+)
+def test_further_runs_of_the_commit_settle_a_suspect(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    runs: tuple[float, ...],
+    expected: int,
+    kind: str | None,
+) -> None:
+    left, found = gate_json(capsys, with_newest(tmp_path, *runs))
+    assert left == expected
+    for name in ("regressions", "suspects", "improvements"):
+        assert len(found[name]) == (name == kind)
+    [one] = found["series"]
+    assert one["runs"] == len(runs)
+    if kind == "regressions":
+        assert one["begins_commit"] == "c60"
+        assert one["percent"] == pytest.approx(40, abs=2)
+
+
+def test_judge_sees_the_runs_of_older_commits_unless_their_mean_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(with_newest(tmp_path, 150.0))
+    lines = path.read_text().splitlines()
+    older = [f"{line}\n{line.replace(',,', ',b,', 1)}" for line in lines[1:-1]]
+    spike = [f"q,59,c59,a,-1,{300}", "q,59,c59,b,-1,100"]  # its first run departs
+    path.write_text("\n".join([lines[0], *older[:-1], *spike, lines[-1], ""]))
+    # With its median or mean, c59 would be at 200, and the newest result within the usual range.
+    for options, departs in (((), True), (("--aggregate", "mean"), False)):
+        _, found = gate_json(capsys, str(path), *options)
+        assert (found["series"][0]["surprise"] > 0) == departs
+
+
+def test_order_of_the_rows_of_a_commit_does_not_matter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(with_newest(tmp_path, 140.0, 100.0, 101.0))
+    answers = [gate_json(capsys, str(path))]
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], *reversed(lines[1:]), ""]))
+    assert [*answers, gate_json(capsys, str(path))] == answers * 2
+
+
+def test_rerun_half_of_the_way_asks_for_two_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = with_newest(tmp_path, 140.0, 118.0)
+    _, found = gate_json(capsys, path)
+    assert found["series"][0]["reruns"] == 2
+    code("gate", path)
+    assert "run this commit 2 times more to settle it" in capsys.readouterr().out
+
+
+def test_regression_counts_before_a_suspect(tmp_path: Path) -> None:
+    suspect = Path(with_newest(tmp_path, 140.0)).read_text().splitlines()
+    step = Path(with_newest(tmp_path, 140.0, 141.0)).read_text().splitlines()[1:]
+    lines = [*suspect, *(line.replace("q,", "r,", 1) for line in step)]
+    (tmp_path / "both.csv").write_text("\n".join([*lines, ""]))
+    assert code("gate", str(tmp_path / "both.csv")) == 2
+
+
 def test_gate_reports_how_many_results_were_combined(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

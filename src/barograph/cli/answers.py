@@ -35,6 +35,8 @@ class SeriesAnswer:
         reruns: Number of further runs of this commit that are advised.
         baseline_size: Number of earlier results that this result was compared with.
         runs: Number of runs of the commit.
+        surprise: How far a suspect departs from what is usual, in nats.
+        reason: How far a suspect departs, in words; empty for other answers.
     """
 
     series: str
@@ -50,6 +52,8 @@ class SeriesAnswer:
     reruns: int = 0
     baseline_size: int = 0
     runs: int = 1
+    surprise: float = 0.0
+    reason: str = ""
 
     @property
     def is_worse(self) -> bool:
@@ -60,7 +64,7 @@ class SeriesAnswer:
         """Return the answer as plain values; `known_since` is a commit, or else an order."""
         since = (self.begins_commit or self.begins) if self.known else None
         names = ("direction", "order", "commit", "probability", "percent", "begins")
-        more = ("begins_commit", "reruns", "baseline_size", "runs")
+        more = ("begins_commit", "reruns", "baseline_size", "runs", "surprise", "reason")
         return {
             "series": self.series,
             "answer": str(self.answer),
@@ -73,15 +77,23 @@ class SeriesAnswer:
         change = change_text({"percent": self.percent})
         here = short(self.commit) or self.order
         way = "" if not self.direction else " (worse)" if self.is_worse else " (better)"
+        if self.answer == "quiet" and self.reruns:
+            return f"{self.series}: {change}{way} at {here} by {self.runs} runs; {self._rerun}"
         if self.answer == "suspect":
-            times = "once" if self.reruns == 1 else f"{self.reruns} times"
-            return f"{self.series}: {change}{way} at {here}, run this commit {times} more to settle"
+            why = self.reason.partition(";")[0] or f"probability {self.probability:.2f}"
+            return f"{self.series}: {change}{way} at {here}, {why}; {self._rerun}"
         place = short(self.begins_commit) or self.begins
         if self.known:
             return f"{self.series}: {change}{way}, known since {place}"
         seen = "" if self.begins in (None, self.order) else f", seen at {here}"
         sure = "" if math.isnan(self.probability) else f", probability {self.probability:.2f}"
-        return f"{self.series}: {change} at {place}{seen}{sure}"
+        more = f"; {self._rerun}" if self.reruns else ""
+        return f"{self.series}: {change} at {place}{seen}{sure}{more}"
+
+    @property
+    def _rerun(self) -> str:
+        times = "once" if self.reruns == 1 else f"{self.reruns} times"
+        return f"run this commit {times} more to settle it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +116,7 @@ class JobAnswer:
     suspects: list[SeriesAnswer] = field(init=False)
     improvements: list[SeriesAnswer] = field(init=False)
     known: list[SeriesAnswer] = field(init=False)
+    unsettled: list[SeriesAnswer] = field(init=False)
 
     def __post_init__(self) -> None:
         """Sort the answers by kind; changes smaller than the minimum count as quiet."""
@@ -114,6 +127,7 @@ class JobAnswer:
             "improvements": [one for one in changes if not one.is_worse],
             "suspects": [one for one in counted if one.answer == "suspect"],
             "known": [one for one in counted if one.answer == "quiet" and one.known],
+            "unsettled": [one for one in counted if one.answer == "quiet" and one.reruns],
         }
         for name, chosen in kinds.items():
             object.__setattr__(self, name, chosen)
@@ -143,6 +157,7 @@ class JobAnswer:
             "regression": self.regressions,
             "suspect": self.suspects,
             "improvement": self.improvements,
+            "unsettled": self.unsettled,
             "known": self.known,
         }
         for kind, answers in kinds.items():

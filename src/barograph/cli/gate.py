@@ -17,6 +17,7 @@ from barograph.cli.options import (
     aggregate_option,
     echo_json,
     format_option,
+    given_aggregate,
     make_detector,
     min_change_option,
     model_option,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from barograph.detection.online import OnlineJudge, SecondLookConfig
     from barograph.detection.online.latest import LatestDecision
     from barograph.history import History
-    from barograph.series import Series
+    from barograph.series import Floats, Series
 
 
 @click.command(epilog="Example: barograph gate results.csv --newest 3 --min-change 2.5 || exit 1")
@@ -123,18 +124,38 @@ def judged(
         judge: Decides.
         feature_set: The feature set of its model for the newest point.
     """
-    from barograph.detection.online.latest import judge_latest
+    from barograph.detection.online.latest import JudgedHistory, judge_latest
 
-    values = [history.values_of(number) for number in range(len(history))]
-    decisions = judge_latest(judge, values, newest)
-    for number, (series, decision) in enumerate(zip(history, decisions, strict=True)):
-        yield _answer(series, decision, feature_set, int(history.run_counts(number)[-1]))
+    every = [_runs(history, number, newest) for number in range(len(history))]
+    series = [JudgedHistory(history.values_of(k), runs) for k, runs in enumerate(every)]
+    decisions = judge_latest(judge, series, newest)
+    for one, runs, decision in zip(history, every, decisions, strict=True):
+        yield _answer(one, decision, feature_set, runs.get(len(one) - 1))
 
 
-def _answer(series: Series, decision: LatestDecision, feature_set: str, runs: int) -> SeriesAnswer:
-    from barograph.detection.online import Answer
+def _runs(history: History, number: int, newest: int) -> dict[int, Floats]:
+    """Return the results of all runs of the commits of a series that have several.
 
-    last, at = len(series) - 1, decision.change
+    With the mean as the value of a commit, only those of the newest commits.
+    """
+    import numpy as np
+
+    size = history.values_of(number).size
+    first = size - newest if given_aggregate() == "mean" else 0
+    return {
+        place: np.array([*runs.values()])
+        for place, runs in history.runs_of(number).items()
+        if len(runs) > 1 and place >= first
+    }
+
+
+def _answer(
+    series: Series, decision: LatestDecision, feature_set: str, runs: Floats | None
+) -> SeriesAnswer:
+    from barograph.detection.online import Answer, departure
+
+    last, at, values = len(series) - 1, decision.change, decision.values
+    first = last - decision.baseline_size
     answer = SeriesAnswer(
         series=str(series.id),
         direction=int(series.direction),
@@ -142,16 +163,20 @@ def _answer(series: Series, decision: LatestDecision, feature_set: str, runs: in
         commit=series.commits[last],
         answer=decision.answer,
         probability=decision.probability,
+        reruns=decision.reruns,
         baseline_size=decision.baseline_size,
-        runs=runs,
+        runs=1 if runs is None else runs.size,
     )
+    if decision.answer is Answer.SUSPECT or (decision.reruns and decision.answer is Answer.QUIET):
+        departed = departure(values[first:last], float(values[last]))
+        size = percent(departed.level, float(values[last]))
+        why = str(departed) if departed.surprise else ""
+        return replace(answer, percent=size, surprise=departed.surprise, reason=why)
     if decision.answer is Answer.QUIET and not decision.is_known:
         return answer
-    first = last - decision.baseline_size
-    before, after = series.values[first:at].tolist(), series.values[at:].tolist()
     return replace(
         answer,
-        percent=change_percent(before, after, feature_set),
+        percent=change_percent(values[first:at].tolist(), values[at:].tolist(), feature_set),
         begins=int(series.orders[at]),
         begins_commit=series.commits[at],
         known=decision.is_known,

@@ -203,3 +203,22 @@ def found(histories: list[Floats]) -> float:
     budget = Budget.released(SHIPPED.newest, SHIPPED.confirm)  # type: ignore[arg-type]
     log = advance_all(pending, SHIPPED.newest, SHIPPED.confirm, budget, history=500)
     return float((log.answer != ANSWERS.index(Answer.QUIET)).mean())
+
+
+@pytest.mark.parametrize(
+    ("runs", "expected"),
+    [
+        ([100.0, 112.0], Answer.QUIET),  # the runs contradict each other
+        ([106.0, 106.5], Answer.CHANGE),
+        ([100.0, 112.0, 100.5], Answer.QUIET),
+        ([105.9, 106.0, 106.2, 130.0], Answer.CHANGE),  # one of them is a spike
+    ],
+)
+def test_runs_that_differ_as_much_as_from_the_level_are_no_change(
+    runs: list[float], expected: Answer
+) -> None:
+    detector = late_detector(quiet(100))
+    decision = detector.update(runs[0])
+    for value in runs[1:]:
+        decision = detector.repeat(value)
+    assert decision.answer is expected

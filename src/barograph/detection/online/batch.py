@@ -271,8 +271,8 @@ class _Run:
         """Return what is known of a row besides the scores, as the detector does."""
         rerun = self._batch.reruns.get(row)
         way = partial(self._way, row, shift)
-        is_step = rerun is not None and rerun.settled.is_step
-        return NewestResult(float(self._departure[row]), rerun is not None, is_step, way)
+        step, clear = (False, True) if rerun is None else rerun.settled[1:]
+        return NewestResult(float(self._departure[row]), rerun is not None, step, clear, way)
 
     def _way(self, row: int, shift: int, split: int) -> float:
         """Return which part of a step the value has gone, as `HistoryWindow.way` does."""

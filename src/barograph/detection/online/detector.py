@@ -131,7 +131,7 @@ class OnlineDetector:
         self._undo = _Undo.of(self._rule, self._change_points, self._steps, self._explain)
         self._runs = [number]
         self._window.append(number)
-        return self._decide(is_step=False)
+        return self._decide()
 
     def repeat(self, value: float) -> Decision:
         """Add a further run of the newest commit, and decide on the commit again.
@@ -152,15 +152,16 @@ class OnlineDetector:
         self._runs.append(number)
         settled = settle(self._window.before_newest(), np.array(self._runs))
         self._window.replace_newest(settled.value)
-        return self._decide(is_step=settled.is_step)
+        return self._decide(is_step=settled.is_step, is_clear=settled.is_clear)
 
-    def _decide(self, *, is_step: bool) -> Decision:
+    def _decide(self, *, is_step: bool = False, is_clear: bool = True) -> Decision:
         """Decide on the newest value, which is settled."""
         at = self._window.count - 1
         rows: Rows = {}
         departed = self._departure()
         surprise = 0.0 if departed is None else departed.surprise
-        newest = NewestResult(surprise, len(self._runs) > 1, is_step, self._window.way)
+        has_reruns, way = len(self._runs) > 1, self._window.way
+        newest = NewestResult(surprise, has_reruns, is_step, is_clear, way)
         score, rise = partial(self._score, rows), self._window.direction
         answer, alarm, steps, scores = self._rule.advance(at, self._first, score, rise, newest)
         if steps:

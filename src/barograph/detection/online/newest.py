@@ -38,6 +38,9 @@ MODEL_LEAD = -0.5
 # A step that reruns confirm is a change, whatever the model says: fewer than 1 in 100 spikes are
 # confirmed.
 CONFIRMED_BY_RERUNS = 0.99
+# The value of several runs departs only if it is so many of their standard errors away: two runs
+# that contradict each other are noise.
+CLEAR = 2.0
 _MAD = 1.4826
 
 _KNOTS, _LOG_SHARES = np.array(BEYOND), np.log(SHARES)
@@ -81,10 +84,12 @@ class Settled(NamedTuple):
     Attributes:
         value: The value that counts for the commit.
         is_step: Whether the first run departed, and the others confirm it.
+        is_clear: Whether the value differs from the level before by more than the runs differ.
     """
 
     value: float
     is_step: bool
+    is_clear: bool = True
 
 
 def departure(before: Floats, value: float) -> Departure:
@@ -156,10 +161,13 @@ def settle(before: Floats, runs: Floats) -> Settled:
     if runs.size == 1:
         return Settled(first, is_step=False)
     departed = departure(before, first)
-    if departed.surprise < SUSPECT:
-        return Settled(float(np.median(runs)), is_step=False)
-    others = float(np.median(runs[1:]))
-    return Settled(others, _way(departed.level, first, others) > 0.5)
+    has_departed = departed.surprise >= SUSPECT
+    counted = runs[1:] if has_departed else runs
+    value = float(np.median(counted))
+    is_step = has_departed and _way(departed.level, first, value) > 0.5
+    spread = _MAD * float(np.median(np.abs(counted - value)))
+    is_clear = abs(value - departed.level) > CLEAR * spread / math.sqrt(counted.size)
+    return Settled(value, is_step, is_clear)
 
 
 def advised_reruns(before: Floats, runs: Floats) -> int:

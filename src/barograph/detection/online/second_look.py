@@ -64,16 +64,18 @@ class NewestResult(NamedTuple):
         surprise: How far it departs from what is usual; see `newest.departure`.
         has_reruns: Whether its value was settled by several runs.
         is_step: Whether those runs confirm a step.
+        is_clear: Whether they agree more than they differ from the level before.
         way: Returns which part of the step at a change point its value has gone.
     """
 
     surprise: float
     has_reruns: bool
     is_step: bool
+    is_clear: bool
     way: Callable[[int], float]
 
 
-USUAL = NewestResult(0.0, has_reruns=False, is_step=False, way=lambda _: math.inf)
+USUAL = NewestResult(0.0, has_reruns=False, is_step=False, is_clear=True, way=lambda _: math.inf)
 
 
 class AlarmState(NamedTuple):
@@ -241,7 +243,8 @@ class SecondLook(AlarmRule):
         """Whether the score of a suspect is reached, or reruns confirm a step."""
         if not scores:
             return False
-        return newest.is_step or suspect_score(newest.surprise, scores[0].surprise) >= SUSPECT
+        score = suspect_score(newest.surprise, scores[0].surprise)
+        return newest.is_step or (newest.is_clear and score >= SUSPECT)
 
     def knows(self, at: int, newest: NewestResult) -> bool:
         """Whether the newest value goes as far as the standing change, or not much farther."""
