@@ -104,11 +104,13 @@ def commit(series: int, order: int) -> str:
 
 
 def write(folder: Path, name: str, schema: pa.Schema, columns: dict[str, object]) -> None:
-    """Write one table with the types of its schema."""
+    """Write one table with the types of its schema; columns that are not given are left out."""
+    fields = [field for field in schema if field.name in columns]
     arrays = [
         pa.array(columns[field.name]).cast(pa.int64()).cast(field.type)
         if pa.types.is_timestamp(field.type)
         else pa.array(columns[field.name], type=field.type)
-        for field in schema
+        for field in fields
     ]
-    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), folder / f"{name}.parquet")
+    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    pq.write_table(table, folder / f"{name}.parquet")

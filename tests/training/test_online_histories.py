@@ -42,6 +42,19 @@ def test_own_histories_leave_out_points_near_undecided_candidates(history: Histo
     np.testing.assert_array_equal(truth.values, history.values)
 
 
+def test_own_histories_label_undecided_candidates_by_hindsight(history: History) -> None:
+    truth = histories.own(history, 10**6, 0, hindsight=True).truth
+    at = history.offsets[:-1] + history.candidates.column("index").to_numpy()
+    verdicts = np.array(history.candidates.column("verdict").to_pylist())
+    assert set(at[verdicts == Verdict.TRUE_POSITIVE]) <= set(truth.changes.tolist())
+    assert truth.quiet[at[verdicts == Verdict.FALSE_POSITIVE]].all()
+    # Every second of the series that nobody looked at has a step, and the others have none.
+    open_ = np.flatnonzero(verdicts == Verdict.NOT_TRIAGED)
+    stepped = np.isin(open_, truth.series[truth.changes])
+    assert stepped[open_ % 2 == 0].mean() > 0.8
+    assert stepped[open_ % 2 == 1].mean() < 0.2
+
+
 def test_own_histories_prefer_series_with_verdicts_within_the_limit(
     history: History,
 ) -> None:
@@ -151,6 +164,28 @@ def test_pair_mixes_simulated_histories_if_verdicts_are_scarce(
     taught.write_text(taught.read_text().replace("long_series: 6", "series: 6"))
     with pytest.raises(ConfigError, match=r"train\.simulated: .*series"):
         dict(pair.train_pair(history, rows, parameters(candidates.TrainParams, "train"), "tiny"))
+
+
+def test_lesson_has_hindsight_only_where_verdicts_are_scarce(
+    taught: Path, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = tables.labelled(tables.read_for("online"), "online")
+    enough = pair.lesson(history, rows, parameters(candidates.TrainParams, "train"))
+    assert (enough.labels, enough.judge_labels, enough.prior_weight) == ("verdicts",) * 2 + (0.0,)
+    taught.write_text(taught.read_text().replace("calibration:", "enough: 101\n  calibration:"))
+    params = parameters(candidates.TrainParams, "train")
+    scarce = pair.lesson(history, rows, params)
+    assert scarce.has_hindsight
+    assert not enough.has_hindsight
+    assert scarce.prior_weight == pytest.approx(1 / 101)
+    # Fifty true verdicts are too few to compare pairs by, unless fewer are asked for.
+    assert scarce.judge_labels == "hindsight"
+    assert scarce.judge.changes.size > enough.judge.changes.size == 50
+    monkeypatch.setattr(pair, "COMPARABLE", 50)
+    judged = pair.lesson(history, rows, params)
+    assert judged.judge_labels == "verdicts"
+    assert judged.judge.changes.tolist() == enough.judge.changes.tolist()
+    assert judged.histories.truth.changes.tolist() == scarce.judge.changes.tolist()
 
 
 def test_params_refuse_unknown_histories(taught: Path) -> None:

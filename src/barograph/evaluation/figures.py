@@ -17,6 +17,13 @@ def save(figure: Figure, path: Path) -> None:
         figure.savefig(draft, format="png", metadata={"Software": None})
 
 
+def note_figure(text: str, path: Path) -> None:
+    """Draw a figure that only says why there is nothing to draw."""
+    figure = Figure(figsize=(8, 1), layout="constrained")
+    figure.text(0.02, 0.5, text, wrap=True, va="center")
+    save(figure, path)
+
+
 def held_out_figure(
     truth: npt.NDArray[np.int64], probability: Floats, name: str, path: Path
 ) -> None:

@@ -1,14 +1,19 @@
 """Stage `release`: the models that a service loads, each with its card, registered in MLflow.
 
 A new file takes the place of the champion only if its models are not worse on the held-out series
-and commits.
+and commits. A pair that learned from hindsight must also report more changes in time than the
+shipped pair.
 """
 
+from barograph.history import History
 from barograph.models.triage import FILES
 from barograph.pipeline import report
+from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER, TWINS
+from barograph.training.candidates import TrainParams, usable_verdicts
+from barograph.training.online.pair import Lesson, lesson
 from barograph.training.release import ReleaseParams, release
 
 
@@ -16,10 +21,16 @@ def main() -> None:
     """Run the stage."""
     params = parameters(ReleaseParams, "release")
     decisions = {
-        name: release(name, FOLDER / f"{name}.baro", TWINS / f"{name}.baro", params)
+        name: release(name, FOLDER / f"{name}.baro", TWINS / f"{name}.baro", params, learned_from)
         for name in FILES
     }
     report.write_json(report.FOLDER / "release.json", decisions)
+
+
+def learned_from() -> Lesson:
+    """Return what the online models learned from, to compare pairs by it."""
+    params = parameters(TrainParams, "train")
+    return lesson(History.read(INTERIM), usable_verdicts("online", params), params)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
 from barograph.detection.scoring import history_parts
+from barograph.errors import NotEnoughDataError
 from barograph.evaluation import resume
 from barograph.evaluation.replay import (
     ReplayTask,
+    alarm_rates,
     compare_with_verdicts,
     found_points,
     replay_part,
@@ -55,8 +58,15 @@ def main(options: Sequence[str] = ()) -> None:
     found = found_points(points).to_pandas()
     report.write_csv(report.FOLDER / name / "found.csv", found)
     report.write_parquet(report.FOLDER / name / "found.parquet", found)
-    metrics = compare_with_verdicts(History.read(INTERIM), points)
-    report.write_json(report.FOLDER / f"{name}.json", metrics)
+    report.write_json(report.FOLDER / f"{name}.json", _metrics(History.read(INTERIM), points))
+
+
+def _metrics(history: History, points: pa.Table) -> dict[str, Any]:
+    """Return the comparison with verdicts, or only the rates of alarms if there are too few."""
+    try:
+        return compare_with_verdicts(history, points)
+    except NotEnoughDataError:
+        return alarm_rates(history, points)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from barograph.detection import triaged
+from barograph.errors import NotEnoughDataError
 from barograph.history import History
 from barograph.models.triage import FILES, TABLES, USES, file_of, save_models
 from barograph.parallel import map_parallel
@@ -23,7 +24,14 @@ from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 from barograph.pipeline.tune import TABLE, chosen_for
 from barograph.training import tables
-from barograph.training.candidates import Trained, TrainParams, read_prior, train
+from barograph.training.candidates import (
+    Trained,
+    TrainParams,
+    read_prior,
+    shipped,
+    train,
+    usable_verdicts,
+)
 from barograph.training.online.pair import train_pair
 from barograph.training.reporting import with_rule
 from barograph.training.tracking import tracked
@@ -35,36 +43,51 @@ FIGURES = report.FOLDER / "train"
 
 
 def train_all(params: TrainParams) -> Iterator[tuple[str, Trained]]:
-    """Learn the models of all uses."""
+    """Learn the models of all uses.
+
+    Where verdicts are scarce, the online models also learn from hindsight. The shipped model stays
+    for a use that cannot be learned from the verdicts there are.
+    """
+    rows = {use: usable_verdicts(use, params) for use in USES}
     pair = FILES["online"] if params.learns_histories else ()
-    rows = {
-        use: tables.labelled(
-            tables.read_for(use),
-            params.feature_sets[use],
-            disputed_as_noise=params.disputed_as_noise and use not in pair,
-        )
-        for use in USES
-    }
-    single = [use for use in USES if use not in pair]
+    learned = [(use, table) for use, table in rows.items() if use not in pair and table is not None]
     calls = []
-    for use in single:
-        scarce = np.unique(rows[use].candidates).size < params.enough
+    for use, table in learned:
+        scarce = np.unique(table.candidates).size < params.enough
         prior = read_prior(use, params.feature_sets[use]) if scarce else None
         settings = chosen_for(use, params.classifier)
-        calls.append((use, rows[use], prior, params, profile_name(), settings))
-    for use, trained in zip(single, map_parallel(train, calls, "train"), strict=True):
-        reports = use == triaged.USE
-        yield use, with_rule(trained, rows[use], params) if reports else trained
+        calls.append((use, table, prior, params, profile_name(), settings))
+    results = map_parallel(train, calls, "train")
+    for (use, table), trained in zip(learned, results, strict=True):
+        yield use, with_rule(trained, table, params) if use == triaged.USE else trained
+    for use in USES:
+        if use not in pair and rows[use] is None:
+            yield use, shipped(use, "too few verdicts")
     if pair:
+        yield from _train_pair(rows, params)
+
+
+def _train_pair(
+    rows: dict[str, tables.Labelled | None], params: TrainParams
+) -> Iterator[tuple[str, Trained]]:
+    try:
         yield from train_pair(History.read(INTERIM), rows, params, profile_name())
+    except NotEnoughDataError as error:
+        if rows["online"] is not None:
+            raise
+        for use in FILES["online"]:
+            yield use, shipped(use, str(error))
 
 
 def record(use: str, trained: Trained) -> None:
     """Draw what the twin says of the held-out rows, and log the run."""
-    from barograph.evaluation.figures import held_out_figure
+    from barograph.evaluation.figures import held_out_figure, note_figure
 
     picture = FIGURES / f"{use}.png"
-    held_out_figure(trained.truth, trained.probability, use, picture)
+    if trained.truth.size:
+        held_out_figure(trained.truth, trained.probability, use, picture)
+    else:
+        note_figure(f"{use}: no held-out verdicts", picture)
     with tracked(f"train {use}") as tracker:
         model = trained.model
         named = {"use": use, "feature_set": model.feature_set, "data_hash": model.data_hash}

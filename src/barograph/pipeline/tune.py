@@ -83,13 +83,17 @@ def searched(
 
 def tune(params: TuneParams, learned: TrainParams) -> dict[tuple[str, str], Search | str]:
     """Search for every use and classifier."""
-    calls = {
-        (use, name): (name, *_part(use, learned), params, learned.trees)
-        for use, names in params.searches.items()
-        for name in names
-    }
+    calls: dict[tuple[str, str], tuple[Any, ...]] = {}
+    without: dict[tuple[str, str], Search | str] = {}
+    for use, names in params.searches.items():
+        try:
+            part = _part(use, learned)
+        except NotEnoughDataError as error:
+            without |= dict.fromkeys(((use, name) for name in names), str(error))
+        else:
+            calls |= {(use, name): (name, *part, params, learned.trees) for name in names}
     results = map_parallel(searched, list(calls.values()), label="tune")
-    return dict(zip(calls, results, strict=True))
+    return without | dict(zip(calls, results, strict=True))
 
 
 def _part(use: str, learned: TrainParams) -> tuple[Floats, Ints, Ints]:

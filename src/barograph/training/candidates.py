@@ -147,6 +147,38 @@ def train(
     return Trained(model, twin, truth, probability, library_bytes(everything))
 
 
+def usable_verdicts(use: str, params: TrainParams) -> tables.Labelled | None:
+    """Read the verdicts of a use; None where they are too few to learn from and to hold out.
+
+    Raises:
+        NotEnoughDataError: They are too few, and nothing else may be mixed in.
+    """
+    pair = FILES["online"] if params.learns_histories else ()
+    disputed_as_noise = params.disputed_as_noise and use not in pair
+    try:
+        rows = tables.labelled(
+            tables.read_for(use), params.feature_sets[use], disputed_as_noise=disputed_as_noise
+        )
+        held_out_seed(rows, params.seed)
+    except NotEnoughDataError:
+        if not params.enough:
+            raise
+        return None
+    return rows
+
+
+def shipped(use: str, reason: str) -> Trained:
+    """Return the shipped model of a use, for a history that it cannot be learned from.
+
+    Args:
+        use: One of `USES`.
+        reason: Why it was not learned; named on the card.
+    """
+    model = TriageModel.default(use)
+    kept = replace(model, card={**model.card, "kept": f"the shipped model: {reason}"})
+    return Trained(kept, kept, np.empty(0, dtype=np.int64), np.empty(0), None)
+
+
 def _fit(
     rows: tables.Labelled,
     part: Ints,

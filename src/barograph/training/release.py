@@ -8,16 +8,18 @@ To put the former model back in service: `python -m barograph.training.release r
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from barograph.errors import ArtifactError, BarographError, DataError
+from barograph.errors import ArtifactError, BarographError, DataError, NotEnoughDataError
 from barograph.evaluation.comparison import compared
 from barograph.models.triage import FILES, TABLES, TriageModel, load_models
 from barograph.training import registry, tables
 from barograph.training.candidates import held_out
+from barograph.training.online.pair import Lesson, compare_with_champion
+from barograph.training.online.pair_comparison import BESIDE
 from barograph.training.registry import Index
 from barograph.training.tracking import record_rollback, tracked
 
@@ -41,7 +43,13 @@ class ReleaseParams:
     seed: int
 
 
-def release(name: str, model: Path, twin: Path, params: ReleaseParams) -> dict[str, Any]:
+def release(
+    name: str,
+    model: Path,
+    twin: Path,
+    params: ReleaseParams,
+    learned_from: Callable[[], Lesson] | None = None,
+) -> dict[str, Any]:
     """Register a new model file, and promote it where it may be; return what was decided.
 
     Args:
@@ -49,6 +57,8 @@ def release(name: str, model: Path, twin: Path, params: ReleaseParams) -> dict[s
         model: The new file.
         twin: The same models, learned without the held-out rows.
         params: What is required.
+        learned_from: Returns what a pair learned from; called only for a pair that learned from
+            hindsight.
     """
     models, index = load_models(model), Index.read(name)
     digest = index.keep(model, twin, "\n".join(card(part) for part in models.values()))
@@ -58,7 +68,7 @@ def release(name: str, model: Path, twin: Path, params: ReleaseParams) -> dict[s
         decision = index.decisions[digest]  # what was decided when it was promoted
         index.serve(digest)  # its files may have been deleted since
     else:
-        decision = decide(load_models(twin), index, params)
+        decision = decide(load_models(twin), index, params, learned_from)
     metrics = {use: dict(one.metrics) for use, one in models.items()}
     with tracked(f"release {name}") as run:
         run.parameters(asdict(params) | {"use": name, "digest": digest})
@@ -70,8 +80,15 @@ def release(name: str, model: Path, twin: Path, params: ReleaseParams) -> dict[s
     return {**decision, "candidate": digest, "metrics": metrics}
 
 
-def decide(twins: Mapping[str, TriageModel], index: Index, params: ReleaseParams) -> Decision:
+def decide(
+    twins: Mapping[str, TriageModel],
+    index: Index,
+    params: ReleaseParams,
+    learned_from: Callable[[], Lesson] | None = None,
+) -> Decision:
     """Say whether new models may take the champion's place, and why."""
+    if learned_from is not None and any(BESIDE in twin.card for twin in twins.values()):
+        return _decide_pair(twins, index, params, learned_from)
     uses = {use: _decide_use(twin, index, params) for use, twin in twins.items()}
     rejected = {use: found for use, found in uses.items() if not found["promoted"]}
     reasons = {use: str(found["why"]) for use, found in (rejected or uses).items()}
@@ -84,8 +101,8 @@ def decide(twins: Mapping[str, TriageModel], index: Index, params: ReleaseParams
 
 
 def _decide_use(twin: TriageModel, index: Index, params: ReleaseParams) -> dict[str, Any]:
-    auc = twin.metrics["auc"]
-    if auc < params.least_auc:
+    auc = twin.metrics.get("auc")
+    if auc is not None and auc < params.least_auc:
         return {"promoted": False, "why": f"AUC {auc:.4f} is below {params.least_auc}"}
     if index.champion is None:
         return {"promoted": True, "why": "there was no champion"}
@@ -97,6 +114,51 @@ def _decide_use(twin: TriageModel, index: Index, params: ReleaseParams) -> dict[
     if comparison["p_worse"] < params.level:
         return {"promoted": False, "why": "worse than the champion", **comparison}
     return {"promoted": True, "why": "not worse than the champion", **comparison}
+
+
+def _decide_pair(
+    twins: Mapping[str, TriageModel],
+    index: Index,
+    params: ReleaseParams,
+    learned_from: Callable[[], Lesson],
+) -> Decision:
+    """Decide on a pair that learned from hindsight.
+
+    It must report more changes than the shipped pair, and not fewer than the champion.
+    """
+    beside = twins["online"].card[BESIDE]
+    if not beside["is_better"]:
+        return {
+            "promoted": False,
+            "why": "reports no more changes than the shipped pair",
+            BESIDE: beside,
+        }
+    if index.champion is None:
+        return {
+            "promoted": True,
+            "why": "reports more changes than the shipped pair",
+            BESIDE: beside,
+        }
+    former = {"champion": index.champion, BESIDE: beside}
+    try:
+        champion = load_models(index.folder(index.champion) / registry.TWIN)
+        compared = compare_with_champion(learned_from(), twins, champion)
+    except NotEnoughDataError as error:
+        return {
+            "promoted": False,
+            "why": f"cannot be compared with the champion: {error}",
+            **former,
+        }
+    except (ArtifactError, DataError) as error:
+        return {
+            "promoted": True,
+            "why": f"the champion cannot be judged any more: {error}",
+            **former,
+        }
+    former["beside_champion"] = compared.to_card()
+    if compared.not_worse < params.level:
+        return {"promoted": False, "why": "worse than the champion", **former}
+    return {"promoted": True, "why": "not worse than the champion", **former}
 
 
 def compare(twin: TriageModel, champion: TriageModel, params: ReleaseParams) -> dict[str, float]:

@@ -24,6 +24,7 @@ from barograph.sources.simulator import (
     stream,
     survey,
 )
+from barograph.training.online.hindsight import truth_in_hindsight
 from barograph.training.online.truth import Flags, Truth
 
 PEOPLE = 5
@@ -98,7 +99,7 @@ class Simulated:
         )
 
 
-def own(history: History, most: int, seed: int) -> Histories:
+def own(history: History, most: int, seed: int, *, hindsight: bool = False) -> Histories:
     """Return a history with its verdicts: a true one is a change at that very point.
 
     Points near candidates without a verdict are left out; all other points are quiet. Series of one
@@ -108,6 +109,7 @@ def own(history: History, most: int, seed: int) -> Histories:
         history: The series, and people's verdicts on their candidates.
         most: Maximum number of points. Series with verdicts come first.
         seed: Draws the other series.
+        hindsight: Label what people did not look at by what became of it.
     """
     owners = history.candidates.column("series").to_numpy()
     verdicts = np.array(history.candidates.column("verdict").to_pylist(), dtype=object)
@@ -120,13 +122,18 @@ def own(history: History, most: int, seed: int) -> Histories:
     number[chosen] = np.arange(chosen.size)
     included = number[owners] >= 0
     at = offsets[number[owners]] + history.candidates.column("index").to_numpy()
-    truth = Truth.of_verdicts(
-        history.values[places],
-        offsets,
-        _test_numbers(history)[chosen],
-        true=at[included & (verdicts == Verdict.TRUE_POSITIVE.value)],
-        undecided=at[included & ~decided],
-    )
+    series = history.values[places], offsets, _test_numbers(history)[chosen]
+    true = at[included & (verdicts == Verdict.TRUE_POSITIVE.value)]
+    if hindsight:
+        unseen = verdicts == Verdict.NOT_TRIAGED.value
+        truth = truth_in_hindsight(
+            *series,
+            true=true,
+            false=at[included & (verdicts == Verdict.FALSE_POSITIVE.value)],
+            undecided=at[included & ~decided & ~unseen],
+        )
+    else:
+        truth = Truth.of_verdicts(*series, true=true, undecided=at[included & ~decided])
     commits = history.commits.take(places).to_numpy(zero_copy_only=False)
     return Histories(truth, history.identities()[chosen][truth.series], commits)
 

@@ -1,17 +1,21 @@
 """Learn the two online models from whole histories, and judge them on held-out candidates."""
 
+from __future__ import annotations
+
 import hashlib
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from barograph.errors import ConfigError
+from barograph.errors import ConfigError, DataError
 from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import stable_split
 from barograph.history import History
+from barograph.models.triage import FILES, TriageModel
+from barograph.series import Floats, Ints
 from barograph.training import tables
 from barograph.training.candidates import (
     Trained,
@@ -21,53 +25,134 @@ from barograph.training.candidates import (
     prior_weight,
 )
 from barograph.training.online.histories import Histories, Simulated, own
-from barograph.training.online.learn import Prior, boosted, learn
+from barograph.training.online.learn import Learned, Prior, boosted, learn, surprises_of
+from barograph.training.online.pair_comparison import (
+    BESIDE,
+    PairComparison,
+    compare_pairs,
+    surprises_like,
+)
+from barograph.training.online.truth import Truth
+
+Rows = Mapping[str, tables.Labelled | None]
+# True verdicts from which on pairs are compared by verdicts, and not by what hindsight shows.
+COMPARABLE = 100
+HINDSIGHT = "verdicts and hindsight"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a pair learns from, and what it is compared by.
+
+    Attributes:
+        histories: All points, and what is a change.
+        labels: What names a change: `simulated people`, `verdicts`, or `verdicts and hindsight`.
+        seed: Chooses the points that are held out.
+        prior_weight: Weight of each row of simulated histories that are mixed in; 0 for none.
+        judge: The same points with the changes that pairs are compared by.
+        judge_labels: What names these: `verdicts`, or `hindsight` where verdicts are too few.
+    """
+
+    histories: Histories
+    labels: str
+    seed: int
+    prior_weight: float
+    judge: Truth
+    judge_labels: str
+
+    @property
+    def has_hindsight(self) -> bool:
+        """Whether verdicts were too scarce to learn from them alone."""
+        return self.labels == HINDSIGHT
+
+
+def lesson(history: History, newest: tables.Labelled | None, params: TrainParams) -> Lesson:
+    """Return what the pair learns from: verdicts, and hindsight where they are scarce.
+
+    Args:
+        history: What is learned from, unless `params` asks for simulated histories.
+        newest: The verdicts that the model of the newest point is judged by; None if too few.
+        params: What is learned.
+    """
+    seed = params.seed if newest is None else held_out_seed(newest, params.seed)
+    if params.histories == "simulated":
+        people = simulated(params)
+        return Lesson(people, "simulated people", seed, 0.0, people.truth, "simulated people")
+    verdicts = 0 if newest is None else np.unique(newest.candidates).size
+    weight = prior_weight(verdicts, params.prior_weight, params.enough)
+    judged = own(history, params.points, params.seed)
+    if verdicts >= params.enough:
+        return Lesson(judged, "verdicts", seed, weight, judged.truth, "verdicts")
+    taught = own(history, params.points, params.seed, hindsight=True)
+    if judged.truth.changes.size >= COMPARABLE:
+        return Lesson(taught, HINDSIGHT, seed, weight, judged.truth, "verdicts")
+    return Lesson(taught, HINDSIGHT, seed, weight, taught.truth, "hindsight")
 
 
 def train_pair(
-    history: History, rows: dict[str, tables.Labelled], params: TrainParams, profile: str
+    history: History, rows: Rows, params: TrainParams, profile: str
 ) -> Iterator[tuple[str, Trained]]:
     """Learn the two online models and their twins, and judge the twins on held-out candidates.
 
     Args:
         history: What is learned from, unless `params` asks for simulated histories.
-        rows: The verdicts, by use.
+        rows: The verdicts, by use; None where there are too few.
         params: What is learned.
         profile: Named on the cards.
     """
-    weight = 0.0
-    if params.histories == "own":
-        histories = own(history, params.points, params.seed)
-        verdicts = np.unique(rows["online"].candidates).size
-        weight = prior_weight(verdicts, params.prior_weight, params.enough)
-    else:
-        histories = simulated(params)
-    seed = held_out_seed(rows["online"], params.seed)
-    truth = histories.truth
+    found = lesson(history, rows["online"], params)
+    truth = found.histories.truth
     learned = learn(
         truth,
-        held_out=histories.held_out(seed),
-        prior=Prior(simulated(params).truth, weight) if weight else None,
+        held_out=found.histories.held_out(found.seed),
+        prior=Prior(simulated(params).truth, found.prior_weight) if found.prior_weight else None,
         make=partial(boosted, trees=params.trees),
         seed=params.seed,
     )
+    facts: dict[str, Any] = {
+        "classifier": "xgboost",
+        "calibration": "sigmoid",
+        "histories": params.histories,
+        "labels": found.labels,
+        "held_out_seed": found.seed,
+        "goal": "3 false alarms in a thousand points",
+    }
+    if found.has_hindsight:
+        facts[BESIDE] = _beside_shipped(learned, found, params.seed).to_card()
     data_hash = hashlib.sha256(truth.values.tobytes() + truth.changes.tobytes()).hexdigest()
-
     for model in (learned.online, learned.confirm):
         table, twin = rows[model.use], learned.twins[model.use]
-        split = stable_split(table.identities, table.commits, seed)
-        verdicts_held_out = table.truth[split.test]
-        probability = twin.predict_proba(table.matrix[split.test])[:, 1]
-        facts: dict[str, Any] = {
+        verdicts, probability = _held_out_verdicts(twin, table, found.seed)
+        described: dict[str, Any] = {
             "data_hash": data_hash,
-            "metrics": scores(verdicts_held_out, probability, model.threshold),
-            "card": card(table, split, params, profile)
-            | {"classifier": "xgboost", "calibration": "sigmoid", "histories": params.histories}
-            | {"goal": "3 false alarms in a thousand points", **model.card},
+            "metrics": scores(verdicts, probability, model.threshold) if verdicts.size else {},
+            "card": {**_card(table, found.seed, params, profile), **facts, **model.card},
         }
-        both = replace(model, **facts), replace(twin, **facts)
-        library = learned.libraries[model.use]
-        yield model.use, Trained(*both, verdicts_held_out, probability, library)
+        both = replace(model, **described), replace(twin, **described)
+        yield model.use, Trained(*both, verdicts, probability, learned.libraries[model.use])
+
+
+def compare_with_champion(
+    found: Lesson, twins: Mapping[str, TriageModel], champion: Mapping[str, TriageModel]
+) -> PairComparison:
+    """Compare the twins of two pairs on the held-out points, which neither learned from.
+
+    Args:
+        found: What the new pair learned from.
+        twins: The new twins, by use.
+        champion: The twins of the pair in service, by use.
+
+    Raises:
+        DataError: The champion held out other points, or has other features.
+    """
+    for use, twin in twins.items():
+        facts = (twin.feature_set, twin.card.get("held_out_seed"))
+        others = (champion[use].feature_set, champion[use].card.get("held_out_seed"))
+        if facts != others:
+            raise DataError(f"{use}: feature set and seed of the held-out points are {others}")
+    rest = found.judge.without(~found.histories.held_out(found.seed))
+    new, other = (surprises_of(pair["online"], pair["confirm"], rest) for pair in (twins, champion))
+    return compare_pairs(rest, found.judge_labels, new, other)
 
 
 def simulated(params: TrainParams) -> Histories:
@@ -76,3 +161,34 @@ def simulated(params: TrainParams) -> Histories:
         return Simulated(**params.simulated).histories()
     except TypeError as error:
         raise ConfigError(f"train.simulated: {error}") from error
+
+
+def _beside_shipped(learned: Learned, found: Lesson, seed: int) -> PairComparison:
+    """Compare what models say of groups that they did not see with what the shipped pair says."""
+    truth = found.judge.without(found.histories.held_out(found.seed))
+    shipped = {use: TriageModel.default(use) for use in FILES["online"]}
+    return compare_pairs(
+        truth,
+        found.judge_labels,
+        learned.surprises,
+        surprises_like(shipped, truth, learned.surprises),
+        seed=seed,
+    )
+
+
+def _held_out_verdicts(
+    twin: TriageModel, table: tables.Labelled | None, seed: int
+) -> tuple[Ints, Floats]:
+    """Return the held-out verdicts, and the probability that the twin gives to each."""
+    if table is None:
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    test = stable_split(table.identities, table.commits, seed).test
+    return table.truth[test], twin.predict_proba(table.matrix[test])[:, 1]
+
+
+def _card(
+    table: tables.Labelled | None, seed: int, params: TrainParams, profile: str
+) -> dict[str, Any]:
+    if table is None:
+        return {"profile": profile, "trees": params.trees, "seed": params.seed, "rows": 0}
+    return card(table, stable_split(table.identities, table.commits, seed), params, profile)

@@ -1,0 +1,110 @@
+"""What online models learn from a history without marks, judged by the marks of other groups.
+
+The models learn from one half of the groups of --train: from its values alone (`hindsight`), or
+from its marks (`marks`), each mixed with simulated histories at the weight --weight. Both are
+judged on the marks of the other half, the half that nothing may be chosen on, beside the built-in
+pair (`shipped`).
+
+Every cell has the percentages of changes within 0, 2 and 5 points, by false alarms per 1,000
+points: `found` by an alarm at the change or after it, and `known` by one that points within 5
+points of it. Window 0 alone has the share at delay 0, at 1, 3 and 10 false alarms; its false alarms
+are counted by time, as it raises them at every point. `beats shipped` is what a release would
+decide: the comparison on held-out groups of the half that was learned from, by hindsight.
+"""
+
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from histories import halves
+from online_marks import DEFAULT, PRIOR_WEIGHT, SIMULATED, crowded
+from side_by_side import arguments, show
+
+from barograph.detection.online.budget import ALARM_POLICIES
+from barograph.evaluation.marked import Marked
+from barograph.models import TriageModel
+from barograph.models.triage import FILES
+from barograph.series import Floats
+from barograph.training.online.alarm_rates import RATES, at_rate, every_alarm
+from barograph.training.online.hindsight import truth_in_hindsight
+from barograph.training.online.learn import Prior, learn, surprises_of
+from barograph.training.online.pair_comparison import compare_pairs, surprises_like
+from barograph.training.online.second_look_alarms import SecondLookAlarms
+from barograph.training.online.truth import Truth
+
+POLICIES = ("even", "steady")
+LOW, HIGH = 0.0, 40.0
+
+
+def without_marks(histories: Marked) -> Truth:
+    """Label the values of marked histories by hindsight; no mark is read."""
+    nothing = np.empty(0, dtype=np.int64)
+    return truth_in_hindsight(
+        histories.values,
+        np.asarray(histories.offsets, dtype=np.int64),
+        np.asarray(histories.groups, dtype=np.int64),
+        true=nothing,
+        false=nothing,
+        undecided=nothing,
+    )
+
+
+def row(name: str, surprises: Mapping[int, Floats], test: Truth) -> dict[str, Any]:
+    """Return the row of a pair."""
+    newest = [
+        at_rate(test, every_alarm(surprises[0]), rate, LOW, HIGH, by_place=False).recall[0]
+        for rate in RATES
+    ]
+    cells = {"learned from": name, "window 0 at 1/3/10": shares(newest)}
+    for policy in POLICIES:
+        alarms = SecondLookAlarms(test, surprises, ALARM_POLICIES[policy])
+        for rate in RATES:
+            point = at_rate(test, alarms, rate, LOW, HIGH)
+            cells[f"{policy} at {rate:g}"] = f"{shares(point.recall)} ({shares(point.known)})"
+    return cells
+
+
+def shares(values: Iterable[float]) -> str:
+    """Render shares as percentages."""
+    return "/".join(f"{100 * value:.0f}" for value in values)
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = arguments(str(__doc__))
+    parser.add_argument("--train", type=Path, default=DEFAULT)
+    parser.add_argument("--weight", type=float, default=PRIOR_WEIGHT)
+    options = parser.parse_args()
+    title = "Online models learned without marks: found (known) in percent"
+    if not (options.train / "series.parquet").is_file():
+        show(title, [], options.output, note=f"no series.parquet in {options.train}: --train DIR")
+        return
+    start = time.perf_counter()
+    choice, reported = halves(crowded(options.train))
+    test, hindsight = Truth.of(reported), without_marks(choice)
+    shipped = {use: TriageModel.default(use) for use in FILES["online"]}
+    rows = [row("shipped", surprises_of(shipped["online"], shipped["confirm"], test), test)]
+    simulated = Prior(SIMULATED.histories().truth, options.weight)
+    decided: dict[str, Any] = {}
+    for name, truth in (("hindsight", hindsight), ("marks", Truth.of(choice))):
+        learned = learn(truth, prior=simulated)
+        rows.append(row(name, surprises_of(learned.online, learned.confirm, test), test))
+        other = surprises_like(shipped, truth, learned.surprises)
+        for labels, judge in (("hindsight", hindsight), ("marks", Truth.of(choice))):
+            compared = compare_pairs(judge, labels, learned.surprises, other)
+            decided[f"{name}, compared by {labels}"] = compared.to_card()
+    show(
+        title,
+        rows,
+        options.output,
+        beats_shipped=decided,
+        learned_from={"series": len(choice), "changes in hindsight": int(hindsight.changes.size)},
+        judged_on={"series": len(reported), "changes": int(test.changes.size)},
+        seconds=time.perf_counter() - start,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Learn from hindsight: label a history without verdicts by what every jump has become since.
+
+The candidates of two detectors are judged with all the points that followed. Probable ones become
+changes, points near doubtful ones are left out, and all other points are quiet. Near the verdict of
+a person nothing is labelled: the verdict decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from barograph.detection.base import Detector, Observations, RawChangePoint
+from barograph.detection.batch import detect_many
+from barograph.detection.edivisive import EDivisive
+from barograph.detection.hunter import Hunter
+from barograph.detection.triaged import Triaged
+from barograph.evaluation.annotators import MARGIN
+from barograph.models.triage import TriageModel
+from barograph.series import Floats, Ints
+from barograph.training.online.truth import Flags, Truth
+
+DETECTORS = (EDivisive(), Hunter())
+SAME = 1  # candidates of two detectors at most this far apart are one candidate
+LIKELY = 0.5  # a candidate of at least this probability is a change
+DOUBTFUL = 0.15  # below this one it is noise; what lies between is left out
+
+
+def truth_in_hindsight(
+    values: Floats,
+    offsets: Ints,
+    groups: Ints,
+    *,
+    true: Ints,
+    false: Ints,
+    undecided: Ints,
+    model: TriageModel | None = None,
+) -> Truth:
+    """Return the changes that verdicts name, and those that hindsight shows elsewhere.
+
+    Args:
+        values: All points.
+        offsets: Where each series begins, and the end of the last.
+        groups: The group of each series.
+        true: The candidates that people called real changes.
+        false: The candidates that people called noise.
+        undecided: The candidates that people looked at without a decision; points near one are left
+            out.
+        model: Judges candidates with all later points; by default the shipped one.
+
+    Example:
+        >>> values = np.random.default_rng(0).normal(100.0, 1.0, 200)
+        >>> values[120:] += 10.0
+        >>> none = np.empty(0, dtype=np.int64)
+        >>> edges, group = np.array([0, 200]), np.array([0])
+        >>> truth_in_hindsight(
+        ...     values, edges, group, true=none, false=none, undecided=none
+        ... ).changes.tolist()
+        [120]
+    """
+    likely, doubtful = look_back(values, offsets, model)
+    decided = np.concatenate([true, false, undecided])
+    return Truth.of_verdicts(
+        values,
+        offsets,
+        groups,
+        true=np.concatenate([true, likely[~_is_near(likely, decided, offsets)]]),
+        undecided=np.concatenate([undecided, doubtful[~_is_near(doubtful, decided, offsets)]]),
+    )
+
+
+def look_back(values: Floats, offsets: Ints, model: TriageModel | None = None) -> tuple[Ints, Ints]:
+    """Return the points at which hindsight sees a change, and those at which it is in doubt.
+
+    Series are labelled in pieces, each by itself: the memory needed does not grow with their
+    number, and the result does not depend on the number of threads.
+
+    Args:
+        values: All points.
+        offsets: Where each series begins, and the end of the last.
+        model: Judges candidates with all later points; by default the shipped one.
+    """
+    teacher = Triaged(_AllCandidates(DETECTORS), model, min_probability=DOUBTFUL)
+    places, likely = [], []
+    for first, points in zip(offsets, detect_many(teacher, values, offsets), strict=False):
+        places += [int(first) + point.index for point in points]
+        likely += [(point.probability or 0.0) >= LIKELY for point in points]
+    at, sure = np.array(places, dtype=np.int64), np.array(likely, dtype=np.bool_)
+    return at[sure], at[~sure]
+
+
+@dataclass(frozen=True)
+class _AllCandidates(Detector):
+    """The candidates of several detectors; of neighbours that are one candidate, the first."""
+
+    detectors: tuple[Detector, ...]
+
+    @property
+    def shortest(self) -> int:
+        """Fewest points that every detector can divide."""
+        return max(detector.shortest for detector in self.detectors)
+
+    def find(self, series: Observations) -> list[RawChangePoint]:
+        """Return the candidates of a series."""
+        found = [point for detector in self.detectors for point in detector.find(series)]
+        kept: list[RawChangePoint] = []
+        for point in sorted(found, key=lambda point: point.index):
+            if not kept or point.index - kept[-1].index > SAME:
+                kept.append(point)
+        return kept
+
+
+def _is_near(points: Ints, decided: Ints, offsets: Ints) -> Flags:
+    """Return which points have a decided one of the same series within the margin."""
+    result = np.zeros(points.size, dtype=np.bool_)
+    series = np.searchsorted(offsets, points, side="right")
+    for at in decided:
+        own = np.searchsorted(offsets, at, side="right")
+        result |= (np.abs(points - at) <= MARGIN) & (series == own)
+    return result

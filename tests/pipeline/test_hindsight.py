@@ -1,0 +1,134 @@
+"""A history without verdicts goes through the pipeline, and a worse pair is kept out."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from barograph.models.flat import FlatBoosted
+from barograph.models.triage import FILES, TriageModel, load_models, save_models
+from barograph.pipeline import (
+    characterise,
+    classify,
+    evaluate,
+    release,
+    replay,
+    subseries,
+    train,
+    tune,
+    windows,
+)
+from barograph.pipeline.params import parameters
+from barograph.training import registry
+from barograph.training.online.pair import Lesson
+from barograph.training.online.pair_comparison import BESIDE
+from barograph.training.registry import Index
+from barograph.training.release import ReleaseParams, decide
+
+REPORTS = Path("data/reports")
+CHANGES = {
+    "label_free: [bauer8]": "label_free: [bauer8, contrast]",
+    "adaptive: [bauer8]": "adaptive: [bauer8, contrast]",
+    "label_free_windows: [bauer8]": "label_free_windows: [confirm]",
+    "online: bauer8, confirm: bauer8": "online: online, confirm: confirm",
+    "  calibration:": "  enough: 90\n  prior_weight: 0.3\n  calibration:",
+    "tiny:\n": "tune: {searches: {label_free: [logistic]}, trials: 2, folds: 2, seed: 1}\n"
+    "tiny:\n  tune: {}\n",
+    "trees: 8}": "trees: 12, simulated: {seed: 3, long_series: 6, short_series: 0}}",
+}
+
+
+@pytest.fixture
+def unlabelled(project: Path) -> Path:
+    """A project in which nobody has looked at a candidate yet."""
+    params = project / "params.yaml"
+    text = params.read_text()
+    for old, new in CHANGES.items():
+        text = text.replace(old, new, 1)
+    params.write_text(text)
+    path = project / "data/interim/candidates.parquet"
+    table = pq.read_table(path)
+    for name, kind in (("verdict", pa.string()), ("triaged_on", pa.timestamp("ms", tz="UTC"))):
+        value = "not_triaged" if name == "verdict" else None
+        column = pa.array([value] * table.num_rows, kind)
+        table = table.set_column(table.column_names.index(name), name, column)
+    pq.write_table(table, path)
+    return project
+
+
+def metrics(stage: str) -> Any:
+    return json.loads((REPORTS / f"{stage}.json").read_text())
+
+
+def inverted(path: Path) -> dict[str, TriageModel]:
+    """Return the models of a file, turned round: they take every change for noise."""
+    models = load_models(path)
+    for use, model in models.items():
+        assert isinstance(model.flat, FlatBoosted)
+        trees = replace(model.flat.trees, values=-model.flat.trees.values)
+        models[use] = replace(model, flat=replace(model.flat, trees=trees))
+    return models
+
+
+@pytest.mark.usefixtures("unlabelled")
+def test_pipeline_runs_without_a_verdict() -> None:
+    for stage in (subseries, characterise, tune, train, evaluate, windows, classify):
+        stage.main()
+    replay.main()
+    release.main()
+    assert "0 triaged points" in (REPORTS / "evaluate/table.md").read_text()
+    assert (REPORTS / "windows/windows.png").is_file()
+    assert metrics("replay")["alarms"] > 0
+    # What cannot be learned without a verdict stays as shipped, and the card says so.
+    kept = TriageModel.load(train.FOLDER / "label_free.baro")
+    assert kept.version == TriageModel.default("label_free").version
+    assert kept.card["kept"] == "the shipped model: too few verdicts"
+    # The online pair learned from hindsight, and was compared by it.
+    pair = load_models(train.FOLDER / "online.baro")
+    for model in pair.values():
+        assert model.card["labels"] == "verdicts and hindsight"
+        beside = model.card[BESIDE]
+        assert (beside["labels"], beside["changes"] > 30) == ("hindsight", True)
+        assert len(beside["reported"]) == len(beside["reported_by_other"]) == 3
+    assert metrics("release")["online"]["promoted"] == pair["online"].card[BESIDE]["is_better"]
+    # A champion gives way to a pair that reports more on held-out points, and to no other.
+    twins, worse = train.TWINS / "online.baro", Path("worse.baro")
+    save_models(worse, list(inverted(twins).values()))
+    assert decided(challenger=worse, champion=twins)["why"] == "worse than the champion"
+    assert decided(challenger=twins, champion=worse)["why"] == "not worse than the champion"
+
+
+def decided(challenger: Path, champion: Path) -> Mapping[str, Any]:
+    """Return what `release` decides on a challenger that is better than the shipped pair."""
+    models = load_models(challenger)
+    for use, model in models.items():
+        beside = {**model.card[BESIDE], "is_better": True}
+        models[use] = replace(model, card={**model.card, BESIDE: beside})
+    index = Index("online", ("former",))
+    index.folder("former").mkdir(parents=True, exist_ok=True)
+    shutil.copy(champion, index.folder("former") / registry.TWIN)
+    params = parameters(ReleaseParams, "release")
+    return decide(models, index, params, release.learned_from)
+
+
+BESIDE_BY_HAND = {"labels": "hindsight", "is_better": False}
+
+
+def test_pair_that_reports_no_more_than_the_shipped_one_is_kept_out() -> None:
+    pair = {}
+    for use in FILES["online"]:
+        model = TriageModel.default(use)
+        pair[use] = replace(model, card={**model.card, BESIDE: BESIDE_BY_HAND})
+
+    def learned_from() -> Lesson:
+        raise AssertionError("the champion plays no part")
+
+    decision = decide(pair, Index("online"), ReleaseParams(0.5, 0.05, 200, 1), learned_from)
+    assert not decision["promoted"]
+    assert decision["why"] == "reports no more changes than the shipped pair"
