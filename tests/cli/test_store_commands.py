@@ -178,14 +178,19 @@ def test_export_is_a_source_of_every_command(
         assert run(capsys, command, "out")[0] in (0, 2)
 
 
-def test_recompute_finds_and_scores_candidates(capsys: pytest.CaptureFixture[str]) -> None:
+def write_steps(name: str) -> None:
+    """Write a series with a step in the middle."""
     rows = ["project,test,order,value"]
     rows += [f"db,query,{k},{100 + k % 3 + (50 if k >= 20 else 0)}" for k in range(40)]
-    Path("steps.csv").write_text("\n".join([*rows, ""]))
+    Path(name).write_text("\n".join([*rows, ""]))
+
+
+def test_recompute_finds_and_scores_candidates(capsys: pytest.CaptureFixture[str]) -> None:
+    write_steps("steps.csv")
     run(capsys, "import", "steps.csv")
-    code, output = run_json(capsys, "recompute")
+    code, output = run_json(capsys, "recompute", "--min-probability", "0")
     assert (code, output["series"], output["added"]) == (0, 1, 1)
-    assert run_json(capsys, "recompute")[1]["added"] == 0
+    assert run_json(capsys, "recompute", "--min-probability", "0")[1]["added"] == 0
     run(capsys, "export", "out")
     [candidate] = History.read("out").candidates.to_pylist()
     assert candidate["index"] == 20
@@ -195,10 +200,33 @@ def test_recompute_finds_and_scores_candidates(capsys: pytest.CaptureFixture[str
     assert 0 <= output["candidates"][0]["probability"] <= 1
 
 
+def test_recompute_follows_the_reporting_rule_of_the_model(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_steps("steps.csv")
+    run(capsys, "import", "steps.csv")
+    assert run_json(capsys, "recompute", "--min-probability", "1")[1]["added"] == 0
+    Path("data/release/label_free.baro").unlink()  # the built-in model is sure of the step
+    assert run_json(capsys, "recompute")[1]["added"] == 1
+
+
+def test_classify_finds_candidates_if_the_source_has_none(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_steps("steps.csv")
+    code, output = run_json(capsys, "classify", "steps.csv", "--workers", "1")
+    assert (code, output["total"]) == (0, 1)
+    _, detected = run_json(capsys, "detect", "steps.csv", "--min-probability", "0")
+    [found] = detected["series"][0]["change_points"]
+    [best] = output["candidates"]
+    assert (best["order"], best["probability"]) == (found["order"], found["probability"])
+
+
 def test_classify_exits_3_without_candidates(capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, error = run(capsys, "classify", write("results.csv"), "--workers", "1")
+    Path("flat.csv").write_text("test,order,value\n" + "".join(f"a,{k},1.0\n" for k in range(30)))
+    code, _, error = run(capsys, "classify", "flat.csv", "--workers", "1")
     assert code == 3
-    assert "no candidate without a verdict" in error
+    assert error.endswith("barograph: flat.csv: no change point\n")
 
 
 @pytest.mark.parametrize(
@@ -396,6 +424,8 @@ TAKE_MODELS = [
         (("classify", "results.csv"), ("--model",)),
         (("import", "results.csv"), ("--model",)),
         (("recompute",), ("--model",)),
+        (("detect", "results.csv"), ("--model",)),
+        (("gate", "results.csv"), ("--model",)),
         (("replay", "results.csv"), ("--model",)),
         (("score", "results.csv"), ("--model",)),
         (("serve",), ("--model", "--label-free")),

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from barograph.detection.bulk import HistoryPart, history_parts, score_part
 from barograph.detection.online import OnlineDetector
-from barograph.detection.scoring import HistoryPart, history_parts, score_part
 from barograph.evaluation import resume
 from barograph.evaluation.replay import ReplayTask, alarm_delays, replay_part
 from barograph.history import SCHEMAS, History

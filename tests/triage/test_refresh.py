@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from barograph.detection import Hunter
+from barograph.detection import Hunter, Triaged
 from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.errors import DataError
 from barograph.features import Candidates
+from barograph.models import TriageModel
 from barograph.series import Floats, Ints, Verdict
 from barograph.store import Measurement, Store, audit, reading, stale
 from barograph.triage import refresh, verdicts
@@ -196,13 +197,24 @@ def test_refresh_scores_found_candidates_with_the_verdicts_around(
     ]
 
 
-def test_two_runs_of_a_commit_are_one_candidate(store: Store) -> None:
+def test_triaged_candidates_keep_the_probability_they_are_reported_with(store: Store) -> None:
+    store.ingest(history("a", 60), "ci")
+    model = TriageModel.default("label_free")
+    assert CandidateRefresher(Triaged(), "Triaged", model).refresh(store).added == 1
+    with store.read() as connection:
+        [one] = reading.find_candidates(connection)
+        [values] = reading.read_series(connection, [one.series]).values()
+    [point] = Triaged().detect(values)
+    assert (one.order, one.probability, one.model) == (30, point.probability, model.version)
+
+
+def test_runs_of_a_commit_are_one_point_to_the_detector(store: Store) -> None:
     sent = [Measurement(series(), 1.0, order, run=str(r)) for order in range(20) for r in (0, 1)]
     store.ingest(sent, "ci")
-    CandidateRefresher(Scripted((20, 21)), "scripted").refresh(store)
-    with store.read() as connection:
-        orders = connection.scalars(sa.text('SELECT "order" FROM candidates')).all()
-    assert orders == [10]
+    detector = Scripted((10,))
+    CandidateRefresher(detector, "scripted").refresh(store)
+    assert detector.lengths == [20]
+    assert [order for _, order in found(store)] == [10]
 
 
 def test_withdraw_of_many_candidates_fits_the_statements(store: Store) -> None:

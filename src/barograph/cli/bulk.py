@@ -95,7 +95,7 @@ def score_parts(
     """Call a function for every part of a data set, and join the tables in order."""
     import pyarrow as pa
 
-    from barograph.detection.scoring import history_parts
+    from barograph.detection.bulk import history_parts
     from barograph.parallel import map_parallel
 
     calls = [(part, *arguments) for part in history_parts(folder, SERIES)]

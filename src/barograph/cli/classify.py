@@ -46,22 +46,26 @@ def command(
 ) -> None:
     """Rank the candidates at LOCATION by how likely people would call them real.
 
-    LOCATION may also be a folder of the three tables. Workers of a scheduler must see it.
+    If LOCATION has no candidates, they are found as `detect` finds them, whatever their
+    probability. LOCATION may also be a folder of the three tables. Workers of a scheduler must see
+    it.
     """
-    from barograph.detection.scoring import score_part
+    from barograph.detection.bulk import score_part
     from barograph.history import read_table
     from barograph.series import SeriesId
 
     with tables_at(kind, location) as folder:
         series = read_table(folder, "series").to_pylist()
-        classify = partial(score_part, triaged=triaged)
+        proposed = not has_candidates(folder)
+        classify = partial(score_part, triaged=triaged, proposed=proposed)
         path = artifact_path(USE, model)
         table = score_parts(classify, folder, path, USE, workers=workers, scheduler=scheduler)
     table = table.sort_by([("probability", "descending"), ("series", "ascending")])
     if out is not None:
         _write(table, out)
     if not table.num_rows:
-        raise NotEnoughDataError(f"{location}: no candidate without a verdict")
+        missing = "no change point" if proposed else "no candidate without a verdict"
+        raise NotEnoughDataError(f"{location}: {missing}")
     rows = table.slice(0, limit).to_pylist()
     for row in rows:
         row["name"] = str(SeriesId.from_row(series[row["series"]]))
@@ -72,6 +76,13 @@ def command(
     for row in rows:
         click.echo(f"{row['probability']:.3f}  {row['commit'] or row['order']}  {row['name']}")
     click.echo(f"{real} of {table.num_rows} candidates are probably real")
+
+
+def has_candidates(folder: str) -> bool:
+    """Return whether the tables in a folder have any candidate."""
+    import pyarrow.parquet as pq
+
+    return bool(pq.read_metadata(Path(folder) / "candidates.parquet").num_rows)
 
 
 def _write(table: pa.Table, folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,8 @@ from barograph.cli.options import (
     echo_json,
     format_option,
     make_detector,
+    min_probability_option,
+    model_option,
     read_history,
     source_options,
 )
@@ -28,11 +31,13 @@ TESTING = ("hunter", "edivisive", "gesd")  # detectors whose change points have 
 
 
 @click.command(
-    epilog="Example: barograph detect results.csv --detector hunter --format json",
+    epilog="Example: barograph detect results.csv --min-probability 0.8 --format json",
 )
 @source_options
 @aggregate_option
-@detector_option("Detection method.")
+@detector_option("Detection method. `triaged` finds candidates and scores them with a model.")
+@min_probability_option
+@model_option("label_free", does="scores the candidates of --detector triaged")
 @click.option(
     "--false-discoveries",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -42,14 +47,21 @@ TESTING = ("hunter", "edivisive", "gesd")  # detectors whose change points have 
 )
 @format_option
 def command(
-    location: str, kind: str, detector: str, false_discoveries: float | None, as_json: bool
+    location: str,
+    kind: str,
+    detector: str,
+    min_probability: float | None,
+    model: Path,
+    false_discoveries: float | None,
+    as_json: bool,
 ) -> None:
     """Find the change points of every series at LOCATION."""
     if false_discoveries is not None and detector not in TESTING:
         message = f"{detector} has no p-value to control; allowed are {', '.join(TESTING)}"
         raise click.BadParameter(message, param_hint="--false-discoveries")
+    method = make_detector(detector, model, min_probability)
     history = read_history(kind, location)
-    runs = change_points(history, make_detector(detector))
+    runs = change_points(history, method)
     control: dict[str, float] | None = None
     if false_discoveries is not None:
         result = _controlled(runs, detector, len(history.values), false_discoveries)
@@ -77,7 +89,9 @@ def command(
 
 def change_points(history: History, detector: Detector) -> list[list[ChangePoint]]:
     """Return the change points of every series."""
-    return [detector.detect(history.values_of(number)) for number in range(len(history))]
+    from barograph.detection import detect_many
+
+    return detect_many(detector, history.values, history.offsets)
 
 
 def describe(history: History, runs: Sequence[Sequence[ChangePoint]]) -> list[dict[str, Any]]:
@@ -89,6 +103,7 @@ def describe(history: History, runs: Sequence[Sequence[ChangePoint]]) -> list[di
                 "index": point.index,
                 "order": int(series.orders[point.index]),
                 "commit": series.commits[point.index] or None,
+                "probability": point.probability,
                 "statistic": point.statistic,
                 "pvalue": point.pvalue,
                 "mean_before": point.before.mean,
@@ -114,13 +129,16 @@ def change_text(point: dict[str, Any]) -> str:
     if not math.isfinite(change):
         return "from 0"
     # A change that would round to nothing is shown with as many digits as it needs.
-    return f"{change:+.1f} %" if abs(change) >= 0.05 or not change else f"{change:+.1g} %"
+    if abs(change) >= 0.05 or not change:
+        return f"{change + 0.0:+.1f} %"  # -0.0 becomes 0.0
+    return f"{change:+.1g} %"
 
 
 def _line(point: dict[str, Any]) -> str:
     place = f"{point['commit'] or point['order']}  index {point['index']}"
     levels = f"{point['mean_before']:.6g} -> {point['mean_after']:.6g}"
-    return f"{place}  {levels}  ({change_text(point)})"
+    likely = "" if point["probability"] is None else f"  probability {point['probability']:.2f}"
+    return f"{place}  {levels}  ({change_text(point)}){likely}"
 
 
 def _controlled(

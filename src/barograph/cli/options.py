@@ -35,6 +35,7 @@ DETECTORS = {
     "gesd": "Gesd",
     "pelt": "Pelt",
 }
+DEFAULT_DETECTOR = "triaged"
 ALARM_POLICIES = ("early", "even", "steady", "sure")
 AGGREGATE = f"{__name__}.aggregate"
 RELEASED = Path("data/release")  # where the pipeline releases models
@@ -88,7 +89,7 @@ def detector_option(text: str) -> Callable[[F], F]:
     return click.option(
         "--detector",
         type=click.Choice(list(DETECTORS)),
-        default="hunter",
+        default=DEFAULT_DETECTOR,
         show_default=True,
         help=text,
     )
@@ -252,12 +253,38 @@ def read_history(kind: str, location: str) -> History:
         return History.read(folder)
 
 
-def make_detector(name: str) -> Detector:
-    """Return a detector with its default parameters."""
-    from barograph import detection
+def min_probability_option(function: F) -> F:
+    """Add --min-probability to a command that finds change points."""
+    return click.option(
+        "--min-probability",
+        type=click.FloatRange(0.0, 1.0),
+        metavar="P",
+        help="Smallest probability of a reported change point, from 0 to 1, for --detector "
+        f"{DEFAULT_DETECTOR}. By default the rule in the model's file decides.",
+    )(function)
 
-    detector: Detector = getattr(detection, DETECTORS[name])()
-    return detector
+
+def make_detector(
+    name: str, model: Path | None = None, min_probability: float | None = None
+) -> Detector:
+    """Return a detector with its default parameters.
+
+    Args:
+        name: One of `DETECTORS`.
+        model: The model of `triaged`; the built-in one if there is no such file.
+        min_probability: Smallest probability that `triaged` reports; its model's rule if None.
+    """
+    from barograph import detection
+    from barograph.models import TriageModel
+
+    if name != DEFAULT_DETECTOR:
+        if min_probability is not None:
+            message = f"{name} has no probability; only {DEFAULT_DETECTOR} has"
+            raise click.BadParameter(message, param_hint="--min-probability")
+        detector: Detector = getattr(detection, DETECTORS[name])()
+        return detector
+    loaded = TriageModel.load(model, "label_free") if model and model.exists() else None
+    return detection.Triaged(model=loaded, min_probability=min_probability)
 
 
 def online_models(path: Path) -> OnlineModels:

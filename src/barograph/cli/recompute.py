@@ -13,18 +13,22 @@ from barograph.cli.options import (
     echo_json,
     format_option,
     make_detector,
+    min_probability_option,
     model_option,
     open_existing,
     store_option,
 )
 
 
-@click.command(epilog="Example: barograph recompute --detector hunter")
+@click.command(epilog="Example: barograph recompute --store ci.db")
 @detector_option("Detection method.")
+@min_probability_option
 @model_option("label_free", does="scores candidates")
 @store_option
 @format_option
-def command(detector: str, model: Path, url: str, as_json: bool) -> None:
+def command(
+    detector: str, min_probability: float | None, model: Path, url: str, as_json: bool
+) -> None:
     """Recompute the change points of every series in the store.
 
     A candidate that moved by a few commits keeps its identity, and one with a verdict stays where
@@ -33,7 +37,8 @@ def command(detector: str, model: Path, url: str, as_json: bool) -> None:
     from barograph.triage.refresh import CandidateRefresher, label_free_model
 
     scorer = label_free_model(model if model.exists() else None)
-    refresher = CandidateRefresher(make_detector(detector), DETECTORS[detector], scorer)
+    method = make_detector(detector, min_probability=min_probability)
+    refresher = CandidateRefresher(method, DETECTORS[detector], scorer)
     with open_existing(url) as store:
         result = refresher.recompute(store)
     if as_json:

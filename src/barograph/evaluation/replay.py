@@ -19,10 +19,10 @@ import pyarrow as pa
 from sklearn.metrics import roc_auc_score
 
 from barograph import __version__
+from barograph.detection.bulk import HistoryPart
 from barograph.detection.online import Budget, replay_many
 from barograph.detection.online.budget import DEFAULT_POLICY
 from barograph.detection.online.views import HISTORY
-from barograph.detection.scoring import HistoryPart
 from barograph.errors import ArtifactError, NotEnoughDataError
 from barograph.evaluation import resume
 from barograph.features import FEATURES_VERSION

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from barograph.detection.scoring import history_parts
+from barograph.detection.bulk import history_parts
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation import resume
 from barograph.evaluation.replay import (

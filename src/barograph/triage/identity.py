@@ -98,7 +98,8 @@ def identify(
         order = int(series.orders[change.index])
         if order not in orders:  # two runs of one commit are one candidate
             orders.add(order)
-            found.append(FoundCandidate(change, order, untriaged[pairs[k]] if k in pairs else None))
+            stored = untriaged[pairs[k]] if k in pairs else None
+            found.append(FoundCandidate(change, order, stored, change.probability))
     kept = {candidate.known.id for candidate in found if candidate.known is not None}
     gone = [candidate for candidate in untriaged if candidate.id not in kept]
     return SeriesPlan(number, series, found, judged, gone)

@@ -9,27 +9,34 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
+from barograph.detection import Triaged, detect_many
 from barograph.detection.base import Detector
 from barograph.detection.scoring import score_candidates
 from barograph.errors import ArtifactError
 from barograph.features import Candidates
 from barograph.models import TriageModel
-from barograph.series import UNKNOWN_TIME, Direction, Verdict
+from barograph.series import UNKNOWN_TIME, Direction, Series, Verdict
 from barograph.store.audit import now
 from barograph.store.reading import read_series
 from barograph.store.rows import Insertion, Row
 from barograph.store.schema import candidates, moves, series
 from barograph.store.stale import claim, mark, oldest
 from barograph.store.store import Store
-from barograph.triage.identity import FoundCandidate, SeriesPlan, identify, stored_candidates
+from barograph.triage.identity import (
+    FoundCandidate,
+    SeriesPlan,
+    StoredCandidate,
+    identify,
+    stored_candidates,
+)
 
 LOG = logging.getLogger("barograph.triage")
 USE = "label_free"
@@ -70,7 +77,8 @@ class CandidateRefresher:
     """A detector that finds candidates, and the model that scores them.
 
     Args:
-        detector: Any detector.
+        detector: Any detector. `Triaged` gets the model, and its candidates keep the
+            probabilities that they were reported with.
         name: The name of the detector that candidates are stored with.
         model: A model for the use `label_free`; without one, candidates get no probability.
     """
@@ -102,12 +110,7 @@ class CandidateRefresher:
             versions = oldest(connection, count)
             points = read_series(connection, list(versions))
             known = stored_candidates(connection, list(versions))
-        plans = [
-            identify(number, one, known[number], self.detector.detect(one))
-            for number, one in points.items()
-        ]
-        if self.model is not None:
-            plans = with_probabilities(self.model, plans, at)
+        plans = self._plans(points, known, at)
 
         def work(connection: sa.Connection) -> RefreshResult:
             unchanged = claim(connection, versions)
@@ -115,6 +118,28 @@ class CandidateRefresher:
             return self.write(connection, store, kept, at)
 
         return (store.write(work) if plans else RefreshResult()), len(versions)
+
+    def _plans(
+        self,
+        points: Mapping[int, Series],
+        known: Mapping[int, Sequence[StoredCandidate]],
+        at: int,
+    ) -> list[SeriesPlan]:
+        """Find the change points of some series, and match them with the stored candidates."""
+        detector, model = self.detector, self.model
+        is_scored = isinstance(detector, Triaged)
+        if isinstance(detector, Triaged) and model is not None:
+            detector = replace(detector, model=model)
+        values = np.concatenate([np.empty(0), *(one.values for one in points.values())])
+        offsets = np.cumsum([0, *(len(one) for one in points.values())], dtype=np.int64)
+        changes = detect_many(detector, values, offsets)
+        plans = [
+            identify(number, one, known[number], own)
+            for (number, one), own in zip(points.items(), changes, strict=True)
+        ]
+        if is_scored or model is None:
+            return plans
+        return with_probabilities(model, plans, at)
 
     def write(
         self, connection: sa.Connection, store: Store, plans: Sequence[SeriesPlan], at: int
