@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from barograph.detection import Triaged
@@ -107,6 +108,8 @@ def as_values(values: Any, name: str = "values") -> Floats:
     columns = column_names(values) if getattr(values, "ndim", 2) == 2 else None
     if columns is not None:
         values, name = _value_column(values, columns, name), f"{name}[{VALUE!r}]"
+    if isinstance(values, np.ma.MaskedArray):  # asarray would show what is masked
+        values = np.ma.filled(values.astype(np.float64), np.nan)
     numbers = as_floats(values, name)
     if numbers.size == 0:
         raise DataError(f"{name} is empty; there must be at least one value")

@@ -55,6 +55,7 @@ def test_detect_finds_nothing_in_a_short_series() -> None:
         ([], "values is empty; there must be at least one value"),
         (FRAME[:0], r"values\['value'\] is empty"),
         ([1.0, 2.0, float("nan")], r"values\[2\] is nan; every value must be finite"),
+        (np.ma.masked_equal([1.0, 9.0, 2.0], 9.0), r"values\[1\] is nan"),
         ([1.0, None, 2.0], r"values\[1\] is nan"),
         (["1", "2"], r"values\[0\] is '1'; it must be a number"),
         ([1.0, 2j], r"must be a number"),

@@ -60,7 +60,7 @@ def detected() -> tuple[list[int], list[dict[str, Any]], set[int]]:
         }
         for one in detector.steps
     ]
-    return alarms, steps, set(detector.change_points)
+    return alarms, steps, {point.index for point in detector.change_points}
 
 
 def test_decisions_equal_those_of_the_online_detector(client: TestClient) -> None:

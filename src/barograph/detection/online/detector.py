@@ -1,21 +1,22 @@
 """The online detector: decides on each value of one series as it arrives."""
 
 from collections import deque
-from collections.abc import Callable
-from copy import copy
-from dataclasses import dataclass
-from functools import partial
-from typing import Self
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
+from scipy.special import logit
 
+from barograph.detection.base import regions
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import (
     AlarmStep,
     Answer,
     Decision,
     Reason,
-    StepKind,
     reasons,
 )
 from barograph.detection.online.newest import (
@@ -26,39 +27,19 @@ from barograph.detection.online.newest import (
     settle,
 )
 from barograph.detection.online.second_look import (
-    AlarmRule,
     NewestResult,
     Request,
     WindowScore,
     rule_for,
 )
+from barograph.detection.online.state import Memory, SavedState, budget_version
 from barograph.detection.online.views import HISTORY, HistoryWindow, check_pair
 from barograph.errors import ConfigError, DataError
-from barograph.models import TriageModel
-from barograph.series import Floats, as_float
+from barograph.models import OnlineModels, TriageModel
+from barograph.series import ChangePoint, Floats, as_float, as_floats, require_finite
 
 SHORTEST_HISTORY = 64
 Rows = dict[Request, Floats]
-
-
-@dataclass(frozen=True)
-class _Undo:
-    """What the detector knew before the newest commit, besides the values."""
-
-    rule: AlarmRule
-    change_points: list[int]
-    steps: deque[AlarmStep]
-    explain: Callable[[], list[Reason]]
-
-    @classmethod
-    def of(
-        cls,
-        rule: AlarmRule,
-        change_points: list[int],
-        steps: deque[AlarmStep],
-        explain: Callable[[], list[Reason]],
-    ) -> Self:
-        return cls(copy(rule), list(change_points), steps.copy(), explain)
 
 
 class OnlineDetector:
@@ -70,6 +51,8 @@ class OnlineDetector:
     points are scored again as more arrive: change points are confirmed, moved or withdrawn, and
     the alarms of all windows share one budget.
 
+    Without any model, the detector uses the pair that ships with the package.
+
     Args:
         model: Scores the newest point (window 0).
         confirm: Scores points that 1 to 10 others have followed.
@@ -77,16 +60,27 @@ class OnlineDetector:
             1,000 points.
         history: Maximum number of values to keep; at least half as many are kept at any time. It
             bounds the number of change points and steps as well.
+
+    Example:
+        >>> detector = OnlineDetector()
+        >>> values = [10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 4
+        >>> alarms = [d.at for d in detector.update_many(values) if d.is_change]
+        >>> [point.index for point in detector.change_points]
+        [60]
     """
 
     def __init__(
         self,
-        model: TriageModel,
+        model: TriageModel | None = None,
         confirm: TriageModel | None = None,
         *,
         budget: Budget | None = None,
         history: int = HISTORY,
     ) -> None:
+        if model is None:
+            if confirm is not None:
+                raise ConfigError("confirm needs a model of the newest point, too")
+            model, confirm = _default_models().newest, _default_models().confirm
         if history < SHORTEST_HISTORY:
             raise ConfigError(f"history is {history}: it must be {SHORTEST_HISTORY} or more")
         if confirm is None and budget is not None:
@@ -101,21 +95,46 @@ class OnlineDetector:
         self._history = history
         self._budget = budget if confirm is None else budget or Budget.released(model, confirm)
         self._rule = rule_for(model, self._budget)
-        self._change_points: list[int] = []
-        self._steps: deque[AlarmStep] = deque(maxlen=history)
-        self._explain: Callable[[], list[Reason]] = list  # of the known change
+        self._memory = Memory(deque(maxlen=history), self._rule.state)
+        self._before = self._memory  # the newest commit
         self._runs: list[float] = []  # of the newest commit
-        self._undo: _Undo | None = None
+
+    def __repr__(self) -> str:
+        """Return the versions of the models, and what was seen so far."""
+        points = self.change_points
+        last = f", the last at {points[-1].index}" if points else ""
+        models = " and ".join(self._versions)
+        return (
+            f"OnlineDetector(models {models}; {len(self):,} values, {len(points)} change "
+            f"point{'s' * (len(points) != 1)}{last})"
+        )
 
     @property
-    def change_points(self) -> list[int]:
-        """The last `history` change points that were not withdrawn, in order."""
-        return list(self._change_points)
+    def change_points(self) -> list[ChangePoint]:
+        """The change points within the kept values that were not withdrawn, in order.
+
+        `before` and `after` describe the kept values; `statistic` is the log odds of the
+        probability at the last step.
+        """
+        base, values = self._window.base, self._window.kept
+        places = {index: real for index, real in self._memory.change_points.items() if index > base}
+        around = regions(values, [index - base for index in places]) if places else []
+        return [
+            ChangePoint(
+                index=index,
+                statistic=float(logit(real)),
+                pvalue=None,
+                before=before,
+                after=after,
+                probability=real,
+            )
+            for (index, real), (before, after) in zip(places.items(), pairwise(around), strict=True)
+        ]
 
     @property
     def steps(self) -> list[AlarmStep]:
         """The last `history` steps, in order."""
-        return list(self._steps)
+        return list(self._memory.steps)
 
     def __len__(self) -> int:
         """Return how many values have arrived."""
@@ -128,10 +147,26 @@ class OnlineDetector:
             DataError: The value is not a finite number. The detector is unchanged.
         """
         number = as_float(value, self._window.count)
-        self._undo = _Undo.of(self._rule, self._change_points, self._steps, self._explain)
+        self._before = self._memory.copy()
         self._runs = [number]
         self._window.append(number)
         return self._decide()
+
+    def update_many(self, values: npt.ArrayLike) -> list[Decision]:
+        """Add the results of several new commits, oldest first.
+
+        Args:
+            values: One result of each commit.
+
+        Returns:
+            The decision of `update` for each.
+
+        Raises:
+            DataError: A value is not a finite number. The detector is unchanged.
+        """
+        numbers = as_floats(values)
+        require_finite(numbers)
+        return [self.update(number) for number in numbers.tolist()]
 
     def repeat(self, value: float) -> Decision:
         """Add a further run of the newest commit, and decide on the commit again.
@@ -143,16 +178,80 @@ class OnlineDetector:
             DataError: There is no commit yet, or the value is not a finite number. The detector is
                 unchanged.
         """
-        if self._undo is None:
+        if not self._runs:
             raise DataError("there is no commit to repeat: the first result is an update")
         number = as_float(value, self._window.count - 1)
-        self._rule = copy(self._undo.rule)
-        self._change_points = list(self._undo.change_points)
-        self._steps, self._explain = self._undo.steps.copy(), self._undo.explain
+        self._memory = self._before.copy()
+        self._rule = rule_for(self._model, self._budget, self._memory.alarm)
         self._runs.append(number)
         settled = settle(self._window.before_newest(), np.array(self._runs))
         self._window.replace_newest(settled.value)
         return self._decide(is_step=settled.is_step, is_clear=settled.is_clear)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything the detector knows, for `json.dumps` and `from_state`.
+
+        The models are not included, only their versions.
+
+        Example:
+            >>> detector = OnlineDetector()
+            >>> decisions = detector.update_many([10.0, 10.1, 9.9] * 20)
+            >>> restored = OnlineDetector.from_state(detector.state())
+            >>> restored.update(12.0) == detector.update(12.0)
+            True
+        """
+        repeated = bool(self._runs)
+        saved = SavedState(
+            models=self._versions,
+            budget=budget_version(self._budget),
+            history=self._history,
+            count=self._window.count - repeated,
+            values=self._window.before_newest(),
+            runs=np.array(self._runs),
+            memory=self._before,
+        )
+        return saved.to_json()
+
+    @classmethod
+    def from_state(
+        cls,
+        state: Mapping[str, Any],
+        model: TriageModel | None = None,
+        confirm: TriageModel | None = None,
+        *,
+        budget: Budget | None = None,
+    ) -> Self:
+        """Restore a detector; it continues with the decisions of the one that was saved.
+
+        Args:
+            state: The result of `state`.
+            model: As in the detector that was saved.
+            confirm: As in the detector that was saved.
+            budget: As in the detector that was saved.
+
+        Raises:
+            DataError: The state is damaged, or of other models, another budget or another format
+                version.
+        """
+        saved = SavedState.from_json(state)
+        detector = cls(model, confirm, budget=budget, history=saved.history)
+        for name, known, own in (
+            ("models", saved.models, detector._versions),
+            ("the alarm budget", saved.budget, budget_version(detector._budget)),
+        ):
+            if known != own:
+                raise DataError(f"the state was saved with {name} {known}; this detector has {own}")
+        detector._memory = saved.memory
+        detector._rule = rule_for(detector._model, detector._budget, saved.memory.alarm)
+        detector._window.restore(saved.count, saved.values.tolist())
+        for number, run in enumerate(saved.runs.tolist()):
+            detector.repeat(run) if number else detector.update(run)
+        return detector
+
+    @property
+    def _versions(self) -> list[str]:
+        models = [self._model] if self._confirm is None else [self._model, self._confirm]
+        return [model.version for model in models]
 
     def _decide(self, *, is_step: bool = False, is_clear: bool = True) -> Decision:
         """Decide on the newest value, which is settled."""
@@ -164,19 +263,21 @@ class OnlineDetector:
         newest = NewestResult(surprise, has_reruns, is_step, is_clear, way)
         score, rise = partial(self._score, rows), self._window.direction
         answer, alarm, steps, scores = self._rule.advance(at, self._first, score, rise, newest)
+        self._memory.alarm = self._rule.state
         if steps:
-            self._record(steps)
+            self._memory.record(steps)
         known = self._rule.state_at(at)
         since: int | None = None
         if known is not None and known.change is not None and answer is not Answer.SUSPECT:
             row = rows.get((at - known.change, known.change))
             if steps and row is not None:
-                self._explain = partial(reasons, self._model_of(at - known.change), row)
-            index, probability, explain = known.change, known.probability, self._explain
+                self._memory.reason = at - known.change, row
+            index, probability = known.change, known.probability
+            explain = self._explain(self._memory.reason)
             since = known.change if alarm is None else None
         elif scores:
             window, index, probability, *_ = alarm or scores[0]
-            explain = partial(reasons, self._model_of(window), rows[window, index])
+            explain = self._explain((window, rows[window, index]))
         else:
             index, probability, explain = at, 0.0, list
         return Decision(
@@ -231,18 +332,15 @@ class OnlineDetector:
 
     def _row(self, model: TriageModel, window: int, split: int) -> Floats:
         """Describe a point, with Pre from the last change point before it."""
-        start = next((c for c in reversed(self._change_points) if c < split), 0)
+        start = next((c for c in reversed(self._memory.change_points) if c < split), 0)
         return self._window.row(model.feature_set, start, split, split + window + 1)
 
-    def _record(self, steps: list[AlarmStep]) -> None:
-        """Append the steps and update the change points."""
-        for step in steps:
-            gone = step.index if step.kind is StepKind.WITHDRAWN else step.moved_from
-            if gone in self._change_points:
-                self._change_points.remove(gone)
-            begins = step.kind in (StepKind.CALLED, StepKind.MOVED)
-            if begins and step.index not in self._change_points:
-                # A change point dropped here is older than all kept values: no Pre starts there.
-                known = sorted([*self._change_points, step.index])
-                self._change_points = known[-self._history :]
-        self._steps += steps
+    def _explain(self, reason: tuple[int, Floats] | None) -> Callable[[], list[Reason]]:
+        """Return what computes the reasons for the score of a window."""
+        return list if reason is None else partial(reasons, self._model_of(reason[0]), reason[1])
+
+
+@lru_cache(maxsize=1)
+def _default_models() -> OnlineModels:
+    """Load the built-in models once per process."""
+    return OnlineModels.default()

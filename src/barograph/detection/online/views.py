@@ -187,6 +187,22 @@ class HistoryWindow:
         for view in self._distinct:
             view.append(value)
 
+    @property
+    def base(self) -> int:
+        """The position of the oldest kept value."""
+        return self._base
+
+    @property
+    def kept(self) -> Floats:
+        """The kept values."""
+        return np.array(self._values)
+
+    def restore(self, count: int, values: Sequence[float]) -> None:
+        """Continue after `count` values, of which these are kept."""
+        self.count, self._base, self._values = count, count - len(values), list(values)
+        for view in self._distinct:
+            view.reset(self._values)
+
     def direction(self, split: int) -> int:
         """Return the direction of the step between the points before a split and those since."""
         return direction_of(*sides_of(self._values, split - self._base))

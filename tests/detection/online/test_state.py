@@ -1,0 +1,180 @@
+"""A detector that was saved and restored continues with the same decisions, to the bit."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from barograph.detection import OnlineDetector
+from barograph.detection.online import Budget, Decision
+from barograph.errors import ConfigError, DataError
+from barograph.models import OnlineModels, TriageModel
+from barograph.series import Floats, Region
+from tests.detection.online.models import edge_model, edge_pair, noise, paper_model, quiet
+
+FIRST, SECOND, BUDGET = edge_pair()
+
+
+def course() -> Floats:
+    """Steps, spikes and noise, longer than two short histories."""
+    values = noise(220, 3)
+    values[60:] += 14.0
+    values[[30, 100, 101, 180]] += 40.0
+    values[130:] -= 25.0
+    return values
+
+
+def alone(model: Callable[[], TriageModel]) -> Callable[[], OnlineDetector]:
+    return lambda: OnlineDetector(model(), history=64)
+
+
+KINDS: dict[str, Callable[[], OnlineDetector]] = {
+    "pair": lambda: OnlineDetector(FIRST, SECOND, budget=BUDGET, history=64),
+    "long": lambda: OnlineDetector(FIRST, SECOND, budget=BUDGET),
+    "edge": alone(edge_model),
+    "paper": alone(paper_model),
+}
+
+
+def restored(detector: OnlineDetector, kind: str) -> OnlineDetector:
+    """Save a detector as text and restore it."""
+    state = json.loads(json.dumps(detector.state()))
+    if kind in ("pair", "long"):
+        return OnlineDetector.from_state(state, FIRST, SECOND, budget=BUDGET)
+    return OnlineDetector.from_state(state, edge_model() if kind == "edge" else paper_model())
+
+
+def feed(detector: OnlineDetector, values: Floats) -> list[Decision]:
+    """Feed values; every seventh commit has reruns."""
+    decisions = []
+    for number, value in enumerate(values.tolist()):
+        decisions.append(detector.update(value))
+        if number % 7 == 0:
+            decisions += [detector.repeat(value + 0.5), detector.repeat(100.0)]
+    return decisions
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("cut", [0, 1, 40, 61, 64, 65, 96, 97, 103, 133, 181])
+def test_a_restored_detector_continues_to_the_bit(kind: str, cut: int) -> None:
+    values = course()
+    detector = KINDS[kind]()
+    feed(detector, values[:cut])
+    again = restored(detector, kind)
+    assert again.state() == detector.state()
+    assert (len(again), again.steps) == (len(detector), detector.steps)
+    assert again.change_points == detector.change_points
+    assert feed(again, values[cut:]) == feed(detector, values[cut:])
+    assert again.state() == detector.state()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("runs", [1, 2, 3])
+def test_reruns_of_the_newest_commit_go_on_after_a_restore(kind: str, runs: int) -> None:
+    detector = KINDS[kind]()
+    feed(detector, course()[:64])
+    detector.update(180.0)
+    for _ in range(runs - 1):
+        detector.repeat(182.0)
+    again = restored(detector, kind)
+    assert again.repeat(110.0) == detector.repeat(110.0)
+    assert feed(again, course()[64:100]) == feed(detector, course()[64:100])
+
+
+def test_reasons_are_the_same_after_a_restore() -> None:
+    detector = OnlineDetector()
+    detector.update_many(np.append(quiet(60), quiet(8) + 30.0))
+    again = OnlineDetector.from_state(json.loads(json.dumps(detector.state())))
+    one, other = detector.update(131.0), again.update(131.0)
+    assert one.known_since is not None
+    assert one.reasons == other.reasons != []
+
+
+def test_a_state_of_other_models_or_another_budget_is_refused() -> None:
+    state = KINDS["pair"]().state()
+    versions = rf"\['{FIRST.version}', '{SECOND.version}'\]"
+    with pytest.raises(DataError, match=rf"saved with models {versions}; this detector has \['"):
+        OnlineDetector.from_state(state)
+    other = Budget(BUDGET.tails, BUDGET.weights, BUDGET.threshold + 1.0)
+    with pytest.raises(DataError, match="saved with the alarm budget"):
+        OnlineDetector.from_state(state, FIRST, SECOND, budget=other)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"format": "csv"}, "not the state of an online detector"),
+        ({"format_version": 2}, "format version 2; this program reads version 1"),
+        ({"values": [1.0]}, "damaged: .* 1 values of 29 cannot be the kept ones"),
+        ({"values": None}, "damaged"),
+        ({"runs": [float("nan")]}, r"damaged: DataError: runs\[0\] is nan"),
+        ({"steps": [["begun", 1, 1, 0.5, None]]}, "damaged: ValueError: 'begun'"),
+        ({"alarm": {"change": 3}}, "damaged: TypeError"),
+        ({"history": 1}, "damaged"),
+    ],
+)
+def test_a_damaged_state_is_refused(change: dict[str, Any], says: str) -> None:
+    detector = KINDS["pair"]()
+    feed(detector, course()[:30])
+    state = detector.state()
+    assert state["count"] == 29
+    with pytest.raises(DataError, match=says):
+        OnlineDetector.from_state(state | change, FIRST, SECOND, budget=BUDGET)
+    with pytest.raises(DataError, match=r"damaged: KeyError: 'steps'"):
+        OnlineDetector.from_state({k: v for k, v in state.items() if k != "steps"}, FIRST)
+    with pytest.raises(DataError, match="not the state"):
+        OnlineDetector.from_state([1])  # type: ignore[arg-type]
+
+
+def test_without_arguments_the_shipped_pair_decides() -> None:
+    models = OnlineModels.default()
+    ours, theirs = OnlineDetector(), OnlineDetector(models.newest, models.confirm)
+    values = np.append(quiet(60), quiet(10) + 30.0)
+    assert ours.update_many(values) == [theirs.update(value) for value in values.tolist()]
+    with pytest.raises(ConfigError, match="confirm needs a model of the newest point"):
+        OnlineDetector(confirm=models.confirm)
+
+
+def test_change_points_have_probability_and_regions() -> None:
+    values = quiet(100)
+    values[60:] += 12.0
+    detector = OnlineDetector(FIRST, SECOND, budget=BUDGET)
+    detector.update_many(values)
+    [point] = detector.change_points
+    assert (point.index, point.pvalue) == (60, None)
+    assert point.probability == detector.steps[-1].probability
+    assert point.before.mean == pytest.approx(Region.of(values[:60]).mean)
+    assert point.after.mean == pytest.approx(Region.of(values[60:]).mean)
+    assert (point.before.count, point.after.count) == (60, 40)
+
+
+def test_regions_of_change_points_cover_the_kept_values() -> None:
+    values = noise(200, 1)
+    values[180:] += 30.0
+    detector = OnlineDetector(FIRST, SECOND, budget=BUDGET, history=64)
+    detector.update_many(values)
+    [point] = [point for point in detector.change_points if point.index == 180]
+    assert point.before.count == 180 - detector._window.base
+    assert point.after.count == 20
+
+
+def test_update_many_changes_nothing_if_a_value_is_refused() -> None:
+    detector = OnlineDetector(FIRST, SECOND, budget=BUDGET)
+    detector.update_many(quiet(20))
+    with pytest.raises(DataError, match=r"values\[1\] is nan"):
+        detector.update_many([100.0, np.nan])
+    assert len(detector) == 20
+
+
+def test_repr_names_models_values_and_the_last_change_point() -> None:
+    values = quiet(100)
+    values[60:] += 12.0
+    detector = OnlineDetector(FIRST, SECOND, budget=BUDGET)
+    assert repr(detector).endswith("0 values, 0 change points)")
+    detector.update_many(values)
+    assert repr(detector) == (
+        f"OnlineDetector(models {FIRST.version} and {SECOND.version}; 100 values, 1 change "
+        "point, the last at 60)"
+    )
