@@ -146,29 +146,37 @@ def test_surer_near_score_moves_or_confirms_the_change() -> None:
     assert steps == [("called", 50, 50), ("moved", 52, 54), ("confirmed", 52, 57)]
 
 
-def test_change_up_to_ten_points_later_is_an_alarm_only_if_surer() -> None:
+def test_change_up_to_ten_points_later_replaces_the_other_if_it_is_surer() -> None:
     assert machine((50, 0, 6.0, 1), (56, 0, 6.9, 1), (60, 0, 6.9, 1))[0] == [50]
     assert machine((50, 0, 6.0, 1), (56, 0, 7.0, 1))[0] == [50, 56]
     assert machine((50, 0, 6.0, 1), (61, 0, 5.0, 1))[0] == [50, 61]
-
-
-def test_surer_return_is_a_change_of_its_own() -> None:
-    alarms, steps = machine((50, 0, 6.0, 1), (53, 0, 7.0, -1), (56, 0, 7.9, -1))
-    assert alarms == [50, 53]
-    assert steps == [("called", 50, 50), ("called", 53, 53)]
-
-
-def test_return_within_ten_points_that_is_not_surer_is_nothing() -> None:
-    assert machine((50, 0, 6.0, 1), (53, 0, 6.9, -1), (60, 0, 6.9, -1))[0] == [50]
-    assert machine((50, 0, 6.0, 1), (61, 0, 5.0, -1))[0] == [50, 61]
-
-
-def test_surer_step_back_after_one_or_two_points_replaces_the_change() -> None:
     rule = SecondLook(Budget({}, {0: 1.0}, 5.0))
     rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
-    alarm, steps = rule.decide(52, [WindowScore(0, 52, 0.7, 7.0)], towards(-1))
+    alarm, steps = rule.decide(56, [WindowScore(0, 56, 0.7, 7.0)], towards(1))
     assert alarm is not None
-    assert steps == [AlarmStep(StepKind.CALLED, 52, 52, 0.7, moved_from=50)]
+    assert steps == [AlarmStep(StepKind.CALLED, 56, 56, 0.7, moved_from=50)]
+
+
+def test_return_is_a_change_of_its_own_beside_the_first() -> None:
+    alarms, steps = machine((50, 0, 6.0, 1), (56, 0, 7.0, -1), (59, 0, 7.9, -1))
+    assert alarms == [50, 56]
+    assert steps == [("called", 50, 50), ("called", 56, 56)]
+    rule = SecondLook(Budget({}, {0: 1.0}, 5.0))
+    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
+    _, [step] = rule.decide(61, [WindowScore(0, 61, 0.7, 5.0)], towards(-1))
+    assert step == AlarmStep(StepKind.CALLED, 61, 61, 0.7)
+
+
+def test_return_that_is_close_or_not_surer_is_nothing() -> None:
+    assert machine((50, 0, 6.0, 1), (51, 0, 9.0, -1), (55, 0, 9.0, -1))[0] == [50]
+    assert machine((50, 0, 6.0, 1), (56, 0, 6.9, -1), (60, 0, 6.9, -1))[0] == [50]
+
+
+def test_surer_score_of_the_same_place_takes_the_direction_of_more_points() -> None:
+    rule = SecondLook(Budget({}, {0: 1.0, 2: 1.0}, 5.0))
+    rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
+    rule.decide(52, [WindowScore(2, 50, 0.9, 8.0)], towards(-1))
+    assert rule.state.direction == -1
 
 
 def test_score_before_the_standing_change_in_the_other_direction_is_nothing() -> None:

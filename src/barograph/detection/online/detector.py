@@ -304,27 +304,24 @@ class OnlineDetector:
     def _score(self, rows: Rows, requests: list[Request]) -> list[WindowScore]:
         """Score windows and splits with one call of each model; note the rows."""
         scores: list[WindowScore] = []
-        later = requests
-        if requests and requests[0][0] == 0:
-            later = requests[1:]
-            row = rows[requests[0]] = self._row(self._model, *requests[0])
-            scores += self._with_surprise(requests[:1], self._model.predict_proba(row[None, :]))
-        if later:
-            model = self._model_of(later[0][0])
-            matrix = np.empty((len(later), len(model.columns)))
-            for k, request in enumerate(later):
+        if requests and requests[0][0] == 0:  # the only request if nothing else can happen
+            newest, *requests = requests
+            row = rows[newest] = self._row(self._model, *newest)
+            real = float(self._model.predict_proba(row[None, :])[0, 1])
+            scores.append(self._with_surprise(newest, real))
+        if requests:
+            model = self._model_of(requests[0][0])
+            matrix = np.empty((len(requests), len(model.columns)))
+            for k, request in enumerate(requests):
                 matrix[k] = rows[request] = self._row(model, *request)
-            scores += self._with_surprise(later, model.predict_proba(matrix))
+            real_by_row = model.predict_proba(matrix)[:, 1].tolist()
+            scores += map(self._with_surprise, requests, real_by_row)
         return scores
 
-    def _with_surprise(self, requests: list[Request], probabilities: Floats) -> list[WindowScore]:
+    def _with_surprise(self, request: Request, real: float) -> WindowScore:
         budget = self._budget
-        return [
-            WindowScore(
-                window, split, real, 0.0 if budget is None else budget.surprise(window, real)
-            )
-            for (window, split), real in zip(requests, probabilities[:, 1].tolist(), strict=True)
-        ]
+        surprise = 0.0 if budget is None else budget.surprise(request[0], real)
+        return WindowScore(*request, real, surprise)
 
     def _model_of(self, window: int) -> TriageModel:
         """Return the model of a window."""

@@ -5,7 +5,8 @@ is the only loop body, and `OnlineDetector`, `replay` and the store's judge all 
 
 An alarm is about the change it points at, so the second look compares places: a score that points
 near the standing change, in its direction, confirms or moves it and raises no second alarm. A step
-in the opposite direction is a change of its own.
+back is a change of its own once it is more than a few points away; an excursion that is shorter is
+withdrawn.
 """
 
 from __future__ import annotations
@@ -22,14 +23,12 @@ from barograph.models import TriageModel
 
 # Numbers of following points at which a change point is scored again.
 SECOND_LOOK_WINDOWS = (1, 2, 3, 5, 7, 10)
-# A score within SAME points of the standing change, in its direction, is about that change. A
-# further change up to NEAR points after it is an alarm only if its score is higher by SURER nats.
+# A score within SAME points of the standing change raises no alarm: people's marks as close are
+# one change. Up to NEAR points after it, a score is an alarm only if it is higher by SURER nats.
 SAME, NEAR = 5, 10
 SURER = 1.0
 # The newest result is no suspect if it goes less than twice as far as the standing change.
 KNOWN_WAY = 2.0
-# A level that lasts fewer points is a spike: what follows replaces the change.
-SHORTEST_LEVEL = 3
 # A change point is withdrawn if, in a window of WITHDRAW_WINDOW or more, its surprise is below
 # WITHDRAW_BELOW nats: one quiet point in twenty looks as real.
 WITHDRAW_WINDOW = 2
@@ -318,14 +317,15 @@ class SecondLook(AlarmRule):
         if change is None:
             return best, self._take(StepKind.CALLED, at, best, direction)
         distance = best.split - change
-        is_surer = self._score(best) >= self._state.score + SURER
+        is_surer = best.is_confirmed or self._score(best) >= self._state.score + SURER
         is_opposite = direction * self._state.direction < 0
-        if not is_opposite and abs(distance) <= SAME:
-            return None, self._again(at, best, direction) if is_surer else None
+        if abs(distance) <= SAME and not (is_opposite and best.is_confirmed):
+            is_same = is_surer and (distance == 0 or not is_opposite)
+            return None, self._again(at, best, direction) if is_same else None
         if (is_opposite and distance < 0) or (0 <= distance <= NEAR and not is_surer):
             return None, None
-        instead_of = change if is_opposite and distance < SHORTEST_LEVEL else None
-        return best, self._take(StepKind.CALLED, at, best, direction, instead_of)
+        replaces = 0 <= distance <= NEAR and not is_opposite
+        return best, self._take(StepKind.CALLED, at, best, direction, change if replaces else None)
 
     def _again(self, at: int, best: WindowScore, direction: int) -> AlarmStep:
         """Confirm or move the standing change."""

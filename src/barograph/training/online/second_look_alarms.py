@@ -89,11 +89,10 @@ def _run(
             opposite = change >= 0 and rise * direction < 0
             distance = place - change
             is_surer = score >= standing + surer
-            close = change >= 0 and not opposite and abs(distance) <= same
             if change < 0 or unlikely:
-                alarm, taken = not close, True
-            elif close:
-                alarm, taken = False, is_surer
+                alarm, taken = change < 0 or opposite or abs(distance) > same, True
+            elif abs(distance) <= same:
+                alarm, taken = False, is_surer and (distance == 0 or not opposite)
             else:
                 late = not opposite or distance >= 0
                 alarm = taken = late and (is_surer or not 0 <= distance <= near)

@@ -1,0 +1,103 @@
+"""What the shipped pair makes of clean steps, spikes, pulses and noise."""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+
+from barograph.detection import OnlineDetector
+from barograph.detection.online import Replay, replay_many
+from barograph.models import OnlineModels
+from barograph.series import Floats
+
+COUNT, AT, LENGTH = 100, 150, 190
+POINTS, SKIPPED = 1000, 12
+
+
+@cache
+def models() -> OnlineModels:
+    return OnlineModels.default()
+
+
+def replayed(series: list[Floats]) -> list[Replay]:
+    return replay_many(models().newest, series, models().confirm)
+
+
+def gaussian(seed: int, *, length: int = LENGTH) -> list[Floats]:
+    rng = np.random.default_rng(seed)
+    return [100.0 + rng.normal(size=length) for _ in range(COUNT)]
+
+
+def shifted(seed: int, size: float, last: int | None = None) -> list[Floats]:
+    """Noise with the points from AT on, or up to `last`, `size` deviations higher."""
+    series = gaussian(seed)
+    for values in series:
+        values[AT:last] += size
+    return series
+
+
+@pytest.mark.parametrize("size", [5.0, 8.0, 15.0])
+def test_clean_step_is_one_alarm_and_one_change_point(size: float) -> None:
+    seen = replayed(shifted(1, size))
+    after = [int((one.alarms >= AT - 1).sum()) for one in seen]
+    standing = [one.change_points[one.change_points >= AT - 1].tolist() for one in seen]
+    assert sum(count == 1 for count in after) >= 95
+    assert sum(len(places) == 1 and abs(places[0] - AT) <= 1 for places in standing) >= 95
+
+
+def test_spike_of_one_point_leaves_no_change_point() -> None:
+    for size in (8.0, 20.0):
+        seen = replayed(shifted(2, size, AT + 1))
+        assert sum((one.change_points < AT - 5).all() for one in seen) >= 95
+
+
+@pytest.mark.parametrize("points", [3, 5, 8])
+def test_pulse_leaves_nothing_but_its_begin_and_end(points: int) -> None:
+    seen = replayed(shifted(3, 10.0, AT + points))
+    kept = 0
+    for one in seen:
+        places = one.change_points[one.change_points >= AT - 5]
+        kept += all(min(abs(p - AT), abs(p - AT - points)) <= 1 for p in places.tolist())
+    assert kept >= 95
+
+
+def independent(rng: np.random.Generator) -> Floats:
+    return rng.normal(size=POINTS)
+
+
+def correlated(rng: np.random.Generator) -> Floats:
+    values = rng.normal(size=POINTS)
+    for k in range(1, POINTS):
+        values[k] += 0.5 * values[k - 1]
+    return values
+
+
+def heavy(rng: np.random.Generator) -> Floats:
+    return rng.standard_t(3, size=POINTS)
+
+
+@pytest.mark.parametrize("noise", [independent, correlated, heavy])
+def test_quiet_noise_raises_at_most_three_alarms_per_thousand(
+    noise: Callable[[np.random.Generator], Floats],
+) -> None:
+    rng = np.random.default_rng(4)
+    seen = replayed([100.0 + noise(rng) for _ in range(20)])
+    alarms = sum(one.alarms.size for one in seen)
+    assert alarms <= 3 * 20 * POINTS / 1000
+
+
+@pytest.mark.parametrize("at", [25, 60])
+def test_exactly_one_commit_is_red_for_one_change(at: int) -> None:
+    values = 100.0 + np.random.default_rng(5).normal(size=at + 30)
+    values[at:] += 10.0
+    detector = OnlineDetector(models().newest, models().confirm)
+    decisions = [detector.update(value) for value in values.tolist()]
+    red = [decision for decision in decisions if decision.is_change]
+    assert len(red) == 1
+    assert abs(red[0].index - at) <= 1
+    assert red[0].probability > 0.2
+    known = [decision for decision in decisions if decision.known_since is not None]
+    assert [decision.at for decision in known] == list(range(red[0].at + 1, at + 16))
+    assert all(decision.index == decision.known_since for decision in known)
+    assert known[-1].index == at
