@@ -172,6 +172,16 @@ def test_return_that_is_close_or_not_surer_is_nothing() -> None:
     assert machine((50, 0, 6.0, 1), (56, 0, 6.9, -1), (60, 0, 6.9, -1))[0] == [50]
 
 
+def test_return_that_reruns_confirm_is_a_change_at_once() -> None:
+    rule = SecondLook(Budget({}, {0: 1.0}, 5.0))
+    rule.decide(50, [WindowScore(0, 50, 0.6, 9.0)], towards(1))
+    again = WindowScore(0, 53, 0.7, 2.0, is_confirmed=True)
+    assert rule.decide(53, [again], towards(1)) == (None, [])
+    alarm, steps = rule.decide(53, [again], towards(-1))
+    assert alarm == again
+    assert steps == [AlarmStep(StepKind.CALLED, 53, 53, 0.7)]
+
+
 def test_surer_score_of_the_same_place_takes_the_direction_of_more_points() -> None:
     rule = SecondLook(Budget({}, {0: 1.0, 2: 1.0}, 5.0))
     rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))

@@ -317,9 +317,11 @@ class SecondLook(AlarmRule):
         if change is None:
             return best, self._take(StepKind.CALLED, at, best, direction)
         distance = best.split - change
-        is_surer = best.is_confirmed or self._score(best) >= self._state.score + SURER
+        is_surer = self._score(best) >= self._state.score + SURER
         is_opposite = direction * self._state.direction < 0
-        if abs(distance) <= SAME and not (is_opposite and best.is_confirmed):
+        if is_opposite and distance > 0 and best.is_confirmed:
+            return best, self._take(StepKind.CALLED, at, best, direction)
+        if abs(distance) <= SAME:
             is_same = is_surer and (distance == 0 or not is_opposite)
             return None, self._again(at, best, direction) if is_same else None
         if (is_opposite and distance < 0) or (0 <= distance <= NEAR and not is_surer):
