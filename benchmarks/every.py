@@ -25,6 +25,7 @@ BENCHMARKS = (
     "evaluate",
     "online_marks",
     "gate",
+    "newest_commit",
     "online_settings",
     "online",
     "store",

@@ -65,7 +65,7 @@ def _lists(data: object) -> Iterator[Floats]:
             yield from _lists(value)
 
 
-def is_reported(groups: Ints) -> npt.NDArray[np.bool_]:
+def is_reported(groups: Ints | npt.NDArray[np.str_]) -> npt.NDArray[np.bool_]:
     """Return which groups of marked series belong to the half that figures are reported on.
 
     Whatever is chosen with marks in sight is chosen on the other half. A hash of the group decides,

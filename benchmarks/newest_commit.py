@@ -1,0 +1,309 @@
+"""How often a jump at the newest commit is a change or a suspect, and how often a quiet one is.
+
+Each real series is cut after several of its quiet commits, and the newest value is multiplied and
+divided by 1.1, 2 and 10. A commit is quiet if the median of the next eight results lies within the
+range of the 40 results before it, and EDivisive, which sees all results, finds no change point
+within five points. The shipped pair decides as `OnlineDetector` does.
+
+The SAP HANA series are split by group, the other histories by repository: whatever is chosen is
+chosen on the choice half, and figures are reported on the other and on the whole. "All, by data
+set" is the mean over data sets, "all, by commit" the mean over commits.
+
+`false` counts the quiet commits whose answer is not quiet, in 1,000; `at newest` leaves out alarms
+about earlier commits. Reruns are drawn from later quiet results, multiplied if the jump is a step.
+`--rates` prints the shares of quiet points that `detection.online.newest` keeps as a table.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from histories import SHARED, TABLES, is_reported
+from side_by_side import arguments, show
+
+from barograph.detection import EDivisive, Hunter
+from barograph.detection.online import ANSWERS, Answer, Budget, PendingSeries
+from barograph.detection.online.batch import advance_all
+from barograph.detection.online.newest import BEYOND, COMPARED, departures
+from barograph.detection.online.views import HISTORY, kept_from
+from barograph.models import OnlineModels
+from barograph.series import Floats, Ints
+
+FACTORS = (1.1, 2.0, 10.0)
+FOLLOWING, BEFORE, NEAR = 8, 40, 5  # what makes a commit quiet
+LEAD = 16  # points that are judged first, so that standing changes are known
+PVALUES = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10)
+HUNTER_HISTORY = 100
+SIZES, GAUSSIAN = (8.0, 12.0, 20.0), 80
+QUIET, SUSPECT, CHANGE = (ANSWERS.index(a) for a in (Answer.QUIET, Answer.SUSPECT, Answer.CHANGE))
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class History:
+    """One series: its data set, whether its group is reported on, and its quiet commits."""
+
+    name: str
+    reported: bool
+    results: Floats
+    quiet: Ints
+
+
+def histories(most: int | None = None) -> Iterator[History]:
+    """Yield the series of every data set that have quiet commits, the first `most` of each."""
+    meta = pd.read_csv(SHARED / "sap_hana" / "series_meta.csv").set_index("series_id")["group"]
+    for path, keys, column in TABLES:
+        file = SHARED / path
+        table = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
+        name = path.removeprefix("histories/").split("_")[0]
+        grouped = list(table.groupby(keys, sort=False, dropna=False))
+        for key, rows in grouped[:most]:
+            group = meta[key[0]] if path.startswith("sap_hana") else path
+            values = rows[column].to_numpy(np.float64)
+            values = values[np.isfinite(values)]
+            quiet = quiet_commits(values)
+            if quiet.size:
+                reported = bool(is_reported(np.array([group]))[0])
+                yield History(name, reported, values, quiet)
+
+
+def quiet_commits(values: Floats) -> Ints:
+    """Return the commits after which nothing changed."""
+    if values.size < BEFORE + FOLLOWING + 2:
+        return np.empty(0, dtype=np.int64)
+    windows = np.lib.stride_tricks.sliding_window_view
+    at = np.arange(BEFORE, values.size - FOLLOWING)
+    later = np.median(windows(values, FOLLOWING), axis=1)[at + 1]
+    before = windows(values, BEFORE)[at - BEFORE]
+    stays = (before.min(axis=1) <= later) & (later <= before.max(axis=1))
+    changes = np.array([found.index for found in EDivisive().detect(values)], dtype=np.int64)
+    is_far = np.abs(at[:, None] - changes).min(axis=1, initial=values.size) > NEAR
+    return at[stays & is_far]
+
+
+@dataclass
+class Cuts:
+    """Series, each cut after one of its quiet commits.
+
+    Attributes:
+        histories: The series of each cut.
+        commits: The newest commit of each.
+        states: What stood before it.
+    """
+
+    histories: list[History]
+    commits: list[int]
+    states: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def draw(cls, all_series: Sequence[History], count: int, seed: int = 1) -> "Cuts":
+        """Draw quiet commits of each series, and find the change that stands before each."""
+        rng = np.random.default_rng(seed)
+        drawn = [
+            (series, at)
+            for series in all_series
+            for at in rng.choice(series.quiet, min(count, series.quiet.size), False).tolist()
+        ]
+        cuts = cls([series for series, _ in drawn], [at for _, at in drawn])
+        before = [cuts.pending(k, None, LEAD) for k in range(len(drawn))]
+        cuts.states = [log.state for log in decide(before).logs]
+        return cuts
+
+    def pending(
+        self, k: int, newest: float | None, count: int = 1, runs: Floats | None = None
+    ) -> PendingSeries:
+        """Return one cut with its last values as new; without a newest value, up to before it."""
+        values, at = self.histories[k].results, self.commits[k]
+        base = int(kept_from(max(at - LEAD, 0), HISTORY))
+        known = values[base:at] if newest is None else np.append(values[base:at], newest)
+        first = max(known.size - count, 0)
+        state = self.states[k] if self.states else None
+        return PendingSeries(known, first, 0, base, state, {} if runs is None else {first: runs})
+
+    def newest(self, factor: float) -> list[float]:
+        """Return the newest values, multiplied."""
+        pairs = zip(self.histories, self.commits, strict=True)
+        return [float(series.results[at]) * factor for series, at in pairs]
+
+
+def decide(pending: Sequence[PendingSeries]) -> Any:
+    """Decide with the shipped pair."""
+    models = OnlineModels.default()
+    assert models.confirm is not None  # noqa: S101 - the shipped pair is whole
+    budget = Budget.released(models.newest, models.confirm)
+    return advance_all(pending, models.newest, models.confirm, budget, history=HISTORY)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answer on the newest commit of each cut, and whether it is about that commit."""
+
+    answer: npt.NDArray[np.int8]
+    is_newest: Flags
+
+    @classmethod
+    def on(cls, cuts: Cuts, factor: float) -> "Answers":
+        """Multiply the newest values and decide."""
+        newest = cuts.newest(factor)
+        done = decide([cuts.pending(k, value) for k, value in enumerate(newest)])
+        called = [
+            any(step.index == step.at for step in log.steps if step.kind == "called")
+            for log in done.logs
+        ]
+        return cls(done.answer, (done.answer == SUSPECT) | np.array(called, dtype=np.bool_))
+
+    @property
+    def is_found(self) -> Flags:
+        """Whether the answer is not quiet."""
+        found: Flags = self.answer != QUIET
+        return found
+
+
+def hunter(cuts: Cuts, factor: float, pvalue: float) -> Flags:
+    """Return the cuts at whose newest commit Hunter reports a change."""
+    pieces = [
+        np.append(series.results[max(at + 1 - HUNTER_HISTORY, 0) : at], value)
+        for series, at, value in zip(cuts.histories, cuts.commits, cuts.newest(factor), strict=True)
+    ]
+    offsets = np.cumsum([0, *(piece.size for piece in pieces)])
+    found = Hunter(parity=True, pvalue=pvalue).find_many(np.concatenate(pieces), offsets)
+    return np.array(
+        [
+            any(one.index == piece.size - 1 for one in points)
+            for points, piece in zip(found, pieces, strict=True)
+        ]
+    )
+
+
+def shares(found: dict[float, Flags], false: dict[str, Flags], part: Flags) -> dict[str, Any]:
+    """Return the recall by factor in percent, and false answers in 1,000 quiet commits."""
+    row: dict[str, Any] = {}
+    for factor in FACTORS:
+        both = found[factor][part].mean() + found[1.0 / factor][part].mean()
+        row[f"x{factor:g}"] = round(50.0 * float(both), 1)
+    return row | {name: round(1000.0 * float(one[part].mean()), 1) for name, one in false.items()}
+
+
+def table(
+    method: str, cuts: Cuts, found: dict[float, Flags], false: dict[str, Flags]
+) -> list[dict[str, Any]]:
+    """Return a row for each data set in each half, and for all of them."""
+    names = np.array([series.name for series in cuts.histories])
+    reported = np.array([series.reported for series in cuts.histories])
+    everywhere = np.ones(names.size, dtype=np.bool_)
+    rows = []
+    for half, part in (("choice", ~reported), ("reporting", reported), ("whole", everywhere)):
+        sets = []
+        for name in dict.fromkeys(names[part].tolist()):
+            here = part & (names == name)
+            row = shares(found, false, here)
+            sets.append(row)
+            rows.append({"method": method, "half": half, "data": name, "cuts": int(here.sum())})
+            rows[-1] |= row
+        mean = {key: round(float(np.mean([one[key] for one in sets])), 1) for key in sets[0]}
+        rows.append({"method": method, "half": half, "data": "all, by data set"} | mean)
+        pooled = {"data": "all, by commit", "cuts": int(part.sum())}
+        rows.append({"method": method, "half": half} | pooled | shares(found, false, part))
+    return rows
+
+
+def of_hunter(cuts: Cuts, false: float) -> list[dict[str, Any]]:
+    """Return the rows of Hunter with the p-value that is as quiet on the choice half."""
+    chosen = ~np.array([series.reported for series in cuts.histories])
+    for pvalue in PVALUES:
+        quiet = hunter(cuts, 1.0, pvalue)
+        if 1000.0 * quiet[chosen].mean() <= false:
+            break
+    found = {f: hunter(cuts, f, pvalue) for one in FACTORS for f in (one, 1.0 / one)}
+    return table(
+        *(f"Hunter, p < {pvalue:g}", cuts, found),
+        {"false": quiet, "at newest": quiet, "suspects": np.zeros_like(quiet)},
+    )
+
+
+def of_reruns(cuts: Cuts, most: int = 3, seed: int = 2) -> list[dict[str, Any]]:
+    """Return how often reruns of a suspect make it a change, if it is a step and if a spike."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for factor in FACTORS:
+        for kind, scale in (("step", factor), ("spike", 1.0)):
+            newest = cuts.newest(factor)
+            first = decide([cuts.pending(k, value) for k, value in enumerate(newest)])
+            row: dict[str, Any] = {"jump": f"x{factor:g}", "is": kind}
+            suspects = np.flatnonzero(first.answer == SUSPECT).tolist()
+            for count in range(1, most + 1):
+                pending = []
+                for k in suspects:
+                    series, at = cuts.histories[k], cuts.commits[k]
+                    later = series.results[series.quiet[series.quiet > at][:40]]
+                    if later.size:
+                        runs = np.append(newest[k], rng.choice(later, count) * scale)
+                        pending.append(cuts.pending(k, newest[k], 1, runs))
+                answer = decide(pending).answer
+                row[f"change after {count}"] = round(100.0 * float((answer == CHANGE).mean()), 1)
+            rows.append(row | {"suspects": len(suspects)})
+    return rows
+
+
+def of_gaussian(count: int = 500, seed: int = 3) -> list[dict[str, Any]]:
+    """Return how often a jump after Gaussian points is a change or a suspect."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for size in SIZES:
+        histories = rng.normal(100.0, 1.0, (count, GAUSSIAN + 1))
+        histories[:, -1] = 100.0 + size * rng.choice([-1.0, 1.0], count)
+        answer = decide([PendingSeries(values, GAUSSIAN, 0) for values in histories]).answer
+        found = {"found": 100.0 * float((answer != QUIET).mean())}
+        rows.append({"sd": size} | found | {"change": 100.0 * float((answer == CHANGE).mean())})
+    return rows
+
+
+def rates(all_series: Sequence[History]) -> list[dict[str, Any]]:
+    """Return the share of quiet points that lie as far beyond, on the choice half."""
+    kinds: dict[str, list[Floats]] = {"sap": [], "others": []}
+    for series in all_series:
+        at = series.quiet[series.quiet >= COMPARED]
+        if not series.reported and at.size:
+            beyond = departures(series.results, kept_from(at, HISTORY), at).beyond
+            kinds["sap" if series.name == "sap" else "others"].append(beyond)
+    rows = []
+    for least in BEYOND:
+        both = {k: float((np.concatenate(v) > least).mean()) for k, v in kinds.items()}
+        rows.append({"beyond": least} | both | {"mean": float(np.mean(list(both.values())))})
+    return rows
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = arguments(str(__doc__))
+    parser.add_argument("--cuts", type=int, default=10, help="Cuts of each series.")
+    parser.add_argument("--series", type=int, help="Most series of each data set.")
+    parser.add_argument("--rates", action="store_true", help="Only print the table of shares.")
+    options = parser.parse_args()
+    title = "Jumps at the newest commit, change or suspect"
+    if not SHARED.is_dir():
+        show(title, [], options.output, note="there is no shared data folder")
+        return
+    all_series = list(histories(options.series))
+    if options.rates:
+        show("Share of quiet points beyond the last results", rates(all_series), options.output)
+        return
+    cuts = Cuts.draw(all_series, options.cuts)
+    quiet = Answers.on(cuts, 1.0)
+    found = {f: Answers.on(cuts, f).is_found for one in FACTORS for f in (one, 1.0 / one)}
+    false = {
+        "false": quiet.is_found,
+        "at newest": quiet.is_newest,
+        "suspects": quiet.answer == SUSPECT,
+    }
+    rows = table("shipped pair", cuts, found, false)
+    chosen = ~np.array([series.reported for series in cuts.histories])
+    rows += of_hunter(cuts, 1000.0 * float(quiet.is_found[chosen].mean()))
+    show(title, rows, options.output, reruns=of_reruns(cuts), gaussian=of_gaussian())
+
+
+if __name__ == "__main__":
+    main()
