@@ -25,6 +25,7 @@ BENCHMARKS = (
     "evaluate",
     "online_marks",
     "gate",
+    "hindsight",
     "newest_commit",
     "online_settings",
     "online",

@@ -9,12 +9,13 @@ The SAP HANA series are split by group, the other histories by repository: whate
 chosen on the choice half, and figures are reported on the other and on the whole. "All, by data
 set" is the mean over data sets, "all, by commit" the mean over commits.
 
-`false` counts the quiet commits whose answer is not quiet, in 1,000; `at newest` leaves out alarms
-about earlier commits. Reruns are drawn from later quiet results, multiplied if the jump is a step.
+`false` counts the quiet commits whose answer is not quiet, in 1,000, of all quiet commits in a
+replay of each series (Hunter: of the cuts); `at newest` leaves out alarms about earlier commits.
+Reruns are drawn from later quiet results, multiplied if the jump is a step.
 `--rates` prints the shares of quiet points that `detection.online.newest` keeps as a table.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,7 @@ from histories import SHARED, TABLES, is_reported
 from side_by_side import arguments, show
 
 from barograph.detection import EDivisive, Hunter
-from barograph.detection.online import ANSWERS, Answer, Budget, PendingSeries
+from barograph.detection.online import ANSWERS, AlarmLog, Answer, Budget, PendingSeries
 from barograph.detection.online.batch import advance_all
 from barograph.detection.online.newest import BEYOND, COMPARED, departures
 from barograph.detection.online.views import HISTORY, kept_from
@@ -54,14 +55,15 @@ class History:
 
 def histories(most: int | None = None) -> Iterator[History]:
     """Yield the series of every data set that have quiet commits, the first `most` of each."""
-    meta = pd.read_csv(SHARED / "sap_hana" / "series_meta.csv").set_index("series_id")["group"]
+    meta = pd.read_csv(SHARED / "sap_hana" / "series_meta.csv")
+    groups: dict[Any, Any] = meta.set_index("series_id")["group"].to_dict()
     for path, keys, column in TABLES:
         file = SHARED / path
         table = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
         name = path.removeprefix("histories/").split("_")[0]
         grouped = list(table.groupby(keys, sort=False, dropna=False))
         for key, rows in grouped[:most]:
-            group = meta[key[0]] if path.startswith("sap_hana") else path
+            group = groups[key[0]] if path.startswith("sap_hana") else path
             values = rows[column].to_numpy(np.float64)
             values = values[np.isfinite(values)]
             quiet = quiet_commits(values)
@@ -81,7 +83,8 @@ def quiet_commits(values: Floats) -> Ints:
     stays = (before.min(axis=1) <= later) & (later <= before.max(axis=1))
     changes = np.array([found.index for found in EDivisive().detect(values)], dtype=np.int64)
     is_far = np.abs(at[:, None] - changes).min(axis=1, initial=values.size) > NEAR
-    return at[stays & is_far]
+    quiet: Ints = at[stays & is_far]
+    return quiet
 
 
 @dataclass
@@ -139,27 +142,51 @@ def decide(pending: Sequence[PendingSeries]) -> Any:
 
 @dataclass(frozen=True)
 class Answers:
-    """The answer on the newest commit of each cut, and whether it is about that commit."""
+    """The answers on commits of series, and whether each is about that commit itself."""
 
+    histories: list[History]
     answer: npt.NDArray[np.int8]
     is_newest: Flags
 
     @classmethod
-    def on(cls, cuts: Cuts, factor: float) -> "Answers":
-        """Multiply the newest values and decide."""
+    def on_jumps(cls, cuts: Cuts, factor: float) -> "Answers":
+        """Multiply the newest values and decide on them."""
         newest = cuts.newest(factor)
         done = decide([cuts.pending(k, value) for k, value in enumerate(newest)])
-        called = [
-            any(step.index == step.at for step in log.steps if step.kind == "called")
-            for log in done.logs
-        ]
-        return cls(done.answer, (done.answer == SUSPECT) | np.array(called, dtype=np.bool_))
+        called = [bool(_called_at_once(log)) for log in done.logs]
+        is_newest = (done.answer == SUSPECT) | np.array(called, dtype=np.bool_)
+        return cls(cuts.histories, done.answer, is_newest)
+
+    @classmethod
+    def on_quiet(cls, all_series: Sequence[History]) -> "Answers":
+        """Decide on every quiet commit, in a replay of all commits."""
+        done = decide([PendingSeries(series.results, 0, 0) for series in all_series])
+        answers, is_newest, end = [], [], 0
+        for series, log in zip(all_series, done.logs, strict=True):
+            answer = done.answer[end : end + series.results.size]
+            end += series.results.size
+            about_newest = answer == SUSPECT
+            about_newest[_called_at_once(log)] = True
+            answers.append(answer[series.quiet])
+            is_newest.append(about_newest[series.quiet])
+        labels = [series for series in all_series for _ in range(series.quiet.size)]
+        return cls(labels, np.concatenate(answers), np.concatenate(is_newest))
 
     @property
     def is_found(self) -> Flags:
         """Whether the answer is not quiet."""
         found: Flags = self.answer != QUIET
         return found
+
+    @property
+    def counted(self) -> dict[str, Flags]:
+        """The answers on quiet commits that are counted, by the name of the column."""
+        suspects = self.answer == SUSPECT
+        return {"false": self.is_found, "at newest": self.is_newest, "suspects": suspects}
+
+
+def _called_at_once(log: AlarmLog) -> list[int]:
+    return [step.at for step in log.steps if step.kind == "called" and step.index == step.at]
 
 
 def hunter(cuts: Cuts, factor: float, pvalue: float) -> Flags:
@@ -178,36 +205,52 @@ def hunter(cuts: Cuts, factor: float, pvalue: float) -> Flags:
     )
 
 
-def shares(found: dict[float, Flags], false: dict[str, Flags], part: Flags) -> dict[str, Any]:
-    """Return the recall by factor in percent, and false answers in 1,000 quiet commits."""
-    row: dict[str, Any] = {}
-    for factor in FACTORS:
-        both = found[factor][part].mean() + found[1.0 / factor][part].mean()
-        row[f"x{factor:g}"] = round(50.0 * float(both), 1)
-    return row | {name: round(1000.0 * float(one[part].mean()), 1) for name, one in false.items()}
-
-
 def table(
-    method: str, cuts: Cuts, found: dict[float, Flags], false: dict[str, Flags]
+    method: str,
+    cuts: Cuts,
+    found: Mapping[float, Flags],
+    quiet: Sequence[History],
+    false: Mapping[str, Flags],
 ) -> list[dict[str, Any]]:
-    """Return a row for each data set in each half, and for all of them."""
-    names = np.array([series.name for series in cuts.histories])
-    reported = np.array([series.reported for series in cuts.histories])
-    everywhere = np.ones(names.size, dtype=np.bool_)
-    rows = []
-    for half, part in (("choice", ~reported), ("reporting", reported), ("whole", everywhere)):
-        sets = []
-        for name in dict.fromkeys(names[part].tolist()):
-            here = part & (names == name)
-            row = shares(found, false, here)
-            sets.append(row)
-            rows.append({"method": method, "half": half, "data": name, "cuts": int(here.sum())})
-            rows[-1] |= row
-        mean = {key: round(float(np.mean([one[key] for one in sets])), 1) for key in sets[0]}
-        rows.append({"method": method, "half": half, "data": "all, by data set"} | mean)
-        pooled = {"data": "all, by commit", "cuts": int(part.sum())}
-        rows.append({"method": method, "half": half} | pooled | shares(found, false, part))
+    """Return a row for each data set in each half, and for all of them.
+
+    Args:
+        method: What the rows are about.
+        cuts: The cuts whose newest values were multiplied.
+        found: Whether the answer is not quiet, by factor.
+        quiet: The series of each quiet commit.
+        false: What is counted of the quiet commits, by the name of the column.
+    """
+
+    def row(half: str, data: str, jumps: Flags, commits: Flags) -> dict[str, Any]:
+        result: dict[str, Any] = {"method": method, "half": half, "data": data}
+        result |= {"cuts": int(jumps.sum()), "quiet": int(commits.sum())}
+        for factor in FACTORS:
+            both = found[factor][jumps].mean() + found[1.0 / factor][jumps].mean()
+            result[f"x{factor:g}"] = round(50.0 * float(both), 1)
+        for name, flags in false.items():
+            result[name] = round(1000.0 * float(flags[commits].mean()), 1)
+        return result
+
+    names, reported = _labels(cuts.histories)
+    quiet_names, quiet_reported = _labels(quiet)
+    rows: list[dict[str, Any]] = []
+    for half, which in (("choice", [False]), ("reporting", [True]), ("whole", [False, True])):
+        jumps, commits = np.isin(reported, which), np.isin(quiet_reported, which)
+        sets = [
+            row(half, name, jumps & (names == name), commits & (quiet_names == name))
+            for name in dict.fromkeys(names[jumps].tolist())
+        ]
+        pooled = row(half, "all, by commit", jumps, commits)
+        measured = [f"x{factor:g}" for factor in FACTORS] + list(false)
+        mean = {key: round(float(np.mean([one[key] for one in sets])), 1) for key in measured}
+        rows += [*sets, pooled, pooled | {"data": "all, by data set"} | mean]
     return rows
+
+
+def _labels(histories: Sequence[History]) -> tuple[npt.NDArray[np.str_], Flags]:
+    names = np.array([series.name for series in histories])
+    return names, np.array([series.reported for series in histories], dtype=np.bool_)
 
 
 def of_hunter(cuts: Cuts, false: float) -> list[dict[str, Any]]:
@@ -218,10 +261,8 @@ def of_hunter(cuts: Cuts, false: float) -> list[dict[str, Any]]:
         if 1000.0 * quiet[chosen].mean() <= false:
             break
     found = {f: hunter(cuts, f, pvalue) for one in FACTORS for f in (one, 1.0 / one)}
-    return table(
-        *(f"Hunter, p < {pvalue:g}", cuts, found),
-        {"false": quiet, "at newest": quiet, "suspects": np.zeros_like(quiet)},
-    )
+    counted = {"false": quiet, "at newest": quiet, "suspects": np.zeros_like(quiet)}
+    return table(f"Hunter, p < {pvalue:g}", cuts, found, cuts.histories, counted)
 
 
 def of_reruns(cuts: Cuts, most: int = 3, seed: int = 2) -> list[dict[str, Any]]:
@@ -292,15 +333,10 @@ def main() -> None:
         show("Share of quiet points beyond the last results", rates(all_series), options.output)
         return
     cuts = Cuts.draw(all_series, options.cuts)
-    quiet = Answers.on(cuts, 1.0)
-    found = {f: Answers.on(cuts, f).is_found for one in FACTORS for f in (one, 1.0 / one)}
-    false = {
-        "false": quiet.is_found,
-        "at newest": quiet.is_newest,
-        "suspects": quiet.answer == SUSPECT,
-    }
-    rows = table("shipped pair", cuts, found, false)
-    chosen = ~np.array([series.reported for series in cuts.histories])
+    quiet = Answers.on_quiet(all_series)
+    found = {f: Answers.on_jumps(cuts, f).is_found for one in FACTORS for f in (one, 1.0 / one)}
+    rows = table("shipped pair", cuts, found, quiet.histories, quiet.counted)
+    chosen = ~_labels(quiet.histories)[1]
     rows += of_hunter(cuts, 1000.0 * float(quiet.is_found[chosen].mean()))
     show(title, rows, options.output, reruns=of_reruns(cuts), gaussian=of_gaussian())
 

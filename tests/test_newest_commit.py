@@ -45,9 +45,10 @@ def test_cuts_end_at_quiet_commits_of_each_series(cuts: Cuts) -> None:
 
 
 def test_large_jumps_are_found_and_quiet_commits_are_not(cuts: Cuts) -> None:
-    jumps, quiet = Answers.on(cuts, 2.0), Answers.on(cuts, 1.0)
+    jumps, quiet = Answers.on_jumps(cuts, 2.0), Answers.on_quiet(cuts.histories[::10])
     assert jumps.is_found.mean() > 0.9
     assert quiet.is_found.mean() < 0.1
+    assert quiet.is_found.size == sum(series.quiet.size for series in cuts.histories[::10])
     assert set(jumps.answer.tolist()) <= {QUIET, SUSPECT, CHANGE}
     assert not (quiet.is_newest & ~quiet.is_found).any()
 
@@ -57,7 +58,9 @@ def test_table_has_each_data_set_in_each_half_and_both_means(cuts: Cuts) -> None
     found = {f: np.ones(count, dtype=np.bool_) for one in (1.1, 2.0, 10.0) for f in (one, 1 / one)}
     found[1.1][:10] = False  # of the first series, which is of the choice half
     false = {"false": np.arange(count) == 0}
-    rows = {(row["half"], row["data"]): row for row in table("m", cuts, found, false)}
+    rows = {
+        (row["half"], row["data"]): row for row in table("m", cuts, found, cuts.histories, false)
+    }
     assert rows["choice", "a"]["x1.1"] == 50.0
     assert rows["choice", "b"]["x1.1"] == 100.0
     assert rows["choice", "all, by data set"]["x1.1"] == 75.0

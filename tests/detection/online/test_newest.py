@@ -172,7 +172,9 @@ LEVEL = float(np.median(CALM[-COMPARED:]))
     ],
 )
 def test_runs_settle(runs: list[float], value: float, *, is_step: bool) -> None:
-    assert settle(CALM, np.array(runs)) == pytest.approx((value, is_step))
+    settled = settle(CALM, np.array(runs))
+    assert settled.value == pytest.approx(value)
+    assert settled.is_step == is_step
 
 
 @pytest.mark.parametrize(

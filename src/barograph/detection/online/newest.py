@@ -30,8 +30,8 @@ OTHERS = 100
 OVERCOUNT = 1.5
 FOLLOWERS = 3  # points after an excursion that say whether the series came back
 FARTHEST = 1e6  # noise units; makes the score finite
-# A first run with at least this score is a suspect: nominally 3.7 quiet points in 1,000.
-SUSPECT = 5.6
+# A first run with at least this score is a suspect: nominally 3.3 quiet points in 1,000.
+SUSPECT = 5.7
 # What people mark is often smaller than the range of the last results, and the model of the newest
 # point finds more of it. Its surprise counts as a score after this is added.
 MODEL_LEAD = -0.5
