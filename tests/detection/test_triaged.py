@@ -53,6 +53,15 @@ def test_pulse_is_found_with_begin_and_end(seed: int, size: int, factor: float) 
     assert found(series(pulse, seed)) == [150, 150 + size]
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_large_pulse_does_not_hide_a_small_step_nearby(seed: int) -> None:
+    def both(values: Floats) -> None:
+        values[150:] += 6.0
+        values[170:178] *= 80.0
+
+    assert found(series(both, seed)) == [150, 170, 178]
+
+
 @pytest.mark.parametrize("places", [[151, 153, 156], [152, 155, 158], [144, 147, 149]])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_three_spikes_around_a_step_do_not_shift_it(seed: int, places: list[int]) -> None:

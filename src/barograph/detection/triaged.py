@@ -17,7 +17,7 @@ import numpy as np
 
 from barograph.detection.base import Detector, Observations, RawChangePoint, require
 from barograph.detection.edivisive import EDivisive
-from barograph.detection.excursions import Excursion, excursions
+from barograph.detection.excursions import Excursion, excursions, fill
 from barograph.detection.reporting import ReportingRule
 from barograph.detection.scoring import CandidateScorer
 from barograph.features import Candidates
@@ -83,11 +83,36 @@ class Triaged(Detector):
         stored = rule = ReportingRule.of(model)
         if self.min_probability is not None:
             rule = ReportingRule(self.min_probability)
-        proposed = Proposed.of(values, offsets, found, self.shortest)
+        proposed = self.propose(values, offsets, found)
         if not any(proposed.points):
             return [[] for _ in proposed.points]
         probability = proposed.scorer(model).probability(stored.min_probability)
         return proposed.reported(rule, probability)
+
+    def propose(
+        self, values: Floats, offsets: Ints, found: Sequence[Sequence[RawChangePoint]]
+    ) -> Proposed:
+        """Return all candidates of many series.
+
+        A large pulse hides the changes around it from other detectors: a series with pulses is
+        searched again with its excursions filled.
+
+        Args:
+            values: The values of all series, one after the other.
+            offsets: Series k owns the values offsets[k] to offsets[k + 1].
+            found: What `candidates` finds in each series.
+        """
+        points: list[list[RawChangePoint]] = []
+        known: dict[int, Sequence[Excursion]] = {}
+        for k, (start, end) in enumerate(pairwise(offsets.tolist())):
+            part, own = values[start:end], list(found[k])
+            if part.size >= self.shortest:
+                known[k] = runs = excursions(part)
+                if any(run.size >= PULSE for run in runs):
+                    again = self.candidates.find_many(fill(part, runs), np.array([0, part.size]))
+                    own = with_pulses(_merged(own, again[0]), runs, part.size)
+            points.append(own)
+        return Proposed(values, offsets, points, known)
 
 
 class Proposed(NamedTuple):
@@ -104,27 +129,6 @@ class Proposed(NamedTuple):
     offsets: Ints
     points: Sequence[Sequence[RawChangePoint]]
     excursions: Mapping[int, Sequence[Excursion]]
-
-    @classmethod
-    def of(
-        cls,
-        values: Floats,
-        offsets: Ints,
-        found: Sequence[Sequence[RawChangePoint]],
-        shortest: int = 0,
-    ) -> Proposed:
-        """Add the ends of pulses to what a detector found.
-
-        Args:
-            values: The values of all series, one after the other.
-            offsets: Series k owns the values offsets[k] to offsets[k + 1].
-            found: What the detector found in each series.
-            shortest: Series of fewer points have no candidates.
-        """
-        parts = [values[start:end] for start, end in pairwise(offsets.tolist())]
-        runs = {k: excursions(part) for k, part in enumerate(parts) if part.size >= shortest}
-        points = [with_pulses(own, runs.get(k, ()), parts[k].size) for k, own in enumerate(found)]
-        return cls(values, offsets, points, runs)
 
     def scorer(self, model: TriageModel) -> CandidateScorer:
         """Return what scores these candidates; there must be some."""
@@ -143,6 +147,15 @@ class Proposed(NamedTuple):
             _reported(rule, self.values[start:end], own)
             for (start, end), own in zip(pairwise(self.offsets.tolist()), scored, strict=True)
         ]
+
+
+def _merged(
+    first: Sequence[RawChangePoint], second: Sequence[RawChangePoint]
+) -> list[RawChangePoint]:
+    """Return the candidates of two searches; of neighbours within a point, that of the first."""
+    near = {point.index + step for point in first for step in (-1, 0, 1)}
+    more = [point for point in second if point.index not in near]
+    return sorted([*first, *more], key=lambda point: point.index)
 
 
 def with_pulses(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.ndimage import gaussian_filter1d
 
 from barograph.detection.reporting import ReportingRule
-from barograph.detection.triaged import Proposed, Triaged
+from barograph.detection.triaged import Triaged
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation.annotators import f1
 from barograph.evaluation.marked import Marked
@@ -85,8 +85,9 @@ def agreements(model: TriageModel, marked: Marked) -> Floats:
     Raises:
         NotEnoughDataError: No series has a candidate.
     """
-    found = Triaged(model=model).candidates.find_many(marked.values, marked.offsets)
-    proposed = Proposed.of(marked.values, marked.offsets, found)
+    detector = Triaged(model=model)
+    found = detector.candidates.find_many(marked.values, marked.offsets)
+    proposed = detector.propose(marked.values, marked.offsets, found)
     if not any(proposed.points):
         raise NotEnoughDataError("a reporting rule cannot be chosen without candidates")
     scorer = proposed.scorer(model)
