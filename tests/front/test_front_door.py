@@ -13,6 +13,11 @@ import barograph as bg
 from barograph import detection
 from barograph.detection.base import Detector
 
+DETECTORS = {
+    name: kind
+    for name in detection.__all__
+    if inspect.isclass(kind := getattr(detection, name)) and issubclass(kind, Detector)
+}
 PROMISED = {"detect", "plot", "read", "OnlineDetector", "TriageModel", "History"}
 
 
@@ -32,13 +37,19 @@ def test_import_loads_no_library() -> None:
 
 
 def test_the_promised_names_and_all_detectors_are_offered() -> None:
-    detectors = {
-        name
-        for name in detection.__all__
-        if inspect.isclass(kind := getattr(detection, name)) and issubclass(kind, Detector)
-    }
-    assert len(detectors) >= 9
-    assert set(bg.__all__) >= PROMISED | detectors
+    assert {"Triaged", "Hunter", "EDivisive"} <= set(DETECTORS)
+    assert set(bg.__all__) >= PROMISED | set(DETECTORS)
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_every_detector_has_the_methods_of_an_estimator(name: str) -> None:
+    detector = DETECTORS[name]()
+    assert DETECTORS[name](**detector.get_params()) == detector
+    changed = detector.set_params(missing="fill")
+    assert (changed.missing, detector.missing) == ("fill", "error")
+    values = [10.0, 10.1, 9.9] * 10 + [20.0, 20.1, 19.9] * 10
+    points = detector.detect(values)
+    assert detector.fit_predict(values).tolist() == [point.index for point in points]
 
 
 @pytest.mark.parametrize("name", bg.__all__)

@@ -57,7 +57,7 @@ def feed(detector: OnlineDetector, values: Floats) -> list[Decision]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("cut", [0, 1, 40, 61, 64, 65, 96, 97, 103, 133, 181])
+@pytest.mark.parametrize("cut", [0, 1, 64, 65, 97, 133])
 def test_a_restored_detector_continues_to_the_bit(kind: str, cut: int) -> None:
     values = course()
     detector = KINDS[kind]()
