@@ -27,6 +27,8 @@ from side_by_side import arguments, seconds, show, table
 
 from barograph.cli.answers import change_percent
 from barograph.detection.online import (
+    ANSWERS,
+    Answer,
     OnlineJudge,
     PendingSeries,
     SecondLookConfig,
@@ -74,7 +76,7 @@ def jobs_of(truth: Truth, judge: OnlineJudge, feature_set: str) -> Jobs:
         and abs(_percent(series.values[: step.at + 1], step.index, feature_set)) >= MIN_CHANGE
     ]
     found = np.array(red, dtype=np.int64).reshape(-1, 2)
-    suspects = np.zeros(truth.values.size, dtype=np.bool_)
+    suspects = done.answer == ANSWERS.index(Answer.SUSPECT)
     return Jobs(Raised(found[:, 0], found[:, 1]), suspects)
 
 

