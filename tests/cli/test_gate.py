@@ -93,7 +93,7 @@ def test_gate_treats_a_rise_from_zero_as_larger_than_any_minimum(
     path.write_text("\n".join(["order,direction,value", *rows, ""]))
     assert code("gate", str(path), *GATE, "--detector", "hunter", "--min-change", "50") == expected
     assert "errors: from 0 at 57\n" in capsys.readouterr().out
-    code("detect", str(path), "--format", "json")
+    code("detect", str(path), "--detector", "hunter", "--format", "json")
     [point] = json.loads(capsys.readouterr().out)["series"][0]["change_points"]
     assert (point["mean_before"], point["mean_after"], point["percent"]) == (0, 5, None)
 
