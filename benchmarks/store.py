@@ -53,9 +53,16 @@ class Silent:
         sizes = [np.arange(s.first, s.values.size) - s.start for s in series]
         size = sum(map(len, sizes))
         starts = [s.start for s in series]
-        none, quiet = np.zeros(size), np.zeros(size, dtype=np.int8)
-        settled = np.concatenate([s.values[s.first :] for s in series])
-        return BatchDecisions(none, quiet, none, settled, quiet, np.concatenate(sizes), starts)
+        return BatchDecisions(
+            probability=np.zeros(size),
+            answer=np.zeros(size, dtype=np.int8),
+            surprise=np.zeros(size),
+            known_since=np.full(size, -1),
+            baseline_size=np.concatenate(sizes),
+            reruns=np.zeros(size, dtype=np.int8),
+            settled=np.concatenate([s.values[s.first :] for s in series]),
+            starts=starts,
+        )
 
 
 class Bench:
@@ -87,7 +94,25 @@ class Bench:
             ) -> None:
                 values = table.ravel().tolist()
                 new: list[Row] = [
-                    (n, o, "", f"c{o}", None, value, 0, value, 0.0, False, o + 1, 1, None, 0)
+                    (
+                        n,
+                        o,
+                        "",
+                        f"c{o}",
+                        None,
+                        value,
+                        0,
+                        value,
+                        0,
+                        0.0,
+                        0.0,
+                        o + 1,
+                        0,
+                        None,
+                        1,
+                        None,
+                        0,
+                    )
                     for (n, o), value in zip(places, values, strict=True)
                 ]
                 NEW_POINT.into(connection, new)

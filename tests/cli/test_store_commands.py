@@ -103,9 +103,9 @@ def test_score_compares_a_result_with_the_level_before_it(
     TriageModel.default("online").save("online.baro")
     code, output = run_json(capsys, "score", "results.csv", "--model", "online.baro")
     [one] = output["series"]
-    assert one["is_change"]
+    assert one["answer"] == "change"
     assert one["percent"] == pytest.approx(-10, abs=0.5)
-    assert (code, output["regressions"]) == (0, [])
+    assert (code, output["regressions"], output["improvements"]) == (0, [], [one])
 
 
 @pytest.mark.parametrize(
@@ -334,30 +334,71 @@ def test_replay_with_a_second_look_is_compared_with_verdicts(
     assert not Path("out/.parts").exists()
 
 
-def test_score_with_a_second_look_reports_where_a_change_begins(
+def scored(
+    capsys: pytest.CaptureFixture[str], values: Sequence[float], *options: str, rerun: str = ""
+) -> tuple[int, dict[str, Any], str]:
+    """Return the exit code, the answer and the text of `score` on the last of some values."""
+    head = "project,test,order,commit,direction,run,value"
+    rows = [f"db,query,{k},c{k},-1,,{value!r}" for k, value in enumerate(values)]
+    if rerun:
+        rows = [f"db,query,{len(values) - 1},c{len(values) - 1},-1,{rerun},{values[-1]!r}"]
+    Path("r.csv").write_text("\n".join([head, *rows, ""]))
+    options = (*options, "--model", "models/online.baro", "--alarm-policy", "sure")
+    code, output = run_json(capsys, "score", "r.csv", *options)
+    [one] = output["series"]
+    return code, one, run(capsys, "score", "r.csv", *options)[1]
+
+
+def test_score_is_red_at_one_commit_and_names_it_as_known_later(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     learned_pair()
-    steady = [100 + (k * 7919 % 13) / 13 for k in range(40)]
-    pair = ("--model", "models/online.baro")
-    seen = []
-    for after in range(4):
-        values = [*steady, *[130.0] * after]
-        rows = [f"db,query,{k},c{k},{value}" for k, value in enumerate(values)]
-        Path("r.csv").write_text("\n".join(["project,test,order,commit,value", *rows, ""]))
-        code, output = run_json(capsys, "score", "r.csv", "--store", "s.db", *pair)
-        [one] = output["series"]
-        seen.append((code, one["is_change"], [step["kind"] for step in one["steps"]]))
-        assert one["begins"] == (40 if one["steps"] else one["order"])
-    assert [kind for _, _, kinds in seen for kind in kinds][:1] == ["called"]
-    assert {code for code, change, _ in seen if change} == {2}
-    sure = ("--alarm-policy", "sure", "--store", "t.db")
-    [one] = run_json(capsys, "score", "r.csv", *pair, *sure)[1]["series"]
-    assert (one["order"], one["begins"], one["is_change"]) == (42, 40, True)
-    assert (one["commit"], one["begins_commit"]) == ("c42", "c40")
-    text = run(capsys, "score", "r.csv", *pair, *sure)[1]
-    assert f"at c40, seen at c42, probability {one['steps'][0]['probability']:.2f}\n" in text
-    assert 29 < one["percent"] < 31
+    steady = np.random.default_rng(2).normal(100.0, 0.5, 90).tolist()
+    found = [scored(capsys, [*steady, *[130.0] * k]) for k in range(1, 9)]
+    assert [code for code, _, _ in found].count(2) == 1
+    first = [code for code, _, _ in found].index(2)
+    assert first <= 3
+    assert abs(found[first][1]["begins"] - 90) <= 1
+    assert 15 < found[first][1]["percent"] < 31
+    for code, one, text in found[first + 1 :]:
+        assert (code, one["answer"]) == (0, "quiet")
+        assert one["known_since"] in ("c89", "c90")
+        assert f"known since {one['known_since']}" in text
+        assert one["probability"] > 0.5
+    assert {code for code, _, _ in found[:first]} <= {0, 4}
+
+
+def test_score_asks_for_a_rerun_of_a_suspect_and_settles_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    learned_pair()
+    steady = np.random.default_rng(3).normal(100.0, 0.5, 90).tolist()
+    jump = [*steady, 200.0]
+    for store, rerun, settled in (("step.db", 199.0, 2), ("spike.db", 100.2, 0)):
+        code, one, text = scored(capsys, jump, "--store", store)
+        assert (code, one["answer"], one["reruns"], one["runs"]) == (4, "suspect", 1, 1)
+        assert "noise units beyond the last 80 results; none of" in one["reason"]
+        assert one["reason"].partition(";")[0] in text
+        assert "run this commit once more" in text
+        assert scored(capsys, jump, "--store", store)[:2] == (code, one)
+        code, one, text = scored(capsys, [*steady, rerun], "--store", store, rerun="2")
+        assert (code, one["runs"], one["reruns"]) == (settled, 2, 0)
+        assert one["answer"] == ("change" if settled else "quiet")
+    code, one, text = scored(capsys, [*steady, 107.0], "--store", "small.db")
+    assert (code, one["answer"]) == (0, "suspect")
+    assert text.startswith("suspect")
+
+
+def test_score_takes_another_value_without_a_run_for_a_correction(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    learned_pair()
+    steady = np.random.default_rng(4).normal(100.0, 0.5, 90).tolist()
+    scored(capsys, [*steady, 100.0])
+    Path("r.csv").write_text("project,test,order,commit,value\ndb,query,90,c90,101.0\n")
+    code, _, err = run(capsys, "score", "r.csv", "--no-second-look")
+    assert code == 0
+    assert "1 results correct the stored value of their run" in err
 
 
 def test_models_without_a_second_look_are_reported_or_refused(
@@ -422,6 +463,7 @@ TAKE_MODELS = [
     (command, option)
     for command, options in (
         (("classify", "results.csv"), ("--model",)),
+        (("gate", "results.csv"), ("--model",)),
         (("import", "results.csv"), ("--model",)),
         (("recompute",), ("--model",)),
         (("detect", "results.csv"), ("--model",)),

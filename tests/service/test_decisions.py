@@ -42,7 +42,7 @@ def test_reasons_equal_those_of_the_model_and_are_stored(
         (one["name"], one["contribution"]) for one in reply
     ]
     base, parts = model.reasons(_row(reply, model))
-    assert base + float(parts.sum()) == pytest.approx(kept.probability)
+    assert base + float(parts.sum()) == pytest.approx(kept.decision.probability)
 
 
 def _row(reply: list[dict[str, Any]], model: TriageModel) -> Floats:

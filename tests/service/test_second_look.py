@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
@@ -84,6 +85,31 @@ def test_decisions_equal_those_of_the_online_detector(client: TestClient) -> Non
         one for one in found if one["is_change"] or one["steps"] or one["current_state"]
     ]
     assert client.get("/api/v1/model").json()["second_look"]
+
+
+@pytest.mark.parametrize("again", [SecondLookConfig("sure", 3.0)])
+def test_suspect_is_settled_by_a_rerun(client: TestClient) -> None:
+    noise = np.random.default_rng(0).normal(100.0, 1.0, 80).tolist()
+    sent = [result(at, value, commit=f"c{at}") for at, value in enumerate([*noise, 160.0])]
+    [*_, first] = client.post(POINTS, json=sent).json()["decisions"]
+    assert (first["answer"], first["is_change"], first["reruns"]) == ("suspect", False, 1)
+    assert first["surprise"] > 5
+    [again] = client.post(POINTS, json={**sent[-1], "value": 159.0, "run": "2"}).json()["decisions"]
+    assert (again["answer"], again["is_change"], again["reruns"]) == ("change", True, 0)
+    later = [result(81 + k, 160.0 + k % 2, commit=f"c{81 + k}") for k in range(3)]
+    for one in client.post(POINTS, json=later).json()["decisions"]:
+        assert one["answer"] == "quiet"
+        assert abs(one["known_since"]["order"] - 80) <= 1
+        assert one["known_since"]["commit"] == f"c{one['known_since']['order']}"
+    path = f"/api/v1/series/{again['series']}"
+    points = client.get(f"{path}/points", params={"from_order": 80}).json()["points"]
+    assert [(one["run"], one["value"], one["settled"]) for one in points[:2]] == [
+        *(("", 160.0, 159.0), ("2", 159.0, None))
+    ]
+    decided = client.get(f"{path}/decisions", params={"from_order": 80}).json()["decisions"]
+    names = ("answer", "probability", "surprise", "reruns", "known_since")
+    assert [decided[0][name] for name in names] == [again[name] for name in names]
+    assert decided[1]["known_since"]["commit"] in ("c79", "c80")
 
 
 def test_missing_confirming_model_disables_the_second_look(start: Start, artifact: Path) -> None:

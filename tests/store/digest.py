@@ -17,6 +17,7 @@ from barograph.store.schema import (
     steps,
     verdicts,
 )
+from barograph.store.upsert import DECISION
 
 STEP = ("order", "kind", "change_order", "from_order", "probability")
 
@@ -44,7 +45,7 @@ def _questions() -> list[tuple[str, sa.Select[tuple[object, ...]]]]:
         ("revisions", _placed(revisions, "value", "time")),
         (
             "decisions",
-            _placed(points, "probability", "is_change", "baseline_size")
+            _placed(points, *DECISION)
             .add_columns(models.c.version, models.c.threshold)
             .join(models, models.c.id == points.c.model),
         ),

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from barograph.detection.online import ANSWERS, Answer, BatchDecisions, PendingSeries
+from barograph.detection.online import BatchDecisions, PendingSeries
+from barograph.detection.online.newest import advised_reruns, settle
 from barograph.detection.online.views import kept_from
 from barograph.series import Floats
+from barograph.store.results import CHANGE
 
 
 @dataclass
@@ -23,12 +25,18 @@ class Rule:
         probability: list[float] = []
         pre: list[int] = []
         starts: list[int] = []
-        settled: list[Floats] = [np.empty(0)]
-        for values, first, found, base, *_ in stretches:
-            settled.append(values[first:])
-            start = found
+        settled: list[float] = []
+        reruns: list[int] = []
+        for sent, first, found, base, _, runs in stretches:
+            start, values = found, sent.copy()
             for split in range(first, values.size):
-                begin = max(start, kept_from(base + split, self.history) - base)
+                kept = max(0, kept_from(base + split, self.history) - base)
+                reruns.append(0)
+                if split in runs:
+                    values[split] = settle(values[kept:split], runs[split]).value
+                    reruns[-1] = advised_reruns(values[kept:split], runs[split])
+                settled.append(float(values[split]))
+                begin = max(start, kept)
                 score = self.score(values[begin:split], values[split]) if split else 0.0
                 probability.append(score)
                 pre.append(split - begin if split else 0)
@@ -36,11 +44,16 @@ class Rule:
                     start = split
             starts.append(start)
         scores = np.array(probability)
-        answer = np.where(scores >= self.threshold, ANSWERS.index(Answer.CHANGE), 0)
-        none = np.zeros(scores.size)
+        is_change = scores >= self.threshold
         return BatchDecisions(
-            *(scores, answer.astype(np.int8), none, np.concatenate(settled)),
-            *(none.astype(np.int8), np.array(pre, dtype=np.int64), starts),
+            probability=scores,
+            answer=np.where(is_change, CHANGE, 0).astype(np.int8),
+            surprise=np.zeros(scores.size),
+            known_since=np.full(scores.size, -1),
+            baseline_size=np.array(pre, dtype=np.int64),
+            settled=np.array(settled),
+            reruns=np.array(reruns),
+            starts=starts,
         )
 
     def score(self, before: Floats, value: float) -> float:

@@ -19,6 +19,7 @@ from barograph.store import (
     reading,
     registry,
 )
+from barograph.store.results import CHANGE
 from barograph.store.schema import points, revisions
 from tests.store.digest import digest
 from tests.store.judges import Rule
@@ -50,7 +51,7 @@ def test_duplicate_writes_nothing_and_returns_the_decision(store: Store) -> None
     before = contents(store)
     again = store.ingest([point(1, 99.0)], "ci")
     assert again.counts["duplicate"] == 1
-    assert again.points[0].probability == first.points[1].probability
+    assert again.points[0].decision == first.points[1].decision
     assert again.points[0].is_change
     assert contents(store) == before
 
@@ -120,14 +121,14 @@ def test_decisions_equal_those_on_the_whole_series(store: Store) -> None:
         judged = Rule().judge([PendingSeries(values, 0, 0)])
         with store.read() as connection:
             found = connection.execute(
-                sa.select(points.c.probability, points.c.is_change, points.c.baseline_size)
+                sa.select(points.c.probability, points.c.answer, points.c.baseline_size)
                 .where(points.c.series == number)
                 .order_by(points.c.order)
             ).all()
         assert [row[0] for row in found] == judged.probability.tolist()
-        assert [row[1] for row in found] == judged.is_change.tolist()
+        assert [row[1] for row in found] == judged.answer.tolist()
         assert [row[2] for row in found] == judged.baseline_size.tolist()
-        assert sum(row[1] for row in found) >= 1
+        assert sum(row[1] == CHANGE for row in found) >= 1
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -166,15 +167,15 @@ def shuffled(url: str, sent: Sequence[Measurement], rng: random.Random) -> str:
 
 def test_late_point_is_inserted_and_later_decisions_are_made_again(store: Store) -> None:
     store.ingest([point(0, 1.0), point(2, 9.0), point(3, 9.1)], "ci")
-    before = table(store, points, "order", "is_change")
-    assert before == [(0, False), (2, True), (3, False)]
+    before = table(store, points, "order", "answer")
+    assert before == [(0, 0), (2, CHANGE), (3, 0)]
     answer = store.ingest([point(1, 9.0)], "ci")
     assert answer.points[0].is_change
-    assert table(store, points, "order", "is_change", "baseline_size") == [
-        (0, False, 0),
-        (1, True, 1),
-        (2, False, 1),
-        (3, False, 2),
+    assert table(store, points, "order", "answer", "baseline_size") == [
+        (0, 0, 0),
+        (1, CHANGE, 1),
+        (2, 0, 1),
+        (3, 0, 2),
     ]
 
 
@@ -208,15 +209,15 @@ def test_runs_of_one_commit_are_kept_and_count_as_one_value(store: Store) -> Non
 
 def test_rerun_of_an_older_commit_is_judged_at_its_place(store: Store) -> None:
     store.ingest([point(0, 1.0), point(1, 9.0), point(2, 9.1)], "ci")
-    assert table(store, points, "order", "is_change") == [(0, False), (1, True), (2, False)]
+    assert table(store, points, "order", "answer") == [(0, 0), (1, CHANGE), (2, 0)]
     answer = store.ingest([point(1, 1.2, run="2"), point(1, 1.1, run="3")], "ci")
     assert [one.is_change for one in answer.points] == [False, False]
-    assert table(store, points, "order", "run", "settled", "is_change", "baseline_size") == [
-        (0, "", 1.0, False, 0),
-        (1, "", 1.2, False, 1),
-        (1, "2", None, False, 1),
-        (1, "3", None, False, 1),
-        (2, "", 9.1, True, 2),
+    assert table(store, points, "order", "run", "settled", "answer", "baseline_size") == [
+        (0, "", 1.0, 0, 0),
+        (1, "", 1.2, 0, 1),
+        (1, "2", None, 0, 1),
+        (1, "3", None, 0, 1),
+        (2, "", 9.1, CHANGE, 2),
     ]
 
 
@@ -329,7 +330,7 @@ def test_two_processes_can_write_alternately(url: str) -> None:
         for number, batch in enumerate(sent[k : k + 7] for k in range(0, len(sent), 7)):
             (one, other)[number % 2].ingest(batch, "ci")
         turns = contents(one)
-        assert table(one, points, "is_change").count((True,)) == 2
+        assert table(one, points, "answer").count((CHANGE,)) == 2
         assert other.ingest(sent, "ci").counts["duplicate"] == len(sent)
         assert contents(other) == turns
 

@@ -99,8 +99,8 @@ def said(store: Store, name: str) -> Said:
     steps: list[tuple[object, ...]] = [
         (one.kind, one.order, at, one.probability, one.from_order) for at, (one, _) in noted
     ]
-    alarms = [point.order for point in points if point.is_change]
-    return alarms, steps, [point.probability for point in points]
+    alarms = [point.order for point in points if point.decision.is_change]
+    return alarms, steps, [point.decision.probability for point in points]
 
 
 def mixed_sizes() -> Iterator[int]:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.store import Store, reading
 from barograph.store.reasons import store_reasons
-from barograph.store.steps import orders_near_end
+from barograph.store.steps import orders_before
 from barograph.triage import tickets
 from tests.store.samples import history, point, series
 
@@ -33,7 +33,7 @@ def test_points_of_returns_points_in_order_with_decisions(store: Store) -> None:
     with store.read() as connection:
         every = reading.points_of(connection, 1)
         assert [one.order for one in every] == list(range(20))
-        assert [one.order for one in every if one.is_change] == [10]
+        assert [one.order for one in every if one.decision.is_change] == [10]
         assert {one.model for one in every} == {"rule"}
         some = reading.points_of(connection, 1, first=3, last=9, limit=2)
         assert [one.order for one in some] == [3, 4]
@@ -67,7 +67,7 @@ def test_ticket_for_missing_candidate_is_refused(store: Store) -> None:
     [
         lambda c: reading.points_of(c, 1, limit=5),
         lambda c: reading.points_of(c, 1, first=100, limit=5, newest=True),
-        lambda c: orders_near_end(c, 1, 4_000)(3_999),
+        lambda c: orders_before(c, 1, 4_000, 20),
     ],
     ids=["first page", "last page", "keys"],
 )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from barograph.cli import REGRESSION, TOO_LITTLE
-from barograph.cli.answers import is_worse
-from barograph.cli.detect import change_text, percent
+from barograph.cli.answers import JobAnswer, SeriesAnswer, change_percent
+from barograph.cli.detect import percent
 from barograph.cli.import_ import report_rejected
 from barograph.cli.options import (
     echo_json,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from barograph.detection.online import SecondLookConfig
     from barograph.series import Series
     from barograph.store import Store
-    from barograph.store.reading import StoredPoint
+    from barograph.store.reading import StoredPoint, StoredSeries
 
 
 @click.command(epilog="Example: barograph score results.csv --store ci.db --format json || exit 1")
@@ -63,8 +63,12 @@ def command(
     """Add the results at LOCATION to the store, and judge the newest of every series.
 
     The direction of the series determines which change is a regression; if it is unknown, any
-    change counts. Exit code 2 means a regression, 3 that no result could be judged. Scoring the
-    same results again gives the same answer.
+    change counts. A change is reported once, at the commit at which it is found; later commits
+    report it as known, and pass. A suspect is so unusual that only a further run of its commit,
+    with another value in the column `run`, can tell a spike from a change.
+
+    Exit code 2 means a regression, 4 a suspected regression of 25 % or more, 3 that no result
+    could be judged. Scoring the same results again gives the same answer.
     """
     from barograph.history import History
     from barograph.store.exchange import import_tables
@@ -73,35 +77,29 @@ def command(
     with loaded_tables(kind, location) as folder, open_store(url, models, second_look) as store:
         filled = import_tables(store, folder, "score")
         report_rejected(filled)
-        results = newest_results(store, History.read(folder), models.newest.feature_set)
-    short = sum(result["baseline_size"] < min_history for result in results)
-    regressions = [
-        result
-        for result in results
-        if result["is_change"]
-        and result["baseline_size"] >= min_history
-        and abs(result["percent"]) >= min_change
-        and is_worse(result["percent"], result["direction"])
-    ]
+        if revised := filled.points["revised"]:
+            click.echo(
+                f"{revised} results correct the stored value of their run; a rerun needs another "
+                "value in the column run",
+                err=True,
+            )
+        found = [*newest_answers(store, History.read(folder), models.newest.feature_set)]
+    job = JobAnswer(
+        [one for one in found if one.baseline_size >= min_history],
+        [one.series for one in found if one.baseline_size < min_history],
+        min_change,
+    )
     if as_json:
-        stored = {"points": filled.points, "reasons": filled.reasons}
-        echo_json(stored | {"series": results, "too_short": short, "regressions": regressions})
+        echo_json({"points": filled.points, "reasons": filled.reasons} | job.as_dict())
     else:
-        for result in regressions:
-            click.echo(_line(result))
-        click.echo(
-            f"regressions: {len(regressions)}, series: {len(results)}, too short to judge: {short}"
-        )
-    if regressions:
-        context.exit(REGRESSION)
-    if short == len(results):
-        context.exit(TOO_LITTLE)
+        job.echo()
+    context.exit(job.exit_code)
 
 
-def newest_results(
+def newest_answers(
     store: Store, history: Iterable[Series], feature_set: str
-) -> list[dict[str, Any]]:
-    """Return the decision on the newest result of every series, as plain values.
+) -> Iterator[SeriesAnswer]:
+    """Yield the answer on the newest result of every series.
 
     Args:
         store: The store with the results.
@@ -109,80 +107,72 @@ def newest_results(
         feature_set: The feature set of the online model.
     """
     from barograph.store import reading
-    from barograph.store.steps import steps_of
 
-    results = []
     with store.read() as connection:
         for series in history:
             number = reading.number_of(connection, series.id)
             if number is None or not len(series):
                 continue
             order = int(series.orders[-1])
-            points = reading.points_of(connection, number, first=order, last=order, reruns=False)
-            if not points:
-                continue
-            [point] = points
-            steps = steps_of(connection, number, order, order).get(order)
-            begins = order if steps is None else steps[0].order
-            change = 0.0
-            if point.is_change:
-                change = _percent(connection, number, point, begins, feature_set)
-            results.append(
-                {
-                    "series": str(series.id),
-                    "commit": point.commit,
-                    "order": point.order,
-                    "value": point.settled,
-                    "direction": int(reading.one_series(connection, number).direction),
-                    "probability": point.probability,
-                    "is_change": point.is_change,
-                    "begins": begins,
-                    "begins_commit": _commit(connection, number, begins),
-                    "steps": [] if steps is None else [steps[0]._asdict()],
-                    "baseline_size": point.baseline_size,
-                    "percent": change,
-                }
-            )
-    return results
+            runs = reading.points_of(connection, number, first=order, last=order)
+            if runs:
+                stored = reading.one_series(connection, number)
+                yield _answer(connection, stored, runs, feature_set)
 
 
-def _commit(connection: sa.Connection, number: int, order: int) -> str:
-    """Return the commit at an order, or an empty text."""
-    from barograph.store import reading
+def _answer(
+    connection: sa.Connection, series: StoredSeries, runs: Sequence[StoredPoint], feature_set: str
+) -> SeriesAnswer:
+    """Return the answer on a commit, given all its runs."""
+    from barograph.detection.online import Answer
+    from barograph.store.reading import commits_at, settled_values
+    from barograph.store.steps import steps_of
 
-    [point] = reading.points_of(connection, number, first=order, last=order, limit=1)
-    return point.commit
-
-
-def _percent(
-    connection: sa.Connection,
-    number: int,
-    newest: StoredPoint,
-    begins: int,
-    feature_set: str,
-) -> float:
-    """Return the change of the mean since a point, in percent of its baseline."""
-    from barograph.detection.online.views import REGIME_SETS
-    from barograph.features import GrowingHistory
-    from barograph.store import reading
-
-    values = reading.settled_values(connection, number, newest.order, newest.baseline_size + 1)
+    point, decision = runs[0], runs[0].decision
+    answer = SeriesAnswer(
+        series=str(series.name),
+        direction=int(series.direction),
+        order=point.order,
+        commit=point.commit,
+        answer=decision.answer,
+        probability=decision.probability,
+        reruns=decision.reruns,
+        baseline_size=decision.baseline_size,
+        runs=len(runs),
+    )
+    known = decision.known_since
+    is_unsettled = decision.answer is Answer.QUIET and bool(decision.reruns)
+    if decision.answer is Answer.QUIET and known is None and not is_unsettled:
+        return answer
+    values = settled_values(connection, series.id, point.order, decision.baseline_size + 1)
+    if decision.answer is Answer.SUSPECT or is_unsettled:
+        return _departed(answer, [value for _, value in values])
+    begins = point.order if known is None else known.order
+    if decision.answer is Answer.CHANGE:
+        steps = steps_of(connection, series.id, point.order, point.order)
+        begins = steps[point.order][0].order if steps else begins
     before = [value for order, value in values if order < begins]
     after = [value for order, value in values if order >= begins]
-    if feature_set in REGIME_SETS:  # the baseline of such a model includes earlier levels
-        history = GrowingHistory()
-        for value in before:
-            history.append(value)
-        before = before[-history.regime :]
-    return percent(sum(before) / len(before), sum(after) / len(after))
+    return replace(
+        answer,
+        percent=change_percent(before, after, feature_set),
+        begins=begins,
+        begins_commit=commits_at(connection, series.id, [begins])[begins],
+        known=known is not None,
+    )
 
 
-def _line(result: dict[str, Any]) -> str:
-    where = result["begins_commit"] or result["begins"]
-    seen = ""
-    if result["begins"] != result["order"]:
-        seen = f", seen at {result['commit'] or result['order']}"
-    # With a second look, the probability is that of the change, not of the newest result.
-    judged = result["steps"][0] if result["steps"] else result
-    change = change_text(result)
-    return f"{result['series']}: {change} at {where}{seen}, probability {judged['probability']:.2f}"
+def _departed(answer: SeriesAnswer, values: Sequence[float]) -> SeriesAnswer:
+    """Add how far the last value departs from those before it."""
+    import numpy as np
+
+    from barograph.detection.online import departure
+
+    *before, newest = values
+    departed = departure(np.array(before), newest)
+    return replace(
+        answer,
+        percent=percent(departed.level, newest),
+        surprise=departed.surprise,
+        reason=str(departed) if departed.surprise else "",
+    )

@@ -33,7 +33,7 @@ class Metrics:
             "barograph_points", "Measurements by status.", ["status"], registry=registry
         )
         self._changes = Counter(
-            "barograph_changes", "Points that raised an alarm.", registry=registry
+            "barograph_changes", "Commits that raised an alarm.", registry=registry
         )
         self._refused = Counter(
             "barograph_models_refused", "Model files that were refused.", registry=registry
@@ -58,7 +58,8 @@ class Metrics:
         """Count the measurements of one ingested request."""
         for status, count in result.counts.items():
             self._points.labels(status).inc(count)
-        self._changes.inc(sum(bool(outcome.is_change) for outcome in result.points))
+        changes = {(one.series, one.order) for one in result.points if one.is_change}
+        self._changes.inc(len(changes))
 
     def count_rejected(self, count: int) -> None:
         """Count measurements that were rejected before they reached the store."""

@@ -26,6 +26,7 @@ from barograph.store.upsert import (
     StoredRuns,
     StoredValue,
     StoredValues,
+    name_known_changes,
     stored_value,
     stored_values,
     upsert,
@@ -103,6 +104,7 @@ class Ingest:
         rewound = rewind(connection, self.tails, changed, judge.history)
         for unjudged in chain([appended], rewound):
             decide(connection, self.tails, unjudged, judge, changes)
+        name_known_changes(connection, results)
         self.tails.trim()
         return results, [*appended, *changed]
 

@@ -1,17 +1,17 @@
 """Judge commits that are new, or that come after a change of their series' past."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 from operator import attrgetter
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.detection.online import BatchDecisions, Judge, PendingSeries
+from barograph.detection.online import AlarmLog, BatchDecisions, Judge, PendingSeries
 from barograph.store.results import PointResult, StepRecord
 from barograph.store.rows import Row
-from barograph.store.steps import STEP, orders_near_end, rewind_steps, step_rows
+from barograph.store.steps import STEP, orders_before, rewind_steps, step_rows
 from barograph.store.tail import (
     SeriesTail,
     StoredRun,
@@ -20,9 +20,16 @@ from barograph.store.tail import (
     load_since,
     write_blocks,
 )
-from barograph.store.upsert import NEW_POINT, OTHER_DECISION, Changes
+from barograph.store.upsert import (
+    NEW_POINT,
+    OTHER_DECISION,
+    Changes,
+    StoredDecision,
+    commit_decision,
+)
 
 COMMIT = NEW_POINT.names.index("commit")
+LOOK_BACK = 16  # orders that are read in advance
 REJUDGED_TOGETHER = 20_000  # stored results that are read and judged in one go
 
 
@@ -77,11 +84,9 @@ class UnjudgedCommit(NamedTuple):
         return [str(row[COMMIT]) for row in rows if row is not None]
 
     @property
-    def settled(self) -> float:
-        """The value that counts: the median of the runs."""
-        if not self.reruns:
-            return self.value
-        return float(np.median([self.value, *(rerun.value for rerun in self.reruns)]))
+    def values(self) -> list[float]:
+        """The value of each run, in order."""
+        return [self.value, *(rerun.value for rerun in self.reruns)]
 
 
 class ChangedHistory(NamedTuple):
@@ -121,59 +126,123 @@ def decide(
     """Judge commits that follow the cached tails; write the decisions and extend the tails."""
     if not unjudged:
         return
-    judged = judge.judge([_pending(tails, *item) for item in unjudged.items()])
-    _write_decisions(connection, unjudged, judged, changes)
-    steps: list[Row] = []
+    pending = [_pending(tails, *item) for item in unjudged.items()]
+    judged = judge.judge(pending)
+    decisions = _decisions(judged)
+    rows = _Rows(changes)
     due: list[tuple[int, SeriesTail]] = []
     # There are no logs without a second look.
-    ends = zip_longest(unjudged.items(), judged.starts, judged.logs)
-    for (series, commits), start, log in ends:
+    ends = zip_longest(unjudged.items(), pending, judged.starts, judged.logs)
+    for (series, commits), values, start, log in ends:
+        order_at = _Orders(connection, series, tails[series].count, commits)
+        records = {} if log is None else rows.add_steps(series, log, order_at)
+        for place, commit in enumerate(commits, values.first):
+            settled, known, *decision = next(decisions)
+            if commit.reruns:
+                values.values[place] = settled  # in the tail, where the first run stood
+            since = None if known < 0 else order_at(known)
+            rows.add(series, commit, settled, (*decision, since), records)
         tail = tails.accept(series, len(commits), start, commits[-1].order, judge.history)
         tail.state = None if log is None else log.state
         rewritten = commits[0].measured is None  # its block may hold other values
         if rewritten or is_block_due(series, tail.count - len(commits), tail.count):
             due.append((series, tail))
-        records: dict[int, StepRecord] = {}
-        if log is not None and log.steps:
-            order_at = orders_near_end(connection, series, tail.count)
-            rows, records = step_rows(series, log, order_at, changes.model, changes.at)
-            steps += rows
-        if records or rewritten:
-            for commit in commits:
-                for result in commit.results:
-                    result.steps = (records[commit.order],) if commit.order in records else ()
-    STEP.into(connection, steps)
+    rows.write(connection)
     write_blocks(connection, due)
-
-
-def _write_decisions(
-    connection: sa.Connection, unjudged: Unjudged, judged: BatchDecisions, changes: Changes
-) -> None:
-    """Write the decisions, with the points that are not stored yet, and report them."""
-    decisions = judged.rows
-    new: list[Row] = []
-    again: list[Row] = []
-    for series, commits in unjudged.items():
-        for commit, decision in zip(commits, decisions, strict=False):
-            decided = changes.decided(commit.settled, decision)
-            if commit.measured is not None:
-                new.append(commit.measured + decided)
-            else:
-                again.append((series, commit.order, commit.run, *decided))
-            for rerun in commit.reruns:  # the settled value stands in the row of the first run
-                repeated = changes.decided(None, decision)
-                if rerun.measured is not None:
-                    new.append(rerun.measured + repeated)
-                else:
-                    again.append((series, commit.order, rerun.run, *repeated))
-            for result in commit.results:
-                result.probability, result.is_change, result.baseline_size = decision
-    NEW_POINT.into(connection, new)
-    OTHER_DECISION.into(connection, again)
 
 
 def _pending(tails: TailCache, series: int, commits: list[UnjudgedCommit]) -> PendingSeries:
     tail = tails[series]
     first = tail.values.size
-    values = tails.extended(series, [commit.settled for commit in commits])
-    return PendingSeries(values, first, tail.start, tail.base, tail.state)
+    values = tails.extended(series, [commit.value for commit in commits])
+    runs = {
+        place: np.array(commit.values)
+        for place, commit in enumerate(commits, first)
+        if commit.reruns
+    }
+    return PendingSeries(values, first, tail.start, tail.base, tail.state, runs)
+
+
+def _decisions(judged: BatchDecisions) -> Iterator[tuple[Any, ...]]:
+    """Yield the settled value, the position of a known change, and the decision of each commit."""
+    columns = judged.settled, judged.known_since, judged.answer, judged.probability
+    more = judged.surprise, judged.baseline_size, judged.reruns
+    return zip(*(column.tolist() for column in (*columns, *more)), strict=True)
+
+
+class _Orders:
+    """The order at each position of a series that has new commits.
+
+    Args:
+        connection: Sees all points before the new commits.
+        series: Number of the series.
+        first: Position of the first new commit.
+        commits: The new commits.
+    """
+
+    def __init__(
+        self, connection: sa.Connection, series: int, first: int, commits: list[UnjudgedCommit]
+    ) -> None:
+        self._connection, self._series = connection, series
+        self._first, self._commits = first, commits
+        self._before: list[int] = []  # the newest first
+
+    def __call__(self, position: int) -> int:
+        back = self._first - position
+        if back <= 0:
+            return self._commits[-back].order
+        if back > len(self._before):
+            before = self._commits[0].order
+            self._before = orders_before(self._connection, self._series, before, back + LOOK_BACK)
+        return self._before[back - 1]
+
+
+class _Rows:
+    """The rows that decisions add and change.
+
+    Args:
+        changes: Makes the rows.
+    """
+
+    def __init__(self, changes: Changes) -> None:
+        self._changes = changes
+        self._new: list[Row] = []
+        self._again: list[Row] = []
+        self._steps: list[Row] = []
+
+    def add_steps(self, series: int, log: AlarmLog, order_at: _Orders) -> dict[int, StepRecord]:
+        """Add the steps of a series; return them by the order of their arrival."""
+        rows, records = step_rows(series, log, order_at, self._changes.model, self._changes.at)
+        self._steps += rows
+        return records
+
+    def add(
+        self,
+        series: int,
+        commit: UnjudgedCommit,
+        settled: float,
+        decision: StoredDecision,
+        steps: Mapping[int, StepRecord],
+    ) -> None:
+        """Add the decision on a commit to the row of each run, and report it."""
+        self._add(series, commit.order, commit, self._changes.decided(settled, decision))
+        for rerun in commit.reruns:  # the settled value stands in the row of the first run
+            self._add(series, commit.order, rerun, self._changes.decided(None, decision))
+        reported = commit_decision(decision)
+        for result in commit.results:
+            result.decision = reported
+            result.steps = (steps[commit.order],) if commit.order in steps else ()
+
+    def _add(
+        self, series: int, order: int, result: UnjudgedCommit | UnjudgedRun, decided: Row
+    ) -> None:
+        if result.measured is not None:
+            self._new.append(result.measured + decided)
+        else:
+            self._again.append((series, order, result.run, *decided))
+
+    def write(self, connection: sa.Connection) -> None:
+        """Write the rows."""
+        NEW_POINT.into(connection, self._new)
+        OTHER_DECISION.into(connection, self._again)
+        STEP.into(connection, self._steps)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 
+from barograph.detection.online import ANSWERS
 from barograph.errors import DataError
 from barograph.series import LABELS, Direction, Region, Series, SeriesId, Verdict
 from barograph.store.registry import series_id
+from barograph.store.results import CommitDecision, KnownChange
 from barograph.store.schema import candidates, models, moves, points, revisions, series
 
 POINT = (
     *("order", "run", "commit", "time", "value", "settled"),
-    *("probability", "is_change", "baseline_size", "reasons"),
+    *("answer", "probability", "surprise", "baseline_size", "reruns", "known_since", "reasons"),
 )
 
 
@@ -39,9 +41,7 @@ class StoredPoint(NamedTuple):
         time: When it was measured, if known.
         value: The result.
         settled: The value that counts for the commit; None if this is a rerun.
-        probability: Probability of a change at the commit.
-        is_change: Whether an alarm was raised.
-        baseline_size: Number of commits in Pre.
+        decision: The decision on the commit.
         model: Version of the model that decided.
         threshold: Threshold of the model.
         reasons: Reasons of the decision, if they were requested.
@@ -53,9 +53,7 @@ class StoredPoint(NamedTuple):
     time: int | None
     value: float
     settled: float | None
-    probability: float
-    is_change: bool
-    baseline_size: int
+    decision: CommitDecision
     model: str
     threshold: float
     reasons: Any
@@ -187,7 +185,20 @@ def points_of(
         .join_from(page, models, models.c.id == page.c.model)
         .order_by(page.c.order, page.c.run)
     )
-    return [_point(row) for row in connection.execute(query)]
+    rows = connection.execute(query).all()
+    commits = commits_at(connection, number, {row.known_since for row in rows})
+    return [_point(row, commits) for row in rows]
+
+
+def commits_at(
+    connection: sa.Connection, number: int, orders: Iterable[int | None]
+) -> dict[int | None, str]:
+    """Return the commits of a series at some orders."""
+    p = points.c
+    wanted = [order for order in orders if order is not None]
+    match = p.series == number, p.order.in_(wanted), p.settled.is_not(None)
+    rows = connection.execute(sa.select(p.order, p.commit).where(*match)) if wanted else ()
+    return dict(tuple(row) for row in rows)
 
 
 def settled_values(
@@ -208,10 +219,20 @@ def settled_values(
     return [(at, value) for at, value in rows[::-1]]
 
 
-def _point(row: Any) -> StoredPoint:
-    fields = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
-    text = fields["reasons"]
-    return StoredPoint(**{**fields, "reasons": None if text is None else json.loads(text)})
+def _point(row: Any, commits: Mapping[int | None, str]) -> StoredPoint:
+    since = row.known_since
+    decision = CommitDecision(
+        ANSWERS[row.answer],
+        row.probability,
+        row.surprise,
+        row.reruns,
+        None if since is None else KnownChange(since, commits[since]),
+        row.baseline_size,
+    )
+    return StoredPoint(
+        *(row.order, row.run, row.commit, row.time, row.value, row.settled, decision),
+        *(row.model, row.threshold, None if row.reasons is None else json.loads(row.reasons)),
+    )
 
 
 def read_series(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Series]:

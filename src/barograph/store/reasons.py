@@ -39,13 +39,13 @@ def explained(
     if not first_run:
         raise DataError(f"there is no point at order {order}")
     [point] = first_run
-    if point.reasons is not None or not point.baseline_size:
+    if point.reasons is not None or not point.decision.baseline_size:
         return point.reasons or []  # the first points of a series are not judged
     if point.model != version:
         raise OtherModelError(
             f"the point was decided by model {point.model}, but {version} is loaded now"
         )
-    baseline = settled_values(connection, series, order, point.baseline_size + 1)
+    baseline = settled_values(connection, series, order, point.decision.baseline_size + 1)
     values = np.array([value for _, value in baseline])
     found = [reason._asdict() for reason in reasons_for_newest(model, values)]
     store_reasons(connection, series, order, found)

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from barograph.detection.online import ANSWERS, Answer
+
+CHANGE = ANSWERS.index(Answer.CHANGE)
+
 
 class StepRecord(NamedTuple):
     """One step of the second look.
@@ -20,6 +24,39 @@ class StepRecord(NamedTuple):
     order: int
     probability: float
     from_order: int | None = None
+
+
+class KnownChange(NamedTuple):
+    """Where a change begins whose alarm was raised at an earlier commit."""
+
+    order: int
+    commit: str
+
+
+class CommitDecision(NamedTuple):
+    """The decision on a commit, as of its arrival; all its runs share it.
+
+    Attributes:
+        answer: Whether an alarm is raised, or a rerun has to tell a spike from a change.
+        probability: Probability of the change that the decision is about: the one that is raised
+            or known, else a change at this commit.
+        surprise: How far the first run departs from what was usual, in nats; 0 if it does not.
+        reruns: Number of further runs that are advised.
+        known_since: The standing change near the commit, if its alarm was raised earlier.
+        baseline_size: Number of commits in Pre.
+    """
+
+    answer: Answer
+    probability: float
+    surprise: float
+    reruns: int
+    known_since: KnownChange | None
+    baseline_size: int
+
+    @property
+    def is_change(self) -> bool:
+        """Whether an alarm is raised."""
+        return self.answer is Answer.CHANGE
 
 
 class PointStatus(StrEnum):
@@ -40,9 +77,7 @@ class PointResult:
         reason: Why it was rejected, or which value of a revised point holds.
         series: Number of the series; 0 if it was rejected.
         order: Order of the point.
-        probability: Probability of a change at this commit.
-        is_change: Whether an alarm is raised.
-        baseline_size: Number of commits in Pre.
+        decision: The decision on the commit; None if the measurement was rejected.
         steps: What the second look did when the commit arrived.
     """
 
@@ -50,10 +85,13 @@ class PointResult:
     reason: str = ""
     series: int = 0
     order: int | None = None
-    probability: float | None = None
-    is_change: bool | None = None
-    baseline_size: int | None = None
+    decision: CommitDecision | None = None
     steps: tuple[StepRecord, ...] = ()
+
+    @property
+    def is_change(self) -> bool:
+        """Whether an alarm is raised at the commit."""
+        return self.decision is not None and self.decision.is_change
 
 
 @dataclass(frozen=True)

@@ -104,8 +104,11 @@ points = sa.Table(
     sa.Column("value", sa.Double, nullable=False),
     _time("received"),
     sa.Column("settled", sa.Double, nullable=True),
+    sa.Column("answer", sa.SmallInteger, nullable=False),  # 0 quiet, 1 suspect, 2 change
     sa.Column("probability", sa.Double, nullable=False),
-    sa.Column("is_change", sa.Boolean, nullable=False),
+    sa.Column("surprise", sa.Double, nullable=False),  # of the first run, in nats
+    sa.Column("reruns", sa.Integer, nullable=False),  # number of further runs that are advised
+    sa.Column("known_since", sa.BigInteger, nullable=True),  # order of the standing change
     sa.Column("baseline_size", sa.Integer, nullable=False),  # number of commits in Pre
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
     sa.Column("reasons", sa.Text, nullable=True),  # JSON; null until they are requested

@@ -47,25 +47,12 @@ def _record(step: AlarmStep, order_at: Callable[[int], int]) -> StepRecord:
     return StepRecord(step.kind.value, order_at(step.index), step.probability, moved_from)
 
 
-def orders_near_end(connection: sa.Connection, series: int, count: int) -> Callable[[int], int]:
-    """Return a function from a position near the end of a series to its order.
-
-    Args:
-        connection: Sees all points of the series.
-        series: Number of the series.
-        count: Number of its commits.
-    """
-    orders: list[int] = []  # the newest first
-
-    def order_at(position: int) -> int:
-        if count - position > len(orders):
-            p = points.c
-            query = sa.select(p.order).where(p.series == series, p.settled.is_not(None))
-            newest_first = query.order_by(p.order.desc()).limit(count - position + CHUNK)
-            orders[:] = connection.scalars(newest_first)
-        return orders[count - position - 1]
-
-    return order_at
+def orders_before(connection: sa.Connection, series: int, order: int, count: int) -> list[int]:
+    """Return the orders of the last commits of a series before an order, the newest first."""
+    p = points.c
+    before = p.series == series, p.order < order, p.settled.is_not(None)
+    newest_first = sa.select(p.order).where(*before).order_by(p.order.desc())
+    return list(connection.scalars(newest_first.limit(count)))
 
 
 def load_states(connection: sa.Connection, wanted: Sequence[int]) -> dict[int, AlarmState]:

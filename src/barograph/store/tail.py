@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from barograph.detection.online import AlarmState
 from barograph.detection.online.views import kept_from
 from barograph.series import Floats
+from barograph.store.results import CHANGE
 from barograph.store.rows import Insertion
 from barograph.store.schema import blocks, points
 
@@ -240,7 +241,7 @@ def _settled(
 ) -> Iterator[tuple[int, list[Any]]]:
     """Read settled values with their decisions, series by series."""
     p = points.c
-    query = sa.select(p.series, p.order, p.settled, p.is_change, p.baseline_size)
+    query = sa.select(p.series, p.order, p.settled, p.answer, p.baseline_size)
     settled = query.where(p.settled.is_not(None), *where)
     ordered = connection.execute(settled.order_by(p.series, p.order))
     for series, rows in groupby(ordered, attrgetter("series")):
@@ -251,7 +252,7 @@ def _appended(tail: SeriesTail, rows: list[Any], history: int) -> SeriesTail:
     """Return a tail with stored values appended; the decision on the last says where Pre starts."""
     values = np.concatenate((tail.values, [row.settled for row in rows]))
     last, newest = rows[-1], values.size - 1
-    start = newest if last.is_change else max(0, newest - last.baseline_size)
+    start = newest if last.answer == CHANGE else max(0, newest - last.baseline_size)
     return _cut(values, start, last.order, tail.count + len(rows), history)
 
 

@@ -7,20 +7,29 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from barograph.detection.online import ANSWERS
 from barograph.store.measurement import Measurement
-from barograph.store.results import PointResult, PointStatus, StepRecord
+from barograph.store.results import (
+    CommitDecision,
+    KnownChange,
+    PointResult,
+    PointStatus,
+    StepRecord,
+)
 from barograph.store.rows import BulkUpdate, Insertion, Row
 from barograph.store.schema import points, revisions, steps
 
 UNKNOWN_TIME = -(2**63)  # earlier than every known time
 CHUNK = 1000  # series or orders in one query
 
-Decision = tuple[float, bool, int]  # probability, whether it is a change, and the length of Pre
-UNDECIDED: Decision = (0.0, False, 0)
+# Answer, probability, surprise, length of Pre, reruns, and order since when a change is known.
+StoredDecision = tuple[int, float, float, int, int, int | None]
+UNDECIDED: StoredDecision = (0, 0.0, 0.0, 0, 0, None)
 
 PLACE = ("series", "order", "run")
 MEASURED = ("commit", "time", "value", "received")
-DECIDED = ("settled", "probability", "is_change", "baseline_size", "model", "reasons", "decided")
+DECISION = ("answer", "probability", "surprise", "baseline_size", "reruns", "known_since")
+DECIDED = ("settled", *DECISION, "model", "reasons", "decided")
 NEW_POINT = Insertion(points, (*PLACE, *MEASURED, *DECIDED))
 OTHER_VALUE = BulkUpdate(points, PLACE, MEASURED)
 OTHER_DECISION = BulkUpdate(points, PLACE, DECIDED)
@@ -58,7 +67,7 @@ class StoredValue:
     commit: str
     time: int | None
     value: float
-    decision: Decision | None = None
+    decision: StoredDecision | None = None
     others: dict[float, int | None] = field(default_factory=dict)
     steps: tuple[StepRecord, ...] = ()
 
@@ -88,6 +97,13 @@ def stored_value(measurement: Measurement) -> float:
     return float(measurement.value) + 0.0
 
 
+def commit_decision(stored: StoredDecision) -> CommitDecision:
+    """Return a decision as it is reported; the commit since when a change is known follows."""
+    answer, probability, surprise, baseline_size, reruns, since = stored
+    known = None if since is None else KnownChange(since, "")
+    return CommitDecision(ANSWERS[answer], probability, surprise, reruns, known, baseline_size)
+
+
 def _sortable(time: int | None) -> int:
     return UNKNOWN_TIME if time is None else time
 
@@ -96,7 +112,7 @@ def stored_values(connection: sa.Connection, places: Iterable[tuple[int, int]]) 
     """Return what the store has at pairs of series and order."""
     found: StoredValues = defaultdict(dict)
     p, r, s = points.c, revisions.c, steps.c
-    measured = (p.run, p.commit, p.time, p.value, p.probability, p.is_change, p.baseline_size)
+    measured = (p.run, p.commit, p.time, p.value, *(p[name] for name in DECISION))
     for numbers, orders in batched_lookups(places):
 
         def rows(
@@ -109,11 +125,8 @@ def stored_values(connection: sa.Connection, places: Iterable[tuple[int, int]]) 
             query = sa.select(t.series, t.order, *columns)
             return connection.execute(query.where(t.series.in_(numbers), t.order.in_(orders)))
 
-        for *place, run, commit, time, value, probability, is_change, size in rows(
-            points, *measured
-        ):
-            decision = (probability, is_change, size)
-            found[tuple(place)][run] = StoredValue(commit, time, value, decision)
+        for series, order, run, commit, time, value, *decision in rows(points, *measured):
+            found[series, order][run] = StoredValue(commit, time, value, tuple(decision))
         for *place, run, value, time in rows(revisions, r.run, r.value, r.time):
             found[tuple(place)][run].others[value] = time
         for *place, kind, order, probability, from_order in rows(
@@ -123,6 +136,24 @@ def stored_values(connection: sa.Connection, places: Iterable[tuple[int, int]]) 
             for stored in found[tuple(place)].values():
                 stored.steps = (step,)
     return found
+
+
+def name_known_changes(connection: sa.Connection, results: Iterable[PointResult]) -> None:
+    """Add the commit of the known change to decisions that have only its order."""
+    known: dict[tuple[int, int], list[PointResult]] = defaultdict(list)
+    for result in results:
+        if result.decision is not None and result.decision.known_since is not None:
+            known[result.series, result.decision.known_since.order].append(result)
+    p = points.c
+    for numbers, orders in batched_lookups(known):
+        found = p.series.in_(numbers), p.order.in_(orders), p.settled.is_not(None)
+        for number, order, commit in connection.execute(
+            sa.select(p.series, p.order, p.commit).where(*found)
+        ):
+            for result in known.get((number, order), ()):
+                assert result.decision is not None  # noqa: S101 - chosen for it
+                since = KnownChange(order, commit)
+                result.decision = result.decision._replace(known_since=since)
 
 
 def batched_lookups(places: Iterable[tuple[int, int]]) -> Iterator[tuple[list[int], list[int]]]:
@@ -180,7 +211,7 @@ class Changes:
         place = (series, entry.order, entry.run)
         return (*place, measurement.commit, measurement.time, stored_value(measurement), self.at)
 
-    def decided(self, settled: float | None, decision: Decision) -> Row:
+    def decided(self, settled: float | None, decision: StoredDecision) -> Row:
         """Return the columns of a point that hold the decision; reasons are found on request."""
         return (settled, *decision, self.model, None, self.at)
 
@@ -244,6 +275,6 @@ def upsert(
     reason = f"the value {stored.value!r} holds" if status is PointStatus.REVISED else ""
     result = PointResult(status, reason, series, entry.order)
     if stored.decision is not None:
-        result.probability, result.is_change, result.baseline_size = stored.decision
+        result.decision = commit_decision(stored.decision)
         result.steps = stored.steps
     return result, changed

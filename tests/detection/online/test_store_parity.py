@@ -73,8 +73,8 @@ def said(store: Store, name: str) -> tuple[list[int], list[tuple[object, ...]], 
         (one.kind, one.order, at, one.probability, one.from_order)
         for at, (one, _) in sorted(noted.items())
     ]
-    alarms = [one.order for one in points if one.is_change]
-    return alarms, steps, [one.probability for one in points]
+    alarms = [one.order for one in points if one.decision.is_change]
+    return alarms, steps, [one.decision.probability for one in points]
 
 
 def detected(values: Floats) -> tuple[list[int], list[tuple[object, ...]], list[float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -26,6 +26,8 @@ class BatchDecisions(NamedTuple):
         surprise: How far each new point departs from what is usual; see `newest.departure`.
         settled: The value of each new point that its runs were settled by.
         reruns: How many further runs of each commit are advised.
+        known_since: Position in the whole series of the change that is known as each new point
+            arrives; -1 if there is none.
         baseline_size: Number of values that each point was compared with.
         starts: Position of the last change point in the values of each series; 0 if there is none.
         logs: Steps and state of each series; empty without a second look.
@@ -36,6 +38,7 @@ class BatchDecisions(NamedTuple):
     surprise: Floats
     settled: Floats
     reruns: Answers
+    known_since: Ints
     baseline_size: Ints
     starts: list[int]
     logs: Sequence[AlarmLog] = ()
@@ -45,12 +48,6 @@ class BatchDecisions(NamedTuple):
         """Whether an alarm was raised at each new point."""
         found: Flags = self.answer == ANSWERS.index(Answer.CHANGE)
         return found
-
-    @property
-    def rows(self) -> Iterator[tuple[float, bool, int]]:
-        """Probability, `is_change` and baseline size of each point."""
-        columns = self.probability.tolist(), self.is_change.tolist(), self.baseline_size.tolist()
-        return zip(*columns, strict=True)
 
 
 class Judge(Protocol):
@@ -135,7 +132,8 @@ class OnlineJudge:
                     starts[k] = log.alarms[-1] - series.base
         return BatchDecisions(
             *(done.probability, done.answer, done.surprise, done.settled, done.reruns),
-            *(done.baseline_size, starts, () if self.budget is None else done.logs),
+            *(done.known_since, done.baseline_size),
+            *(starts, () if self.budget is None else done.logs),
         )
 
 

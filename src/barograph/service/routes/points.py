@@ -28,6 +28,7 @@ from barograph.service.requests import (
 from barograph.service.responses import MAX_DETAILS, ApiError
 from barograph.store import IngestResult, Limits, Measurement, PointResult, PointStatus
 from barograph.store.measurement import INTEGER
+from barograph.store.results import CommitDecision
 from barograph.store.tokens import Scope
 
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
@@ -76,7 +77,13 @@ class Result(Struct, forbid_unknown_fields=True):
             "project, or the next free one."
         ),
     ] = None
-    run: Annotated[Label | None, Meta(description="Distinguishes results of one commit.")] = None
+    run: Annotated[
+        Label | None,
+        Meta(
+            description="Distinguishes results of one commit. The lowest run, compared by its "
+            "bytes, is the first; the others are its reruns."
+        ),
+    ] = None
     time: Annotated[
         Integer | str | None,
         Meta(description="Milliseconds since 1970, or ISO 8601; UTC unless it names a zone."),
@@ -115,16 +122,42 @@ class SecondLookStep(Struct):
     from_order: Annotated[int | None, Meta(description="Its place before a move.")]
 
 
+class KnownSince(Struct):
+    """Where a change begins that was reported at an earlier commit."""
+
+    order: int
+    commit: str
+
+
 class PointDecision(Struct):
     """What happened to one result, and what the detector says about its commit."""
 
     status: Literal["written", "duplicate", "revised", "rejected"]
     series: Annotated[int | None, Meta(description="Id of the series; null if rejected.")]
     order: int | None
-    probability: Annotated[float | None, Meta(description="Of a change at this commit.")]
+    answer: Annotated[
+        Literal["change", "suspect", "quiet"] | None,
+        Meta(
+            description="`suspect`: so unusual that only a rerun can tell a spike from a change. "
+            "Null if rejected, as the next fields."
+        ),
+    ]
     is_change: Annotated[
         bool | None,
         Meta(description="Whether an alarm is raised; with a second look, `steps` say where."),
+    ]
+    probability: Annotated[
+        float | None,
+        Meta(description="Of the change that is raised or known, else of a change at this commit."),
+    ]
+    surprise: Annotated[
+        float | None,
+        Meta(description="How far the first run departs from what was usual, in nats."),
+    ]
+    reruns: Annotated[int | None, Meta(description="Number of further runs that are advised.")]
+    known_since: Annotated[
+        KnownSince | None,
+        Meta(description="The change near this commit that was reported earlier, if any."),
     ]
     baseline_size: Annotated[int | None, Meta(description="Number of commits compared with.")]
     reason: Annotated[str | None, Meta(description="Why it was rejected, or which value counts.")]
@@ -162,7 +195,8 @@ EXAMPLE = {
 MODEL_EXAMPLE = "online-3f1c2b7a90de"
 STEP_EXAMPLE = SecondLookStep("moved", 1024, 0.93, 1025)
 DECISION_EXAMPLE = PointDecision(
-    "revised", 7, 1024, 0.93, True, 58, "18234.5 counts: it was measured last", [STEP_EXAMPLE]
+    *("revised", 7, 1026, "quiet", False, 0.93, 0.0, 0, KnownSince(1024, "3f9a1c7"), 58),
+    *("the value 18234.5 holds", [STEP_EXAMPLE]),
 )
 ANSWER_EXAMPLE = IngestAnswer(0, 0, 1, 0, {}, MODEL_EXAMPLE, [DECISION_EXAMPLE])
 (RESULT_SCHEMA, ANSWER_SCHEMA), SCHEMAS = msgspec.json.schema_components(
@@ -311,11 +345,26 @@ def _decision(outcome: PointResult) -> PointDecision:
         outcome.status.value,
         outcome.series or None,
         outcome.order,
-        outcome.probability,
-        outcome.is_change,
-        outcome.baseline_size,
+        *_decision_fields(outcome.decision),
         outcome.reason or None,
         [SecondLookStep(*step) for step in outcome.steps],  # type: ignore[arg-type]
+    )
+
+
+def _decision_fields(
+    decision: CommitDecision | None,
+) -> tuple[Any, Any, Any, Any, Any, Any, Any]:
+    if decision is None:
+        return None, None, None, None, None, None, None
+    known = decision.known_since
+    return (
+        decision.answer.value,
+        decision.is_change,
+        decision.probability,
+        decision.surprise,
+        decision.reruns,
+        None if known is None else KnownSince(*known),
+        decision.baseline_size,
     )
 
 

@@ -73,12 +73,34 @@ class SeriesPage(Schema):
     next: int | None = Field(examples=[7])
 
 
+class KnownSinceResponse(Schema):
+    """Where a change begins that was reported at an earlier commit."""
+
+    order: int = Field(examples=[1024])
+    commit: str = Field(examples=["3f9a1c7"])
+
+
 class DecisionFields(Schema):
     """What points and decisions have in common."""
 
     order: int = Field(examples=[1024])
-    probability: float = Field(examples=[0.93])
-    is_change: bool = Field(examples=[True])
+    answer: Literal["change", "suspect", "quiet"] = Field(
+        description="`suspect`: so unusual that only a rerun can tell a spike from a change.",
+        examples=["quiet"],
+    )
+    is_change: bool = Field(description="Whether an alarm was raised.", examples=[False])
+    probability: float = Field(
+        description="Of the change that is raised or known, else of a change at this commit.",
+        examples=[0.93],
+    )
+    surprise: float = Field(
+        description="How far the first run departs from what was usual, in nats.", examples=[0.0]
+    )
+    reruns: int = Field(description="Number of further runs that are advised.", examples=[0])
+    known_since: KnownSinceResponse | None = Field(
+        description="The change near this commit that was reported earlier, if any.",
+        examples=[{"order": 1024, "commit": "3f9a1c7"}],
+    )
     baseline_size: int = Field(description="Number of commits compared with.", examples=[57])
     model: str = Field(examples=[MODEL_EXAMPLE])
 
@@ -174,7 +196,7 @@ def get_points(
     """Return all results of a series, each with the decision on its commit."""
     with context.store.read() as connection:
         points, following = _page(connection, number, from_order, limit)
-    return {"points": points, "next": following}
+    return {"points": list(map(_point_fields, points)), "next": following}
 
 
 @routes.get(
@@ -210,16 +232,33 @@ def _decisions(
     """Return the decisions on points with the steps of the second look."""
     span = points[0].order, points[-1].order
     steps, states = steps_of(connection, number, *span), current_states(connection, number, *span)
-    names = DecisionResponse.model_fields.keys() - {"steps", "current_state"}
     rows = []
     for point in points:
         taken = []
         if point.order in steps:
             step, model = steps[point.order]
             taken = [{**step._asdict(), "model": model}]
-        fields = {name: getattr(point, name) for name in names}
+        fields = _decision_fields(point) | {"threshold": point.threshold}
         rows.append({**fields, "current_state": states.get(point.order), "steps": taken})
     return rows
+
+
+def _decision_fields(point: reading.StoredPoint) -> dict[str, Any]:
+    """Return the values of `DecisionFields`."""
+    decision = point.decision
+    known = decision.known_since
+    return decision._asdict() | {
+        "order": point.order,
+        "is_change": decision.is_change,
+        "known_since": None if known is None else known._asdict(),
+        "model": point.model,
+    }
+
+
+def _point_fields(point: reading.StoredPoint) -> dict[str, Any]:
+    """Return the values of a `PointResponse`."""
+    names = ("run", "commit", "time", "value", "settled")
+    return _decision_fields(point) | {name: getattr(point, name) for name in names}
 
 
 def _page(
