@@ -132,3 +132,6 @@ def test_pair_that_reports_no_more_than_the_shipped_one_is_kept_out() -> None:
     decision = decide(pair, Index("online"), ReleaseParams(0.5, 0.05, 200, 1), learned_from)
     assert not decision["promoted"]
     assert decision["why"] == "reports no more changes than the shipped pair"
+    # The shipped models have an AUC on simulated verdicts; no model below the least is released.
+    decision = decide(pair, Index("online"), ReleaseParams(1.1, 0.05, 200, 1), learned_from)
+    assert decision["why"].endswith("is below 1.1")

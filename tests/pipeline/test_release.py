@@ -129,6 +129,18 @@ def test_release_replaces_unreadable_champion() -> None:
     assert "cannot be judged any more" in report()["why"]
 
 
+@pytest.mark.usefixtures("trained")
+def test_release_keeps_champion_without_verdicts_to_compare_by() -> None:
+    release.main()
+    champion = SERVED.read_bytes()
+    retrain(trees=9)
+    tables.read(USE).assign(verdict="not_triaged").to_parquet(f"data/processed/{USE}.parquet")
+    release.main()
+    assert not report()["promoted"]
+    assert "it cannot be compared with the champion: 0 triaged points" in report()["why"]
+    assert SERVED.read_bytes() == champion
+
+
 PAIR = ("online", "confirm")
 
 

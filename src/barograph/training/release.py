@@ -101,19 +101,20 @@ def decide(
 
 
 def _decide_use(twin: TriageModel, index: Index, params: ReleaseParams) -> dict[str, Any]:
-    auc = twin.metrics.get("auc")
-    if auc is not None and auc < params.least_auc:
-        return {"promoted": False, "why": f"AUC {auc:.4f} is below {params.least_auc}"}
+    if (why := _below_least(twin, params)) is not None:
+        return _decided(False, why)
     if index.champion is None:
-        return {"promoted": True, "why": "there was no champion"}
+        return _decided(True, "there was no champion")
     try:
         champion = TriageModel.load(index.folder(index.champion) / registry.TWIN, twin.use)
         comparison = compare(twin, champion, params)
+    except NotEnoughDataError as error:
+        return _decided(False, f"it cannot be compared with the champion: {error}")
     except (ArtifactError, DataError) as error:
-        return {"promoted": True, "why": f"the champion cannot be judged any more: {error}"}
+        return _decided(True, f"the champion cannot be judged any more: {error}")
     if comparison["p_worse"] < params.level:
-        return {"promoted": False, "why": "worse than the champion", **comparison}
-    return {"promoted": True, "why": "not worse than the champion", **comparison}
+        return _decided(False, "worse than the champion", **comparison)
+    return _decided(True, "not worse than the champion", **comparison)
 
 
 def _decide_pair(
@@ -126,39 +127,36 @@ def _decide_pair(
 
     It must report more changes than the shipped pair, and not fewer than the champion.
     """
-    beside = twins["online"].card[BESIDE]
-    if not beside["is_better"]:
-        return {
-            "promoted": False,
-            "why": "reports no more changes than the shipped pair",
-            BESIDE: beside,
-        }
+    for twin in twins.values():
+        if (why := _below_least(twin, params)) is not None:
+            return _decided(False, f"{twin.use}: {why}")
+    facts = {BESIDE: twins["online"].card[BESIDE]}
+    if not facts[BESIDE]["is_better"]:
+        return _decided(False, "reports no more changes than the shipped pair", **facts)
     if index.champion is None:
-        return {
-            "promoted": True,
-            "why": "reports more changes than the shipped pair",
-            BESIDE: beside,
-        }
-    former = {"champion": index.champion, BESIDE: beside}
+        return _decided(True, "reports more changes than the shipped pair", **facts)
+    facts["champion"] = index.champion
     try:
         champion = load_models(index.folder(index.champion) / registry.TWIN)
         compared = compare_with_champion(learned_from(), twins, champion)
     except NotEnoughDataError as error:
-        return {
-            "promoted": False,
-            "why": f"cannot be compared with the champion: {error}",
-            **former,
-        }
+        return _decided(False, f"it cannot be compared with the champion: {error}", **facts)
     except (ArtifactError, DataError) as error:
-        return {
-            "promoted": True,
-            "why": f"the champion cannot be judged any more: {error}",
-            **former,
-        }
-    former["beside_champion"] = compared.to_card()
+        return _decided(True, f"the champion cannot be judged any more: {error}", **facts)
+    facts["beside_champion"] = compared.to_card()
     if compared.not_worse < params.level:
-        return {"promoted": False, "why": "worse than the champion", **former}
-    return {"promoted": True, "why": "not worse than the champion", **former}
+        return _decided(False, "worse than the champion", **facts)
+    return _decided(True, "not worse than the champion", **facts)
+
+
+def _below_least(twin: TriageModel, params: ReleaseParams) -> str | None:
+    """Return why a model is never released; a model without held-out verdicts has no AUC."""
+    auc = twin.metrics.get("auc", 1.0)
+    return f"AUC {auc:.4f} is below {params.least_auc}" if auc < params.least_auc else None
+
+
+def _decided(promoted: bool, why: str, **facts: Any) -> dict[str, Any]:
+    return {"promoted": promoted, "why": why, **facts}
 
 
 def compare(twin: TriageModel, champion: TriageModel, params: ReleaseParams) -> dict[str, float]:
