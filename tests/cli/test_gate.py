@@ -241,3 +241,12 @@ def test_aggregate_is_refused_where_no_table_is_read(
     options = ("--kind", "mongodump", "--aggregate", "mean")
     assert code("gate", str(tmp_path), *options) == 1
     assert "only tables have several runs of a commit" in capsys.readouterr().err
+
+
+def test_probability_of_a_triaged_change_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(results(tmp_path, 20, at=50))
+    left, found = gate_json(capsys, path, "--detector", "triaged", "--newest", "10")
+    assert left == 2
+    assert found["regressions"][0]["probability"] > 0.5

@@ -211,6 +211,7 @@ def detected(history: History, newest: int, detector: Detector) -> Iterator[Seri
                 order=int(series.orders[point.index]),
                 commit=series.commits[point.index],
                 answer="change",
+                probability=math.nan if point.probability is None else point.probability,
                 percent=percent(point.before.mean, point.after.mean),
                 begins=int(series.orders[point.index]),
                 begins_commit=series.commits[point.index],
