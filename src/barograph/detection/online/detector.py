@@ -90,8 +90,7 @@ class OnlineDetector:
         self._model, self._confirm = model, confirm
         sets = (model.feature_set,) if confirm is None else (model.feature_set, confirm.feature_set)
         self._window = HistoryWindow(history, sets)
-        view = self._window.view(model.feature_set)
-        self._first, self._by_change_points = view.first, view.by_change_points
+        self._first = self._window.view(model.feature_set).first
         self._history = history
         self._budget = budget if confirm is None else budget or Budget.released(model, confirm)
         self._rule = rule_for(model, self._budget)
