@@ -10,8 +10,8 @@ are imported on first use.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # type checkers know the name; importing it from typing would take longer
 if TYPE_CHECKING:
     from barograph.api import detect, read
     from barograph.detection import (
