@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from barograph.detection import Triaged
 from barograph.detection.base import Detector
 from barograph.errors import ConfigError, DataError
 from barograph.series import Floats, Region
@@ -12,14 +13,14 @@ from barograph.studies.detector_benchmark.cases import default_detectors
 
 # A single trace is no centroid: the default asks for steps without noise (docs/detection.md).
 ALL = {name: replace(one, threshold=5.0) if name == "StepFit" else one  # type: ignore[call-arg]
-       for name, one in default_detectors().items()}  # fmt: skip
+       for name, one in [*default_detectors().items(), ("Triaged", Triaged())]}  # fmt: skip
 each = pytest.mark.parametrize("detector", ALL.values(), ids=ALL)
 finders = pytest.mark.parametrize(
     "detector",
     [one for name, one in ALL.items() if name not in ("Nothing", "Gesd")],
     ids=[name for name in ALL if name not in ("Nothing", "Gesd")],
 )
-WITH_PVALUE = {"EDivisive", "Hunter", "Gesd"}
+WITH_PVALUE = {"EDivisive", "Hunter", "Gesd", "Triaged"}
 NOISE = np.random.default_rng(17).normal(0, 1, 80)
 STEP: Floats = 100 + NOISE + np.repeat([0.0, 40.0], 40)
 SPIKE: Floats = 100 + NOISE + 40 * (np.arange(80) == 40)

@@ -27,6 +27,7 @@ from barograph.series import UNKNOWN_TIME, Floats, Ints, Verdict
 USE = "label_free"
 # Excursions of fewer points are spikes: their ends are not proposed.
 PULSE = 3
+HUGE = 2.0**900
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Triaged(Detector):
         stored = rule = ReportingRule.of(model)
         if self.min_probability is not None:
             rule = ReportingRule(self.min_probability)
-        proposed = self.propose(values, offsets, found)
+        proposed = self.propose(_within_range(values, offsets), offsets, found)
         if not any(proposed.points):
             return [[] for _ in proposed.points]
         probability = proposed.scorer(model).probability(stored.min_probability)
@@ -147,6 +148,17 @@ class Proposed(NamedTuple):
             _reported(rule, self.values[start:end], own)
             for (start, end), own in zip(pairwise(self.offsets.tolist()), scored, strict=True)
         ]
+
+
+def _within_range(values: Floats, offsets: Ints) -> Floats:
+    """Return the values, with series near the largest float scaled down so that sums are finite."""
+    if np.abs(values).max(initial=0.0) <= HUGE:
+        return values
+    scaled = values.copy()
+    for start, end in pairwise(offsets.tolist()):
+        if np.abs(values[start:end]).max(initial=0.0) > HUGE:
+            scaled[start:end] /= HUGE
+    return scaled
 
 
 def _merged(
