@@ -35,9 +35,9 @@ SUSPECT = 5.7
 # What people mark is often smaller than the range of the last results, and the model of the newest
 # point finds more of it. Its surprise counts as a score after this is added.
 MODEL_LEAD = -0.5
-# A step that reruns confirm is a change, whatever the model says: fewer than 1 in 100 spikes are
-# confirmed.
-CONFIRMED_BY_RERUNS = 0.99
+# A step that reruns confirm is a change, whatever the model says: 1 to 3 of 100 spikes in real
+# histories are confirmed by one to three reruns.
+CONFIRMED_BY_RERUNS = 0.98
 # The value of several runs departs only if it is so many of their standard errors away: two runs
 # that contradict each other are noise.
 CLEAR = 2.0
