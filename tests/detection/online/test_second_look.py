@@ -157,19 +157,19 @@ def test_change_up_to_ten_points_later_replaces_the_other_if_it_is_surer() -> No
     assert steps == [AlarmStep(StepKind.CALLED, 56, 56, 0.7, moved_from=50)]
 
 
-def test_return_is_a_change_of_its_own_beside_the_first() -> None:
-    alarms, steps = machine((50, 0, 6.0, 1), (56, 0, 7.0, -1), (59, 0, 7.9, -1))
-    assert alarms == [50, 56]
-    assert steps == [("called", 50, 50), ("called", 56, 56)]
+def test_certain_return_is_a_change_of_its_own_beside_the_first() -> None:
+    alarms, steps = machine((50, 0, 9.0, 1), (53, 0, 8.0, -1), (56, 0, 8.9, -1))
+    assert alarms == [50, 53]
+    assert steps == [("called", 50, 50), ("called", 53, 53)]
     rule = SecondLook(Budget({}, {0: 1.0}, 5.0))
     rule.decide(50, [WindowScore(0, 50, 0.6, 6.0)], towards(1))
     _, [step] = rule.decide(61, [WindowScore(0, 61, 0.7, 5.0)], towards(-1))
     assert step == AlarmStep(StepKind.CALLED, 61, 61, 0.7)
 
 
-def test_return_that_is_close_or_not_surer_is_nothing() -> None:
-    assert machine((50, 0, 6.0, 1), (51, 0, 9.0, -1), (55, 0, 9.0, -1))[0] == [50]
-    assert machine((50, 0, 6.0, 1), (56, 0, 6.9, -1), (60, 0, 6.9, -1))[0] == [50]
+def test_return_that_is_too_close_or_not_certain_is_nothing() -> None:
+    assert machine((50, 0, 6.0, 1), (51, 0, 9.0, -1), (52, 0, 9.0, -1))[0] == [50]
+    assert machine((50, 0, 6.0, 1), (53, 0, 7.9, -1), (60, 0, 7.9, -1))[0] == [50]
 
 
 def test_return_that_reruns_confirm_is_a_change_at_once() -> None:

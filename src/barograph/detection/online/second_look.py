@@ -5,8 +5,7 @@ is the only loop body, and `OnlineDetector`, `replay` and the store's judge all 
 
 An alarm is about the change it points at, so the second look compares places: a score that points
 near the standing change, in its direction, confirms or moves it and raises no second alarm. A step
-back is a change of its own once it is more than a few points away; an excursion that is shorter is
-withdrawn.
+back is a change of its own; soon after the standing change, only if it is certain.
 """
 
 from __future__ import annotations
@@ -23,10 +22,14 @@ from barograph.models import TriageModel
 
 # Numbers of following points at which a change point is scored again.
 SECOND_LOOK_WINDOWS = (1, 2, 3, 5, 7, 10)
-# A score within SAME points of the standing change raises no alarm: people's marks as close are
-# one change. Up to NEAR points after it, a score is an alarm only if it is higher by SURER nats.
+# A score within SAME points of the standing change, in its direction, raises no alarm. Up to NEAR
+# points after it, a score in that direction is an alarm only if it is higher by SURER nats.
 SAME, NEAR = 5, 10
 SURER = 1.0
+# A step back that soon is an alarm only if it is CERTAIN nats above the threshold, and if the level
+# lasted for SHORTEST_LEVEL points: fewer are a spike.
+CERTAIN = 3.0
+SHORTEST_LEVEL = 3
 # The newest result is no suspect if it goes less than twice as far as the standing change.
 KNOWN_WAY = 2.0
 # A change point is withdrawn if, in a window of WITHDRAW_WINDOW or more, its surprise is below
@@ -318,16 +321,23 @@ class SecondLook(AlarmRule):
             return best, self._take(StepKind.CALLED, at, best, direction)
         distance = best.split - change
         is_surer = self._score(best) >= self._state.score + SURER
-        is_opposite = direction * self._state.direction < 0
-        if is_opposite and distance > 0 and best.is_confirmed:
+        if direction * self._state.direction < 0 and distance != 0:
+            if not self._has_returned(best, distance):
+                return None, None
             return best, self._take(StepKind.CALLED, at, best, direction)
         if abs(distance) <= SAME:
-            is_same = is_surer and (distance == 0 or not is_opposite)
-            return None, self._again(at, best, direction) if is_same else None
-        if (is_opposite and distance < 0) or (0 <= distance <= NEAR and not is_surer):
+            return None, self._again(at, best, direction) if is_surer else None
+        replaces = 0 < distance <= NEAR
+        if replaces and not is_surer:
             return None, None
-        replaces = 0 <= distance <= NEAR and not is_opposite
         return best, self._take(StepKind.CALLED, at, best, direction, change if replaces else None)
+
+    def _has_returned(self, best: WindowScore, distance: int) -> bool:
+        """Whether a step back so many points after the standing change is a change of its own."""
+        if distance > NEAR or best.is_confirmed:
+            return distance > 0
+        certain = self._score(best) >= self._budget.threshold + CERTAIN
+        return distance >= SHORTEST_LEVEL and certain
 
     def _again(self, at: int, best: WindowScore, direction: int) -> AlarmStep:
         """Confirm or move the standing change."""

@@ -14,9 +14,11 @@ import numpy as np
 
 from barograph.compiled import kernel
 from barograph.detection.online.second_look import (
+    CERTAIN,
     NEAR,
     SAME,
     SECOND_LOOK_WINDOWS,
+    SHORTEST_LEVEL,
     SURER,
     WITHDRAW_BELOW,
     WITHDRAW_WINDOW,
@@ -29,7 +31,7 @@ from barograph.training.online.truth import Truth
 
 WINDOWS = (0, *SECOND_LOOK_WINDOWS)
 # Passed to the kernels, so that a compiled kernel never keeps former values.
-RULES = (SAME, NEAR, BEFORE, WITHDRAW_WINDOW, WITHDRAW_BELOW, SURER)
+RULES = (SAME, NEAR, SHORTEST_LEVEL, BEFORE, WITHDRAW_WINDOW, WITHDRAW_BELOW, SURER, CERTAIN)
 
 
 class SecondLookAlarms:
@@ -68,11 +70,11 @@ def _run(
     bonus: Floats,
     windows: Ints,
     threshold: float,
-    rules: tuple[int, int, int, int, float, float],
+    rules: tuple[int, int, int, int, int, float, float, float],
     found: Ints,
 ) -> int:
     """Write point and place of each alarm; return how many there are."""
-    same, near, before, withdraw_window, withdraw_below, surer = rules
+    same, near, shortest, before, withdraw_window, withdraw_below, surer, margin = rules
     count = 0
     for k in range(offsets.size - 1):
         change, standing, direction = -1, 0.0, 0
@@ -91,11 +93,13 @@ def _run(
             is_surer = score >= standing + surer
             if change < 0 or unlikely:
                 alarm, taken = change < 0 or opposite or abs(distance) > same, True
+            elif opposite and distance != 0:
+                certain = distance >= shortest and score >= threshold + margin
+                alarm = taken = distance > near or certain
             elif abs(distance) <= same:
-                alarm, taken = False, is_surer and (distance == 0 or not opposite)
+                alarm, taken = False, is_surer
             else:
-                late = not opposite or distance >= 0
-                alarm = taken = late and (is_surer or not 0 <= distance <= near)
+                alarm = taken = is_surer or not 0 < distance <= near
             if alarm:
                 found[count, 0], found[count, 1] = at, place
                 count += 1
