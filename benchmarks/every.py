@@ -17,6 +17,7 @@ BENCHMARKS = (
     "features",
     "holt",
     "human_marks",
+    "reliability",
     "detectors",
     "detector_comparison",
     "step_clusters",

@@ -55,7 +55,7 @@ def train_all(params: TrainParams) -> Iterator[tuple[str, Trained]]:
     for use, table in learned:
         scarce = np.unique(table.candidates).size < params.enough
         prior = read_prior(use, params.feature_sets[use]) if scarce else None
-        settings = chosen_for(use, params.classifier)
+        settings = {**chosen_for(use, params.classifier), **params.settings}
         calls.append((use, table, prior, params, profile_name(), settings))
     results = map_parallel(train, calls, "train")
     for (use, table), trained in zip(learned, results, strict=True):

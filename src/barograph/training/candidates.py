@@ -44,6 +44,7 @@ class TrainParams:
         points: Of own histories, at most.
         simulated: Simulated histories: the seed and the numbers of series.
         disputed_as_noise: Whether candidates under investigation are learned from as not real.
+        settings: Of the classifier, where they differ from the catalogue's and the tuned ones.
         reporting: Simulated histories that the reporting rule is chosen on while verdicts are
             scarce: the seed, unlike that of any data learned from, and the numbers of series.
     """
@@ -60,6 +61,7 @@ class TrainParams:
     points: int = 400_000
     simulated: dict[str, Any] = field(default_factory=dict)
     disputed_as_noise: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
     reporting: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -252,6 +254,7 @@ def card(rows: tables.Labelled, split: Split, params: TrainParams, profile: str)
         "rows": int(rows.truth.size),
         "enough": params.enough,
         "prior_weight": params.prior_weight,
+        "disputed_as_noise": params.disputed_as_noise,
         "rows_held_out": int(split.test.size),
         "series": int(np.unique(rows.identities).size),
         "commits": int(np.unique(rows.commits).size),

@@ -16,7 +16,7 @@ def test_people_mark_a_large_lasting_step_and_not_a_small_one() -> None:
     seen = [o.marks for seed in range(20) for o in simulated_opinions(large, (60,), (seed,))]
     assert np.mean([any(abs(mark - 60) <= 2 for mark in marks) for marks in seen]) > 0.8
     missed = [o.marks for seed in range(20) for o in simulated_opinions(small, (60,), (seed,))]
-    assert np.mean([any(abs(mark - 60) <= 2 for mark in marks) for marks in missed]) < 0.1
+    assert np.mean([any(abs(mark - 60) <= 2 for mark in marks) for marks in missed]) < 0.15
 
 
 def test_longer_changes_are_marked_by_more_people() -> None:

@@ -14,11 +14,13 @@ from barograph.sources.simulator.events import Event
 
 NEIGHBOURHOOD = 40  # points on either side that a person compares
 RIVAL = 0.6  # a neighbouring shift of at least this share of the shift's size ends the comparison
-LENIENCY = 0.2  # the mean of people's leniency, in log sizes
+LENIENCY = 0.35  # the mean of people's leniency, in log sizes
 LENIENCY_SPREAD = 1.2  # the standard deviation of people's leniency, in log sizes
 STRAY_SHARE = 0.05  # the chance that a person marks a place without a change
 VISIBLE_SHARE = 0.08  # of the range of a plot: one person in two sees a shift of this size
 VISIBLE_POINTS = 5  # one person in two trusts a shift whose shorter side lasts this long
+CONSPICUOUS = 10.0  # times the noise: a larger shift is trusted sooner, ...
+LARGEST_EXCESS = 4.5  # ... up to e^4.5 times that
 RELEVANT_SHARE = 0.005  # of the level: one person in two calls a smaller shift irrelevant
 OVERLOOKED = 0.1  # the chance that a person overlooks a shift, however clear
 MARGIN = 5
@@ -102,7 +104,8 @@ def mark_probability(
         return np.zeros(np.shape(leniency))
     over_noise = 4.0 * (_log_ratio(size, noise) + leniency)
     over_range = 4.0 * (_log_ratio(size, VISIBLE_SHARE * value_range) + leniency)
-    lasting = 2.5 * np.log(duration / VISIBLE_POINTS)
+    excess = min(max(_log_ratio(size, CONSPICUOUS * noise), 0.0), LARGEST_EXCESS)
+    lasting = 2.5 * np.log(duration / VISIBLE_POINTS) + 0.6 * excess
     seen = _logistic(over_noise) * _logistic(over_range) * _logistic(lasting)
     return (1.0 - OVERLOOKED) * seen
 
