@@ -24,7 +24,7 @@ from barograph.training.online.truth import Flags, Truth
 BESIDE = "beside_shipped"  # the entry of a card that holds the comparison with the shipped pair
 RATE = 3.0  # false alarms in a thousand points
 DRAWS = 1000
-SURE = 0.9  # the share of draws in which a better pair must report more
+SURE = 0.8  # the share of draws in which a better pair must report more
 Surprises = Mapping[int, Floats]
 
 
