@@ -46,7 +46,6 @@ MIN_CHANGE = 0.5  # percent, as in the command
 NEAR = 10
 DELAYS = (0, 2, 5)
 SERIES, LENGTH, RUNS = 1000, 200, 3
-RATES = (1.0, 3.0, 10.0)
 
 
 class Jobs(NamedTuple):

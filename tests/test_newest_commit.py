@@ -71,7 +71,7 @@ def test_table_has_each_data_set_in_each_half_and_both_means(cuts: Cuts) -> None
 
 
 @needs_shared
-def test_no_repository_or_group_is_in_both_halves() -> None:
+def test_no_repository_is_in_both_halves() -> None:
     names: dict[str, set[bool]] = {}
     for series in newest_commit.histories(2):
         names.setdefault(series.name, set()).add(series.reported)

@@ -120,7 +120,8 @@ def _value_column(frame: Any, columns: list[str], name: str) -> npt.ArrayLike:
     """Return the column `value` of a data frame that holds one series in order."""
     if VALUE not in columns:
         raise DataError(f"{name} has no column {VALUE!r}; its columns are {columns}")
-    several = [label for label in LABELS if label in columns and len(set(frame[label])) > 1]
+    naming = [c for c in columns if c in (*LABELS, "args") or str(c).startswith("args.")]
+    several = [column for column in naming if len({str(cell) for cell in frame[column]}) > 1]
     if several:
         raise DataError(
             f"{name} holds several series, by the columns {several}; read them with "

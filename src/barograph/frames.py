@@ -211,7 +211,7 @@ def _times(column: pd.Series[Any]) -> Ints:
     known = column.notna().to_numpy()
     times = np.full(len(column), UNKNOWN_TIME)
     if column.dtype.kind in "iuf":
-        times[known] = _whole(column[known].to_numpy(), "time")
+        times[known] = _whole(column.where(known, 0).to_numpy(), "time")[known]
     elif column.dtype.kind == "M":
         utc = column if getattr(column.dtype, "tz", None) is None else column.dt.tz_convert(None)
         times[known] = utc[known].to_numpy(dtype="datetime64[ms]").astype(np.int64)

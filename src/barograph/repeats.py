@@ -99,7 +99,7 @@ class Combined:
     """One result for each point, sorted by owner and order.
 
     Attributes:
-        points: The points: the time is that of the first run.
+        points: The points: the time is that of the run measured last.
         repeats: The runs of each point.
         conflicts: The rows that were left out because an earlier run names another commit.
         corrected: The number of rows that were left out for other reasons, by reason.
@@ -142,7 +142,8 @@ def combine(results: Results, aggregate: str = "median") -> Combined:
         center = np.where(counts > 1, np.add.reduceat(values, firsts) / counts, center)
     taken = results.take(_first_known(results, rows, firsts))
     first = results.take(rows[firsts])
-    combined = Results(first.owners, first.orders, first.times, center, taken.commits, first.runs)
+    times = np.maximum.reduceat(results.times[rows], firsts)
+    combined = Results(first.owners, first.orders, times, center, taken.commits, first.runs)
     listed = _as_json(runs[rows], names, values, firsts, counts)
     repeats = Repeats(counts, spreads, listed)
     return Combined(combined, repeats, np.flatnonzero(conflicts), corrected)
@@ -239,7 +240,10 @@ def _as_json(runs: Ints, names: list[str], values: Floats, firsts: Ints, counts:
     """Return the runs of each point as the text of a JSON object."""
     place = np.arange(runs.size) - np.repeat(firsts, counts)
     # The first run without a name is "", as in the store; the others get a number.
-    numbered = ["", *(f"#{k + 2}" for k in range(int(counts.max(initial=1))))]
+    sign = "#"
+    while any(name.startswith(sign) for name in names):
+        sign += "#"
+    numbered = ["", *(f"{sign}{k + 2}" for k in range(int(counts.max(initial=1))))]
     keys = pa.array([json.dumps(name) for name in (*names, *numbered)])
     codes = np.where(runs >= 0, runs, len(names) + place)
     plain = (counts == 1) & (runs[firsts] < 0)

@@ -250,3 +250,19 @@ def test_probability_of_a_triaged_change_is_printed(
     left, found = gate_json(capsys, path, "--detector", "triaged", "--newest", "10")
     assert left == 2
     assert found["regressions"][0]["probability"] > 0.5
+
+
+def test_every_standing_change_of_the_newest_commits_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    levels = np.repeat([100.0, 70.0, 80.0], [120, 10, 12])
+    values = levels + np.random.default_rng(0).standard_normal(levels.size)
+    lines = [f"{k},1,{value}" for k, value in enumerate(values)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["order,direction,value", *lines, ""]))
+    left, found = gate_json(capsys, str(path), "--newest", "25")
+    assert left == 2
+    assert [one["begins"] for one in found["regressions"]] == [120]
+    assert [one["begins"] for one in found["improvements"]] == [130]
+    left, _ = gate_json(capsys, str(path), "--newest", "142")  # the whole history is new
+    assert left == 2

@@ -20,9 +20,9 @@ def test_run_far_from_the_level_is_an_excursion(size: int, factor: float) -> Non
 
 
 @pytest.mark.parametrize("height", [9.0, -9.0])
-def test_run_of_nine_points_is_a_level_of_its_own(height: float) -> None:
+def test_run_of_thirteen_points_is_a_level_of_its_own(height: float) -> None:
     values = noise()
-    values[40:49] += 10 * height
+    values[40:53] += 10 * height
     assert excursions(values) == []
 
 

@@ -111,3 +111,10 @@ def test_read_warns_about_skipped_results(tmp_path: Path) -> None:
     assert caught[0].filename == __file__
     with pytest.raises(DataError, match=r"0\.0% allowed"):
         bg.read(path, max_skipped_share=0.0)
+
+
+def test_empty_labels_name_one_series_and_different_arguments_several() -> None:
+    frame = pd.DataFrame({"value": [1.0, 2.0] * 20, "project": np.nan})
+    assert as_values(frame).size == 40
+    with pytest.raises(DataError, match=r"holds several series, by the columns \['args.threads'\]"):
+        as_values(frame.assign(**{"args.threads": [1, 2] * 20}))

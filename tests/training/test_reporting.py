@@ -1,8 +1,11 @@
 """The reporting rule is chosen from verdicts, or from the marks of people."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from barograph.detection.reporting import ReportingRule
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.marked import Marked
 from barograph.models import TriageModel
@@ -41,3 +44,9 @@ def test_rule_cannot_be_chosen_without_candidates() -> None:
 def test_rule_of_verdicts_has_the_best_f1() -> None:
     rule = rule_of_verdicts([0, 0, 1, 1, 1], [0.1, 0.2, 0.3, 0.8, 0.9])
     assert rule.min_probability == pytest.approx(0.25)
+
+
+def test_the_page_on_models_names_the_rule_of_the_built_in_model() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    rule = ReportingRule.of(TriageModel.default("label_free"))
+    assert f"The built-in model has {rule.min_probability:g}." in page

@@ -152,7 +152,7 @@ class JobAnswer:
         }
 
     def echo(self) -> None:
-        """Print one line for each change and suspect, and a summary; warn of small suspects."""
+        """Print one line for each answer that is not plainly quiet, and a summary."""
         kinds = {
             "regression": self.regressions,
             "suspect": self.suspects,

@@ -14,6 +14,7 @@ from barograph.cli.answers import JobAnswer, SeriesAnswer, change_percent
 from barograph.cli.detect import change_points, percent
 from barograph.cli.options import (
     DETECTORS,
+    RELEASED,
     aggregate_option,
     echo_json,
     format_option,
@@ -58,7 +59,8 @@ if TYPE_CHECKING:
 @click.option(
     "--detector",
     type=click.Choice(list(DETECTORS)),
-    help="Judge by this detection method instead of the model, without suspects.",
+    help="Judge by this detection method instead of the online model: without suspects, and "
+    "without --model and the options of alarms.",
 )
 @format_option
 @click.pass_context
@@ -88,7 +90,7 @@ def command(
     if detector is None:
         answers = judged(history, newest, *_judge(model, second_look))
     else:
-        answers = detected(history, newest, make_detector(detector))
+        answers = detected(history, newest, make_detector(detector, RELEASED / "label_free.baro"))
     found = [*answers]
     job = JobAnswer(
         [one for one in found if one.baseline_size >= min_history],
@@ -130,7 +132,38 @@ def judged(
     series = [JudgedHistory(history.values_of(k), runs) for k, runs in enumerate(every)]
     decisions = judge_latest(judge, series, newest)
     for one, runs, decision in zip(history, every, decisions, strict=True):
+        yield from _earlier(one, decision, feature_set)
         yield _answer(one, decision, feature_set, runs.get(len(one) - 1))
+
+
+def _earlier(series: Series, decision: LatestDecision, feature_set: str) -> Iterator[SeriesAnswer]:
+    """Yield an answer for each change before the last one that the newest commits reported."""
+    from barograph.detection.online import Answer
+
+    steps, values = decision.earlier, decision.values
+    starts = [step.index for step in steps]
+    for step, end in zip(steps, [*starts, decision.change][1:], strict=True):
+        at, seen = step.index, step.at
+        yield SeriesAnswer(
+            series=str(series.id),
+            direction=int(series.direction),
+            order=int(series.orders[seen]),
+            commit=series.commits[seen],
+            answer=Answer.CHANGE,
+            probability=step.probability,
+            percent=change_percent(_before(values, 0, at), values[at:end].tolist(), feature_set),
+            begins=int(series.orders[at]),
+            begins_commit=series.commits[at],
+            baseline_size=at,
+        )
+
+
+def _before(values: Floats, first: int, at: int) -> list[float]:
+    """Return the values that a change is compared with: from `first` on, or the last ones."""
+    from barograph.detection.online.newest import COMPARED
+
+    low: list[float] = values[first if first < at else max(0, at - COMPARED) : at].tolist()
+    return low
 
 
 def _runs(history: History, number: int, newest: int) -> dict[int, Floats]:
@@ -176,7 +209,7 @@ def _answer(
         return answer
     return replace(
         answer,
-        percent=change_percent(values[first:at].tolist(), values[at:].tolist(), feature_set),
+        percent=change_percent(_before(values, first, at), values[at:].tolist(), feature_set),
         begins=int(series.orders[at]),
         begins_commit=series.commits[at],
         known=decision.is_known,
@@ -210,6 +243,7 @@ def detected(history: History, newest: int, detector: Detector) -> Iterator[Seri
                 quiet,
                 order=int(series.orders[point.index]),
                 commit=series.commits[point.index],
+                runs=int(history.run_counts(number)[point.index]),
                 answer="change",
                 probability=math.nan if point.probability is None else point.probability,
                 percent=percent(point.before.mean, point.after.mean),

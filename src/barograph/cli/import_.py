@@ -66,7 +66,7 @@ def command(
             click.echo(", ".join(rows) or "nothing")
         return
     models = online_models(model)
-    exported = kind == "tabular" and is_export(location)  # read in place: sources have no runs
+    exported = kind == "tabular" and is_export(location)  # a source has no settled values
     tables = nullcontext(location) if exported else loaded_tables(kind, location)
     with tables as folder, open_store(url, models, second_look) as store:
         filled = import_tables(store, folder, "import")

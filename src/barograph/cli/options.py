@@ -103,7 +103,7 @@ def min_change_option(function: F) -> F:
         default=0.5,
         show_default=True,
         metavar="PERCENT",
-        help="Smallest change that counts as a regression, in percent of the level before.",
+        help="Smallest change that counts, in percent of the level before.",
     )(function)
 
 

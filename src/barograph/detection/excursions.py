@@ -1,6 +1,6 @@
 """Excursions: a few points far from the level around them, after which the series comes back.
 
-An excursion is a run of one to eight points on one side of the running median. Each of them lies
+An excursion is a run of 1 to 12 points on one side of the running median. Each of them lies
 more than `FAR` robust standard deviations from that median, and at least half as high again or a
 third lower. A run that reaches the end of the series is no excursion: nothing came back yet.
 """
@@ -17,10 +17,10 @@ from barograph.compiled import kernel
 from barograph.series import Floats, Ints
 
 HALF_WINDOW = 12
-LONGEST = 8
+LONGEST = 12  # half a window: of more points the running median is the excursion itself
 FAR = 8.0
 RATIO = 1.5
-# How many points on either side tell the level that an excursion is filled with.
+# Points on either side whose median fills an excursion.
 LEVEL = 8
 _MAD_TO_SD = 1.4826
 

@@ -18,7 +18,7 @@ SAME_CHANGE = 5  # points between two candidates that can stand for one change
 
 @dataclass(frozen=True)
 class ReportingRule:
-    """Reports candidates from a probability on.
+    """Reports candidates of at least a probability.
 
     Attributes:
         min_probability: Candidates below this are not reported, and bound no others when these

@@ -88,9 +88,10 @@ class CandidateScorer:
         """Return the probability of a real change at each candidate.
 
         Args:
-            probable: The probability from which on a candidate bounds others in the second round.
+            probable: Minimum probability of a candidate that bounds others in the second round.
         """
-        weak = self._alone < probable
+        real = self._candidates.verdict == Verdict.TRUE_POSITIVE.value
+        weak = (self._alone < probable) & ~real
         bounds = subseries(LABEL_FREE, self._offsets, _without(self._candidates, weak))
         first = self._bounds
         changed = np.flatnonzero((bounds.starts != first.starts) | (bounds.ends != first.ends))

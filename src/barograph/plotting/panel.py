@@ -42,6 +42,8 @@ class Panel:
                     f"change point at {place}: values has {self.values.size} results, so it must "
                     f"be from 1 to {self.values.size - 1}"
                 )
+        if not np.isfinite(self.values).any():
+            raise DataError("values has no finite result to draw")
         if any(after <= before for before, after in pairwise(places)):
             raise DataError(f"change points must be in order, without repeats, not {places}")
 
@@ -124,7 +126,7 @@ def change_text(before: float, after: float) -> str:
     if not before:
         return "from 0" if after else "0.0 %"
     percent = 100.0 * (after - before) / abs(before)
-    if percent >= 900:
+    if percent >= 900 and before > 0:
         return f"{number(after / before)} times"
     text = f"{percent:+.{1 if abs(percent) >= 1 else 2}f}"
     return f"{text if float(text) else text[1:]} %".replace("-", "\u2212")

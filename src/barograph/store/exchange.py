@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import sqlalchemy as sa
 
+from barograph.errors import DataError
 from barograph.files import whole
 from barograph.history import (
     CANDIDATES_SCHEMA,
@@ -111,7 +112,14 @@ class _StoredRuns(NamedTuple):
             return cls([""] * count, {})
         first = pq.read_table(path, columns=["run"]).column("run").to_pylist()
         every: dict[tuple[int, int], list[tuple[str, float, int | None]]] = defaultdict(list)
-        table = pq.read_table(Path(folder) / RUNS)
+        if not (Path(folder) / RUNS).is_file():
+            raise DataError(f"{Path(folder) / RUNS}: no such file; points.parquet needs it")
+        try:
+            table = pq.read_table(Path(folder) / RUNS)
+        except pa.ArrowException as error:
+            raise DataError(
+                f"{Path(folder) / RUNS}: not a readable Parquet file: {error}"
+            ) from error
         times = table.column("time").cast(pa.int64()).to_pylist()
         columns = (table.column(name).to_pylist() for name in ("series", "order", "run", "value"))
         for number, order, run, value, time in zip(*columns, times, strict=True):

@@ -40,7 +40,7 @@ class CommitDecision(NamedTuple):
         answer: Whether an alarm is raised, or a rerun has to tell a spike from a change.
         probability: Probability of the change that the decision is about: the one that is raised
             or known, else a change at this commit.
-        surprise: How far the first run departs from what was usual, in nats; 0 if it does not.
+        surprise: How far the settled value departs from what was usual, in nats; 0 if it does not.
         reruns: Number of further runs that are advised.
         known_since: The standing change near the commit, if its alarm was raised earlier.
         baseline_size: Number of commits in Pre.

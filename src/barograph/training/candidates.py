@@ -38,7 +38,7 @@ class TrainParams:
         trees: Of every forest.
         goal: What the threshold is chosen for.
         seed: Of everything that is drawn.
-        enough: Number of verdicts from which on no simulated row is mixed in.
+        enough: With this many verdicts or more, no simulated row is mixed in.
         prior_weight: Weight of a simulated row if there were no verdict.
         histories: What the online models learn from, `own` or `simulated` histories.
         points: Of own histories, at most.

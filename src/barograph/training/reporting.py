@@ -1,4 +1,4 @@
-"""Choose the reporting rule of a model: from which probability on a candidate is reported.
+"""Choose the reporting rule of a model: the minimum probability of a reported candidate.
 
 With enough verdicts, the rule has the best F1 on held-out ones. Otherwise simulated people mark
 whole series, and the rule's reports are compared with their marks. The F1 hardly changes over a

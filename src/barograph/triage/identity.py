@@ -96,8 +96,7 @@ def identify(
     orders = {candidate.order for candidate in judged}
     for k, change in enumerate(rest):
         order = int(series.orders[change.index])
-        if order not in orders:  # two runs of one commit are one candidate
-            orders.add(order)
+        if order not in orders:  # otherwise it has a verdict
             stored = untriaged[pairs[k]] if k in pairs else None
             found.append(FoundCandidate(change, order, stored, change.probability))
     kept = {candidate.known.id for candidate in found if candidate.known is not None}

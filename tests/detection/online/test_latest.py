@@ -97,3 +97,11 @@ def test_runs_are_settled_as_the_detector_settles_them() -> None:
         assert found.is_known == (decision.known_since is not None)
         if found.answer is not Answer.SUSPECT:
             assert found.change == decision.index
+
+
+def test_every_change_that_the_newest_points_reported_and_that_stands_is_returned() -> None:
+    levels = np.repeat([100.0, 70.0, 80.0], [120, 10, 12])
+    values = levels + np.random.default_rng(0).standard_normal(levels.size)
+    found = judge_latest(JUDGE, [JudgedHistory(values)], 25)[0]
+    assert found.answer is Answer.CHANGE
+    assert [*(step.index for step in found.earlier), found.change] == [120, 130]

@@ -222,3 +222,16 @@ def test_runs_that_differ_as_much_as_from_the_level_are_no_change(
     for value in runs[1:]:
         decision = detector.repeat(value)
     assert decision.answer is expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("points", [2, 5, 7])
+def test_step_back_that_reruns_confirm_is_a_change_beside_the_one_it_ends(
+    points: int, seed: int
+) -> None:
+    values = 100 + np.random.default_rng(seed).standard_normal(60 + points)
+    values[60:] += 10
+    detector = OnlineDetector()
+    detector.update_many(values)
+    decisions = [detector.update(60.0), detector.repeat(60.0), detector.repeat(60.0)]
+    assert (decisions[-1].answer, decisions[-1].index) == (Answer.CHANGE, values.size)

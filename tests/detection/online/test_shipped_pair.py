@@ -12,7 +12,7 @@ from barograph.models import OnlineModels
 from barograph.series import Floats
 
 COUNT, AT, LENGTH = 100, 150, 190
-POINTS, SKIPPED = 1000, 12
+POINTS = 1000
 
 
 @cache

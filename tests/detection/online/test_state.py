@@ -113,6 +113,8 @@ def test_a_state_of_other_models_or_another_budget_is_refused() -> None:
         ({"steps": [["begun", 1, 1, 0.5, None]]}, "damaged: ValueError: 'begun'"),
         ({"alarm": {"change": 3}}, "damaged: TypeError"),
         ({"history": 1}, "damaged"),
+        ({"change_points": [[5, "nan"]]}, r"damaged: DataError: change_points\[0\] is nan"),
+        ({"steps": [["called", "x", 1, 0.5, None]]}, "damaged: ValueError"),
     ],
 )
 def test_a_damaged_state_is_refused(change: dict[str, Any], says: str) -> None:

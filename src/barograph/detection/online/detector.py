@@ -267,10 +267,11 @@ class OnlineDetector:
             self._memory.record(steps)
         known = self._rule.state_at(at)
         since: int | None = None
-        if known is not None and known.change is not None and answer is not Answer.SUSPECT:
+        if steps and known is not None and known.change is not None:
             row = rows.get((at - known.change, known.change))
-            if steps and row is not None:
+            if row is not None:
                 self._memory.reason = at - known.change, row
+        if known is not None and known.change is not None and answer is not Answer.SUSPECT:
             index, probability = known.change, known.probability
             explain = self._explain(self._memory.reason)
             since = known.change if alarm is None else None

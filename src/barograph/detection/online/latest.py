@@ -93,6 +93,7 @@ class LatestDecision(NamedTuple):
         reruns: Number of further runs of the newest commit that are advised.
         baseline_size: Number of values that the newest point was compared with.
         values: The settled value of each commit.
+        earlier: The other changes that stand and were reported at one of the newest points.
     """
 
     answer: Answer
@@ -102,6 +103,7 @@ class LatestDecision(NamedTuple):
     reruns: int
     baseline_size: int
     values: Floats
+    earlier: tuple[AlarmStep, ...] = ()
 
 
 def judge_latest(
@@ -128,7 +130,9 @@ def judge_latest(
         for k, series, log in zip(todo, pending, done.logs, strict=True):
             end += series.values.size - series.first
             if not series.first or all(at >= series.first + FORGOTTEN for at in log.alarms):
-                decisions[k] = _decision(settled[k], done, end - 1, log, count)
+                decision = _decision(settled[k], done, end - 1, log, count)
+                # Without a second look no change is compared with the one before it.
+                decisions[k] = decision if judge.budget else decision._replace(earlier=())
         todo = [k for k in todo if k not in decisions]
         reach *= 4
     return [decisions[k] for k in range(len(histories))]
@@ -148,8 +152,10 @@ def _decision(
     newest = values.size - 1
     more = int(done.reruns[row]), int(done.baseline_size[row]), values
     called = _called(log, newest + 1 - count)
-    if called is not None:
-        return LatestDecision(Answer.CHANGE, called.index, called.probability, False, *more)
+    if called:
+        change, probability = called[-1].index, called[-1].probability
+        found = LatestDecision(Answer.CHANGE, change, probability, False, *more)
+        return found._replace(earlier=tuple(called[:-1]))
     known, probability = int(done.known_since[row]), float(done.probability[row])
     answer = ANSWERS[done.answer[row]]
     if answer is not Answer.SUSPECT:
@@ -158,8 +164,8 @@ def _decision(
     return LatestDecision(answer, change, probability, is_known, *more)
 
 
-def _called(log: AlarmLog, since: int) -> AlarmStep | None:
-    """Return the last step of the newest standing change that was called since a point."""
+def _called(log: AlarmLog, since: int) -> list[AlarmStep]:
+    """Return the last step of each standing change that was called since a point, in order."""
     called: dict[int, int] = {}  # by place of the change
     steps: dict[int, AlarmStep] = {}
     for step in log.steps:
@@ -169,5 +175,4 @@ def _called(log: AlarmLog, since: int) -> AlarmStep | None:
         if step.kind is not StepKind.WITHDRAWN:
             called[step.index] = step.at if step.kind is StepKind.CALLED else at
             steps[step.index] = step
-    fresh = [index for index, at in called.items() if at >= since]
-    return steps[max(fresh)] if fresh else None
+    return [steps[index] for index, at in sorted(called.items()) if at >= since]

@@ -19,7 +19,7 @@ FEWEST = 12  # with fewer results before it, no result departs
 # Noise below this share of the level is taken for this share: a series that repeats one value
 # would otherwise make every other value a departure without end.
 LEAST_NOISE = 0.01
-# The share of quiet points that lie at least so many noise units beyond the last 80 results, on
+# The share of quiet points that lie at least N noise units beyond the last 80 results, on
 # average over two kinds of real histories: `benchmarks/newest_commit.py --rates` measures it.
 BEYOND = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 SHARES = (0.025, 0.015, 0.011, 0.0069, 0.0044, 0.0029, 0.0019, 0.0012, 0.00053, 0.00024)
@@ -38,7 +38,7 @@ MODEL_LEAD = -0.5
 # A step that reruns confirm is a change, whatever the model says: 1 to 3 of 100 spikes in real
 # histories are confirmed by one to three reruns.
 CONFIRMED_BY_RERUNS = 0.98
-# The value of several runs departs only if it is so many of their standard errors away: two runs
+# The value of several runs departs only if it is this many of their standard errors away: two runs
 # that contradict each other are noise.
 CLEAR = 2.0
 _MAD = 1.4826
@@ -71,7 +71,8 @@ class Departure(NamedTuple):
             return f"only {self.known} earlier results: at least {FEWEST} are needed"
         if self.beyond == 0.0:
             return f"within the range of the last {self.known} results"
-        text = f"{self.beyond:.1f} noise units beyond the last {self.known} results"
+        least = "at least " if self.beyond >= FARTHEST else ""
+        text = f"{least}{self.beyond:.1f} noise units beyond the last {self.known} results"
         if self.earlier == 0:
             return text
         count = "none" if self.as_far == 0 else str(self.as_far)

@@ -273,6 +273,8 @@ class SecondLook(AlarmRule):
         best = max(scores, key=self._score, default=None)
         if best is not None and self._score(best) < self._budget.threshold:
             best = None
+        if best is not None and self._hides_step_back(best, at, scores[0], rise):
+            best = scores[0]
         change = self._state.change
         own = next((s for s in scores if s.split == change and s.window > 0), None)
         if own is not None and own.window >= WITHDRAW_WINDOW and own.surprise < WITHDRAW_BELOW:
@@ -285,6 +287,17 @@ class SecondLook(AlarmRule):
             self._state = self._state._replace(confirmed=True, probability=own.probability)
             return None, [AlarmStep(StepKind.CONFIRMED, own.split, at, own.probability)]
         return None, []
+
+    def _hides_step_back(self, best: WindowScore, at: int, newest: WindowScore, rise: Rise) -> bool:
+        """Whether the best score is of the standing change, which reruns say has just ended."""
+        change, direction = self._state.change, self._state.direction
+        return (
+            newest.is_confirmed
+            and change is not None
+            and abs(best.split - change) <= SAME
+            and rise(best.split) * direction >= 0
+            and rise(at) * direction < 0
+        )
 
     def _score(self, score: WindowScore) -> float:
         least = self._budget.threshold if score.is_confirmed else -math.inf
@@ -333,7 +346,7 @@ class SecondLook(AlarmRule):
         return best, self._take(StepKind.CALLED, at, best, direction, change if replaces else None)
 
     def _has_returned(self, best: WindowScore, distance: int) -> bool:
-        """Whether a step back so many points after the standing change is a change of its own."""
+        """Whether a step back at this distance from the standing change is a change of its own."""
         if distance > NEAR or best.is_confirmed:
             return distance > 0
         certain = self._score(best) >= self._budget.threshold + CERTAIN

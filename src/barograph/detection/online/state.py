@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import numpy as np
+
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import AlarmStep, StepKind
 from barograph.detection.online.second_look import AlarmState
@@ -68,12 +70,12 @@ class Memory:
     @classmethod
     def from_json(cls, state: Mapping[str, Any], history: int) -> Self:
         """Restore the result of `to_json`."""
-        steps = [AlarmStep(StepKind(kind), *rest) for kind, *rest in state["steps"]]
+        steps = [_step(*step) for step in state["steps"]]
         alarm, reason = state["alarm"], state["reason"]
         return cls(
             steps=deque(steps, maxlen=history),
-            alarm=None if alarm is None else AlarmState(**alarm),
-            change_points={int(index): float(real) for index, real in state["change_points"]},
+            alarm=None if alarm is None else _alarm_state(**alarm),
+            change_points=_change_points(state["change_points"]),
             reason=None if reason is None else (int(reason[0]), as_floats(reason[1])),
         )
 
@@ -142,6 +144,25 @@ class SavedState:
                 f"the state of the online detector is damaged: {type(error).__name__}: {error}"
             ) from error
         return cls(models, budget, history, count, values, runs, memory)
+
+
+def _alarm_state(
+    change: int | None, score: float, confirmed: bool, direction: int, probability: float
+) -> AlarmState:
+    change = None if change is None else int(change)
+    numbers = float(score), bool(confirmed), int(direction), float(probability)
+    return AlarmState(change, *numbers)
+
+
+def _change_points(pairs: Sequence[Sequence[Any]]) -> dict[int, float]:
+    found = {int(index): float(probability) for index, probability in pairs}
+    require_finite(np.array([*found.values()]), "change_points")
+    return found
+
+
+def _step(kind: str, index: int, at: int, probability: float, moved_from: int | None) -> AlarmStep:
+    before = None if moved_from is None else int(moved_from)
+    return AlarmStep(StepKind(kind), int(index), int(at), float(probability), before)
 
 
 def budget_version(budget: Budget | None) -> str | None:

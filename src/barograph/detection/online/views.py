@@ -19,7 +19,7 @@ from barograph.series import Floats, Ints
 HISTORY = 500  # values kept by the detector, replay and the store
 REGIME_SETS = ("online", "confirm")  # feature sets that find the current level by themselves
 # The direction of a step is that of the median of the points from the split on, against the median
-# of so many points before it. Up to five points after a step, half of them lie before the step.
+# of this many points before it. Up to five points after a step, half of them lie before the step.
 BEFORE = 10
 T = TypeVar("T", int, Ints)
 

@@ -152,7 +152,7 @@ class PointDecision(Struct):
     ]
     surprise: Annotated[
         float | None,
-        Meta(description="How far the first run departs from what was usual, in nats."),
+        Meta(description="How far the value that counts departs from what was usual, in nats."),
     ]
     reruns: Annotated[int | None, Meta(description="Number of further runs that are advised.")]
     known_since: Annotated[

@@ -94,7 +94,8 @@ class DecisionFields(Schema):
         examples=[0.93],
     )
     surprise: float = Field(
-        description="How far the first run departs from what was usual, in nats.", examples=[0.0]
+        description="How far the value that counts departs from what was usual, in nats.",
+        examples=[0.0],
     )
     reruns: int = Field(description="Number of further runs that are advised.", examples=[0])
     known_since: KnownSinceResponse | None = Field(

@@ -30,13 +30,13 @@ def run_results(array: pa.Array, field: str) -> tuple[pa.Array, Faults]:
 
 def _is_valid(text: str) -> bool:
     try:
-        found = json.loads(text)
+        found = json.loads(text, parse_int=float)
     except (ValueError, RecursionError):
         return False
     return (
         isinstance(found, dict)
         and bool(found)
-        and all(type(value) in (int, float) and math.isfinite(value) for value in found.values())
+        and all(type(value) is float and math.isfinite(value) for value in found.values())
     )
 
 

@@ -50,9 +50,9 @@ class OperatingPoint(NamedTuple):
         false_by_place: Alarms in a thousand points that point at nothing, or at a change that an
             earlier alarm has reported.
         false_by_time: Alarms in a thousand points that were raised far from any mark.
-        recall: By delay, the share of changes with an alarm at the change or up to so many points
+        recall: By delay, the share of changes with an alarm at the change or up to that many points
             later.
-        known: By delay, the share of changes that an alarm up to so many points later points at.
+        known: By delay, the share of changes that an alarm up to that many points later points at.
     """
 
     threshold: float

@@ -66,6 +66,7 @@ class PairComparison:
             "reported": list(self.new),
             "reported_by_other": list(self.other),
             "better": self.better,
+            "not_worse": self.not_worse,
             "is_better": self.is_better,
         }
 
@@ -75,7 +76,7 @@ def compare_pairs(
 ) -> PairComparison:
     """Compare two pairs by the default alarm policy, each with its own threshold.
 
-    A change is reported within a delay if an alarm up to so many points after it points near it. An
+    A change is reported within a delay if an alarm up to that many points later points near it. An
     alarm that points at nothing is false, and so is the second one for the same change.
 
     Args:
