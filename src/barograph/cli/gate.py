@@ -143,19 +143,26 @@ def _earlier(series: Series, decision: LatestDecision, feature_set: str) -> Iter
     steps, values = decision.earlier, decision.values
     starts = [step.index for step in steps]
     for step, end in zip(steps, [*starts, decision.change][1:], strict=True):
-        at, seen = step.index, step.at
-        yield SeriesAnswer(
-            series=str(series.id),
-            direction=int(series.direction),
-            order=int(series.orders[seen]),
-            commit=series.commits[seen],
-            answer=Answer.CHANGE,
-            probability=step.probability,
+        at = step.index
+        yield replace(
+            _answer_at(series, step.at, Answer.CHANGE, step.probability),
             percent=change_percent(_before(values, 0, at), values[at:end].tolist(), feature_set),
             begins=int(series.orders[at]),
             begins_commit=series.commits[at],
             baseline_size=at,
         )
+
+
+def _answer_at(series: Series, at: int, answer: str, probability: float) -> SeriesAnswer:
+    """Return an answer on the result at a position, without a change."""
+    return SeriesAnswer(
+        series=str(series.id),
+        direction=int(series.direction),
+        order=int(series.orders[at]),
+        commit=series.commits[at],
+        answer=answer,
+        probability=probability,
+    )
 
 
 def _before(values: Floats, first: int, at: int) -> list[float]:
@@ -189,13 +196,8 @@ def _answer(
 
     last, at, values = len(series) - 1, decision.change, decision.values
     first = last - decision.baseline_size
-    answer = SeriesAnswer(
-        series=str(series.id),
-        direction=int(series.direction),
-        order=int(series.orders[last]),
-        commit=series.commits[last],
-        answer=decision.answer,
-        probability=decision.probability,
+    answer = replace(
+        _answer_at(series, last, decision.answer, decision.probability),
         reruns=decision.reruns,
         baseline_size=decision.baseline_size,
         runs=1 if runs is None else runs.size,
@@ -227,13 +229,8 @@ def detected(history: History, newest: int, detector: Detector) -> Iterator[Seri
     found = change_points(history, detector)
     for number, (series, points) in enumerate(zip(history, found, strict=True)):
         last = len(series) - 1
-        quiet = SeriesAnswer(
-            series=str(series.id),
-            direction=int(series.direction),
-            order=int(series.orders[last]),
-            commit=series.commits[last],
-            answer="quiet",
-            probability=math.nan,
+        quiet = replace(
+            _answer_at(series, last, "quiet", math.nan),
             baseline_size=last,
             runs=int(history.run_counts(number)[-1]),
         )

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.compiled import kernel
+from barograph.detection.numerics import insert_sorted, remove_sorted
 from barograph.series import Floats, Ints
 
 HALF_WINDOW = 12
@@ -94,12 +95,12 @@ def _mark_far_points(values: Floats, side: Ints) -> None:
     window = np.empty(2 * HALF_WINDOW + 1)
     size = 0
     for i in range(min(HALF_WINDOW, values.size)):
-        size = _insert(window, size, values[i])
+        size = insert_sorted(window, size, values[i])
     for i in range(values.size):
         if i + HALF_WINDOW < values.size:
-            size = _insert(window, size, values[i + HALF_WINDOW])
+            size = insert_sorted(window, size, values[i + HALF_WINDOW])
         if i > HALF_WINDOW:
-            size = _remove(window, size, values[i - HALF_WINDOW - 1])
+            size = remove_sorted(window, size, values[i - HALF_WINDOW - 1])
         level = 0.5 * (window[(size - 1) // 2] + window[size // 2])
         distance = abs(values[i] - level)
         if distance > FAR * _MAD_TO_SD * _median_distance(window, size, level):
@@ -108,28 +109,6 @@ def _mark_far_points(values: Floats, side: Ints) -> None:
                 side[i] = 1
             elif values[i] <= min(low, high):
                 side[i] = -1
-
-
-@kernel
-def _insert(window: Floats, size: int, value: float) -> int:
-    """Insert a value into the sorted window; return its new size."""
-    place = size
-    while place > 0 and window[place - 1] > value:
-        window[place] = window[place - 1]
-        place -= 1
-    window[place] = value
-    return size + 1
-
-
-@kernel
-def _remove(window: Floats, size: int, value: float) -> int:
-    """Remove a value from the sorted window; return its new size."""
-    place = 0
-    while window[place] != value:
-        place += 1
-    for k in range(place, size - 1):
-        window[k] = window[k + 1]
-    return size - 1
 
 
 @kernel

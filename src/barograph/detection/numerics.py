@@ -1,4 +1,4 @@
-"""Numeric kernels that detectors share: NumPy's sums, Student's t, and scaling without rounding."""
+"""Numeric kernels that detectors share: sums, Student's t, sorted windows, exact scaling."""
 
 import math
 
@@ -180,3 +180,25 @@ def power_of_two(values: Floats) -> float:
     exponent = int(np.frexp(largest)[1]) if largest else 0
     # 2 ** 1024 is no double; one step less leaves magnitudes below 2.
     return float(np.ldexp(1.0, min(max(exponent, -1021), 1023)))
+
+
+@kernel
+def insert_sorted(window: Floats, size: int, value: float) -> int:
+    """Insert a value into the sorted window; return its new size."""
+    place = size
+    while place > 0 and window[place - 1] > value:
+        window[place] = window[place - 1]
+        place -= 1
+    window[place] = value
+    return size + 1
+
+
+@kernel
+def remove_sorted(window: Floats, size: int, value: float) -> int:
+    """Remove a value from the sorted window; return its new size."""
+    place = 0
+    while window[place] != value:
+        place += 1
+    for k in range(place, size - 1):
+        window[k] = window[k + 1]
+    return size - 1

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.compiled import kernel
+from barograph.detection.numerics import insert_sorted, remove_sorted
 from barograph.series import Floats, Ints
 
 COMPARED = 80  # results whose range and median the newest is compared with
@@ -235,9 +236,9 @@ def _count(values: Floats, first: int, at: int, beyond: float, row: Floats) -> f
                 part = _distance(last[:size], values[k]) / beyond
                 row[_AS_FAR] += part >= 1.0
                 alike += min(part * part, 1.0)
-        size = _insert(last, size, values[k])
+        size = insert_sorted(last, size, values[k])
         if size > COMPARED:
-            size = _remove(last, size, values[k - COMPARED])
+            size = remove_sorted(last, size, values[k - COMPARED])
     return alike
 
 
@@ -278,7 +279,7 @@ def _share(beyond: float) -> float:
 def _ordered(values: Floats) -> Floats:
     ordered = np.empty(values.size)
     for k in range(values.size):
-        _insert(ordered, k, values[k])
+        insert_sorted(ordered, k, values[k])
     return ordered
 
 
@@ -309,24 +310,3 @@ def _smallest_step(ordered: Floats) -> float:
         if step > 0.0 and (smallest == 0.0 or step < smallest):
             smallest = step
     return smallest
-
-
-@kernel
-def _insert(ordered: Floats, size: int, value: float) -> int:
-    k = size
-    while k > 0 and ordered[k - 1] > value:
-        ordered[k] = ordered[k - 1]
-        k -= 1
-    ordered[k] = value
-    return size + 1
-
-
-@kernel
-def _remove(ordered: Floats, size: int, value: float) -> int:
-    k = 0
-    while ordered[k] != value:
-        k += 1
-    while k < size - 1:
-        ordered[k] = ordered[k + 1]
-        k += 1
-    return size - 1
