@@ -1,0 +1,1 @@
+"""The file formats that Barograph reads: one module per format."""

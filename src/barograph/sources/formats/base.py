@@ -1,0 +1,169 @@
+"""What a format module provides (`Format`), and what it reads (`Result`, `Judgement`).
+
+A format module recognises a file by its content and yields what the file says, nothing else: the
+collector fills what is missing from options, CI variables and git, and assigns the orders.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from barograph.errors import DataError
+from barograph.series import UNKNOWN_TIME, Direction, SeriesId, Verdict
+from barograph.sources.base import Skip
+
+HEAD = 65_536  # bytes of a file that recognition may look at
+
+
+class Result(NamedTuple):
+    """One measured value, with everything that the file says about it.
+
+    Attributes:
+        series: The identity. Labels that the file does not name are empty.
+        value: A finite number.
+        where: The place in the file, for messages: "line 3" or "benchmarks[2].stats.median".
+        unit: Unit of the value, such as "ms" or "ops/s"; empty if unknown.
+        direction: The direction that the file states. Without one the unit decides, if known.
+        order: The position in the history, if the file numbers its results.
+        commit: The commit; empty if unknown.
+        time: Milliseconds since 1970, or `UNKNOWN_TIME`.
+        run: Name of the run of this commit; empty for a single one. Results of one series and
+            commit are runs of that commit, also without names.
+        branch: The branch; empty if unknown.
+    """
+
+    series: SeriesId
+    value: float
+    where: str
+    unit: str = ""
+    direction: Direction = Direction.UNKNOWN
+    order: int | None = None
+    commit: str = ""
+    time: int = UNKNOWN_TIME
+    run: str = ""
+    branch: str = ""
+
+
+class Judgement(NamedTuple):
+    """A verdict of a person that a file holds.
+
+    Attributes:
+        series: The identity of the series.
+        verdict: What the person said.
+        where: The place in the file, for messages.
+        index: The 0-based index of the change point among the results of the series in this file;
+            None if the commit or the time says which.
+        commit: The commit of the first result after the change; empty if unknown.
+        time: Its time, or `UNKNOWN_TIME`.
+    """
+
+    series: SeriesId
+    verdict: Verdict
+    where: str
+    index: int | None = None
+    commit: str = ""
+    time: int = UNKNOWN_TIME
+
+
+class Sample(NamedTuple):
+    """What recognition looks at.
+
+    Attributes:
+        path: The path; None for the standard input.
+        head: The first `HEAD` bytes, decompressed; empty for a folder.
+    """
+
+    path: Path | None
+    head: bytes
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the path is a folder."""
+        return self.path is not None and self.path.is_dir()
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file, a folder or the standard input, to be read by a format.
+
+    Args:
+        name: What messages call it.
+        path: The path; None for the standard input.
+        content: The bytes, decompressed; None for a folder.
+    """
+
+    name: str
+    path: Path | None
+    content: bytes | None
+
+    def text(self) -> str:
+        """Return the whole text; a byte order mark is removed.
+
+        Raises:
+            DataError: The file is not UTF-8 or UTF-16 with a byte order mark.
+        """
+        content = self.content or b""
+        encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        try:
+            return content.decode(encoding)
+        except UnicodeDecodeError as error:
+            raise DataError(f"{self.name}: not valid UTF-8 at byte {error.start}") from None
+
+    def json(self) -> Any:
+        """Return the decoded JSON of the whole file.
+
+        Raises:
+            DataError: The file is not valid JSON, or nested too deeply.
+        """
+        return decode_json(self.text(), self.name)
+
+
+def decode_json(text: str | bytes, name: str) -> Any:
+    """Decode JSON; NaN and Infinity, which many tools write, become None.
+
+    Args:
+        text: The JSON.
+        name: What the error calls it: a file, or a file with a line.
+
+    Raises:
+        DataError: The text is not valid JSON, or nested too deeply.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        message = str(error)
+    except RecursionError:
+        raise DataError(f"{name}: nested too deeply") from None
+    try:
+        return json.loads(text, parse_constant=lambda _name: None)
+    except RecursionError:
+        raise DataError(f"{name}: nested too deeply") from None
+    except ValueError:
+        raise DataError(f"{name}: not valid JSON: {message}") from None
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format: how to recognise and to read it.
+
+    Args:
+        name: What people type after `--kind`, such as "pytest-benchmark".
+        title: One line for `barograph formats`: the tool, and how to make it write the file.
+        kind: `history` if a file holds results of many commits, `run` if of one run.
+        matches: Whether the head of a file is of this format. Must be quick and never raise.
+        read: Yields the results, verdicts and skipped values of a file. Raises `FieldError` or
+            `DataError` for a value that makes the file unusable; the caller adds the name of the
+            file to a `FieldError`. `Skip` is for a single result that is missing or failed.
+    """
+
+    name: str
+    title: str
+    kind: Literal["history", "run"]
+    matches: Callable[[Sample], bool]
+    read: Callable[[InputFile], Iterator[Result | Judgement | Skip]]
