@@ -1,0 +1,213 @@
+"""Typed access to decoded JSON of other tools: a value of the right type, or a `FieldError`.
+
+Every function takes a value and the place where it was found, such as "entries.Suite[3].date",
+so that a message can name it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import Any, cast
+
+from barograph.series import UNKNOWN_TIME, canonical_text
+from barograph.sources.fields import EPOCH, MILLISECOND, TIME_RANGE, FieldError
+
+SHOWN_KEY = 60  # characters of a key that messages show
+# The units of a Unix time, by size: seconds up to the year 5138, then milliseconds, microseconds
+# and nanoseconds. All times between 1973 and 5138 are recognised.
+UNIX_UNITS = ((1e11, 1000.0), (1e14, 1.0), (1e17, 1e-3), (math.inf, 1e-6))
+DATE = re.compile(
+    r"(\d{4})[-./](\d\d?)[-./](\d\d?)"
+    r"(?:[T ]\s*(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?"
+    r"\s*(Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)?"
+)
+
+
+def at(where: str, key: str | int) -> str:
+    """Return the place of an entry: `where.key`, or `where[3]` for an index.
+
+    Example:
+        >>> at(at("entries", "Suite"), 3)
+        'entries.Suite[3]'
+    """
+    if isinstance(key, int):
+        return f"{where}[{key}]"
+    shown = key if len(key) <= SHOWN_KEY else f"{key[:SHOWN_KEY]}..."
+    return f"{where}.{shown}" if where else shown
+
+
+def mapping(value: object, where: str) -> dict[str, Any]:
+    """Return a value that must be a JSON object.
+
+    Raises:
+        FieldError: It is not an object.
+    """
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value)
+    raise FieldError(where, value, "is missing" if value is None else "is not an object")
+
+
+def array(value: object, where: str) -> list[Any]:
+    """Return a value that must be a JSON array.
+
+    Raises:
+        FieldError: It is not an array.
+    """
+    if isinstance(value, list):
+        return value
+    raise FieldError(where, value, "is missing" if value is None else "is not an array")
+
+
+def number(value: object, where: str) -> float:
+    """Return a value that must be a finite number; text and truth values are not numbers.
+
+    Raises:
+        FieldError: It is not a finite number.
+
+    Example:
+        >>> number(3, "mean")
+        3.0
+    """
+    if type(value) is float or type(value) is int:
+        try:
+            if math.isfinite(value):
+                return float(value)
+        except OverflowError:
+            pass
+        raise FieldError(where, value, "is not finite")
+    raise FieldError(where, value, "is missing" if value is None else "is not a number")
+
+
+def text(value: object, where: str) -> str:
+    """Return a value that must be text.
+
+    Raises:
+        FieldError: It is not text, or not valid Unicode.
+    """
+    if not isinstance(value, str):
+        raise FieldError(where, value, "is missing" if value is None else "is not text")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:  # JSON can hold lone surrogates, which no table can
+            raise FieldError(where, value, "is not valid text") from None
+    return value
+
+
+def optional_text(value: object, where: str) -> str:
+    """Return a value that must be text or missing (None); missing text is empty.
+
+    Raises:
+        FieldError: It is neither.
+    """
+    return "" if value is None else text(value, where)
+
+
+def label(value: object, where: str) -> str:
+    """Return a text, number or truth value as a part of an identity: 8, 8.0 and "8" are equal.
+
+    Raises:
+        FieldError: It is something else.
+
+    Example:
+        >>> label(8.0, "params.size"), label(True, "params.fast")
+        ('8', 'true')
+    """
+    if isinstance(value, (int, float)):
+        return canonical_text(value)
+    return text(value, where)
+
+
+def arguments(values: Mapping[str, Any], where: str) -> tuple[tuple[str, str], ...]:
+    """Return the parameters of a benchmark as the arguments of an identity, sorted by name.
+
+    Raises:
+        FieldError: A name is not valid text, or a value is an object or an array.
+    """
+    pairs = ((text(name, where), label(value, at(where, name))) for name, value in values.items())
+    return tuple(sorted(pairs))
+
+
+def time_ms(value: object, where: str) -> int:
+    """Return a time in milliseconds since 1970; a missing time (None, "") is `UNKNOWN_TIME`.
+
+    Args:
+        value: Unix seconds, milliseconds, microseconds or nanoseconds, as a number or its text;
+            or a date with or without a time and a zone, in the order year, month, day.
+        where: The place, for the error.
+
+    Raises:
+        FieldError: It is not a time between the years 1 and 9999.
+
+    Example:
+        >>> time_ms(1706220908, "date") == time_ms("2024-01-25T22:15:08Z", "date")
+        True
+        >>> time_ms("2024.01.25 23:15:08 +0100", "date")
+        1706220908000
+    """
+    if value is None or value == "":
+        return UNKNOWN_TIME
+    if isinstance(value, str):
+        found = _time_of_text(value)
+    elif type(value) is int or type(value) is float:
+        found = _unix_time(value)
+    else:
+        found = None
+    if found is None or not TIME_RANGE[0] <= found <= TIME_RANGE[1]:
+        raise FieldError(where, value, "is not a time")
+    return found
+
+
+def _unix_time(value: float) -> int | None:
+    """Return milliseconds for a Unix time in the unit that its size implies."""
+    try:
+        size = abs(float(value))
+    except OverflowError:
+        return None
+    if not math.isfinite(size):
+        return None
+    scale = next(scale for limit, scale in UNIX_UNITS if size < limit)
+    return value if scale == 1 and isinstance(value, int) else round(value * scale)
+
+
+@lru_cache(4096)  # all results of a commit have the same time
+def _time_of_text(value: str) -> int | None:
+    stripped = value.strip()
+    try:
+        if len(stripped) >= 9 and stripped.replace(".", "", 1).isdigit() and stripped.isascii():
+            return _unix_time(float(stripped) if "." in stripped else int(stripped))
+        found = DATE.fullmatch(stripped)
+        moment = _moment(*found.groups()) if found else _other_date(stripped)
+        return (moment - EPOCH) // MILLISECOND
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+
+
+def _other_date(stripped: str) -> datetime:
+    """Return the moment of an ISO date of another form, or of a date as in an e-mail."""
+    if len(stripped) > 100:
+        raise ValueError("too long")
+    try:
+        moment = datetime.fromisoformat(stripped)
+    except ValueError:
+        moment = parsedate_to_datetime(stripped)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _moment(year: str, month: str, day: str, *rest: str | None) -> datetime:
+    """Return the moment of the groups of `DATE`; without a zone it is UTC."""
+    hour, minute, second, fraction, zone = rest
+    moment = datetime(
+        int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0),
+        int((fraction or "").ljust(6, "0")[:6]), tzinfo=UTC,
+    )  # fmt: skip
+    if zone and zone[0] in "+-":
+        digits = zone[1:].replace(":", "").ljust(4, "0")
+        offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+        moment = moment.replace(tzinfo=timezone(-offset if zone[0] == "-" else offset))
+    return moment

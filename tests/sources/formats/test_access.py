@@ -1,0 +1,108 @@
+"""Typed access to foreign JSON: right types pass, everything else is one error with its place."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from barograph.series import UNKNOWN_TIME
+from barograph.sources.fields import TIME_RANGE, FieldError
+from barograph.sources.formats import access
+
+MOMENT = 1_706_220_908_000
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1706220908,
+        1706220908.0,
+        MOMENT,
+        MOMENT * 1000,
+        MOMENT * 1_000_000,
+        "1706220908",
+        "1706220908000",
+        "1706220908.0",
+        "2024-01-25T22:15:08Z",
+        "2024-01-25T22:15:08",
+        "2024-01-25 22:15:08.000123 UTC",
+        "2024-01-25T23:15:08+01:00",
+        "2024.01.25 23:15:08 +0100",
+        "2024/1/25 17:15:08 -05",
+        "Thu, 25 Jan 2024 22:15:08 +0000",
+        "20240125T221508Z",
+    ],
+)
+def test_a_time_of_any_usual_form_is_read(value: object) -> None:
+    assert access.time_ms(value, "date") == MOMENT
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_missing_time_is_unknown(value: object) -> None:
+    assert access.time_ms(value, "date") == UNKNOWN_TIME
+
+
+@pytest.mark.parametrize(
+    "value", ["yesterday", "2024-13-01", "12", True, [], float("nan"), 10**400, "9" * 400, 1e300]
+)
+def test_what_is_not_a_time_is_an_error_with_its_place(value: object) -> None:
+    with pytest.raises(FieldError) as raised:
+        access.time_ms(value, "commits[2].date")
+    assert raised.value.field == "commits[2].date"
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "reason"),
+    [
+        (access.number, "3", "is not a number"),
+        (access.number, True, "is not a number"),
+        (access.number, None, "is missing"),
+        (access.number, float("inf"), "is not finite"),
+        (access.number, 10**400, "is not finite"),
+        (access.text, 3, "is not text"),
+        (access.text, "\ud800", "is not valid text"),
+        (access.text, None, "is missing"),
+        (access.mapping, [], "is not an object"),
+        (access.array, {}, "is not an array"),
+        (access.label, {}, "is not text"),
+    ],
+)
+def test_a_wrong_type_is_refused_with_the_reason(
+    read: Callable[[object, str], object], value: object, reason: str
+) -> None:
+    with pytest.raises(FieldError) as raised:
+        read(value, "here")
+    assert (raised.value.field, raised.value.reason) == ("here", reason)
+
+
+def test_arguments_are_sorted_texts() -> None:
+    read = access.arguments({"size": 8.0, "fast": True, "codec": "lz4"}, "params")
+    assert read == (("codec", "lz4"), ("fast", "true"), ("size", "8"))
+
+
+def test_a_nested_argument_is_refused_with_its_key() -> None:
+    with pytest.raises(FieldError) as raised:
+        access.arguments({"shape": [1, 2]}, "params")
+    assert raised.value.field == "params.shape"
+
+
+def test_a_long_key_is_cut_in_a_place() -> None:
+    assert len(access.at("entries", "x" * 500)) < 100
+
+
+@given(ANYTHING)
+def test_every_value_is_read_or_refused(value: Any) -> None:
+    for read in (access.number, access.text, access.mapping, access.array, access.label):
+        with contextlib.suppress(FieldError):
+            read(value, "here")
+    with contextlib.suppress(FieldError):
+        found = access.time_ms(value, "here")
+        assert found == UNKNOWN_TIME or TIME_RANGE[0] <= found <= TIME_RANGE[1]
