@@ -30,7 +30,7 @@ def bulk_options(use: str, does: str) -> Callable[[F], F]:
     """Add the options of a command that scores a whole data set."""
 
     def add(function: F) -> F:
-        options = _parallel_options(format_option(function))
+        options = _parallel_options(format_option("text", "json")(function))
         return source_options(aggregate_option(model_option(use, does=does)(options)))
 
     return add

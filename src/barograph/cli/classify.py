@@ -42,7 +42,7 @@ def command(
     workers: int,
     scheduler: str | None,
     out: Path | None,
-    as_json: bool,
+    output: str,
 ) -> None:
     """Rank the candidates at LOCATION by how likely people would call them real.
 
@@ -70,7 +70,7 @@ def command(
     for row in rows:
         row["name"] = str(SeriesId.from_row(series[row["series"]]))
     real = sum(table.column("real").to_pylist())
-    if as_json:
+    if output == "json":
         echo_json({"total": table.num_rows, "real": real, "candidates": rows})
         return
     for row in rows:

@@ -45,7 +45,7 @@ TESTING = ("hunter", "edivisive", "gesd")  # detectors whose change points have 
     help="Expected share of false change points to allow (Benjamini-Hochberg), from 0 to 1. By "
     "default all change points are reported.",
 )
-@format_option
+@format_option("text", "json")
 def command(
     location: str,
     kind: str,
@@ -53,7 +53,7 @@ def command(
     min_probability: float | None,
     model: Path,
     false_discoveries: float | None,
-    as_json: bool,
+    output: str,
 ) -> None:
     """Find the change points of every series at LOCATION."""
     if false_discoveries is not None and detector not in TESTING:
@@ -69,7 +69,7 @@ def command(
         names = ("rate", "tests", "given", "removed", "limit")
         control = {name: getattr(result, name) for name in names}
     described = describe(history, runs)
-    if as_json:
+    if output == "json":
         discoveries = {} if control is None else {"false_discoveries": control}
         echo_json({"detector": detector, "series": described, **discoveries})
         return

@@ -12,8 +12,8 @@ from barograph.cli.options import echo_json, format_option, open_existing, store
 @click.command(epilog="Example: barograph export data/interim")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @store_option
-@format_option
-def command(folder: Path, url: str, as_json: bool) -> None:
+@format_option("text", "json")
+def command(folder: Path, url: str, output: str) -> None:
     """Write series, points and candidates to FOLDER, as the pipeline reads them.
 
     The subfolder `store` gets every table of the store, for `barograph import --restore`.
@@ -25,7 +25,7 @@ def command(folder: Path, url: str, as_json: bool) -> None:
     with open_existing(url) as store, store.read() as connection:
         counts = export_tables(connection, folder)
         archive(connection, folder)
-    if as_json:
+    if output == "json":
         echo_json(counts)
     else:
         click.echo(", ".join(f"{count} {name}" for name, count in counts.items()))

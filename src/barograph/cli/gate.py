@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     help="Judge by this detection method instead of the online model: without suspects, and "
     "without --model and the options of alarms.",
 )
-@format_option
+@format_option("text", "json")
 @click.pass_context
 def command(
     context: click.Context,
@@ -74,7 +74,7 @@ def command(
     model: Path,
     second_look: SecondLookConfig | None,
     detector: str | None,
-    as_json: bool,
+    output: str,
 ) -> None:
     """Fail if the newest commit of a series at LOCATION is a regression.
 
@@ -97,7 +97,7 @@ def command(
         [*dict.fromkeys(one.series for one in found if one.baseline_size < min_history)],
         min_change,
     )
-    if as_json:
+    if output == "json":
         echo_json(job.as_dict())
     else:
         job.echo()

@@ -33,7 +33,7 @@ REASONS = 3  # shown at most
 @store_option
 @model_option("online")
 @second_look_options(on=True)
-@format_option
+@format_option("text", "json")
 @click.option(
     "--restore",
     is_flag=True,
@@ -46,7 +46,7 @@ def command(
     url: str,
     model: Path,
     second_look: SecondLookConfig | None,
-    as_json: bool,
+    output: str,
     restore: bool,
 ) -> None:
     """Add every series, point and candidate at LOCATION to the store.
@@ -59,7 +59,7 @@ def command(
     if restore:
         with open_store(url) as store:
             counts = archive.restore(store, location)
-        if as_json:
+        if output == "json":
             echo_json(counts)
         else:
             rows = [f"{count} {name}" for name, count in counts.items() if count]
@@ -71,7 +71,7 @@ def command(
     with tables as folder, open_store(url, models, second_look) as store:
         filled = import_tables(store, folder, "import")
     report_rejected(filled)
-    if as_json:
+    if output == "json":
         candidates = {"written": filled.candidates, "had": filled.already}
         echo_json({"points": filled.points, "reasons": filled.reasons, "candidates": candidates})
         return

@@ -37,6 +37,16 @@ DETECTORS = {
 }
 DEFAULT_DETECTOR = "triaged"
 ALARM_POLICIES = ("early", "even", "steady", "sure")
+# What --format offers, and what its help says about it; a command takes some of them.
+FORMATS = {
+    "text": "for people",
+    "json": "one JSON object",
+    "csv": "one row each, with a header",
+    "markdown": "a comment for a pull request",
+    "junit": "JUnit XML, one test case a series",
+    "github": "annotations and the job summary of GitHub Actions",
+    "html": "one self-contained page",
+}
 AGGREGATE = f"{__name__}.aggregate"
 RELEASED = Path("data/release")  # where the pipeline releases models
 
@@ -71,17 +81,21 @@ def aggregate_option(function: F) -> F:
     )(function)
 
 
-def format_option(function: F) -> F:
-    """Add --format to a command, which gets it as `as_json`."""
+def format_option(*formats: str) -> Callable[[F], F]:
+    """Add --format to a command, which gets the chosen format as `output`.
+
+    Args:
+        formats: The formats of the command; the first is the default.
+    """
+    known = "; ".join(f"{name}: {FORMATS[name]}" for name in formats)
     return click.option(
         "--format",
-        "as_json",
-        type=click.Choice(["text", "json"]),
-        default="text",
+        "output",
+        type=click.Choice(formats),
+        default=formats[0],
         show_default=True,
-        callback=lambda _context, _option, value: value == "json",
-        help="Output format: text for people, or one JSON object for programs.",
-    )(function)
+        help=f"Output format. {known}.",
+    )
 
 
 def detector_option(text: str) -> Callable[[F], F]:

@@ -25,9 +25,9 @@ from barograph.cli.options import (
 @min_probability_option
 @model_option("label_free", does="scores candidates")
 @store_option
-@format_option
+@format_option("text", "json")
 def command(
-    detector: str, min_probability: float | None, model: Path, url: str, as_json: bool
+    detector: str, min_probability: float | None, model: Path, url: str, output: str
 ) -> None:
     """Recompute the change points of every series in the store.
 
@@ -41,7 +41,7 @@ def command(
     refresher = CandidateRefresher(method, DETECTORS[detector], scorer)
     with open_existing(url) as store:
         result = refresher.recompute(store)
-    if as_json:
+    if output == "json":
         echo_json(asdict(result) | {"projects": sorted(result.projects)})
         return
     click.echo(

@@ -33,7 +33,7 @@ def command(
     workers: int,
     scheduler: str | None,
     out: Path | None,
-    as_json: bool,
+    output: str,
 ) -> None:
     """Judge every commit at LOCATION as if it were the newest.
 
@@ -63,7 +63,7 @@ def command(
         report.write_csv(out / "found.csv", found)
         report.write_parquet(out / "found.parquet", found)
         shutil.rmtree(cache, ignore_errors=True)
-    if as_json:
+    if output == "json":
         echo_json(summary)
     else:
         _print(summary)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Judge a result only if its baseline has at least this many points.",
 )
-@format_option
+@format_option("text", "json")
 @click.pass_context
 def command(
     context: click.Context,
@@ -58,7 +58,7 @@ def command(
     second_look: SecondLookConfig | None,
     min_change: float,
     min_history: int,
-    as_json: bool,
+    output: str,
 ) -> None:
     """Add the results at LOCATION to the store, and judge the newest of every series.
 
@@ -89,7 +89,7 @@ def command(
         [one.series for one in found if one.baseline_size < min_history],
         min_change,
     )
-    if as_json:
+    if output == "json":
         echo_json({"points": filled.points, "reasons": filled.reasons} | job.as_dict())
     else:
         job.echo()

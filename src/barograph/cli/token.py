@@ -48,14 +48,14 @@ def revoke(name: str, url: str) -> None:
 
 @command.command(name="list", epilog="Example: barograph token list")
 @store_option
-@format_option
-def list_(url: str, as_json: bool) -> None:
+@format_option("text", "json")
+def list_(url: str, output: str) -> None:
     """List the names and scopes of all tokens; their secrets are not stored."""
     from barograph.store import tokens
 
     with open_existing(url) as store, store.read() as connection:
         every = tokens.every(connection)
-    if as_json:
+    if output == "json":
         rows = [
             {
                 "name": token.name,
