@@ -1,0 +1,103 @@
+"""The outline of JSON: the keys near the top of a file that may be cut anywhere.
+
+Recognition looks at the head of a file only, so the JSON of a large file is incomplete there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from barograph.sources.formats.base import HEAD, Sample
+
+DEPTH = 5  # levels of nesting whose keys are kept
+TOKEN = re.compile(
+    r'"((?:[^"\\]|\\.|\\\Z)*+)(?:"\s*(:)?|\Z)'  # the last string may be cut
+    r"|([\[{])|([\]}])|([\d.eE+-]+|true|false|null)",
+    re.DOTALL,
+)
+
+
+def outline(sample: Sample) -> frozenset[str]:
+    """Return the places of the values in the head of a file that is JSON or JSON lines.
+
+    A place is the keys from the top, joined by "/", with "*" for an element of an array:
+    "/*/metrics" is the key `metrics` of an element of the outermost array. The top itself is "{"
+    or "[" by its type. A file that does not begin as a JSON object or array has no places.
+
+    Args:
+        sample: The file; a folder has no places.
+
+    Example:
+        >>> sorted(outline(Sample(None, b'[{"name": "sort", "stats": {"mean": 1')))
+        ['/*', '/*/name', '/*/stats', '/*/stats/mean', '[']
+    """
+    return places_of(sample.head)
+
+
+@lru_cache(8)  # every format asks for the outline of the same file
+def places_of(head: bytes) -> frozenset[str]:
+    """Return the places of the values in the head of a file, as `outline` describes."""
+    encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    text = head.decode(encoding, errors="replace").lstrip()
+    return frozenset(_places(text)) if text[:1] in ("{", "[") else frozenset()
+
+
+def _places(text: str) -> Iterator[str]:
+    """Yield the place of every value, walking the tokens with a stack of open containers."""
+    yield text[0]
+    stack: list[str] = []  # the place of each open container, and what it is
+    kinds: list[str] = []
+    place = ""
+    for found in TOKEN.finditer(text):
+        string, colon, opening, closing, _scalar = found.groups()
+        if closing:
+            if stack:
+                stack.pop()
+                kinds.pop()
+            continue
+        inside = kinds[-1] if kinds else ""
+        parent = stack[-1] if stack else ""
+        if string is not None and colon and inside == "{":
+            place = f"{parent}/{string}"
+            if len(stack) <= DEPTH:
+                yield place
+            continue
+        if inside == "[":
+            place = f"{parent}/*"
+            if len(stack) <= DEPTH:
+                yield place
+        if opening:
+            stack.append(place if stack else "")
+            kinds.append(opening)
+
+
+def json_samples(folder: Path, limit: int = 3) -> Iterator[Sample]:
+    """Yield the heads of the first JSON files in a folder, by name.
+
+    Args:
+        folder: The folder; files in folders inside it count after its own.
+        limit: How many files to look at.
+    """
+    for _count, path in zip(range(limit), json_files(folder), strict=False):
+        try:
+            with path.open("rb") as file:
+                yield Sample(path, file.read(HEAD))
+        except OSError:
+            continue
+
+
+def json_files(folder: Path) -> Iterator[Path]:
+    """Yield the JSON files in a folder: its own by name, then those in folders inside it."""
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        if entry.suffix == ".json" and entry.is_file():
+            yield entry
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith("."):
+            yield from json_files(entry)
