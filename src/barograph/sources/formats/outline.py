@@ -48,29 +48,27 @@ def places_of(head: bytes) -> frozenset[str]:
 def _places(text: str) -> Iterator[str]:
     """Yield the place of every value, walking the tokens with a stack of open containers."""
     yield text[0]
-    stack: list[str] = []  # the place of each open container, and what it is
-    kinds: list[str] = []
+    parents: list[str] = []  # the place of each open container,
+    kinds: list[str] = []  # and its bracket
     place = ""
     for found in TOKEN.finditer(text):
         string, colon, opening, closing, _scalar = found.groups()
         if closing:
-            if stack:
-                stack.pop()
+            if kinds:
+                parents.pop()
                 kinds.pop()
             continue
-        inside = kinds[-1] if kinds else ""
-        parent = stack[-1] if stack else ""
-        if string is not None and colon and inside == "{":
-            place = f"{parent}/{string}"
-            if len(stack) <= DEPTH:
+        shallow = 0 < len(kinds) <= DEPTH
+        if string is not None and colon and kinds and kinds[-1] == "{":
+            place = f"{parents[-1]}/{string}" if shallow else ""
+            if shallow:
                 yield place
-            continue
-        if inside == "[":
-            place = f"{parent}/*"
-            if len(stack) <= DEPTH:
+        elif kinds and kinds[-1] == "[":
+            place = f"{parents[-1]}/*" if shallow else ""
+            if shallow:
                 yield place
         if opening:
-            stack.append(place if stack else "")
+            parents.append(place if kinds else "")
             kinds.append(opening)
 
 
