@@ -1,5 +1,6 @@
 """Calls in processes, on a Dask scheduler, and in threads."""
 
+import io
 import os
 import signal
 import time
@@ -11,7 +12,14 @@ import pytest
 
 from barograph import parallel
 from barograph.errors import ConfigError, SourceError
-from barograph.parallel import VARIABLE, map_parallel, map_threads, row_ranges, usable_cores
+from barograph.parallel import (
+    VARIABLE,
+    Progress,
+    map_parallel,
+    map_threads,
+    row_ranges,
+    usable_cores,
+)
 
 
 def test_usable_cores_respects_the_affinity_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,12 +43,13 @@ def square(number: int) -> int:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_map_parallel_keeps_the_order_of_the_calls(
-    workers: int, capsys: pytest.CaptureFixture[str]
+    workers: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(parallel, "PATIENCE", 0.0)
     calls = [(number,) for number in range(5)]
     results = list(map_parallel(square, calls, workers=workers, label="squares"))
     assert results == [0, 1, 4, 9, 16]
-    assert capsys.readouterr().err.splitlines()[-1] == "squares: 5/5"
+    assert capsys.readouterr().err.splitlines()[-1] == "squares: 5 of 5"
 
 
 def test_map_parallel_runs_in_the_current_folder(
@@ -132,3 +141,33 @@ def test_a_scheduler_without_workers_is_a_source_error(monkeypatch: pytest.Monke
         pytest.raises(SourceError, match="Only 0/1 workers arrived"),
     ):
         list(map_parallel(square, [(1,)], scheduler=cluster.scheduler_address))
+
+
+class Screen(io.StringIO):
+    """A stderr that may be a terminal."""
+
+    def __init__(self, is_terminal: bool) -> None:
+        super().__init__()
+        self._is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "expected"),
+    [
+        (False, "work: 600 of 2,000\nwork: 900 of 2,000\nwork: 2,000 of 2,000\n"),
+        (True, "\rwork: 600 of 2,000\rwork: 900 of 2,000\rwork: 2,000 of 2,000\n"),
+    ],
+)
+def test_progress_is_reported_after_two_seconds(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, expected: str
+) -> None:
+    screen, clock = Screen(is_terminal), iter([0.0, 1.9, 2.1, 2.12, 3.0, 4.0])
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    progress = Progress("work", 2000)
+    for done in (500, 600, 601, 900, 2000):
+        progress.update(done)
+    assert screen.getvalue() == expected

@@ -1,5 +1,17 @@
-"""Entry point of `python -m barograph`, the same as the command `barograph`."""
+"""Entry point of the command `barograph`, the same as `python -m barograph`."""
 
-from barograph.cli import main
+import sys
 
-main()
+
+def run() -> None:
+    """Run the command line; an interrupt ends it without a traceback, also while it is imported."""
+    try:
+        from barograph.cli import main
+
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    run()

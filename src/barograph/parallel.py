@@ -6,6 +6,7 @@ nor the death of one changes a result.
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,9 @@ U = TypeVar("U")
 VARIABLE = "BAROGRAPH_WORKERS"
 CONNECT = 15  # seconds to reach a scheduler
 ARRIVE = 300  # seconds until a scheduler must have its first worker
+PATIENCE = 2.0  # seconds of work without a report
+BLINK = 0.1  # seconds between two reports on a terminal
+LINES = 10  # of a report that is not on a terminal
 DEATHS = 5  # workers that may die during one call before the call itself is blamed
 
 
@@ -70,18 +74,47 @@ def map_parallel(
         results = _on_dask(function, calls, scheduler, scheduler_name)
     else:
         results = _on_processes(function, calls, worker_count() if workers is None else workers)
+    progress = Progress(label, len(calls)) if label else None
     for number, result in enumerate(results, start=1):
-        if label:
-            progress(label, number, len(calls))
+        if progress:
+            progress.update(number)
         yield result
 
 
-def progress(label: str, done: int, total: int) -> None:
-    """Print on stderr how far a task has come: one moving line on a terminal, else ten lines."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r{label}: {done}/{total}" + ("\n" if done == total else ""))
-    elif done == total or done % max(1, total // 10) == 0:
-        sys.stderr.write(f"{label}: {done}/{total}\n")
+class Progress:
+    """Report on stderr how far a task has come, once it has taken two seconds.
+
+    On a terminal it is one moving line, elsewhere about ten lines.
+
+    Args:
+        label: What is being done.
+        total: Number of steps.
+
+    Example:
+        >>> from barograph.parallel import Progress
+        >>> progress = Progress("detecting", 2)
+        >>> progress.update(1)  # prints nothing: it has not taken two seconds
+    """
+
+    def __init__(self, label: str, total: int) -> None:
+        self._label, self._total = label, total
+        self._began = self._shown_at = time.monotonic()
+        self._shown = 0
+
+    def update(self, done: int) -> None:
+        """Note that `done` steps are done, and report it if it is time."""
+        now = time.monotonic()
+        if now - self._began < PATIENCE or done == self._shown:
+            return
+        if not sys.stderr.isatty():
+            if done == self._total or (done - self._shown) * LINES >= self._total:
+                self._shown = done
+                sys.stderr.write(f"{self._label}: {done:,} of {self._total:,}\n")
+        elif done == self._total or now - self._shown_at >= BLINK:
+            self._shown, self._shown_at = done, now
+            end = "\n" if done == self._total else ""
+            sys.stderr.write(f"\r{self._label}: {done:,} of {self._total:,}{end}")
+            sys.stderr.flush()
 
 
 def map_threads(

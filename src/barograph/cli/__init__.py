@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -17,12 +18,16 @@ from barograph import __version__
 from barograph.errors import BarographError, NotEnoughDataError
 
 CLEAN, ERROR, REGRESSION, TOO_LITTLE, SUSPECT = range(5)
+INTERRUPTED = 130  # 128 and the number of SIGINT, as shells report it
+UNCONFIGURED = ("completion", "formats", "init")  # these work with a broken configuration, too
 # Commands and their help texts; each is in the module of the same name.
 COMMANDS = {
     "classify": "Rank candidates by how likely people would call them real.",
+    "completion": "Print the completion script of a shell.",
     "detect": "Find the change points of every series of a source.",
     "export": "Write the contents of the store as tables.",
     "gate": "Fail if the newest results of a source are a regression.",
+    "init": "Write a commented barograph.toml.",
     "import": "Add the data of a source to the store.",
     "recompute": "Recompute the change points of every series in the store.",
     "replay": "Judge every commit of a source as if it were the newest.",
@@ -47,6 +52,18 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(f"{__name__}.{module}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, and set the defaults of its options from the configuration."""
+        name, command, rest = super().resolve_command(ctx, args)
+        is_read = name not in UNCONFIGURED and not {"-h", "--help"} & set(rest)
+        if name and command and is_read and not ctx.resilient_parsing:
+            from barograph.cli.config import configure
+
+            configure(ctx, command, name)
+        return name, command, rest
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
         with formatter.section("Commands"):
@@ -54,8 +71,15 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__)
-def group() -> None:
+@click.version_option(__version__, "-V", "--version")
+@click.option(
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="BAROGRAPH_CONFIG",
+    show_envvar=True,
+    help="Configuration. Defaults to barograph.toml in the current folder or above.",
+)
+def group(config: Path | None) -> None:
     """Find where benchmark performance changed, and learn from every verdict.
 
     Exit codes: 0 clean, 1 usage or data error, 2 regression found, 3 not enough data, 4 suspected
@@ -69,8 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(group.main(arguments, prog_name="barograph", standalone_mode=False))
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
-    except click.Abort:
-        sys.exit(ERROR)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(ERROR)

@@ -13,6 +13,7 @@ from multiprocessing import get_context
 import numpy as np
 
 from barograph.features import FEATURE_SETS, feature_matrix
+from barograph.parallel import Progress
 from barograph.series import Floats, Ints
 
 NINE = tuple(name.removeprefix("pre_") for name in FEATURE_SETS["bauer9"][:9])
@@ -37,8 +38,6 @@ POOL = (*NINE, *(name for names in FURTHER.values() for name in names))
 CHUNK = 100  # sides
 LARGEST = 1e30  # forests compute in single precision
 
-Progress = Callable[[int, int], None]  # called with the sides that are done and all sides
-
 
 def pool_matrix(values: Floats, starts: Ints, splits: Ints, ends: Ints, further: Floats) -> Floats:
     """Return one row per candidate: the POOL of Pre, then that of After.
@@ -56,7 +55,7 @@ def pool_matrix(values: Floats, starts: Ints, splits: Ints, ends: Ints, further:
 
 
 def further_matrix(
-    values: Floats, starts: Ints, splits: Ints, ends: Ints, *, processes: int, progress: Progress
+    values: Floats, starts: Ints, splits: Ints, ends: Ints, *, processes: int
 ) -> Floats:
     """Return one row per candidate: the further characteristics of Pre, then those of After.
 
@@ -66,21 +65,20 @@ def further_matrix(
         splits: Where each After starts.
         ends: Where each After ends.
         processes: The number of processes.
-        progress: Called after every chunk.
     """
     sides = [values[a:b] for a, b in zip((*starts, *splits), (*splits, *ends), strict=True)]
-    pre, after = np.split(np.concatenate(list(_computed(sides, processes, progress))), 2)
+    pre, after = np.split(np.concatenate(list(_computed(sides, processes))), 2)
     return np.concatenate((pre, after), axis=1)
 
 
-def _computed(sides: list[Floats], processes: int, progress: Progress) -> Iterator[Floats]:
+def _computed(sides: list[Floats], processes: int) -> Iterator[Floats]:
     chunks = [sides[first : first + CHUNK] for first in range(0, len(sides), CHUNK)]
-    done = 0
+    progress, done = Progress("pool", len(sides)), 0
     # A spawned process shares no state with this one.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
         for chunk, rows in zip(chunks, executor.map(further_rows, chunks), strict=True):
             done += len(chunk)
-            progress(done, len(sides))
+            progress.update(done)
             yield rows
 
 

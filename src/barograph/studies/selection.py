@@ -18,7 +18,7 @@ from barograph.errors import ConfigError, DataError
 from barograph.evaluation import resume
 from barograph.evaluation.protocols import Split, grouped_splits, is_usable, random_splits
 from barograph.history import History
-from barograph.parallel import map_parallel, progress, worker_count
+from barograph.parallel import map_parallel, worker_count
 from barograph.series import FINAL, Floats, Ints, Verdict
 from barograph.studies.genetic import Generation, SearchParameters, evolve, members
 from barograph.studies.pool import FURTHER, POOL, further_matrix, pool_matrix
@@ -212,9 +212,7 @@ def _cached_further(values: Floats, starts: Ints, splits: Ints, ends: Ints) -> F
     stored = resume.load(path)
     if stored is not None:
         return stored["further"]
-    matrix = further_matrix(
-        *sides, processes=worker_count(), progress=lambda done, total: progress("pool", done, total)
-    )
+    matrix = further_matrix(*sides, processes=worker_count())
     resume.save(path, {"further": matrix})
     return matrix
 

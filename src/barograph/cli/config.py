@@ -1,0 +1,202 @@
+"""`barograph.toml`: defaults of options, suppressions, and patterns that sort series by name.
+
+A table named after a command sets the defaults of its options, `[input]` those of the options that
+say how files are read, in every command. Options on the command line override both.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import click
+
+from barograph.errors import ConfigError
+
+NAME = "barograph.toml"
+INPUT, SUPPRESS, PATTERNS, DIRECTIONS = "input", "suppress", "patterns", "direction"
+# What a pattern can make of a series: a machine check that should never move, one that is looked at
+# last, and one that is shown but fails no job.
+PATTERN_KINDS = ("canary", "low_priority", "informational")
+BETTER = ("lower", "higher")
+READER = "detect"  # a command with all options that say how files are read
+
+
+@dataclass(frozen=True)
+class Config:
+    """The contents of a `barograph.toml`; empty without a file.
+
+    Args:
+        path: The file; None without one.
+        commands: The options of each command by their long names without dashes.
+        patterns: Patterns of series names by kind, which is one of `PATTERN_KINDS`.
+        directions: `lower` or `higher`, by pattern of series names.
+        suppress: The tables `[[suppress]]`, as written.
+    """
+
+    path: Path | None = None
+    commands: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    directions: Mapping[str, str] = field(default_factory=dict)
+    suppress: tuple[Mapping[str, Any], ...] = ()
+
+    def kind_of(self, series: str) -> str:
+        """Return the first kind with a pattern that matches the name of a series, or ""."""
+        for kind, patterns in self.patterns.items():
+            if any(fnmatchcase(series, pattern) for pattern in patterns):
+                return kind
+        return ""
+
+
+def load_config(path: Path | None = None) -> Config:
+    """Read the configuration.
+
+    Args:
+        path: The file. Defaults to the first `barograph.toml` in the current folder or above.
+
+    Raises:
+        ConfigError: The named file does not exist, or its contents cannot be used.
+    """
+    if path is None:
+        folders = (Path.cwd(), *Path.cwd().parents)
+        path = next((folder / NAME for folder in folders if (folder / NAME).is_file()), None)
+        if path is None:
+            return Config()
+    try:
+        content = tomllib.loads(path.read_bytes().decode())
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file; barograph init writes one") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    return _checked(path, content)
+
+
+def current_config() -> Config:
+    """Return the configuration of the running command; empty outside of a command."""
+    context = click.get_current_context(silent=True)
+    found = None if context is None else context.find_object(Config)
+    return Config() if found is None else found
+
+
+def configure(context: click.Context, command: click.Command, name: str) -> None:
+    """Read the configuration, and set the defaults of a command's options from it.
+
+    Args:
+        context: The context of the group, with the value of `--config`.
+        command: The command that will run.
+        name: Its name on the command line.
+
+    Raises:
+        ConfigError: The configuration cannot be used.
+    """
+    config = load_config(context.params.get("config"))
+    if INPUT in config.commands:
+        reader = context.command.get_command(context, READER)  # type: ignore[attr-defined]
+        _refuse_unknown(config, INPUT, config.commands[INPUT], dict(_options(reader)))
+    context.obj = config
+    context.default_map = {name: option_defaults(config, command, name)}
+
+
+def option_defaults(config: Config, command: click.Command, name: str) -> dict[str, Any]:
+    """Return the defaults of a command's parameters, by the names of the parameters.
+
+    Args:
+        config: The configuration.
+        command: The command.
+        name: Its name on the command line.
+
+    Raises:
+        ConfigError: An option does not exist, or has a value that is not allowed.
+    """
+    parameters = dict(_options(command))
+    own, shared = config.commands.get(name, {}), config.commands.get(INPUT, {})
+    _refuse_unknown(config, name, own, parameters)
+    found = {key: (INPUT, value) for key, value in shared.items() if key in parameters}
+    found |= {key: (name, value) for key, value in own.items()}
+    defaults = {}
+    for key, (table, value) in found.items():
+        parameter = parameters[key]
+        given = _as_given(parameter, value)
+        try:
+            parameter.type_cast_value(click.Context(command), given)
+        except (click.BadParameter, TypeError, ValueError) as error:
+            message = error.message if isinstance(error, click.BadParameter) else str(error)
+            raise ConfigError(f"{config.path}: [{table}] {key}: {message}") from None
+        defaults[str(parameter.name)] = given
+    return defaults
+
+
+def _options(command: click.Command) -> Iterator[tuple[str, click.Parameter]]:
+    """Yield the parameters of a command by the name in the file: options without dashes."""
+    for parameter in command.params:
+        for option in (*parameter.opts, *parameter.secondary_opts):
+            name = option.removeprefix("--")
+            if isinstance(parameter, click.Argument):
+                name = "files" if parameter.nargs == -1 else option
+            yield name, parameter
+
+
+def _refuse_unknown(
+    config: Config, table: str, given: Iterable[str], allowed: Mapping[str, object]
+) -> None:
+    for key in given:
+        if key not in allowed:
+            names = ", ".join(sorted(name for name in allowed if not name.startswith("-")))
+            raise ConfigError(f"{config.path}: [{table}] has no {key!r}; allowed: {names}")
+
+
+def _as_given(parameter: click.Parameter, value: Any) -> Any:
+    """Return a value as click expects it: a list for several values, `a=b` for a table."""
+    if isinstance(value, Mapping):
+        return [f"{key}={inner}" for key, inner in value.items()]
+    is_several = parameter.multiple or parameter.nargs == -1
+    if is_several and not isinstance(value, list):
+        return [value]
+    return ",".join(map(str, value)) if isinstance(value, list) and not is_several else value
+
+
+def _checked(path: Path, content: Mapping[str, Any]) -> Config:
+    """Return the configuration; its tables have the right types."""
+    from barograph.cli import COMMANDS
+
+    commands: dict[str, Mapping[str, Any]] = {}
+    for name, table in content.items():
+        if name in (SUPPRESS, PATTERNS, DIRECTIONS):
+            continue
+        if name not in (INPUT, *COMMANDS):
+            allowed = ", ".join((INPUT, PATTERNS, DIRECTIONS, SUPPRESS, *COMMANDS))
+            raise ConfigError(f"{path}: there is no table [{name}]; allowed: {allowed}")
+        commands[name] = _table(path, name, table)
+    suppress = content.get(SUPPRESS, [])
+    if not isinstance(suppress, list) or not all(isinstance(rule, Mapping) for rule in suppress):
+        raise ConfigError(f"{path}: {SUPPRESS} must be written as tables [[{SUPPRESS}]]")
+    patterns = _table(path, PATTERNS, content.get(PATTERNS, {}))
+    for kind, names in patterns.items():
+        if kind not in PATTERN_KINDS:
+            raise ConfigError(
+                f"{path}: [{PATTERNS}] has no {kind!r}; allowed: {', '.join(PATTERN_KINDS)}"
+            )
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ConfigError(f"{path}: [{PATTERNS}] {kind} must be a list of patterns")
+    directions = _table(path, DIRECTIONS, content.get(DIRECTIONS, {}))
+    for pattern, better in directions.items():
+        if better not in BETTER:
+            allowed = " or ".join(BETTER)
+            raise ConfigError(f"{path}: [{DIRECTIONS}] {pattern!r} is {better!r}; use {allowed}")
+    return Config(
+        path,
+        commands,
+        {kind: tuple(patterns[kind]) for kind in PATTERN_KINDS if kind in patterns},
+        directions,
+        tuple(suppress),
+    )
+
+
+def _table(path: Path, name: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{path}: {name} must be a table [{name}]")
+    return value

@@ -1,0 +1,74 @@
+"""`barograph init`: write a commented configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from barograph.cli.config import NAME
+from barograph.errors import ConfigError
+from barograph.files import whole
+
+TEMPLATE = """\
+# Barograph's configuration. Commands look for this file in the current folder and above.
+# Options on the command line override what stands here; `barograph COMMAND --help` lists them.
+
+[input]
+# The files that commands read if none are named: paths, globs, or folders.
+# files = ["benchmarks/history.csv"]
+# Format of the files; recognised by their content unless set. `barograph formats` lists all.
+# kind = "pytest-benchmark"
+# Columns of your tables with other names than Barograph's.
+# map = { name = "test", sha = "commit" }
+# Columns with values, if the table has a column for each metric.
+# value-columns = ["p50_ms", "p99_ms"]
+
+[direction]
+# Which way is better, where neither the file nor the unit says it. The first match counts.
+# "*/throughput" = "higher"
+# "*" = "lower"
+
+[gate]
+# Smallest change that counts, in percent of the level before.
+# min-change = 0.5
+# Minimum number of earlier results.
+# min-history = 5
+# What fails a job: regression, suspect or any.
+# fail-on = "regression"
+
+[detect]
+# Smallest probability of a reported change point. By default the model's own rule decides.
+# min-probability = 0.8
+
+[score]
+# store = "barograph.db"
+
+[patterns]
+# Names of series; * stands for any text. Canaries should never move: if one does, the machine did.
+# canary = ["canary/*"]
+# Looked at last.
+# low_priority = ["*/startup"]
+# Shown, but fails no job.
+# informational = ["experimental/*"]
+
+# A regression that you know and accept: it is reported, and fails no job until it expires.
+# [[suppress]]
+# series = "db/insert/*"
+# reason = "checksums are on since 2.4, agreed on 2026-11-02"
+# expires = 2027-01-31
+"""
+
+
+@click.command(epilog="Example: barograph init && $EDITOR barograph.toml")
+@click.option("--force", is_flag=True, help=f"Replace an existing {NAME}.")
+@click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
+def command(folder: Path, force: bool) -> None:
+    """Write a commented barograph.toml to FOLDER, by default the current one."""
+    path = folder / NAME
+    if path.exists() and not force:
+        raise ConfigError(f"{path}: exists already; --force replaces it")
+    folder.mkdir(parents=True, exist_ok=True)
+    with whole(path) as draft:
+        draft.write_text(TEMPLATE, encoding="utf-8")
+    click.echo(f"{path} written")

@@ -1,0 +1,121 @@
+"""`barograph.toml`: where it is found, what it sets and refuses; `init` and `completion`."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from barograph.cli import main
+from barograph.cli.config import NAME, load_config
+from barograph.cli.init import TEMPLATE
+from barograph.errors import ConfigError
+from tests.cli.test_commands import code, results
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with results that regress by 20 % at commit c57 of 60."""
+    monkeypatch.chdir(tmp_path)
+    results(tmp_path, 20)
+    return tmp_path
+
+
+def configure(folder: Path, text: str) -> None:
+    (folder / NAME).write_text(text, encoding="utf-8")
+
+
+def test_table_of_a_command_sets_defaults_and_options_override_them(folder: Path) -> None:
+    assert code("gate", "results.csv", "--newest", "3") == 2
+    configure(folder, "[gate]\nnewest = 3\n")
+    assert code("gate", "results.csv") == 2
+    configure(folder, "[gate]\nnewest = 3\nmin-change = 50\n")
+    assert code("gate", "results.csv") == 0
+    assert code("gate", "results.csv", "--min-change", "1") == 2
+
+
+def test_file_is_found_in_the_folders_above_and_can_be_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(folder, "[gate]\nnewest = 3\n")
+    below = folder / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert code("gate", "../../results.csv") == 2
+    (below / "mine.toml").write_text("[gate]\nmin-change = 50\n")
+    assert code("--config", "mine.toml", "gate", "../../results.csv", "--newest", "3") == 0
+    monkeypatch.setenv("BAROGRAPH_CONFIG", "mine.toml")
+    assert code("gate", "../../results.csv", "--newest", "3") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[gaet]\n", r"there is no table \[gaet\]; allowed: input, patterns, .*gate"),
+        ("[gate]\nmin_change = 1\n", r"\[gate\] has no 'min_change'; allowed: .*min-change"),
+        ("[gate]\nmin-change = 'a'\n", r"\[gate\] min-change: 'a' is not a valid float"),
+        ("[gate]\nmin-change = -1\n", r"\[gate\] min-change: -1.* is not in the range x>=0"),
+        ("[input]\nkinds = 'csv'\n", r"\[input\] has no 'kinds'; allowed: .*kind"),
+        ("gate = 3\n", r"gate must be a table \[gate\]"),
+        ("suppress = 3\n", r"suppress must be written as tables \[\[suppress\]\]"),
+        ("[patterns]\ncanaries = []\n", "no 'canaries'; allowed: canary, low_priority, info"),
+        ("[patterns]\ncanary = 'x'\n", r"\[patterns\] canary must be a list of patterns"),
+        ("[direction]\n'*' = 'up'\n", r"\[direction\] '\*' is 'up'; use lower or higher"),
+        ("[gate\n", "not valid TOML: .*line 1"),
+    ],
+)
+def test_mistake_is_one_line_that_names_what_is_allowed(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    configure(folder, text)
+    assert code("gate", "results.csv") == 1
+    error = capsys.readouterr().err
+    assert re.search(message, error)
+    assert error.startswith(f"barograph: {folder / NAME}: ")
+    assert len(error.splitlines()) == 1
+
+
+def test_named_file_must_exist(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code("--config", "none.toml", "gate", "results.csv") == 1
+    assert "none.toml: no such file; barograph init writes one" in capsys.readouterr().err
+
+
+def test_help_and_init_work_with_a_broken_configuration(folder: Path) -> None:
+    configure(folder, "[gate\n")
+    assert code("gate", "--help") == 0
+    assert code("init", "--force") == 0
+    assert load_config().commands == {"input": {}, "gate": {}, "detect": {}, "score": {}}
+
+
+def test_init_writes_a_file_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code("init") == 0
+    assert (folder / NAME).read_text(encoding="utf-8") == TEMPLATE
+    assert code("init") == 1
+    assert "exists already; --force replaces it" in capsys.readouterr().err
+    assert code("gate", "results.csv", "--newest", "3") == 2
+
+
+def test_patterns_are_empty_without_a_file(folder: Path) -> None:
+    assert load_config().kind_of("canary/x") == ""
+    with pytest.raises(ConfigError, match="no such file"):
+        load_config(folder / "x.toml")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code("completion", shell) == 0
+    script = capsys.readouterr().out
+    assert "_BAROGRAPH_COMPLETE" in script
+    assert f"{shell}_complete" in script
+
+
+def test_interrupt_ends_with_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("barograph.cli.init.Path.exists", lambda _self: interrupted())
+    with pytest.raises(SystemExit) as left:
+        main(["init"])
+    assert left.value.code == 130
+    assert "Traceback" not in capsys.readouterr().err
