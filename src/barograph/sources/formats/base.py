@@ -57,7 +57,7 @@ class Judgement(NamedTuple):
         series: The identity of the series.
         verdict: What the person said.
         where: The place in the file, for messages.
-        index: The 0-based index of the change point among the results of the series in this file;
+        position: The 0-based index of the change point among the results of the series in this file;
             None if the commit or the time says which.
         commit: The commit of the first result after the change; empty if unknown.
         time: Its time, or `UNKNOWN_TIME`.
@@ -66,7 +66,7 @@ class Judgement(NamedTuple):
     series: SeriesId
     verdict: Verdict
     where: str
-    index: int | None = None
+    position: int | None = None
     commit: str = ""
     time: int = UNKNOWN_TIME
 
