@@ -4,7 +4,7 @@ from barograph.detection.base import Nothing
 from barograph.detection.batch import detect_many
 from barograph.detection.edivisive import EDivisive, IncrementalEDivisive, energy_statistic
 from barograph.detection.false_discovery import Discoveries, control_discoveries
-from barograph.detection.gesd import Gesd, Judgement
+from barograph.detection.gesd import Gesd, OutlierTest
 from barograph.detection.hunter import Hunter
 from barograph.detection.least_squares import Dynp, Pelt
 from barograph.detection.online import OnlineDetector
@@ -20,9 +20,9 @@ __all__ = [
     "Gesd",
     "Hunter",
     "IncrementalEDivisive",
-    "Judgement",
     "Nothing",
     "OnlineDetector",
+    "OutlierTest",
     "Pelt",
     "Setds",
     "StepCluster",

@@ -21,7 +21,7 @@ SMALLEST = 1e-200  # keeps a quotient finite if nothing but the outlier varies
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class OutlierTest:
     """Whether a value belongs to a region.
 
     Attributes:
@@ -82,7 +82,7 @@ class Gesd(Detector):
             for i in begins
         ]
 
-    def judge(self, region: npt.ArrayLike, value: float) -> Judgement:
+    def judge(self, region: npt.ArrayLike, value: float) -> OutlierTest:
         """Test whether a value is an outlier of a region.
 
         Use it for the newest point of a series, for a patch build against the stable region that
@@ -105,7 +105,7 @@ class Gesd(Detector):
         newest = as_float(value)
         tested = rosner(np.append(known, newest), self._most(known.size + 1))
         at = np.flatnonzero(tested.indices == known.size)
-        return Judgement(
+        return OutlierTest(
             is_outlier=bool(at.size and at[0] < tested.outliers(self.alpha)),
             deviation=_deviation(known, newest),
             pvalue=float(tested.pvalues[at[0]]) if at.size else 1.0,

@@ -57,8 +57,8 @@ class Judgement(NamedTuple):
         series: The identity of the series.
         verdict: What the person said.
         where: The place in the file, for messages.
-        position: The 0-based index of the change point among the results of the series in this file;
-            None if the commit or the time says which.
+        position: The 0-based index of the change point among the results of the series in
+            this file; None if the commit or the time says which.
         commit: The commit of the first result after the change; empty if unknown.
         time: Its time, or `UNKNOWN_TIME`.
     """
