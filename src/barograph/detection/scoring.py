@@ -20,6 +20,7 @@ from barograph.features import (
     subseries,
 )
 from barograph.models import TriageModel
+from barograph.models.reasons import ReasonText, explain
 from barograph.series import UNKNOWN_TIME, Floats, Ints, Verdict
 
 CERTAIN = 1e-6  # no probability is nearer to 0 or 1 in the mean of log odds
@@ -40,6 +41,30 @@ def score_candidates(
         return np.empty(0)
     scorer = CandidateScorer(model, values, offsets, candidates)
     return scorer.probability(ReportingRule.of(model).min_probability)
+
+
+def explain_change_points(
+    model: TriageModel, values: Floats, offsets: Ints, found: Sequence[Sequence[int]]
+) -> list[list[list[ReasonText]]]:
+    """Return the main reasons for or against each change point, with its neighbours as bounds.
+
+    Args:
+        model: A model for the use `label_free`.
+        values: The values of all series, concatenated.
+        offsets: Series k owns the values offsets[k] to offsets[k + 1].
+        found: The change points of each series, by ascending index.
+
+    Example:
+        >>> values = np.array([10.0, 10.1, 9.9] * 10 + [12.0, 12.1, 11.9] * 10)
+        >>> model = TriageModel.default("label_free")
+        >>> [[reasons]] = explain_change_points(model, values, np.array([0, 60]), [[30]])
+        >>> reasons[0].text
+        'The level rose by 13.5 noise units and stayed for 30 points.'
+    """
+    if not any(found):
+        return [[] for _ in found]
+    explained = iter(CandidateScorer(model, values, offsets, Candidates.at(found)).explain())
+    return [[next(explained) for _ in own] for own in found]
 
 
 class CandidateScorer:
@@ -101,8 +126,22 @@ class CandidateScorer:
         mean: Floats = 1.0 / (1.0 + np.exp(-np.mean(odds, axis=0)))
         return mean
 
+    def explain(self) -> list[list[ReasonText]]:
+        """Return the main reasons for the probability of each candidate between its neighbours."""
+        every = np.arange(self._shift.size)
+        starts, splits, ends = (side + self._shift for side in self._bounds)
+        moves = [
+            int(np.sign(np.median(self._values[b:c]) - np.median(self._values[a:b])))
+            for a, b, c in zip(starts, splits, ends, strict=True)
+        ]
+        return explain(self._model, self._features(every, self._bounds), moves=moves)
+
     def _score(self, rows: Ints, bounds: SubSeries) -> Floats:
         """Return what the model says of some candidates between the given bounds."""
+        return self._model.predict_proba(self._features(rows, bounds))[:, 1]
+
+    def _features(self, rows: Ints, bounds: SubSeries) -> Floats:
+        """Return the features of some candidates between the given bounds."""
         shift = self._shift[rows]
         sides = SubSeries(*(side[rows] + shift for side in bounds))
         context = None
@@ -110,8 +149,7 @@ class CandidateScorer:
             owner = self._candidates.series[rows]
             around = self._offsets[owner] + shift, self._offsets[owner + 1] + shift
             context = contrast_context(self._values, *sides, *around)
-        matrix = feature_matrix(self._values, *sides, self._model.feature_set, context=context)
-        return self._model.predict_proba(matrix)[:, 1]
+        return feature_matrix(self._values, *sides, self._model.feature_set, context=context)
 
 
 def _without(candidates: Candidates, weak: npt.NDArray[np.bool_]) -> Candidates:

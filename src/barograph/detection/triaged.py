@@ -22,7 +22,7 @@ from barograph.detection.reporting import ReportingRule
 from barograph.detection.scoring import CandidateScorer
 from barograph.features import Candidates
 from barograph.models import TriageModel
-from barograph.series import UNKNOWN_TIME, Floats, Ints, Verdict
+from barograph.series import Floats, Ints
 
 USE = "label_free"
 # Excursions of fewer points are spikes: their ends are not proposed.
@@ -133,11 +133,7 @@ class Proposed(NamedTuple):
 
     def scorer(self, model: TriageModel) -> CandidateScorer:
         """Return what scores these candidates; there must be some."""
-        series = np.repeat(np.arange(len(self.points)), [len(own) for own in self.points])
-        index = np.array([point.index for own in self.points for point in own], dtype=np.int64)
-        unknown = np.full(index.size, UNKNOWN_TIME)
-        verdicts = np.full(index.size, Verdict.NOT_TRIAGED.value)
-        table = Candidates(series, index, verdicts, unknown, unknown)
+        table = Candidates.at([[point.index for point in own] for own in self.points])
         return CandidateScorer(model, self.values, self.offsets, table, self.excursions)
 
     def reported(self, rule: ReportingRule, probability: Floats) -> list[list[RawChangePoint]]:

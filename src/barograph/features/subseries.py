@@ -16,6 +16,7 @@ point bounds others if any of them does. A candidate's own verdict does not affe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -98,6 +99,15 @@ class Candidates:
             np.array(table.column("verdict").to_pylist(), dtype=np.str_),
             *dates,
         )
+
+    @classmethod
+    def at(cls, found: Sequence[Sequence[int]]) -> Candidates:
+        """Return candidates without verdicts and dates, from the places in each series."""
+        series = np.repeat(np.arange(len(found)), [len(own) for own in found])
+        index = np.array([place for own in found for place in own], dtype=np.int64)
+        verdicts = np.full(index.size, Verdict.NOT_TRIAGED.value)
+        unknown = np.full(index.size, UNKNOWN_TIME)
+        return cls(series, index, verdicts, unknown, unknown)
 
 
 class SubSeries(NamedTuple):

@@ -1,0 +1,132 @@
+"""Why a model gives a candidate its probability, in sentences.
+
+The contributions of the features are summed by facet, and the facets that contribute most are
+named. `facets` has the sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from barograph.errors import ConfigError
+from barograph.models.facets import HOLD, STEP, STEP_FACETS, Facet, FeatureRow
+from barograph.models.newest_facets import NEWEST_FACETS
+from barograph.models.triage import TriageModel
+from barograph.series import Floats
+
+LIMIT = 3
+SMALL = 0.05  # a facet with less than this share of the largest contribution is not named
+MOVES = {1: "rose", -1: "fell", 0: "moved"}
+
+
+class ReasonText(NamedTuple):
+    """A reason in words.
+
+    Attributes:
+        text: A sentence.
+        part: What it adds to the probability of a real change, negative if it speaks against one;
+            None if the model gives no contributions.
+    """
+
+    text: str
+    part: float | None
+
+
+def explain(
+    model: TriageModel, rows: Floats, *, moves: Iterable[int] | None = None, limit: int = LIMIT
+) -> list[list[ReasonText]]:
+    """Return the main reasons for the probability of each candidate, the most decisive first.
+
+    Args:
+        model: The model that scored the candidates.
+        rows: One row of features per candidate, in the order of the model's columns.
+        moves: For each candidate 1 if the level rose, -1 if it fell, 0 if that is unknown.
+        limit: Maximum number of reasons of a candidate.
+
+    Example:
+        >>> from barograph.features import feature_matrix
+        >>> model = TriageModel.default("label_free")
+        >>> values = [10.0, 10.1, 9.9] * 10 + [12.0, 12.1, 11.9] * 10
+        >>> rows = feature_matrix(values, [0], [30], [60], model.feature_set)
+        >>> [reasons] = explain(model, rows, moves=[1])
+        >>> reasons[0].text
+        'The level rose by 13.5 noise units and stayed for 30 points.'
+    """
+    if not rows.shape[0]:
+        return []
+    try:
+        parts = model.reasons(rows)[1].tolist()
+    except ConfigError:  # the classifier is not a sum over features
+        parts = [[] for _ in range(rows.shape[0])]
+    signs = [0] * rows.shape[0] if moves is None else [int(move) for move in moves]
+    facets = _facets_of(model.columns)
+    return [
+        sentences(
+            facets,
+            FeatureRow(
+                dict(zip(model.columns, values, strict=True)),
+                dict(zip(model.columns, own, strict=False)),
+                MOVES[sign],
+            ),
+            limit,
+        )
+        for values, own, sign in zip(rows.tolist(), parts, signs, strict=True)
+    ]
+
+
+def paragraph(reasons: Sequence[ReasonText]) -> str:
+    """Return reasons as one text: those for a real change, then those against it.
+
+    Example:
+        >>> paragraph([ReasonText("The new level held for 2 points.", -0.1)])
+        'Against a real change: The new level held for 2 points.'
+    """
+    against = [reason.text for reason in reasons if reason.part is not None and reason.part < 0]
+    text = [reason.text for reason in reasons if reason.text not in against]
+    return " ".join([*text, *(["Against a real change:"] if against else []), *against])
+
+
+def sentences(facets: Sequence[Facet], row: FeatureRow, limit: int = LIMIT) -> list[ReasonText]:
+    """Return what the facets of a row say that contribute most, the most decisive first."""
+    if not row.parts:
+        chosen = [(facet, None) for facet in facets[:limit]]
+        return _worded([(f, f.text(row, f.columns[0]), part) for f, part in chosen])
+    totals = sorted(((row.total(f.columns), f) for f in facets), key=lambda item: -abs(item[0]))
+    least = SMALL * abs(totals[0][0]) if totals else 0.0
+    named = [(total, f) for total, f in totals[:limit] if total and abs(total) >= least]
+    return _worded([(f, f.text(row, row.leading(f.columns)), total) for total, f in named])
+
+
+def _worded(found: Sequence[tuple[Facet, str, float | None]]) -> list[ReasonText]:
+    """Return the sentences; how far the level moved and how long it stayed are one sentence."""
+    by_name = {facet.name: (text, part) for facet, text, part in found}
+    step, hold = by_name.get(STEP), by_name.get(HOLD)
+    held = "The new level held for "
+    if step is None or hold is None or not hold[0].startswith(held):
+        return [ReasonText(text, part) for _, text, part in found]
+    if (step[1] or 0.0) * (hold[1] or 0.0) < 0:
+        return [ReasonText(text, part) for _, text, part in found]
+    joined = f"{step[0][:-1]} and stayed for {hold[0].removeprefix(held)}"
+    part = None if step[1] is None or hold[1] is None else step[1] + hold[1]
+    rest = [(f, text, own) for f, text, own in found if f.name not in (STEP, HOLD)]
+    explained = [ReasonText(joined, part), *(ReasonText(text, own) for _, text, own in rest)]
+    return sorted(explained, key=lambda reason: -abs(reason.part or 0.0))
+
+
+@lru_cache
+def _facets_of(columns: tuple[str, ...]) -> tuple[Facet, ...]:
+    """Return the facets of a model; a column that has none becomes one of its own."""
+    kept, left = [], dict.fromkeys(columns)
+    for facet in (*STEP_FACETS, *NEWEST_FACETS):
+        own = tuple(name for name in facet.columns if name in left)
+        if own:
+            kept.append(Facet(facet.name, own, facet.text))
+            for name in own:
+                del left[name]
+    return (*kept, *(Facet(name, (name,), _plain) for name in left))
+
+
+def _plain(row: FeatureRow, name: str) -> str:
+    return f"{name.replace('_', ' ').capitalize()} is {row.values[name]:.3g}."

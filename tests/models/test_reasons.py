@@ -1,0 +1,97 @@
+"""Reasons are sentences about what the features measure, the most decisive first."""
+
+import numpy as np
+import pytest
+
+from barograph.detection.scoring import explain_change_points
+from barograph.features import FEATURE_SETS, feature_matrix
+from barograph.models import TriageModel
+from barograph.models.facets import STEP_FACETS, Facet, FeatureRow
+from barograph.models.newest_facets import NEWEST_FACETS
+from barograph.models.reasons import ReasonText, explain, paragraph, sentences
+from barograph.series import Floats
+
+QUIET: Floats = np.random.default_rng(4).normal(100.0, 1.0, 90)
+
+
+def shifted(by: float, at: int = 50, until: int | None = None) -> Floats:
+    values = QUIET.copy()
+    values[at:until] += by
+    return values
+
+
+def reasons_at(values: Floats, at: int) -> list[ReasonText]:
+    model = TriageModel.default("label_free")
+    [[found]] = explain_change_points(model, values, np.array([0, values.size]), [[at]])
+    return found
+
+
+@pytest.mark.parametrize(("by", "moved"), [(8.0, "rose"), (-8.0, "fell")])
+def test_a_clear_step_is_explained_by_its_size_and_how_long_it_stayed(
+    by: float, moved: str
+) -> None:
+    first = reasons_at(shifted(by), 50)[0]
+    assert first.text.startswith(f"The level {moved} by ")
+    assert first.text.endswith(" noise units and stayed for 40 points.")
+    assert first.part is not None
+    assert first.part > 0.2
+
+
+def test_reasons_against_a_change_are_named_as_such() -> None:
+    found = reasons_at(QUIET, 50)
+    assert found[0].part is not None
+    assert found[0].part < 0
+    assert paragraph(found).startswith("Against a real change: ")
+
+
+@pytest.mark.parametrize("name", [*FEATURE_SETS])
+def test_every_column_of_every_feature_set_has_a_sentence(name: str) -> None:
+    values = shifted(5.0)
+    [row] = feature_matrix(values, [0], [50], [55], name).tolist()
+    columns = FEATURE_SETS[name]
+    facets = {column: f for f in (*STEP_FACETS, *NEWEST_FACETS) for column in f.columns}
+    for k, column in enumerate(columns):
+        for value in (row[k], 0.0, -0.4, 1.0):
+            own = dict(zip(columns, row, strict=True)) | {column: value}
+            text = facets[column].text(FeatureRow(own), column) if column in facets else ""
+            assert text.endswith(".") or column not in facets
+            assert "nan" not in text
+
+
+def test_every_column_of_the_shipped_models_has_a_facet() -> None:
+    known = {column for f in (*STEP_FACETS, *NEWEST_FACETS) for column in f.columns}
+    assert {*FEATURE_SETS["contrast"], *FEATURE_SETS["confirm"], *FEATURE_SETS["bauer9"]} <= known
+
+
+def test_facets_with_small_contributions_are_left_out() -> None:
+    facets = [Facet(name, (name,), lambda _row, column: f"{column}.") for name in "abc"]
+    row = FeatureRow({}, {"a": 0.004, "b": -0.5, "c": 0.1})
+    assert sentences(facets, row) == [ReasonText("b.", -0.5), ReasonText("c.", 0.1)]
+
+
+def test_step_and_duration_are_two_sentences_where_they_disagree() -> None:
+    values = {"step_over_noise": np.log1p(5.0), "hold_before": 3.0, "hold_after": np.log1p(2.0)}
+    facets = [
+        Facet(f.name, f.columns[:1], f.text) for f in STEP_FACETS if f.name in ("step", "hold")
+    ]
+    row = FeatureRow(values, {"step_over_noise": 0.4, "hold_after": -0.3})
+    assert [reason.text for reason in sentences(facets, row)] == [
+        "The level moved by 5.0 noise units.",
+        "The new level held for 2 points.",
+    ]
+
+
+def test_a_model_without_contributions_still_describes_the_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from barograph.errors import ConfigError
+
+    def refuse(*_: object) -> None:
+        raise ConfigError("no reasons")
+
+    model = TriageModel.default("label_free")
+    monkeypatch.setattr(TriageModel, "reasons", refuse)
+    rows = feature_matrix(shifted(8.0), [0], [50], [90], model.feature_set)
+    [found] = explain(model, rows)
+    assert found[0].part is None
+    assert found[0].text.startswith("The level moved by ")
