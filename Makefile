@@ -15,10 +15,12 @@ help:    ## list the targets
 setup: $(VENV)/.installed ## create .venv with the pinned dependencies
 
 repro: setup ## run the pipeline and print its results
+	@python -m barograph.pipeline.params
 	dvc repro
 	@python -m barograph.pipeline.report
 
 studies: setup ## run the pipeline, then the papers' experiments
+	@python -m barograph.pipeline.params
 	dvc repro
 	dvc repro $(addprefix studies/dvc.yaml:,learning audit explain statistics detectors)
 

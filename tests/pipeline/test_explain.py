@@ -10,7 +10,7 @@ from scipy.special import logit
 from barograph.errors import ArtifactError, ConfigError
 from barograph.models.triage import TriageModel
 from barograph.pipeline import characterise, explain, report, subseries, train
-from barograph.studies.importance import SHAP
+from barograph.studies.importance import PATHS, SHAP
 from barograph.training import tables
 
 SECTION = "explain: {use: label_free, rows: 50, features: 5, candidates: 7}\n"
@@ -69,3 +69,16 @@ def test_explain_uses_decision_paths_for_forests(project: Path) -> None:
 def test_params_refuse_unknown_use() -> None:
     with pytest.raises(ConfigError, match=r"explain\.use is 'dancing'"):
         explain.ExplainParams("dancing", 1, 1, 1)
+
+
+def test_explain_works_for_a_built_in_model_and_without_untriaged_candidates(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained(project, "xgboost")
+    (train.LIBRARY / "label_free.ubj").unlink()
+    monkeypatch.setattr(tables, "untriaged", lambda frame: frame.iloc[:0])
+    explain.main()
+    means = pd.read_csv(explain.FOLDER / "importance.csv").groupby("use")["method"].first()
+    assert means["label_free"] == PATHS
+    assert means["adaptive"] == SHAP
+    assert "Every candidate has a verdict" in (explain.FOLDER / "explain.md").read_text()

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from barograph.errors import ConfigError
+from barograph.pipeline import params
 from barograph.pipeline.params import parameters, profile_name
 
 TEXT = """
@@ -47,7 +48,7 @@ def test_profile_overrides_common_section(tmp_path: Path) -> None:
         ("trees: 100", "treees: 100", r"train: unknown parameter 'treees'; known: \['depth'"),
         ("{share: 1}", "{}", "parameter 'share' is missing"),
         ("[bauer8, full]", "bauer8", r"train\.sets: expected a list, got 'bauer8'"),
-        ("profile: quick", "profile: slow", "profile is 'slow', but there is no section"),
+        ("profile: quick", "profile: slow", r"profile is 'slow', .*; profiles are paper, quick$"),
         ("{trees: 100, sets: [bauer8, full]}", "7", "train must be a mapping, got 7"),
     ],
 )
@@ -62,3 +63,14 @@ def test_parameters_name_missing_or_broken_file(tmp_path: Path) -> None:
         parameters(Train, "train", tmp_path / "params.yaml")
     with pytest.raises(ConfigError, match="not valid YAML"):
         parameters(Train, "train", write(tmp_path, "a: [1"))
+
+
+def test_the_check_before_dvc_names_the_profiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, TEXT)
+    params.main()
+    write(tmp_path, TEXT.replace("profile: quick", "profile: quikc"))
+    with pytest.raises(SystemExit, match=r"profile is 'quikc', .*; profiles are paper, quick$"):
+        params.main()

@@ -1,18 +1,34 @@
-"""Stage `load`: read the source into three tables, and report what was corrected or skipped."""
+"""Stage `load`: read the source into three tables, and report what was corrected or skipped.
 
+A source without candidates, such as a table of results, gets those of `Triaged`, without verdicts.
+"""
+
+import os
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from barograph.detection.bulk import history_parts, score_part
 from barograph.errors import ConfigError
+from barograph.files import whole
+from barograph.history import CANDIDATES_SCHEMA
+from barograph.parallel import map_parallel
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
-from barograph.sources import load, open_source
+from barograph.sources import LoadReport, load, open_source
 
 FOLDER = Path("data/interim")
+STORE = "store"  # the kind that reads Barograph's own store
+STORE_VARIABLE = "BAROGRAPH_STORE"
+CHUNK = 200  # series whose candidates are found in one call
+VARIABLES = {"mongodb": "BAROGRAPH_MONGODB_URI", STORE: STORE_VARIABLE}
 
 
 @dataclass(frozen=True)
@@ -27,21 +43,82 @@ class LoadParams:
     def __post_init__(self) -> None:
         """Refuse a password: params.yaml is copied to dvc.lock and to reports."""
         if re.search("://.*@", self.location):
+            name = VARIABLES.get(self.kind, VARIABLES["mongodb"])
+            only = "leave this empty" if self.kind == STORE else "name only the database here"
             raise ConfigError(
-                "load.location: contains a user name or a password; set BAROGRAPH_MONGODB_URI to "
-                "the address, and name only the database here"
+                f"load.location: contains a user name or a password; set {name} to the address, "
+                f"and {only}"
             )
 
 
 def main() -> None:
     """Run the stage."""
     params = parameters(LoadParams, "load")
-    source = open_source(params.kind, params.location, **params.options)
-    loaded = load(
-        source, FOLDER, max_skipped_share=params.max_skipped_share, progress=print_progress
-    )
+    if params.kind == STORE:
+        loaded = load_store(params.location)
+    else:
+        source = open_source(params.kind, params.location, **params.options)
+        loaded = load(
+            source, FOLDER, max_skipped_share=params.max_skipped_share, progress=print_progress
+        )
+    if not loaded.candidates:
+        find_candidates(loaded)
     report.write_json(report.FOLDER / "load.json", loaded.as_dict())
     sys.stderr.write(f"{loaded}\n")
+
+
+def load_store(location: str) -> LoadReport:
+    """Write the three tables of a store; return what it has.
+
+    Args:
+        location: An SQLite file or the URL of a database; if empty, that of BAROGRAPH_STORE.
+
+    Raises:
+        ConfigError: There is no such store.
+    """
+    from barograph.store import Store
+    from barograph.store.exchange import export_tables
+
+    url = location or os.environ.get(STORE_VARIABLE, "")
+    if not url or ("://" not in url and not Path(url).is_file()):
+        raise ConfigError(
+            f"load.location: {url!r} is no store; name an SQLite file or a URL, or set "
+            f"{STORE_VARIABLE}"
+        )
+    with Store(url) as store, store.read() as connection:
+        counts = Counter(export_tables(connection, FOLDER))
+    loaded = LoadReport(location or STORE, read=counts, kept=Counter(counts))
+    verdicts = pq.read_table(FOLDER / "candidates.parquet", columns=["verdict"])
+    loaded.verdicts.update(verdicts.column("verdict").to_pylist())
+    return loaded
+
+
+def find_candidates(loaded: LoadReport) -> None:
+    """Write the candidates that `Triaged` proposes in every series, and count them."""
+    parts = history_parts(FOLDER, CHUNK)
+    calls = [(part, "", "label_free") for part in parts]
+    found = pa.concat_tables(map_parallel(_candidates, calls, label="find candidates"))
+    with whole(FOLDER / "candidates.parquet") as draft:
+        pq.write_table(found, draft, compression="zstd")
+    loaded.read["candidates"] = loaded.kept["candidates"] = found.num_rows
+    loaded.verdicts.update(found.column("verdict").to_pylist())
+    loaded.corrected["candidates found, as the source has none"] = found.num_rows
+
+
+def _candidates(*call: Any) -> pa.Table:
+    """Return the proposed candidates of a part, with the columns of the table."""
+    found = score_part(*call, triaged=True, proposed=True)
+    columns = {name: found.column(name) for name in found.column_names}
+    columns["algorithm"] = pa.array(["Triaged"] * found.num_rows, pa.string())
+    return pa.table(
+        [
+            columns[field.name].cast(field.type)
+            if field.name in columns
+            else pa.nulls(found.num_rows, field.type)
+            for field in CANDIDATES_SCHEMA
+        ],
+        schema=CANDIDATES_SCHEMA,
+    )
 
 
 def print_progress(kind: str, count: int) -> None:

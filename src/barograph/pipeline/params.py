@@ -2,8 +2,12 @@
 
 A section at the top of the file applies to every profile; the section of the same name under the
 chosen profile adds to it. Names and types are checked before the stage starts.
+
+`python -m barograph.pipeline.params` checks the name of the profile: DVC only reports parameters
+that are missing.
 """
 
+import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -56,8 +60,22 @@ def _profile(document: dict[str, Any], path: Path) -> dict[str, Any]:
     name = document.get("profile")
     profile = document.get(str(name))
     if not isinstance(profile, dict):
-        raise ConfigError(f"{path}: profile is {name!r}, but there is no section of that name")
+        raise ConfigError(
+            f"{path}: profile is {name!r}, but there is no section of that name; profiles are "
+            + ", ".join(sorted(_profiles(document)))
+        )
     return profile
+
+
+def _profiles(document: dict[str, Any]) -> list[str]:
+    """Return the sections that hold sections of stages."""
+    return [
+        name
+        for name, section in document.items()
+        if isinstance(section, dict)
+        and section
+        and all(stage in document and isinstance(own, dict) for stage, own in section.items())
+    ]
 
 
 def _section(document: dict[str, Any], stage: str, path: Path) -> dict[str, Any]:
@@ -88,3 +106,15 @@ def _typed(value: object, hint: object, where: str) -> object:
             return value
     names = " or ".join(getattr(kind, "__name__", str(kind)) for kind in allowed)
     raise ConfigError(f"{where}: expected {names}, got {value!r}")
+
+
+def main() -> None:
+    """Check that the profile in use exists."""
+    try:
+        _profile(_document(PARAMS), PARAMS)
+    except ConfigError as error:
+        sys.exit(f"ConfigError: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -106,7 +106,9 @@ def main() -> None:
         save_models(FOLDER / f"{name}.baro", [results[use].model for use in uses])
         save_models(TWINS / f"{name}.baro", [results[use].twin for use in uses])
     for use, trained in results.items():
-        if trained.library is not None:
+        if trained.library is None:
+            (LIBRARY / f"{use}.ubj").unlink(missing_ok=True)  # of an earlier training
+        else:
             report.write_bytes(LIBRARY / f"{use}.ubj", trained.library)
         record(use, trained)
     metrics = {use: dict(trained.model.metrics) for use, trained in results.items()}

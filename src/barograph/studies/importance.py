@@ -1,7 +1,7 @@
 """Feature importance: the mean contribution of each feature, and those of single candidates.
 
 Boosted trees are explained by the Shapley values of XGBoost's own model, which `train` keeps for
-this purpose; other models by the contributions along their decision paths.
+this purpose; other models, and the built-in ones, by the contributions along their decision paths.
 """
 
 from dataclasses import dataclass
@@ -58,10 +58,10 @@ def explain(model: TriageModel, library: Path, rows: Floats) -> Explanation:
 
     Args:
         model: The model to explain.
-        library: The file of XGBoost's own model, which only boosted trees need.
+        library: The file of XGBoost's own model; the built-in models have none.
         rows: The feature rows, with the columns of the model.
     """
-    if isinstance(model.flat, FlatBoosted):
+    if isinstance(model.flat, FlatBoosted) and library.is_file():
         base, parts = shapley_values(library.read_bytes(), model.flat, rows)
         return Explanation(SHAP, list(model.columns), base, parts)
     base, parts = model.reasons(rows)
@@ -92,12 +92,19 @@ def importance_figure(
     left.set(title="mean absolute part", xlabel=str(importance["unit"].iloc[0]))
     left.set_yticks(positions, importance["feature"].tolist())
     left.grid(axis="x", alpha=0.3)
+    right.set(title="parts of the surest candidates")
+    right.tick_params(axis="y", left=False)
+    if not len(parts):
+        right.text(
+            0.5, 0.5, "every candidate has a verdict", transform=right.transAxes, ha="center"
+        )
+        right.set_xticks([])
+        save(figure, path)
+        return
     shown = parts[:, [names.index(name) for name in importance["feature"]]].T
-    most = float(np.abs(shown).max(initial=0.0)) or 1.0
+    most = float(np.abs(shown).max()) or 1.0
     # Bars and image share the rows of the figure.
     image = right.imshow(shown, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto")
-    right.set(title="parts of the surest candidates")
     right.set_xticks(np.arange(len(labels)), labels, rotation=90)
-    right.tick_params(axis="y", left=False)
     figure.colorbar(image, ax=right, label="towards noise      towards real")
     save(figure, path)
