@@ -48,8 +48,8 @@ def _refuse_stage_output(folder: Path) -> None:
         for stage, out in _outs(root / PROJECT):
             if target == out or target in out.parents or out in target.parents:
                 raise ConfigError(
-                    f"{folder}: the stage {stage!r} of {PROJECT} writes {out.relative_to(root)} and "
-                    "would replace the export; export to data/raw/export and load it with "
+                    f"{folder}: the stage {stage!r} of {PROJECT} writes {out.relative_to(root)} "
+                    "and would replace the export; export to data/raw/export and load it with "
                     "`load: {kind: tabular, location: data/raw/export}` in params.yaml, or read "
                     "the store itself with `kind: store`"
                 )
