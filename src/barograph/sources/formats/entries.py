@@ -1,0 +1,101 @@
+"""What the formats of single runs share: entries with errors, lines, numbers in text, machines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from barograph.sources.base import Place, Skip
+from barograph.sources.fields import FieldError
+from barograph.sources.formats.access import number
+from barograph.sources.formats.base import InputFile, Result, Sample
+
+LONGEST = 4_000  # characters of a line of text that may hold a result
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d*)?(?:[eE][+-]?\d{1,4})?|[+-]?\.\d+")
+# Names that hosted runners, containers, pods and cloud instances get: another one for each run.
+GENERATED = re.compile(
+    r"[0-9a-f]{12,64}|fv-az.*|runner.*|gha.*|.*\bip-\d+-\d+-\d+-\d+.*|.*\d{6,}.*"
+    r"|.*-[0-9a-f]{7,10}-[a-z0-9]{5}|localhost|buildkitsandbox",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def head_text(sample: Sample) -> str:
+    """Return the head as text; bytes that are not valid become replacement characters."""
+    return _decoded(sample.head)
+
+
+@lru_cache(4)  # every format of text asks for the same head
+def _decoded(head: bytes) -> str:
+    encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    return head.decode(encoding, "replace")
+
+
+def each(
+    file: InputFile,
+    entries: Iterable[tuple[str, Any]],
+    read: Callable[[Any, str], Iterator[Result | Skip]],
+) -> Iterator[Result | Skip]:
+    """Read entries one at a time; an entry with a wrong or missing field is skipped.
+
+    Args:
+        file: The file, for the skipped entries.
+        entries: The place and the content of each entry.
+        read: Yields the results of one entry, given its content and its place.
+    """
+    for position, (where, entry) in enumerate(entries, 1):
+        try:
+            yield from read(entry, where)
+        except FieldError as error:
+            place = Place(file.name, position)
+            yield Skip(place, error.field, error.value, error.reason, "points")
+
+
+def indexed(entries: Iterable[Any], where: str) -> Iterator[tuple[str, Any]]:
+    """Yield the place and the content of each entry of an array.
+
+    Example:
+        >>> list(indexed(["a", "b"], "results"))
+        [('results[0]', 'a'), ('results[1]', 'b')]
+    """
+    return ((f"{where}[{index}]", entry) for index, entry in enumerate(entries))
+
+
+def lines_of(file: InputFile, longest: int = LONGEST) -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of each line, without colours; longer lines are left out."""
+    for index, line in enumerate(file.text().splitlines(), 1):
+        if len(line) <= longest:
+            yield f"line {index}", COLOUR.sub("", line) if "\x1b" in line else line
+
+
+def number_in(text: str, where: str) -> float:
+    """Return the number that a text is, with or without commas between thousands.
+
+    Raises:
+        FieldError: It is not a finite number.
+
+    Example:
+        >>> number_in("1,234.5", "line 3")
+        1234.5
+    """
+    stripped = text.strip()
+    if len(stripped) > 400 or not NUMBER.fullmatch(stripped):
+        raise FieldError(where, text, "is not a number")
+    return number(float(stripped.replace(",", "")), where)
+
+
+def stable_machine(name: str) -> str:
+    """Return the name of a machine, empty if the name looks generated for a single run.
+
+    A hosted runner or a container has another name in each run. A series must not change its
+    identity with it, or it would never have a history.
+
+    Example:
+        >>> stable_machine("perf-box-3"), stable_machine("fv-az1210-717")
+        ('perf-box-3', '')
+    """
+    stripped = name.strip()
+    return "" if len(stripped) > 200 or GENERATED.fullmatch(stripped) else stripped

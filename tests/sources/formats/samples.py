@@ -1,0 +1,61 @@
+"""The sample files of every format: one folder a format, one file or folder a sample."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from pathlib import Path
+
+from barograph.sources import formats
+from barograph.sources.base import Skip
+from barograph.sources.formats.base import HEAD, Format, InputFile, Judgement, Result, Sample
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+def all_formats() -> dict[str, Format]:
+    """Return the format of every module that has one, by name."""
+    names = [module.name for module in pkgutil.iter_modules(formats.__path__)]
+    modules = [importlib.import_module(f"{formats.__name__}.{name}") for name in names]
+    found = [getattr(module, "FORMAT", None) for module in modules]
+    return {form.name: form for form in found if form is not None}
+
+
+def sample_paths(kind: str = "") -> list[Path]:
+    """Return all samples, or those of one kind of format."""
+    known = all_formats()
+    return [
+        path
+        for folder in sorted(SAMPLES.iterdir())
+        if not kind or known[folder.name].kind == kind
+        for path in sorted(folder.iterdir())
+    ]
+
+
+def sample_name(path: Path) -> str:
+    """Return the name of a sample for the names of tests."""
+    return path.relative_to(SAMPLES).as_posix()
+
+
+def as_sample(path: Path, content: bytes | None = None) -> Sample:
+    """Return what recognition gets of a file, perhaps with another content."""
+    if path.is_dir():
+        return Sample(path, b"")
+    return Sample(path, (path.read_bytes() if content is None else content)[:HEAD])
+
+
+def as_input(path: Path, content: bytes | None = None) -> InputFile:
+    """Return what reading gets of a file, perhaps with another content."""
+    if path.is_dir():
+        return InputFile(path.name, path, None)
+    return InputFile(path.name, path, path.read_bytes() if content is None else content)
+
+
+def read_all(
+    form: Format, path: Path, content: bytes | None = None
+) -> tuple[list[Result], list[Judgement], list[Skip]]:
+    """Return everything that a format reads of a file."""
+    entries = list(form.read(as_input(path, content)))
+    results = [entry for entry in entries if isinstance(entry, Result)]
+    judgements = [entry for entry in entries if isinstance(entry, Judgement)]
+    return results, judgements, [entry for entry in entries if isinstance(entry, Skip)]

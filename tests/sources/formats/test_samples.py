@@ -1,0 +1,56 @@
+"""Every sample is recognised as its own format only, and read as expected."""
+
+from pathlib import Path
+
+import pytest
+
+from barograph.sources.base import Skip
+from barograph.sources.formats.base import Result
+from tests.sources.formats.samples import (
+    SAMPLES,
+    all_formats,
+    as_sample,
+    read_all,
+    sample_name,
+    sample_paths,
+)
+
+EXPECTED = Path(__file__).parent / "expected.txt"
+FORMATS = all_formats()
+
+
+@pytest.mark.parametrize("path", sample_paths(), ids=sample_name)
+def test_sample_is_recognised_as_its_own_format_only(path: Path) -> None:
+    sample = as_sample(path)
+    recognised = [name for name, form in FORMATS.items() if form.matches(sample)]
+    assert recognised == [path.parent.name]
+
+
+@pytest.mark.parametrize("path", sample_paths(), ids=sample_name)
+def test_sample_holds_results(path: Path) -> None:
+    results, _, _ = read_all(FORMATS[path.parent.name], path)
+    assert results
+
+
+def test_every_format_of_runs_has_a_sample() -> None:
+    runs = {name for name, form in FORMATS.items() if form.kind == "run"}
+    assert {folder.name for folder in SAMPLES.iterdir()} >= runs
+
+
+def shown(entry: Result | Skip) -> str:
+    """Return a result or a skipped value as a line of `expected.txt`."""
+    if isinstance(entry, Skip):
+        return f"  skipped: {entry.field}: {entry.reason}"
+    direction = {1: "higher", -1: "lower", 0: "unknown"}[int(entry.direction)]
+    parts = [f"{entry.series} = {entry.value:g} {entry.unit} ({direction})"]
+    parts += [f"{name}={getattr(entry, name)}" for name in ("commit", "run", "branch")]
+    parts += [f"time={entry.time}"] if entry.time > 0 else []
+    return "  " + " ".join(part for part in parts if not part.endswith("="))
+
+
+def test_samples_of_runs_are_read_as_written_down() -> None:
+    lines = []
+    for path in sample_paths("run"):
+        results, _, skips = read_all(FORMATS[path.parent.name], path)
+        lines += [sample_name(path), *map(shown, results), *map(shown, skips)]
+    assert "\n".join(lines) + "\n" == EXPECTED.read_text(encoding="utf-8")
