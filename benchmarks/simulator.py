@@ -17,7 +17,7 @@ import pyarrow.csv
 from scipy.stats import ks_2samp
 from side_by_side import Row, arguments, show
 
-from barograph.features import ADAPTIVE, FEATURE_SETS, Candidates, feature_matrix, subseries
+from barograph.features import ADAPTIVE, FEATURE_SETS, feature_matrix, subseries
 from barograph.history import History
 from barograph.pipeline.simulate import SimulateParams, simulate
 from barograph.series import Floats
@@ -48,7 +48,7 @@ def simulated(seed: int, count: int) -> Deltas:
         simulate(params, Path(folder))
         load(open_source("mongodump", f"{folder}/dump"), f"{folder}/interim")
         history = History.read(f"{folder}/interim")
-    candidates = Candidates.of(history.candidates)
+    candidates = history.candidates
     bounds = subseries(ADAPTIVE, history.offsets, candidates)
     matrix = feature_matrix(history.values, *bounds, feature_set="bauer8")
     column = {name: matrix[:, k] for k, name in enumerate(FEATURE_SETS["bauer8"])}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from barograph.history import SCHEMAS
+from barograph.parquet import SCHEMAS
 from barograph.series import Verdict
 from barograph.sources.fields import VERDICTS
 

@@ -10,7 +10,8 @@ import pytest
 
 from barograph.detection import Hunter
 from barograph.errors import DataError
-from barograph.history import SCHEMAS, History
+from barograph.history import History
+from barograph.parquet import SCHEMAS
 from barograph.series import (
     UNKNOWN_TIME,
     Direction,
@@ -72,7 +73,7 @@ def test_history_gives_series(tmp_path: Path) -> None:
     history = History.read(tmp_path)
     first, second = history
     assert (first.id.test, first.direction) == ("a", Direction.HIGHER_IS_BETTER)
-    assert (first.commits[0], list(second.commits), first.commits[:1]) == ("x", [""], ["x"])
+    assert (first.commits[0], list(second.commits), list(first.commits[:1])) == ("x", [""], ["x"])
     assert first.times is not None
     assert second.times is not None
     assert (first.times.tolist(), second.times.tolist()) == ([5], [UNKNOWN_TIME])

@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from barograph.errors import DataError
 from barograph.repeats import Results
@@ -28,6 +27,7 @@ from barograph.series import (
     normalize_args,
     require_finite,
 )
+from barograph.texts import Texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ def read_frame(frame: pd.DataFrame, name: str) -> FrameResults:
     """
     columns = _checked_columns(frame)
     size = len(frame)
-    missing = pa.nulls(size, pa.string())
+    missing = Texts.unknown(size)
     ids, directions, owners = _series(frame, columns, name)
     results = Results(
         owners=owners,
@@ -231,8 +231,8 @@ def _milliseconds(value: object, row: int) -> int:
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // MILLISECOND
 
 
-def _texts(column: pd.Series[Any], name: str) -> pa.Array:
-    return pa.array(_cells(column, name), pa.string())
+def _texts(column: pd.Series[Any], name: str) -> Texts:
+    return Texts.from_strings(_cells(column, name))
 
 
 def _cells(column: pd.Series[Any], name: str) -> list[Any]:

@@ -1,68 +1,81 @@
-"""A data set: the points and candidates of many series, in three Parquet files of one folder.
+"""A data set: the points and candidates of many series.
 
-The column `series` of the points and the candidates is a row number of the series table. Points
-are sorted by series and order. `index` is the 0-based index of a point in its series.
-data/README.md describes every column.
+In memory it is a `History`: plain arrays, and texts as `Texts`. In a folder it is three Parquet
+tables; data/README.md describes their columns.
 """
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import numpy.typing as npt
 
 from barograph.errors import DataError
-from barograph.repeats import OTHER_COMMIT, combine
-from barograph.series import LABELS, UNKNOWN_TIME, Direction, Floats, Ints, Series, SeriesId
+from barograph.repeats import OTHER_COMMIT, Combined, Repeats, Results, combine
+from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, Series, SeriesId, Verdict
+from barograph.texts import Texts
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SERIES_SCHEMA = pa.schema(
-    [
-        ("project", pa.string()),
-        ("variant", pa.string()),
-        ("task", pa.string()),
-        ("test", pa.string()),
-        ("measurement", pa.string()),
-        ("args", pa.string()),  # a JSON object with sorted keys, "{}" if empty
-        ("direction", pa.int8()),
-    ]
-)
-POINTS_SCHEMA = pa.schema(
-    [
-        ("series", pa.int32()),
-        ("order", pa.int64()),
-        ("commit", pa.string()),
-        ("time", pa.timestamp("ms", tz="UTC")),
-        ("value", pa.float64()),
-        ("runs", pa.int32()),
-        ("spread", pa.float64()),
-        ("results", pa.string()),  # a JSON object of the value of each run by its name
-    ]
-)
-# Tables of points may lack these columns: then every point has one run without a name.
-RUN_COLUMNS = ("runs", "spread", "results")
-CANDIDATES_SCHEMA = pa.schema(
-    [
-        ("series", pa.int32()),
-        ("index", pa.int32()),
-        ("order", pa.int64()),
-        ("commit", pa.string()),
-        ("verdict", pa.string()),
-        ("calculated_on", pa.timestamp("ms", tz="UTC")),
-        ("triaged_on", pa.timestamp("ms", tz="UTC")),
-        ("algorithm", pa.string()),
-    ]
-)
-SCHEMAS = {"series": SERIES_SCHEMA, "points": POINTS_SCHEMA, "candidates": CANDIDATES_SCHEMA}
+
+def _no_numbers() -> Ints:
+    return np.zeros(0, dtype=np.int64)
+
+
+def _no_texts() -> Texts:
+    return Texts.unknown(0)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Candidates as columns; dates in milliseconds since 1970, UNKNOWN_TIME where missing.
+
+    The last three columns are empty where only the bounds of candidates matter.
+
+    Args:
+        series: Number of the series.
+        index: 0-based place in the series.
+        verdict: One of `Verdict`.
+        calculated_on: When the candidate was found.
+        triaged_on: When a person gave the verdict.
+        orders: The orders of the points.
+        commits: The commits of the points.
+        algorithms: What found the candidate, as the source says it.
+    """
+
+    series: Ints
+    index: Ints
+    verdict: npt.NDArray[np.str_]
+    calculated_on: Ints
+    triaged_on: Ints
+    orders: Ints = field(default_factory=_no_numbers)
+    commits: Texts = field(default_factory=_no_texts)
+    algorithms: Texts = field(default_factory=_no_texts)
+
+    @classmethod
+    def none(cls) -> Candidates:
+        """Return no candidates."""
+        return cls(*(_no_numbers(),) * 2, np.zeros(0, dtype=np.str_), *(_no_numbers(),) * 2)
+
+    @classmethod
+    def at(cls, found: Sequence[Sequence[int]]) -> Candidates:
+        """Return candidates without verdicts and dates, from the places in each series."""
+        series = np.repeat(np.arange(len(found)), [len(own) for own in found])
+        index = np.array([place for own in found for place in own], dtype=np.int64)
+        verdicts = np.full(index.size, Verdict.NOT_TRIAGED.value)
+        unknown = np.full(index.size, UNKNOWN_TIME)
+        return cls(series, index, verdicts, unknown, unknown)
+
+    def __len__(self) -> int:
+        """Return the number of candidates."""
+        return self.series.size
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,6 +84,17 @@ class History:
 
     `len`, an index and iteration give the series.
 
+    Args:
+        ids: The identity of each series.
+        directions: The direction of each series.
+        offsets: Where the points of each series begin, and where those of the last end.
+        orders: The orders of all points, series after series, ascending in each.
+        values: The measured values.
+        commits: The commits, empty where unknown.
+        times: Milliseconds since 1970, `UNKNOWN_TIME` where unknown.
+        candidates: Proposed change points, with the verdicts of people.
+        repeats: The runs of each point; None if each has one without a name.
+
     Example:
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"test": ["a", "b"], "order": [1, 1], "value": [5.0, 6.0]})
@@ -78,38 +102,92 @@ class History:
         [('a', 1), ('b', 1)]
     """
 
-    series: pa.Table
+    ids: Sequence[SeriesId]
+    directions: Ints
     offsets: Ints
     orders: Ints
     values: Floats
-    commits: pa.ChunkedArray
-    times: Ints  # milliseconds since 1970, UNKNOWN_TIME where unknown
-    candidates: pa.Table
-    repeats: pa.Table | None = None  # RUN_COLUMNS of each point; None: one run each
+    commits: Texts
+    times: Ints
+    candidates: Candidates = field(default_factory=Candidates.none)
+    repeats: Repeats | None = None
 
     @classmethod
     def read(cls, folder: str | Path) -> History:
-        """Read the three tables of a folder, and check that they fit together."""
-        series = read_table(folder, "series")
-        points = read_table(folder, "points")
-        candidates = read_table(folder, "candidates")
-        owner = points.column("series").to_numpy()
-        offsets = np.searchsorted(owner, np.arange(series.num_rows + 1))
-        if owner.size and (np.any(np.diff(owner) < 0) or offsets[-1] != owner.size):
+        """Read the Parquet tables of a folder, and check that they fit together.
+
+        Raises:
+            DataError: A table is missing or damaged, or they do not fit together.
+        """
+        from barograph.parquet import read_history
+
+        return read_history(folder)
+
+    def write(self, folder: str | Path) -> None:
+        """Write the three Parquet tables into a folder, all or none."""
+        from barograph.parquet import write_history
+
+        write_history(self, folder)
+
+    @classmethod
+    def from_results(
+        cls,
+        ids: Sequence[SeriesId],
+        directions: Sequence[int] | Ints,
+        results: Results,
+        aggregate: str = "median",
+    ) -> History:
+        """Make a history from results in any order; results of one order become one point.
+
+        Args:
+            ids: The identities; `results.owners` are numbers of them.
+            directions: The direction of each series.
+            results: The results.
+            aggregate: How the runs of a commit become one value: `median` or `mean`.
+
+        Raises:
+            DataError: Two results of one series and order name different commits.
+
+        Example:
+            >>> from barograph.texts import Texts
+            >>> owners, orders = np.array([0, 0]), np.array([2, 1])
+            >>> times, commits = np.array([3_000, 1_000]), Texts.from_strings(["b", "a"])
+            >>> values, runs = np.array([6.0, 5.0]), Texts.unknown(2)
+            >>> results = Results(owners, orders, times, values, commits, runs)
+            >>> series = History.from_results([SeriesId("", "", "", "insert", "")], [0], results)[0]
+            >>> series.values.tolist(), list(series.commits)
+            ([5.0, 6.0], ['a', 'b'])
+        """
+        combined = combine(results, aggregate)
+        if combined.conflicts.size:
+            row = int(combined.conflicts[0])
             raise DataError(
-                f"{folder}/points.parquet: column series must be sorted and below the "
-                f"{series.num_rows} rows of series.parquet"
+                f"series {ids[int(results.owners[row])]}: the result {row} of order "
+                f"{results.orders[row]} is of commit {results.commits[row]!r}; {OTHER_COMMIT}"
             )
-        times = points.column("time").cast(pa.int64()).fill_null(UNKNOWN_TIME)
+        return cls.from_combined(ids, directions, combined)
+
+    @classmethod
+    def from_combined(
+        cls, ids: Sequence[SeriesId], directions: Sequence[int] | Ints, combined: Combined
+    ) -> History:
+        """Make a history from the points that `combine` made of results.
+
+        Args:
+            ids: The identities; the owners of the points are numbers of them.
+            directions: The direction of each series.
+            combined: The points, and the runs of each.
+        """
+        points, repeats = combined.points, combined.repeats
         return cls(
-            series=series,
-            offsets=offsets.astype(np.int64),
-            orders=points.column("order").to_numpy(),
-            values=points.column("value").to_numpy(),
-            commits=points.column("commit"),
-            times=times.to_numpy(),
-            candidates=candidates,
-            repeats=points.select(RUN_COLUMNS),
+            ids=ids,
+            directions=np.asarray(directions, dtype=np.int64),
+            offsets=np.searchsorted(points.owners, np.arange(len(ids) + 1)).astype(np.int64),
+            orders=points.orders,
+            values=points.values,
+            commits=points.commits,
+            times=points.times,
+            repeats=None if repeats.is_single else repeats,
         )
 
     @classmethod
@@ -146,56 +224,37 @@ class History:
         combined = combine(results, aggregate)
         if combined.conflicts.size:
             row = int(combined.conflicts[0])
-            raise DataError(
-                f"frame['commit'][{row}] is {results.commits[row].as_py()!r}; {OTHER_COMMIT}"
-            )
+            raise DataError(f"frame['commit'][{row}] is {results.commits[row]!r}; {OTHER_COMMIT}")
         for reason, count in combined.corrected.items():
             warnings.warn(f"frame: {count:,} {reason}", stacklevel=2)
-        points, repeats = combined.points, combined.repeats
-        labels = [[getattr(identity, label) for identity in ids] for label in LABELS]
-        rows = [*labels, [identity.args_json for identity in ids], directions]
-        spreads = pa.array(repeats.spreads, mask=np.isnan(repeats.spreads))
-        runs = [pa.array(repeats.counts, pa.int32()), spreads, repeats.results]
-        return cls(
-            series=pa.table(rows, schema=SERIES_SCHEMA),
-            offsets=np.searchsorted(points.owners, np.arange(len(ids) + 1)).astype(np.int64),
-            orders=points.orders,
-            values=points.values,
-            commits=pa.chunked_array([points.commits]),
-            times=points.times,
-            candidates=CANDIDATES_SCHEMA.empty_table(),
-            repeats=pa.table(runs, names=RUN_COLUMNS),
-        )
+        return cls.from_combined(ids, directions, combined)
 
     def __repr__(self) -> str:
         """Return the numbers of series, points and candidates."""
         sizes = f"{len(self):,} series, {self.values.size:,} points"
-        return f"History({sizes}, {self.candidates.num_rows:,} candidates)"
+        return f"History({sizes}, {len(self.candidates):,} candidates)"
 
     def __len__(self) -> int:
         """Return the number of series."""
         return self.offsets.size - 1
 
     def __getitem__(self, number: int) -> Series:
-        """Return a series by its number; the arrays are views, and commits are read on access."""
+        """Return a series by its number; its arrays and commits are views."""
         if not 0 <= number < len(self):
             raise IndexError(f"no series {number}; there are {len(self)}")
-        return self._series(number, self.series.slice(number, 1).to_pylist()[0])
-
-    def __iter__(self) -> Iterator[Series]:
-        """Yield every series, in the order of the table."""
-        return (self._series(number, row) for number, row in enumerate(self.series.to_pylist()))
-
-    def _series(self, number: int, row: dict[str, Any]) -> Series:
         start, stop = int(self.offsets[number]), int(self.offsets[number + 1])
         return Series(
-            SeriesId.from_row(row),
+            self.ids[number],
             self.orders[start:stop],
             self.values[start:stop],
-            _Commits(self.commits.slice(start, stop - start)),
+            self.commits[start:stop],
             self.times[start:stop],
-            Direction(row["direction"] or 0),
+            Direction(int(self.directions[number])),
         )
+
+    def __iter__(self) -> Iterator[Series]:
+        """Yield every series by its number."""
+        return (self[number] for number in range(len(self)))
 
     def values_of(self, number: int) -> Floats:
         """Return the values of a series, a view: quicker than the whole series."""
@@ -206,69 +265,22 @@ class History:
         start, stop = int(self.offsets[number]), int(self.offsets[number + 1])
         if self.repeats is None:
             return np.ones(stop - start, dtype=np.int64)
-        column = self.repeats.column("runs").slice(start, stop - start)
-        counts: Ints = column.cast(pa.int64()).fill_null(1).to_numpy()
-        return counts
+        return self.repeats.counts[start:stop]
 
     def runs_of(self, number: int) -> dict[int, dict[str, float]]:
         """Return the value of each run by its name, for the points of a series that name any.
 
         A point that is missing has one run without a name.
         """
-        start, stop = int(self.offsets[number]), int(self.offsets[number + 1])
-        if self.repeats is None or stop == start:
+        if self.repeats is None:
             return {}
-        texts = self.repeats.column("results").slice(start, stop - start)
-        places = np.flatnonzero(texts.is_valid().to_numpy()).tolist()
-        found = json.loads(f"[{','.join(texts.drop_null().to_pylist())}]", parse_int=float)
-        return dict(zip(places, found, strict=True))
+        own = self.repeats.part(int(self.offsets[number]), int(self.offsets[number + 1]))
+        values: list[float] = own.values.tolist()  # noqa: PD011 - no pandas
+        runs = list(zip(own.names, values, strict=True))
+        bounds = enumerate(pairwise(own.offsets.tolist()))
+        return {place: dict(runs[start:stop]) for place, (start, stop) in bounds if start < stop}
 
     def identities(self) -> Ints:
         """Return a number for each series, from its identity: the same in every data set."""
-        digests = [self.id_of(number).digest[:8] for number in range(len(self))]
+        digests = [identity.digest[:8] for identity in self.ids]
         return np.frombuffer(b"".join(digests), dtype="<i8").astype(np.int64)
-
-    def id_of(self, number: int) -> SeriesId:
-        """Return the identity of a series."""
-        return SeriesId.from_row(self.series.slice(number, 1).to_pylist()[0])
-
-
-class _Commits(Sequence[str]):
-    """The commits of a series, converted one at a time: most readers need few of them."""
-
-    def __init__(self, column: pa.ChunkedArray) -> None:
-        self._column = column
-
-    def __len__(self) -> int:
-        return len(self._column)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[k] for k in range(*index.indices(len(self)))]
-        return self._column[index].as_py() or ""
-
-
-def read_table(folder: str | Path, name: str) -> pa.Table:
-    """Read one of the three tables; its columns must be those of its schema."""
-    path = Path(folder) / f"{name}.parquet"
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; expected one of the tables {sorted(SCHEMAS)}")
-    try:
-        table = pq.read_table(path)
-    except pa.ArrowException as error:
-        raise DataError(f"{path}: not a readable Parquet file: {error}") from error
-    schema = SCHEMAS[name]
-    missing = [field.name for field in schema if field.name not in table.column_names]
-    for column in [column for column in missing if name == "points" and column in RUN_COLUMNS]:
-        missing.remove(column)
-        table = table.append_column(column, pa.nulls(table.num_rows, schema.field(column).type))
-    if missing:
-        raise DataError(f"{path}: misses the columns {missing}; has {table.column_names}")
-    try:
-        return table.select(schema.names).cast(schema)
-    except pa.ArrowException as error:
-        raise DataError(f"{path}: {error}; expected the columns {schema.names}") from error

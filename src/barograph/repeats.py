@@ -8,17 +8,15 @@ small.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from barograph.series import Floats, Ints
+from barograph.texts import Texts
 
 AGGREGATES = ("median", "mean")
 MAD_OF_GAUSS = 1.4826
@@ -34,32 +32,73 @@ OTHER_COMMIT = "another commit has this order"
 class Repeats:
     """The runs of each point.
 
+    A point of one run without a name lists no run: its own value and time say everything.
+
     Args:
-        counts: Number of runs, at least 1.
+        counts: Number of runs of each point, at least 1.
         spreads: Spread of the runs; NaN for one run.
-        results: A JSON object of the value of each run by its name, in the order of the runs; null
-            for one run without a name.
+        offsets: Point k lists the runs `offsets[k]` to `offsets[k + 1]`.
+        names: The names of the listed runs; the first run of a point may have an empty one.
+        values: Their values.
+        times: Milliseconds since 1970, or `UNKNOWN_TIME`.
     """
 
     counts: Ints
     spreads: Floats
-    results: pa.Array
+    offsets: Ints
+    names: Texts
+    values: Floats
+    times: Ints
 
     @classmethod
-    def single(cls, size: int) -> Self:
+    def single(cls, size: int) -> Repeats:
         """Return points with one run each."""
-        counts = np.ones(size, dtype=np.int64)
-        return cls(counts, np.full(size, np.nan), pa.nulls(size, pa.string()))
+        counts, none = np.ones(size, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        offsets = np.zeros(size + 1, dtype=np.int64)
+        return cls(counts, np.full(size, np.nan), offsets, Texts.unknown(0), np.zeros(0), none)
 
-    def part(self, first: int, last: int) -> Self:
-        """Return the points from `first` to before `last`, without a copy."""
-        chosen = slice(first, last)
-        return type(self)(self.counts[chosen], self.spreads[chosen], self.results[chosen])
+    @classmethod
+    def concatenate(cls, parts: Sequence[Repeats]) -> Repeats:
+        """Return the points of several parts, one after the other."""
+        lengths = [np.diff(part.offsets) for part in parts]
+        return cls(
+            np.concatenate([part.counts for part in parts]),
+            np.concatenate([part.spreads for part in parts]),
+            np.append(0, np.cumsum(np.concatenate(lengths))),
+            Texts.concatenate([part.names for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.times for part in parts]),
+        )
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> Self:
+    @property
+    def is_single(self) -> bool:
+        """Whether each point has one run without a name."""
+        return not len(self.names) and not np.any(self.counts > 1)
+
+    def part(self, first: int, last: int) -> Repeats:
+        """Return the points from `first` to before `last`."""
+        start, stop = self.offsets[first], self.offsets[last]
+        return Repeats(
+            self.counts[first:last],
+            self.spreads[first:last],
+            self.offsets[first : last + 1] - start,
+            self.names[start:stop],
+            self.values[start:stop],
+            self.times[start:stop],
+        )
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> Repeats:
         """Return the points that a mask chooses."""
-        results = self.results.filter(pa.array(chosen))
-        return type(self)(self.counts[chosen], self.spreads[chosen], results)
+        lengths = np.diff(self.offsets)
+        listed = np.repeat(chosen, lengths)
+        return Repeats(
+            self.counts[chosen],
+            self.spreads[chosen],
+            np.append(0, np.cumsum(lengths[chosen])),
+            self.names.take(listed),
+            self.values[listed],
+            self.times[listed],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +110,29 @@ class Results:
         orders: The orders.
         times: Milliseconds since 1970, or `UNKNOWN_TIME`.
         values: The measured values.
-        commits: Text, null if unknown.
-        runs: The names of the runs, null without one.
+        commits: The commits, empty where unknown.
+        runs: The names of the runs, empty without one.
+
+    Example:
+        >>> results = Results(
+        ...     owners=np.array([0, 0, 0]),
+        ...     orders=np.array([7, 8, 7]),
+        ...     times=np.array([1_000, 3_000, 2_000]),
+        ...     values=np.array([4.0, 6.0, 5.0]),
+        ...     commits=Texts.from_strings(["a1", "b7", "a1"]),
+        ...     runs=Texts.unknown(3),
+        ... )
+        >>> combined = combine(results)
+        >>> combined.points.values.tolist(), combined.repeats.counts.tolist()
+        ([4.5, 6.0], [2, 1])
     """
 
     owners: Ints
     orders: Ints
     times: Ints
     values: Floats
-    commits: pa.Array
-    runs: pa.Array
+    commits: Texts
+    runs: Texts
 
     def take(self, rows: Ints) -> Results:
         """Return some of the results."""
@@ -89,8 +141,8 @@ class Results:
             self.orders[rows],
             self.times[rows],
             self.values[rows],
-            self.commits.take(pa.array(rows)),
-            self.runs.take(pa.array(rows)),
+            self.commits.take(rows),
+            self.runs.take(rows),
         )
 
 
@@ -122,7 +174,11 @@ def combine(results: Results, aggregate: str = "median") -> Combined:
         results: The results.
         aggregate: `median` or `mean`.
     """
-    runs, names = _ranks(results.runs)
+    runs, names = results.runs.ranks()
+    plain = _without_repeats(results, runs)
+    if plain is not None:
+        none = np.zeros(0, dtype=np.int64)
+        return Combined(plain, Repeats.single(plain.values.size), none, Counter())
     results, moved = _at_first_order(results, runs)
     rows = np.lexsort((runs, results.orders, results.owners))
     conflicts = _conflicts(results, rows)
@@ -144,9 +200,26 @@ def combine(results: Results, aggregate: str = "median") -> Combined:
     first = results.take(rows[firsts])
     times = np.maximum.reduceat(results.times[rows], firsts)
     combined = Results(first.owners, first.orders, times, center, taken.commits, first.runs)
-    listed = _as_json(runs[rows], names, values, firsts, counts)
-    repeats = Repeats(counts, spreads, listed)
+    listed, offsets = _listed(runs[rows], firsts, counts)
+    shown = _names_of(runs[rows], names, firsts, counts).take(listed)
+    every = shown, values[listed], results.times[rows[listed]]
+    repeats = Repeats(counts, spreads, offsets, *every)
     return Combined(combined, repeats, np.flatnonzero(conflicts), corrected)
+
+
+def _without_repeats(results: Results, runs: Ints) -> Results | None:
+    """Return the results sorted by owner and order, None if two are of one point or name a run.
+
+    Most histories have no repeats, and need only this.
+    """
+    if (runs >= 0).any():
+        return None
+    owners, orders = np.diff(results.owners), np.diff(results.orders)
+    if np.all((owners > 0) | ((owners == 0) & (orders > 0))):
+        return results
+    results = results.take(np.lexsort((results.orders, results.owners)))
+    twice = (np.diff(results.owners) == 0) & (np.diff(results.orders) == 0)
+    return None if twice.any() else results
 
 
 def medians(values: Floats, points: Ints, firsts: Ints, counts: Ints) -> Floats:
@@ -164,18 +237,9 @@ def medians(values: Floats, points: Ints, firsts: Ints, counts: Ints) -> Floats:
     return middle
 
 
-def _ranks(texts: pa.Array) -> tuple[Ints, list[str]]:
-    """Return the rank of each text, -1 for null, and the sorted texts."""
-    encoded = texts.dictionary_encode()
-    found = encoded.dictionary.to_pylist()
-    ordered = sorted(found)
-    rank = np.array([*map({text: k for k, text in enumerate(ordered)}.get, found), -1], np.int64)
-    return rank[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)], ordered
-
-
 def _at_first_order(results: Results, runs: Ints) -> tuple[Results, int]:
     """Give results that name a run the lowest order of their commit; count those that change."""
-    commits, _ = _ranks(results.commits)
+    commits, _ = results.commits.ranks()
     rows = np.flatnonzero((runs >= 0) & (commits >= 0))
     rows = rows[np.lexsort((results.orders[rows], runs[rows], commits[rows], results.owners[rows]))]
     first = np.ones(rows.size, dtype=np.bool_)
@@ -203,7 +267,7 @@ def _points(results: Results, rows: Ints) -> Ints:
 
 def _conflicts(results: Results, rows: Ints) -> npt.NDArray[np.bool_]:
     """Mark the rows whose commit differs from that of the first run that names one."""
-    codes, _ = _ranks(results.commits)
+    codes, _ = results.commits.ranks()
     points = _points(results, rows)
     firsts = np.flatnonzero(np.diff(points, prepend=-1))
     expected = codes[_first_known(results, rows, firsts)][points]
@@ -214,7 +278,7 @@ def _conflicts(results: Results, rows: Ints) -> npt.NDArray[np.bool_]:
 
 def _first_known(results: Results, rows: Ints, firsts: Ints) -> Ints:
     """Return the first row of each point that names a commit, or else its first row."""
-    known = results.commits.is_valid().to_numpy(zero_copy_only=False)[rows]
+    known = results.commits.known()[rows]
     places = np.where(known, np.arange(rows.size), rows.size)
     first = np.minimum.reduceat(places, firsts)
     return rows[np.where(first < rows.size, first, firsts)]
@@ -236,21 +300,20 @@ def _without_duplicates(results: Results, rows: Ints, runs: Ints) -> tuple[Ints,
     return rows[~(same | equal)], Counter({name: n for name, n in counts.items() if n})
 
 
-def _as_json(runs: Ints, names: list[str], values: Floats, firsts: Ints, counts: Ints) -> pa.Array:
-    """Return the runs of each point as the text of a JSON object."""
+def _listed(runs: Ints, firsts: Ints, counts: Ints) -> tuple[npt.NDArray[np.bool_], Ints]:
+    """Mark the runs that their points list, and return where those of each point begin."""
+    plain = (counts == 1) & (runs[firsts] < 0)
+    offsets = np.append(0, np.cumsum(np.where(plain, 0, counts)))
+    return ~np.repeat(plain, counts), offsets
+
+
+def _names_of(runs: Ints, names: list[str], firsts: Ints, counts: Ints) -> Texts:
+    """Return the name of each run; the runs without one are numbered by their place."""
     place = np.arange(runs.size) - np.repeat(firsts, counts)
     # The first run without a name is "", as in the store; the others get a number.
     sign = "#"
     while any(name.startswith(sign) for name in names):
         sign += "#"
     numbered = ["", *(f"{sign}{k + 2}" for k in range(int(counts.max(initial=1))))]
-    keys = pa.array([json.dumps(name) for name in (*names, *numbered)])
-    codes = np.where(runs >= 0, runs, len(names) + place)
-    plain = (counts == 1) & (runs[firsts] < 0)
-    kept = ~np.repeat(plain, counts)
-    items = pc.binary_join_element_wise(
-        keys.take(pa.array(codes[kept])), pa.array(values[kept]).cast(pa.string()), ": "
-    )
-    offsets = np.append(0, np.cumsum(np.where(plain, 0, counts)))
-    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, mask=pa.array(plain))
-    return pc.binary_join_element_wise("{", pc.binary_join(lists, ", "), "}", "")
+    codes = np.where(runs >= 0, runs, len(names) + place).astype(np.int32)
+    return Texts(codes, [*names, *numbered])

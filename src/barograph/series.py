@@ -73,7 +73,7 @@ class SeriesId:
     def from_row(cls, row: Mapping[Any, Any]) -> SeriesId:
         """Return the identity in a table row with the five labels and `args` as JSON."""
         args = tuple(json.loads(row["args"]).items()) if row["args"] != "{}" else ()
-        return cls(**{label: row[label] for label in LABELS}, args=args)
+        return cls(**{label: row[label] or "" for label in LABELS}, args=args)
 
     @property
     def labels(self) -> dict[str, str]:

@@ -15,11 +15,12 @@ import pytest
 from barograph.cli import COMMANDS, group, main
 from barograph.cli.options import open_store
 from barograph.evaluation import replay as replaying
-from barograph.history import SCHEMAS, History
+from barograph.history import History
 from barograph.models import OnlineModels, TriageModel
+from barograph.parquet import SCHEMAS
 from barograph.series import SeriesId
 from barograph.sources import load, open_source
-from barograph.store import Measurement, exchange
+from barograph.store import Measurement, export
 from tests.service.models import small_model
 from tests.training.online_histories import histories, learned
 
@@ -192,8 +193,7 @@ def test_recompute_finds_and_scores_candidates(capsys: pytest.CaptureFixture[str
     assert (code, output["series"], output["added"]) == (0, 1, 1)
     assert run_json(capsys, "recompute", "--min-probability", "0")[1]["added"] == 0
     run(capsys, "export", "out")
-    [candidate] = History.read("out").candidates.to_pylist()
-    assert candidate["index"] == 20
+    assert History.read("out").candidates.index.tolist() == [20]
     code, output = run_json(capsys, "classify", "out", "--workers", "1")
     assert (code, output["total"]) == (0, 1)
     assert output["candidates"][0]["commit"] is None
@@ -525,14 +525,14 @@ def test_built_in_model_is_used_until_one_is_released(
 def test_export_is_a_snapshot(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = exchange.export_tables
+    written = export.export_tables
 
     def interrupted(*arguments: Any) -> dict[str, int]:
         counts = written(*arguments)
         assert run(capsys, "import", write("more.csv", length=40), "--store", "s.db")[0] == 0
         return counts
 
-    monkeypatch.setattr(exchange, "export_tables", interrupted)
+    monkeypatch.setattr(export, "export_tables", interrupted)
     run(capsys, "import", write("results.csv"), "--store", "s.db")
     code, output = run_json(capsys, "export", "out", "--store", "s.db")
     assert (code, output["points"]) == (0, 60)

@@ -6,7 +6,7 @@ import pytest
 from barograph.detection import scoring
 from barograph.detection.reporting import ReportingRule
 from barograph.detection.scoring import score_candidates
-from barograph.features import Candidates
+from barograph.history import Candidates
 from barograph.models import TriageModel
 from barograph.series import UNKNOWN_TIME, Floats, Ints
 from tests.detection.online.models import HandMade, hand_made

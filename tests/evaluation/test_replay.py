@@ -12,8 +12,9 @@ from barograph.detection.bulk import HistoryPart, history_parts, score_part
 from barograph.detection.online import OnlineDetector
 from barograph.evaluation import resume
 from barograph.evaluation.replay import ReplayTask, alarm_delays, replay_part
-from barograph.history import SCHEMAS, History
+from barograph.history import History
 from barograph.parallel import map_parallel
+from barograph.parquet import SCHEMAS
 from tests.service.models import small_model
 
 SERIES, LENGTH = 12, 60

@@ -14,11 +14,11 @@ from barograph.features.subseries import (
     ADAPTIVE,
     LABEL_FREE,
     Bound,
-    Candidates,
     Policy,
     subseries,
 )
-from barograph.history import CANDIDATES_SCHEMA
+from barograph.history import Candidates
+from barograph.parquet import CANDIDATES_SCHEMA, candidates_of
 from barograph.series import UNKNOWN_TIME, Ints, Verdict
 
 Row = tuple[int, int, str, int, int]
@@ -168,7 +168,7 @@ def test_candidates_are_read_from_their_table() -> None:
         "series": 3, "index": 4, "order": 5, "commit": "c", "verdict": "true_positive",
         "calculated_on": day, "triaged_on": None, "algorithm": "edivisive",
     }  # fmt: skip
-    candidates = Candidates.of(pa.Table.from_pylist([row], schema=CANDIDATES_SCHEMA))
+    candidates = candidates_of(pa.Table.from_pylist([row], schema=CANDIDATES_SCHEMA))
     assert candidates.series.tolist() == [3]
     assert candidates.index.tolist() == [4]
     assert candidates.verdict.tolist() == ["true_positive"]

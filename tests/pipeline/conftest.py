@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from barograph.history import CANDIDATES_SCHEMA, POINTS_SCHEMA, RUN_COLUMNS, SERIES_SCHEMA
+from barograph.parquet import CANDIDATES_SCHEMA, POINTS_SCHEMA, RUN_COLUMNS, SERIES_SCHEMA
 
 PARAMS = """
 profile: tiny

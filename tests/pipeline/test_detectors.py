@@ -10,7 +10,7 @@ import pytest
 
 from barograph.history import History
 from barograph.pipeline import detectors
-from barograph.series import Verdict
+from barograph.series import FINAL
 from barograph.studies.detector_benchmark.cases import ONE_PERSON
 from barograph.studies.detector_benchmark.history import segments, triaged_series
 
@@ -59,8 +59,8 @@ def test_triaged_returns_only_series_with_a_decided_candidate() -> None:
     history = History.read("data/interim")
     data = triaged_series(history, most=1000, seed=0)
     assert all(any(v.is_final for v in one.verdicts.values()) for one in data)
-    candidates = history.candidates.to_pylist()
-    decided = {c["series"] for c in candidates if Verdict(c["verdict"]).is_final}
+    candidates = history.candidates
+    decided = set(candidates.series[np.isin(candidates.verdict, FINAL)].tolist())
     assert {int(one.series) for one in data} == decided
     assert len(triaged_series(history, most=7, seed=0)) == 7
 

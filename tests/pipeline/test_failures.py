@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 import yaml
 
-from barograph.history import SCHEMAS, History
+from barograph.history import History
 from barograph.models import artifact
+from barograph.parquet import SCHEMAS
 from barograph.pipeline import load, simulate
 from barograph.pipeline.load import FOLDER
 from barograph.pipeline.stage import run

@@ -13,7 +13,7 @@ from barograph.pipeline.load import LoadParams
 from barograph.sources import load as load_source
 from barograph.sources import open_source
 from barograph.store import Store
-from barograph.store.exchange import import_tables
+from barograph.store.exchange import import_history
 from tests.store.judges import Rule
 
 
@@ -44,14 +44,15 @@ def test_load_finds_candidates_where_the_source_has_none(
         location = "ci.db"
         load_source(open_source("tabular", "r.csv"), "tables")
         with Store(location, Rule()) as store:
-            import_tables(store, "tables", "test")
+            import_history(store, History.read("tables"), "test")
     Path("params.yaml").write_text(
         f"profile: tiny\ntiny: {{}}\n"
         f"load: {{kind: {kind}, location: {location}, max_skipped_share: 0}}\n"
     )
     load.main()
-    [found] = History.read(load.FOLDER).candidates.to_pylist()
-    assert (found["index"], found["commit"], found["verdict"]) == (40, "c40", "not_triaged")
+    found = History.read(load.FOLDER).candidates
+    assert (found.index.tolist(), list(found.commits)) == ([40], ["c40"])
+    assert found.verdict.tolist() == ["not_triaged"]
     report = json.loads(Path("data/reports/load.json").read_text())
     assert report["kept"] == {"series": 1, "points": 60, "candidates": 1}
     assert "candidates found, as the source has none" in report["corrected"]

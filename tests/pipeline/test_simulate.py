@@ -4,14 +4,13 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from barograph.errors import ConfigError
 from barograph.history import History
 from barograph.pipeline.simulate import CHUNK, SimulateParams, simulate, tasks
-from barograph.series import FINAL, Verdict
+from barograph.series import FINAL, UNKNOWN_TIME, Verdict
 from barograph.sources import load, open_source
 from barograph.sources.simulator import LONG, SHORT
 from barograph.sources.simulator.truth import SCHEMAS
@@ -70,13 +69,13 @@ def test_counts_equal_loaded_data(history: History, tmp_path: Path) -> None:
     counts = run(tmp_path, 1)
     assert counts["series"] == len(history)
     assert counts["points"] == history.values.size
-    assert counts["candidates"] == history.candidates.num_rows
-    verdicts = history.candidates.column("verdict").to_pylist()
+    assert counts["candidates"] == len(history.candidates)
+    verdicts = history.candidates.verdict.tolist()
     assert {v: verdicts.count(v) for v in Verdict} == {v: counts.get(v, 0) for v in Verdict}
 
 
 def test_every_verdict_occurs(history: History) -> None:
-    verdicts = history.candidates.column("verdict").to_pylist()
+    verdicts = history.candidates.verdict.tolist()
     shares = {verdict: verdicts.count(verdict) / len(verdicts) for verdict in Verdict}
     assert min(shares.values()) > 0.005
     assert shares[Verdict.NOT_TRIAGED] > 0.3
@@ -84,18 +83,15 @@ def test_every_verdict_occurs(history: History) -> None:
 
 def test_candidates_are_triaged_after_they_are_calculated(history: History) -> None:
     table = history.candidates
-    calculated = table.column("calculated_on").cast(pa.int64()).to_numpy()
-    triaged = table.column("triaged_on").cast(pa.int64()).to_numpy(zero_copy_only=False)
-    places = history.offsets[table.column("series").to_numpy()] + table.column("index").to_numpy()
-    assert np.all(calculated > history.times[places])
-    done = ~np.isnan(triaged)
-    assert np.all(triaged[done] > calculated[done])
-    verdicts = np.array(table.column("verdict").to_pylist())
-    assert np.array_equal(done, verdicts != Verdict.NOT_TRIAGED)
+    assert np.all(table.calculated_on > history.times[history.offsets[table.series] + table.index])
+    done = table.triaged_on != UNKNOWN_TIME
+    assert np.all(table.triaged_on[done] > table.calculated_on[done])
+    assert np.array_equal(done, table.verdict != Verdict.NOT_TRIAGED)
 
 
-def test_some_verdicts_precede_later_candidates(history: History) -> None:
-    rows = history.candidates.to_pandas()
+def test_some_verdicts_precede_later_candidates(history: History, out: Path) -> None:
+    rows = pq.read_table(out / "interim" / "candidates.parquet").to_pandas()
+    assert len(rows) == len(history.candidates)
     rows = rows.sort_values(["series", "index"])
     later = rows.groupby("series")["calculated_on"].shift(-1)
     assert (rows["triaged_on"] < later).sum() > 20
@@ -103,7 +99,8 @@ def test_some_verdicts_precede_later_candidates(history: History) -> None:
 
 def test_votes_belong_to_candidates_of_the_dump(out: Path, history: History) -> None:
     votes = pq.read_table(out / "votes.parquet").to_pandas()
-    found = history.candidates.to_pandas()
+    found = pq.read_table(out / "interim" / "candidates.parquet").to_pandas()
+    assert len(found) == len(history.candidates)
     both = votes.merge(found, on=["series", "index", "order"], how="outer", validate="1:1")
     assert len(both) == len(votes) == len(found)
     assert (both["verdict_x"] == both["verdict_y"]).all()

@@ -12,6 +12,7 @@ from barograph.history import History
 from barograph.series import Verdict
 from barograph.sources import Document, LoadReport, Place, Skip, load
 from barograph.sources import tables as tables_module
+from tests.same import assert_same
 from tests.sources.documents import START, Memory, change_point, identity, point, series, triaged
 
 
@@ -33,23 +34,23 @@ def test_load_keeps_a_series_and_its_candidate(tmp_path: Path) -> None:
     history, report = loaded(tmp_path / "out", [series()], [change_point()])
 
     assert len(history) == 1
-    assert history.id_of(0).args == (("thread_level", "16"),)
+    assert history.ids[0].args == (("thread_level", "16"),)
     assert history.values_of(0).tolist() == [100.0, 101.0, 102.0, 103.0, 104.0]
     assert history.orders.tolist() == [0, 10, 20, 30, 40]
-    assert history.commits.to_pylist()[2] == f"{20:040x}"
+    assert list(history.commits)[2] == f"{20:040x}"
     assert history.times[1] == (START.timestamp() + 36_000) * 1000
-    row = history.candidates.to_pylist()[0]
-    assert (row["series"], row["index"], row["order"]) == (0, 2, 20)
-    assert row["commit"] == f"{20:040x}"
-    assert row["verdict"] == Verdict.TRUE_POSITIVE
-    assert (row["triaged_on"] - row["calculated_on"]).days == 1
-    assert row["algorithm"] == "e_divisive_means 2"
+    found = history.candidates
+    assert (found.series[0], found.index[0], found.orders[0]) == (0, 2, 20)
+    assert found.commits[0] == f"{20:040x}"
+    assert found.verdict[0] == Verdict.TRUE_POSITIVE
+    assert found.triaged_on[0] - found.calculated_on[0] == 86_400_000
+    assert found.algorithms[0] == "e_divisive_means 2"
     assert (report.series, report.points, report.candidates) == (1, 5, 1)
 
 
 def test_load_writes_an_empty_table_without_candidates(tmp_path: Path) -> None:
     history, _ = loaded(tmp_path, [series()])
-    assert history.candidates.num_rows == 0
+    assert len(history.candidates) == 0
 
 
 @pytest.mark.parametrize("name", [*identity(), "updateFailures"])
@@ -60,7 +61,7 @@ def test_load_accepts_missing_fields(tmp_path: Path, name: str) -> None:
     history, report = loaded(tmp_path, [document], [change_point(time_series_info=info)])
     assert report.candidates == 1
     if name != "args" and name in identity():
-        assert history.series.column(name).to_pylist() == [""]
+        assert getattr(history.ids[0], name) == ""
 
 
 @pytest.mark.parametrize("value", [16, 16.0, "16"])
@@ -75,7 +76,7 @@ def test_order_of_arguments_does_not_matter(tmp_path: Path) -> None:
     info = identity(a=True, b="1")
     history, report = loaded(tmp_path, documents, [change_point(time_series_info=info)])
     assert report.candidates == 1
-    assert history.series.column("args").to_pylist() == ['{"a": "true", "b": "1"}']
+    assert history.ids[0].args_json == '{"a": "true", "b": "1"}'
 
 
 def test_candidate_may_have_its_identity_at_the_top_level(tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_points_out_of_order_are_sorted_and_counted(tmp_path: Path) -> None:
     data = [point(order, value=float(order)) for order in (3, 1, 2, 5, 4)]
     history, report = loaded(tmp_path, [series(data=data)])
     assert history.values_of(0).tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
-    assert history.commits.to_pylist() == [f"{order:040x}" for order in (1, 2, 3, 4, 5)]
+    assert list(history.commits) == [f"{order:040x}" for order in (1, 2, 3, 4, 5)]
     assert report.corrected["points out of order, sorted"] == 3
 
 
@@ -141,7 +142,7 @@ def test_points_without_orders_are_numbered_as_listed(tmp_path: Path) -> None:
     candidate = {**change_point(commit="b"), "order": None}
     history, report = loaded(tmp_path, [series(data=data)], [candidate])
     assert history.orders.tolist() == [0, 1]
-    assert history.candidates.to_pylist()[0]["index"] == 1
+    assert history.candidates.index.tolist() == [1]
     assert report.corrected["points without an order, numbered as listed"] == 2
 
 
@@ -189,7 +190,7 @@ def test_series_with_a_wrong_schema_is_skipped(
 def test_second_series_of_an_identity_is_skipped(tmp_path: Path) -> None:
     second = series("a", count=3)
     history, report = loaded(tmp_path, [series("a"), second, series("b")])
-    assert history.series.column("test").to_pylist() == ["a", "b"]
+    assert [one.test for one in history.ids] == ["a", "b"]
     assert history.offsets.tolist() == [0, 5, 10]
     assert reasons(report, "series") == {"an earlier series has the same identity": 1}
     assert report.read["points"] - report.points == 3
@@ -197,7 +198,7 @@ def test_second_series_of_an_identity_is_skipped(tmp_path: Path) -> None:
 
 def test_direction_is_kept(tmp_path: Path) -> None:
     history, _ = loaded(tmp_path, [series("a", direction=-1), series("b")])
-    assert history.series.column("direction").to_pylist() == [-1, 0]
+    assert history.directions.tolist() == [-1, 0]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def test_old_and_new_labels_become_verdicts(
 ) -> None:
     candidate = change_point(triage={"triage_status": label})
     history, report = loaded(tmp_path, [series()], [candidate])
-    assert history.candidates.column("verdict").to_pylist() == [verdict]
+    assert history.candidates.verdict.tolist() == [verdict]
     assert report.verdicts == {verdict: 1}
     assert report.labels == {label or "none": 1}
 
@@ -245,7 +246,7 @@ def test_unusable_candidate_is_skipped(
 ) -> None:
     candidates = [change_point(order=30), {**change_point(), **changes}]
     history, report = loaded(tmp_path, [series()], candidates)
-    assert history.candidates.column("index").to_pylist() == [3]
+    assert history.candidates.index.tolist() == [3]
     (only,) = reasons(report, "candidates")
     assert only.startswith(reason)
     example = report.skipped["candidates"][only].examples[0]
@@ -257,15 +258,15 @@ def test_candidate_without_an_order_is_placed_by_commit(tmp_path: Path, order: i
     candidate = change_point(order=order or 0, commit=f"{30:040x}")
     candidate["order"] = order
     history, report = loaded(tmp_path, [series()], [candidate])
-    row = history.candidates.to_pylist()[0]
-    assert (row["index"], row["order"]) == (3, 30)
+    found = history.candidates
+    assert (found.index[0], found.orders[0]) == (3, 30)
     assert report.corrected["candidates placed by their commit"] == 1
 
 
 def test_candidate_is_placed_by_order_if_its_commit_differs(tmp_path: Path) -> None:
     history, report = loaded(tmp_path, [series()], [change_point(order=20, commit="else")])
-    row = history.candidates.to_pylist()[0]
-    assert (row["index"], row["commit"]) == (2, f"{20:040x}")
+    found = history.candidates
+    assert (found.index[0], found.commits[0]) == (2, f"{20:040x}")
     assert report.corrected["candidates placed by order, whose commit is another"] == 1
 
 
@@ -273,7 +274,7 @@ def test_final_verdict_is_preferred_at_one_point(tmp_path: Path) -> None:
     statuses = [("not_triaged", 40), ("true_positive", 31), ("false_positive", 33)]
     candidates = [change_point(triage=triaged(status, day)) for status, day in statuses]
     history, report = loaded(tmp_path, [series()], candidates)
-    assert history.candidates.column("verdict").to_pylist() == ["false_positive"]
+    assert history.candidates.verdict.tolist() == ["false_positive"]
     assert report.corrected["duplicate candidates, one kept"] == 2
     assert report.verdicts == {"false_positive": 1}
 
@@ -286,7 +287,7 @@ def test_later_of_equal_verdicts_is_kept(tmp_path: Path, field: str) -> None:
         first["calculated_on"] = START + timedelta(days=50)
     history, _ = loaded(tmp_path, [series()], [first, last])
     kept = "first" if field == "calculated_on" else "last"
-    assert history.candidates.column("algorithm").to_pylist() == [kept]
+    assert list(history.candidates.algorithms) == [kept]
 
 
 def test_later_triaged_is_preferred_to_later_calculated(tmp_path: Path) -> None:
@@ -296,7 +297,7 @@ def test_later_triaged_is_preferred_to_later_calculated(tmp_path: Path) -> None:
         change_point(triage=triaged("false_positive", 32), calculated_on=later),
     ]
     history, _ = loaded(tmp_path, [series()], candidates)
-    assert history.candidates.column("verdict").to_pylist() == ["true_positive"]
+    assert history.candidates.verdict.tolist() == ["true_positive"]
 
 
 def test_many_row_groups_and_spills_give_the_same_tables(
@@ -309,10 +310,8 @@ def test_many_row_groups_and_spills_give_the_same_tables(
     monkeypatch.setattr(tables_module, "GROUP", 17)
     monkeypatch.setattr("barograph.sources.candidates.BATCH", 7)
     history, _ = loaded(tmp_path / "many", documents, candidates)
-    one = History.read(tmp_path / "one")
-    assert history.candidates.equals(one.candidates)
-    assert history.values.tolist() == one.values.tolist()
-    assert history.candidates.column("series").to_pylist() == list(range(60))
+    assert_same(history, History.read(tmp_path / "one"))
+    assert history.candidates.series.tolist() == list(range(60))
 
 
 def test_load_reports_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

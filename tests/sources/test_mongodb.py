@@ -20,6 +20,7 @@ from barograph.errors import BarographError, ConfigError, SourceError
 from barograph.history import History
 from barograph.sources import Document, Skip, load, open_source
 from barograph.sources.mongodb import Address, MongoDB, connect_client
+from tests.same import assert_same
 from tests.sources.documents import Memory, change_point, series
 from tests.sources.wire import talking
 
@@ -129,12 +130,7 @@ def test_mongodb_gives_the_same_tables_as_memory(tmp_path: Path) -> None:
     report = load(source(fake), tmp_path / "live")
     plain = Memory(fake.collections["time_series"][::-1], fake.collections["change_points"])
     load(plain, tmp_path / "plain")
-    live, memory = History.read(tmp_path / "live"), History.read(tmp_path / "plain")
-    assert live.series == memory.series
-    assert live.candidates == memory.candidates
-    assert live.values.tolist() == memory.values.tolist()
-    assert live.times.tolist() == memory.times.tolist()
-    assert live.commits == memory.commits
+    assert_same(History.read(tmp_path / "live"), History.read(tmp_path / "plain"))
     assert (report.series, report.points, report.candidates) == (10, 50, 10)
     assert fake.hangs == len(fake.uris) == 2
 

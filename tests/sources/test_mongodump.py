@@ -57,7 +57,7 @@ def test_every_form_of_a_dump_gives_the_same_tables(dump: Path, tmp_path: Path) 
     packed_archive.write_bytes(gzip.compress(plain.read_bytes()))
     for source in (tmp_path / "root", plain, packed_archive):
         assert tables(str(source), tmp_path / f"from {source.name}") == whole
-    assert History.read(tmp_path / "a").candidates.column("index").to_pylist() == [1, 2, 3]
+    assert History.read(tmp_path / "a").candidates.index.tolist() == [1, 2, 3]
 
 
 class General(MongoDump):

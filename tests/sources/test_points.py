@@ -68,7 +68,7 @@ def test_columns_of_reads_integers_missing_commits_and_zones() -> None:
     assert isinstance(columns, SeriesColumns)
     assert columns.times.tolist() == [time_of(date, "") for date in dates]
     assert columns.values.tolist() == [0.0, 1.0, 2.0, 3.0]
-    assert columns.commits.to_pylist() == [None] * 4
+    assert list(columns.commits) == [""] * 4
 
 
 def test_read_series_reads_point_by_point_what_columns_of_leaves() -> None:

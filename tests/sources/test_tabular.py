@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pyarrow import csv
 
 from barograph.errors import ConfigError, DataError
-from barograph.history import SCHEMAS, History
+from barograph.history import History
+from barograph.parquet import SCHEMAS
 from barograph.series import SeriesId
 from barograph.sources import Document, LoadReport, load, open_source
 from barograph.sources.tabular import Tabular, runs
@@ -96,9 +97,9 @@ def test_flat_file_in_any_order(tmp_path: Path) -> None:
         "p,a,2,c2,2024-01-02T00:00:00+00:00,2.5",
     ]
     history, report = loaded(flat(tmp_path, HEAD + "\n".join(rows)))
-    assert [history.id_of(k).test for k in range(2)] == ["b", "a"]
+    assert [history.ids[k].test for k in range(2)] == ["b", "a"]
     assert history.values.tolist() == [10.5, 20.5, 1.5, 2.5]
-    assert history.commits.to_pylist() == ["c1", "c2", "c1", "c2"]
+    assert list(history.commits) == ["c1", "c2", "c1", "c2"]
     assert history.times[0] == 1_704_067_200_000
     assert report.corrected == {"points out of order, sorted": 1}
 
@@ -112,12 +113,12 @@ def test_arguments_by_json_and_by_column(tmp_path: Path) -> None:
     )
     history, _ = loaded(flat(tmp_path, text))
     base = ("p", "v", "t", "x", "m")
-    assert [history.id_of(k) for k in range(3)] == [
+    assert [history.ids[k] for k in range(3)] == [
         SeriesId(*base, (("size", "3"), ("threads", "16"))),
         SeriesId(*base, (("threads", "8"),)),
         SeriesId(*base),
     ]
-    assert history.series.column("direction").to_pylist() == [-1, 0, 1]
+    assert history.directions.tolist() == [-1, 0, 1]
 
 
 def test_flat_parquet_with_types_of_all_kinds(tmp_path: Path) -> None:
@@ -132,7 +133,7 @@ def test_flat_parquet_with_types_of_all_kinds(tmp_path: Path) -> None:
     )
     pq.write_table(table, tmp_path / "x.parquet")
     history, _ = loaded(tmp_path / "x.parquet")
-    assert history.commits.to_pylist() == ["7", "8", "9"]
+    assert list(history.commits) == ["7", "8", "9"]
     assert history.values.tolist() == [1.0, 2.0, 3.0]
     assert history.times.tolist() == [0, 86_400_000, 2**31 * 1000]
 
@@ -214,7 +215,7 @@ def test_a_direction_may_be_named_as_the_service_names_it(tmp_path: Path) -> Non
     told = ["higher_is_better", "lower_is_better", "unknown", "-1", "", "up"]
     rows = [f"{name},1,1,{one}" for name, one in zip("abcdef", told, strict=True)]
     history, report = loaded(flat(tmp_path, "test,order,value,direction\n" + "\n".join(rows)))
-    assert history.series.column("direction").to_pylist() == [1, -1, 0, -1, 0]
+    assert history.directions.tolist() == [1, -1, 0, -1, 0]
     reason = "direction is not -1, 0 or 1, nor one of lower_is_better, unknown, higher_is_better"
     assert skips(report) == {reason: ("points", 1)}
 
@@ -311,7 +312,7 @@ def test_every_row_of_a_broken_folder_is_accounted_for(tmp_path: Path) -> None:
     )
     history, report = loaded(where)
     assert history.values.tolist() == [1.0, 2.0, 1.0]
-    assert [history.id_of(k).test for k in range(2)] == ["a", "e"]
+    assert [history.ids[k].test for k in range(2)] == ["a", "e"]
     counts = {
         (kind, reason.split(";")[0]): entry.count
         for kind, reasons in report.skipped.items()
@@ -365,7 +366,7 @@ def test_runs_and_groups_change_nothing(
         patch.setattr("barograph.sources.tabular.reading.BLOCK", 64)
         history, _ = loaded(path)
     names = list(dict.fromkeys(f"s{s}" for s, _ in rows))
-    assert [history.id_of(k).test for k in range(len(history))] == names
+    assert [history.ids[k].test for k in range(len(history))] == names
     for number, name in enumerate(names):
         found: dict[int, list[int]] = {}
         for place, (s, order) in enumerate(rows):

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from barograph.errors import DataError
-from barograph.history import SCHEMAS
+from barograph.parquet import SCHEMAS
 from barograph.series import SeriesId
 from barograph.sources import load
 from barograph.sources.tabular import Tabular
@@ -68,7 +68,7 @@ def test_json_says_what_its_csv_says(tmp_path: Path, ending: str) -> None:
 def test_what_the_service_takes_as_one_text(tmp_path: Path, form: Any, count: int) -> None:
     history, report = loaded(write(tmp_path / "x.json", form))
     assert report.points == count
-    assert history.id_of(0) == SeriesId(
+    assert history.ids[0] == SeriesId(
         "db", "v", "t", "insert", "m", (("größe", "L"), ("threads", "8"))
     )
 
@@ -93,7 +93,7 @@ def test_numbers_of_all_kinds_are_one_argument_and_keep_their_value(tmp_path: Pa
     ]
     history, _ = loaded(write(tmp_path / "x.ndjson", rows))
     assert history.values.tolist() == [1.0, 2.5, 3.5]
-    assert history.id_of(0).args == (("n", "8"),)
+    assert history.ids[0].args == (("n", "8"),)
 
 
 FAULTS: dict[str, str] = {
@@ -151,7 +151,7 @@ def test_bytes_that_are_no_text_and_a_mark_before_the_first(tmp_path: Path) -> N
     line = b'{"test": "a%s", "order": %d, "value": 1}\r\n'
     path.write_bytes(b"\xef\xbb\xbf" + line % (b"", 1) + line % (b"\xff", 2))
     history, report = loaded(path)
-    assert history.id_of(0).test == "a"
+    assert history.ids[0].test == "a"
     assert skips(report) == {"not valid text": ("points", 1)}
 
 

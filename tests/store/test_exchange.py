@@ -3,7 +3,7 @@ from pathlib import Path
 
 from barograph.history import History
 from barograph.series import Direction, Verdict
-from barograph.store import Measurement, Store, exchange, reading
+from barograph.store import Measurement, Store, exchange, export, reading
 from barograph.triage import verdicts
 from barograph.triage.refresh import CandidateRefresher
 from tests.store.digest import digest
@@ -14,7 +14,7 @@ from tests.triage.test_refresh import Scripted
 
 def exported(store: Store, folder: Path) -> dict[str, int]:
     with store.read() as connection:
-        return exchange.export_tables(connection, folder)
+        return export.export_tables(connection, folder)
 
 
 def test_import_of_an_export_gives_the_same_store(
@@ -32,12 +32,12 @@ def test_import_of_an_export_gives_the_same_store(
     counts = exported(store, tmp_path / "out")
     assert counts == {"series": 4, "points": 91, "runs": 180, "candidates": 3}
     tables = History.read(tmp_path / "out")
-    [first, *_] = tables.candidates.to_pylist()
-    assert (first["index"], first["order"], first["verdict"]) == (15, 15, "true_positive")
-    assert round(first["triaged_on"].timestamp()) == 77
+    found = tables.candidates
+    assert (found.index[0], found.orders[0], found.verdict[0]) == (15, 15, "true_positive")
+    assert found.triaged_on[0] == 77_000
 
     with Store(new_url(), Rule()) as other:
-        filled = exchange.import_tables(other, tmp_path / "out", "ann")
+        filled = exchange.import_history(other, tables, "ann")
         assert filled.points["written"] == 181
         assert (filled.candidates, filled.already) == (3, 0)
         with other.read() as connection:
@@ -45,7 +45,7 @@ def test_import_of_an_export_gives_the_same_store(
             [said] = verdicts.history(connection, judged.id)
             assert (said.who, said.given, said.note) == ("ann", 77_000, "imported")
             once = digest(connection)
-        again = exchange.import_tables(other, tmp_path / "out", "ann")
+        again = exchange.import_history(other, tables, "ann")
         assert again.points["duplicate"] == 181
         assert (again.candidates, again.already) == (0, 3)
         with other.read() as connection:
@@ -61,7 +61,7 @@ def test_import_recognises_a_candidate_that_moved(store: Store, tmp_path: Path) 
     CandidateRefresher(Scripted((13,)), "hunter 1.0").refresh(store)
     exported(store, tmp_path)
     CandidateRefresher(Scripted((15,)), "hunter 1.0").recompute(store)
-    filled = exchange.import_tables(store, tmp_path, "ann")
+    filled = exchange.import_history(store, History.read(tmp_path), "ann")
     assert (filled.candidates, filled.already) == (0, 1)
     with store.read() as connection:
         assert [one.order for one in reading.find_candidates(connection, present=None)] == [15]

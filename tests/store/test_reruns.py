@@ -10,8 +10,9 @@ import pytest
 
 from barograph.detection.online import Answer, Judge, OnlineDetector, OnlineJudge
 from barograph.detection.online.newest import advised_reruns, settle
+from barograph.history import History
 from barograph.series import SeriesId
-from barograph.store import Measurement, PointResult, Store, exchange, reading
+from barograph.store import Measurement, PointResult, Store, exchange, export, reading
 from barograph.store.archive import archive, restore
 from barograph.store.reading import StoredPoint
 from tests.store.digest import digest
@@ -195,11 +196,11 @@ def test_export_and_archive_keep_every_run(
     runs = [point(QUIET, 140.0, run="a"), point(QUIET, 101.0, run="b"), point(QUIET + 1, 99.0)]
     store.ingest([*level(), *(one._replace(time=k) for k, one in enumerate(runs))], "ci")
     with store.read() as connection:
-        counts = exchange.export_tables(connection, tmp_path)
+        counts = export.export_tables(connection, tmp_path)
         archive(connection, tmp_path)
     assert (counts["points"], counts["runs"]) == (QUIET + 2, 2)
     with Store(new_url(), pair()) as imported:
-        exchange.import_tables(imported, tmp_path, "ann")
+        exchange.import_history(imported, History.read(tmp_path), "ann")
         assert contents(imported) == contents(store)
     with Store(new_url(), pair()) as restored:
         restore(restored, tmp_path)

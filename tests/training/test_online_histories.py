@@ -31,8 +31,8 @@ def history(project: Path) -> History:
 
 def test_own_histories_leave_out_points_near_undecided_candidates(history: History) -> None:
     truth = histories.own(history, 10**6, 0).truth
-    index = history.candidates.column("index").to_numpy()
-    verdicts = np.array(history.candidates.column("verdict").to_pylist())
+    index = history.candidates.index
+    verdicts = history.candidates.verdict
     at = history.offsets[:-1] + index  # one candidate a series
     assert truth.changes.tolist() == at[verdicts == Verdict.TRUE_POSITIVE].tolist()
     wrong, open_ = at[verdicts == Verdict.FALSE_POSITIVE], at[verdicts == Verdict.NOT_TRIAGED]
@@ -44,8 +44,8 @@ def test_own_histories_leave_out_points_near_undecided_candidates(history: Histo
 
 def test_own_histories_label_undecided_candidates_by_hindsight(history: History) -> None:
     truth = histories.own(history, 10**6, 0, hindsight=True).truth
-    at = history.offsets[:-1] + history.candidates.column("index").to_numpy()
-    verdicts = np.array(history.candidates.column("verdict").to_pylist())
+    at = history.offsets[:-1] + history.candidates.index
+    verdicts = history.candidates.verdict
     assert set(at[verdicts == Verdict.TRUE_POSITIVE]) <= set(truth.changes.tolist())
     assert truth.quiet[at[verdicts == Verdict.FALSE_POSITIVE]].all()
     # Every second of the series that nobody looked at has a step, and the others have none.
@@ -77,10 +77,7 @@ def test_held_out_points_cover_held_out_candidates(history: History) -> None:
     split = candidates.held_out(rows, 1)
     known = histories.own(history, 10**6, 0)
     held_out = known.held_out(draw)
-    at = (
-        history.offsets[rows.series]
-        + history.candidates.column("index").to_numpy()[rows.candidates]
-    )
+    at = history.offsets[rows.series] + history.candidates.index[rows.candidates]
     assert held_out[at[split.test]].all()
     assert not held_out[at[split.train]].any()
     held = np.unique(known.identities[held_out])
@@ -104,7 +101,7 @@ def test_simulated_histories_equal_those_of_the_stage(
     loaded = History.read("data/interim")
     made = Simulated(5, 3, 4).histories()
     np.testing.assert_array_equal(made.truth.values, loaded.values)
-    assert made.commits.tolist() == loaded.commits.to_pylist()
+    assert made.commits.tolist() == [commit or None for commit in loaded.commits]
     owners = np.repeat(loaded.identities(), np.diff(loaded.offsets))
     np.testing.assert_array_equal(made.identities, owners)
     assert np.unique(made.truth.groups).size == 2  # one project of each kind

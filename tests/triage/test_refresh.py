@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from barograph.detection import Hunter, Triaged
 from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.errors import DataError
-from barograph.features import Candidates
+from barograph.history import Candidates
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints, Verdict
 from barograph.store import Measurement, Store, audit, reading, stale

@@ -51,7 +51,7 @@ def command(
     it.
     """
     from barograph.detection.bulk import score_part
-    from barograph.history import read_table
+    from barograph.parquet import read_table
     from barograph.series import SeriesId
 
     with tables_at(kind, location) as folder:

@@ -24,7 +24,7 @@ def command(folder: Path, url: str, output: str) -> None:
     The subfolder `store` gets every table of the store, for `barograph import --restore`.
     """
     from barograph.store.archive import archive
-    from barograph.store.exchange import export_tables
+    from barograph.store.export import export_tables
 
     _refuse_stage_output(folder)
     # One read transaction: results that arrive meanwhile are in neither part.

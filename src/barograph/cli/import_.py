@@ -53,8 +53,10 @@ def command(
 
     Rows that the store already has are skipped, so an import can be repeated.
     """
+    from barograph.history import History
     from barograph.store import archive
-    from barograph.store.exchange import import_tables, is_export
+    from barograph.store.exchange import import_history
+    from barograph.store.export import is_export
 
     if restore:
         with open_store(url) as store:
@@ -69,7 +71,7 @@ def command(
     exported = kind == "tabular" and is_export(location)  # a source has no settled values
     tables = nullcontext(location) if exported else loaded_tables(kind, location)
     with tables as folder, open_store(url, models, second_look) as store:
-        filled = import_tables(store, folder, "import")
+        filled = import_history(store, History.read(folder), "import")
     report_rejected(filled)
     if output == "json":
         candidates = {"written": filled.candidates, "had": filled.already}

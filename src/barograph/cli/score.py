@@ -71,11 +71,12 @@ def command(
     could be judged. Scoring the same results again gives the same answer.
     """
     from barograph.history import History
-    from barograph.store.exchange import import_tables
+    from barograph.store.exchange import import_history
 
     models = online_models(model)
     with loaded_tables(kind, location) as folder, open_store(url, models, second_look) as store:
-        filled = import_tables(store, folder, "score")
+        history = History.read(folder)
+        filled = import_history(store, history, "score")
         report_rejected(filled)
         if revised := filled.points["revised"]:
             click.echo(
@@ -83,7 +84,7 @@ def command(
                 "value in the column run",
                 err=True,
             )
-        found = [*newest_answers(store, History.read(folder), models.newest.feature_set)]
+        found = [*newest_answers(store, history, models.newest.feature_set)]
     job = JobAnswer(
         [one for one in found if one.baseline_size >= min_history],
         [one.series for one in found if one.baseline_size < min_history],

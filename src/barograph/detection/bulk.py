@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from barograph.detection.reporting import ReportingRule
 from barograph.detection.scoring import score_candidates
 from barograph.detection.triaged import Triaged
-from barograph.features import Candidates
 from barograph.models import TriageModel
+from barograph.parquet import candidates_of
 from barograph.series import FINAL, Floats, Ints, Verdict
 
 COLUMNS = ["series", "index", "order", "commit", "verdict"]
@@ -70,8 +70,8 @@ def score_part(
     if proposed:
         table, probability = _proposed(scorer, points, offsets, part.first)
     else:
-        table = part.read("candidates").select(COLUMNS)
-        candidates = Candidates.of(part.read("candidates"))
+        proposals = part.read("candidates")
+        table, candidates = proposals.select(COLUMNS), candidates_of(proposals)
         candidates = replace(candidates, series=candidates.series - part.first)
         probability = score_candidates(scorer, values, offsets, candidates)
     scored = table.append_column("probability", pa.array(probability))

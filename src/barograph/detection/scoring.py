@@ -13,12 +13,12 @@ from barograph.detection.reporting import ReportingRule
 from barograph.features import (
     CONTEXT_NAMES,
     LABEL_FREE,
-    Candidates,
     SubSeries,
     contrast_context,
     feature_matrix,
     subseries,
 )
+from barograph.history import Candidates
 from barograph.models import TriageModel
 from barograph.models.reasons import ReasonText, explain
 from barograph.series import UNKNOWN_TIME, Floats, Ints, Verdict

@@ -20,7 +20,7 @@ from barograph.detection.edivisive import EDivisive
 from barograph.detection.excursions import Excursion, excursions, fill
 from barograph.detection.reporting import ReportingRule
 from barograph.detection.scoring import CandidateScorer
-from barograph.features import Candidates
+from barograph.history import Candidates
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints
 

@@ -174,9 +174,8 @@ def compare_with_verdicts(history: History, points: pa.Table) -> dict[str, Any]:
     """
     probability, alarms, found = (points.column(name).to_numpy() for name in COLUMNS)
     candidates = history.candidates
-    owners = candidates.column("series").to_numpy()
-    rows = history.offsets[owners] + candidates.column("index").to_numpy()
-    verdicts = np.array(candidates.column("verdict").to_pylist(), dtype=object)
+    owners, verdicts = candidates.series, candidates.verdict
+    rows = history.offsets[owners] + candidates.index
     final = np.isin(verdicts, FINAL)
     real = verdicts == Verdict.TRUE_POSITIVE.value
     truth: Ints = real[final].astype(np.int64)

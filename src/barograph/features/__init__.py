@@ -8,7 +8,6 @@ from barograph.features.regime import GrowingHistory
 from barograph.features.subseries import (
     ADAPTIVE,
     LABEL_FREE,
-    Candidates,
     Policy,
     SubSeries,
     subseries,
@@ -21,7 +20,6 @@ __all__ = [
     "FEATURE_SETS",
     "LABEL_FREE",
     "PUBLISHED_RANGES",
-    "Candidates",
     "GrowingHistory",
     "Policy",
     "SubSeries",

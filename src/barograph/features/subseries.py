@@ -16,18 +16,15 @@ point bounds others if any of them does. A candidate's own verdict does not affe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from barograph.compiled import kernel
 from barograph.errors import ConfigError, DataError
+from barograph.history import Candidates
 from barograph.series import UNKNOWN_TIME, Ints, Verdict
 
 WIDEST = 10
@@ -74,40 +71,6 @@ class Policy:
 
 ADAPTIVE = Policy(Bound.ADAPTIVE)
 LABEL_FREE = Policy(Bound.LABEL_FREE)
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """Candidates as columns; dates in milliseconds since 1970, UNKNOWN_TIME where missing."""
-
-    series: Ints
-    index: Ints  # 0-based place in the series
-    verdict: npt.NDArray[np.str_]
-    calculated_on: Ints
-    triaged_on: Ints
-
-    @classmethod
-    def of(cls, table: pa.Table) -> Candidates:
-        """Read the columns of the table `candidates`."""
-        dates = [
-            pc.fill_null(table.column(name).cast(pa.int64()), UNKNOWN_TIME).to_numpy()
-            for name in ("calculated_on", "triaged_on")
-        ]
-        return cls(
-            table.column("series").to_numpy().astype(np.int64),
-            table.column("index").to_numpy().astype(np.int64),
-            np.array(table.column("verdict").to_pylist(), dtype=np.str_),
-            *dates,
-        )
-
-    @classmethod
-    def at(cls, found: Sequence[Sequence[int]]) -> Candidates:
-        """Return candidates without verdicts and dates, from the places in each series."""
-        series = np.repeat(np.arange(len(found)), [len(own) for own in found])
-        index = np.array([place for own in found for place in own], dtype=np.int64)
-        verdicts = np.full(index.size, Verdict.NOT_TRIAGED.value)
-        unknown = np.full(index.size, UNKNOWN_TIME)
-        return cls(series, index, verdicts, unknown, unknown)
 
 
 class SubSeries(NamedTuple):

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 from barograph.detection.bulk import history_parts, score_part
 from barograph.errors import ConfigError
 from barograph.files import whole
-from barograph.history import CANDIDATES_SCHEMA
 from barograph.parallel import map_parallel
+from barograph.parquet import CANDIDATES_SCHEMA
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
@@ -77,7 +77,7 @@ def load_store(location: str) -> LoadReport:
         ConfigError: There is no such store.
     """
     from barograph.store import Store
-    from barograph.store.exchange import export_tables
+    from barograph.store.export import export_tables
 
     url = location or os.environ.get(STORE_VARIABLE, "")
     if not url or ("://" not in url and not Path(url).is_file()):

@@ -9,7 +9,6 @@ from barograph.features.subseries import (
     ADAPTIVE,
     LABEL_FREE,
     WIDEST,
-    Candidates,
     Policy,
     subseries,
 )
@@ -28,10 +27,9 @@ POLICIES: tuple[Policy, ...] = tuple(
 
 def bounded(history: History) -> pd.DataFrame:
     """Return one row for each policy and candidate."""
-    candidates = Candidates.of(history.candidates)
     frames = []
     for policy in POLICIES:
-        starts, splits, ends = subseries(policy, history.offsets, candidates)
+        starts, splits, ends = subseries(policy, history.offsets, history.candidates)
         frames.append(
             pd.DataFrame(
                 {

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from barograph.errors import ConfigError
 from barograph.repeats import Repeats
 from barograph.series import Floats, Ints, SeriesId
+from barograph.texts import Texts
 
 SOURCES = {
     "mongodump": ("barograph.sources.mongodump", "MongoDump"),
@@ -98,7 +98,7 @@ class SeriesColumns:
         orders: The orders of all points, series after series, like the next three columns.
         times: Milliseconds since 1970, or `UNKNOWN_TIME`.
         values: The measured values.
-        commits: Text, null if unknown.
+        commits: The commits, empty where unknown.
         repeats: The runs of each point; None if each has one run without a name.
         read: Number of results that these points were read from. Defaults to one for each.
         corrected: Corrections that the source made, by what was corrected.
@@ -112,7 +112,7 @@ class SeriesColumns:
     orders: Ints
     times: Ints
     values: Floats
-    commits: pa.Array
+    commits: Texts
     repeats: Repeats | None = None
     read: int = -1
     corrected: Counter[str] = field(default_factory=Counter)
@@ -150,7 +150,7 @@ class SeriesColumns:
             orders=self.orders[points],
             times=self.times[points],
             values=self.values[points],
-            commits=self.commits.filter(pa.array(points)),
+            commits=self.commits.take(points),
             repeats=None if self.repeats is None else self.repeats.only(points),
         )
 

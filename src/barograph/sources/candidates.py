@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from barograph.parquet import dates
 from barograph.series import FINAL, UNKNOWN_TIME, Ints
 from barograph.sources.base import Document, Place, Skip
 from barograph.sources.fields import (
@@ -29,7 +30,7 @@ from barograph.sources.fields import (
 )
 from barograph.sources.points import time_or_unknown
 from barograph.sources.report import LoadReport
-from barograph.sources.tables import spill_writer, times_array
+from barograph.sources.tables import spill_writer
 
 BATCH = 50_000
 SPILL_SCHEMA = pa.schema(
@@ -220,8 +221,8 @@ def _columns(group: PointGroup, candidates: pa.Table, report: LoadReport) -> lis
         pa.array(group.orders[rows]),
         _commits(group, kept, rows, report),
         verdicts,
-        times_array(kept.column("calculated_on").to_numpy()),
-        times_array(kept.column("triaged_on").to_numpy()),
+        dates(kept.column("calculated_on").to_numpy()),
+        dates(kept.column("triaged_on").to_numpy()),
         kept.column("algorithm").combine_chunks(),
     ]
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from barograph.errors import ConfigError, DataError
 from barograph.files import published
-from barograph.history import SCHEMAS
+from barograph.parquet import SCHEMAS
 from barograph.sources.base import Place, SeriesColumns, Skip, Source
 from barograph.sources.candidates import Spills, join_candidates, read_candidate
 from barograph.sources.points import read_series

@@ -22,6 +22,7 @@ from barograph.sources.fields import (
     value_of,
 )
 from barograph.sources.report import LoadReport
+from barograph.texts import Texts
 
 Row = tuple[int, int, float, str | None]  # order, time, value, commit
 SMALLEST = -(2**63)  # marks a missing order
@@ -71,7 +72,7 @@ def _valid_columns(documents: Sequence[Document]) -> SeriesColumns | None:
             orders=np.array(orders, dtype=np.int64),
             times=_milliseconds(dates),
             values=np.array(values, dtype=np.float64),
-            commits=pa.array(commits, pa.string()),
+            commits=Texts.from_strings(commits),
         )
     except (FieldError, LookupError, TypeError, AttributeError, ValueError, OverflowError):
         return None
@@ -123,7 +124,7 @@ def read_series(document: Document, report: LoadReport) -> SeriesColumns | None:
         orders=np.array(orders, dtype=np.int64),
         times=np.array(times, dtype=np.int64),
         values=np.array(values, dtype=np.float64),
-        commits=pa.array(commits, pa.string()),
+        commits=Texts.from_strings(commits),
     )
 
 

@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from barograph.history import SCHEMAS
+from barograph.parquet import SCHEMAS, column_of, dates, run_columns, series_columns
 from barograph.repeats import Repeats
-from barograph.series import UNKNOWN_TIME, Ints
 from barograph.sources.base import SeriesColumns
 
 GROUP = 1 << 18  # points; about 20 MB in memory
@@ -94,37 +93,23 @@ class SeriesWriter:
         waiting, self._waiting, self._size = self._waiting, [], 0
         ids = [identity for columns in waiting for identity in columns.ids]
         directions = [sign for columns in waiting for sign in columns.directions]
-        names = zip(
-            *((i.project, i.variant, i.task, i.test, i.measurement) for i in ids), strict=True
-        )
-        texts = [*(list(column) for column in names), [i.args_json for i in ids]]
-        self._series.write(
-            [*(pa.array(text, pa.string()) for text in texts), pa.array(directions, pa.int8())]
-        )
+        self._series.write(series_columns(ids, directions))
         counts = np.concatenate([columns.counts for columns in waiting])
         numbers = np.arange(self.series, self.series + len(ids), dtype=np.int32)
         runs = [columns.repeats or Repeats.single(columns.values.size) for columns in waiting]
-        spreads = np.concatenate([part.spreads for part in runs])
         self._points.write(
             [
                 pa.array(np.repeat(numbers, counts)),
                 pa.array(np.concatenate([columns.orders for columns in waiting])),
-                pa.concat_arrays([columns.commits for columns in waiting]),
-                times_array(np.concatenate([columns.times for columns in waiting])),
+                pa.concat_arrays([column_of(columns.commits) for columns in waiting]),
+                dates(np.concatenate([columns.times for columns in waiting])),
                 pa.array(np.concatenate([columns.values for columns in waiting])),
-                pa.array(np.concatenate([part.counts for part in runs]), pa.int32()),
-                pa.array(spreads, mask=np.isnan(spreads)),
-                pa.concat_arrays([part.results for part in runs]),
+                *run_columns(Repeats.concatenate(runs)),
             ]
         )
         self.series += len(ids)
         self.points += int(counts.sum())
         self.ends.append(self.series)
-
-
-def times_array(milliseconds: Ints) -> pa.Array:
-    """Return milliseconds as an array of timestamps, null where unknown."""
-    return pa.array(milliseconds, pa.timestamp("ms", tz="UTC"), mask=milliseconds == UNKNOWN_TIME)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def candidate_rows(history: History, bounds: pd.DataFrame, policy: str) -> pd.Da
     final = keys["verdict"].isin(FINAL)
     bounds = bounds[final.to_numpy()[bounds["candidate"].to_numpy()]]
     rows = feature_tables.build(history, bounds, (FEATURE_SET,), keys)
-    projects = history.series.column("project").to_pandas().to_numpy()
+    projects = np.array([identity.project for identity in history.ids], dtype=object)
     return rows.assign(project=projects[rows["series"].to_numpy()])
 
 

@@ -31,7 +31,7 @@ from barograph.features.matrix import columns_of
 from barograph.features.subseries import WIDEST, Policy
 from barograph.history import History
 from barograph.models.triage import TriageModel
-from barograph.series import FINAL, Floats, Ints, Verdict
+from barograph.series import FINAL, UNKNOWN_TIME, Floats, Ints, Verdict
 
 FOLDER = Path("data/processed")
 CONFIRM = tuple(f"label_free:w{width}" for width in range(1, WIDEST + 1))
@@ -114,17 +114,16 @@ def build(
 def keys_of(history: History) -> pd.DataFrame:
     """Return what a feature table says about each candidate besides its features."""
     table = history.candidates
-    decided = table.column("triaged_on").cast("int64").fill_null(-1)
-    series = table.column("series").to_numpy()
+    is_dated = table.triaged_on != UNKNOWN_TIME
     return pd.DataFrame(
         {
-            "candidate": np.arange(table.num_rows),
-            "series": series,
-            "identity": history.identities()[series],
-            "index": table.column("index").to_numpy(),
-            "commit": table.column("commit").to_pandas(),
-            "verdict": table.column("verdict").to_pandas(),
-            "decided": decided.to_numpy(),
+            "candidate": np.arange(len(table)),
+            "series": table.series,
+            "identity": history.identities()[table.series],
+            "index": table.index,
+            "commit": pd.Series([commit or None for commit in table.commits], dtype="str"),
+            "verdict": pd.Series(table.verdict, dtype="str"),
+            "decided": np.where(is_dated, table.triaged_on, -1),
         }
     )
 

@@ -21,7 +21,7 @@ from barograph.detection import Triaged, detect_many
 from barograph.detection.base import Detector
 from barograph.detection.scoring import score_candidates
 from barograph.errors import ArtifactError
-from barograph.features import Candidates
+from barograph.history import Candidates
 from barograph.models import TriageModel
 from barograph.series import UNKNOWN_TIME, Direction, Series, Verdict
 from barograph.store.audit import now

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from barograph.history import SERIES_SCHEMA
+from barograph.parquet import SERIES_SCHEMA
 from barograph.series import LABELS
 from barograph.sources.base import Place, Skip
 from barograph.sources.fields import FieldError, direction_of

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from barograph.parquet import texts_of
 from barograph.repeats import OTHER_COMMIT, Combined, Results, combine
 from barograph.series import UNKNOWN_TIME, Ints, SeriesId
 from barograph.sources.base import Document, Place, SeriesColumns, Skip
@@ -71,7 +72,7 @@ class Group:
             orders=orders,
             times=times.to_numpy(),
             values=self.points.column("value").to_numpy(),
-            commits=_one_array(self.points.column("commit")),
+            commits=texts_of(self.points.column("commit")),
         )
 
     def _results(self, orders: Ints) -> Results:
@@ -81,8 +82,8 @@ class Group:
             orders=orders,
             times=times.to_numpy(),
             values=self.points.column("value").to_numpy(),
-            commits=_one_array(self.points.column("commit")),
-            runs=_one_array(self.points.column("run")),
+            commits=texts_of(self.points.column("commit")),
+            runs=texts_of(self.points.column("run")),
         )
 
     def _combined(self, combined: Combined, aggregate: str, late: int) -> SeriesColumns:
@@ -148,7 +149,7 @@ def documents_of(columns: SeriesColumns) -> Iterator[Document]:
     rows = zip(
         columns.orders.tolist(),
         columns.values.tolist(),
-        columns.commits.to_pylist(),
+        [commit or None for commit in columns.commits],
         times,
         strict=True,
     )
@@ -159,11 +160,6 @@ def documents_of(columns: SeriesColumns) -> Iterator[Document]:
         fields = {**fields_of(columns.ids[number]), "direction": columns.directions[number]}
         place = Place(columns.file, columns.first + number)
         yield Document(place, {**fields, "data": points[start:stop]})
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    found = column.combine_chunks()
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
 def grouped(chunk: SeriesChunk, files: Files) -> Iterator[Group | Skip]:

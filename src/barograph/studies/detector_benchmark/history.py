@@ -39,10 +39,9 @@ def segments(history: History, seed: int) -> list[Segment]:
 def triaged_series(history: History, most: int, seed: int) -> list[TriagedSeries]:
     """Return at most `most` series with a decided candidate, with all their verdicts."""
     verdicts: dict[int, dict[int, Verdict]] = {}
-    columns = (
-        history.candidates.column(name).to_pylist() for name in ("series", "index", "verdict")
-    )
-    for series, index, verdict in zip(*columns, strict=True):
+    table = history.candidates
+    columns = table.series, table.index, table.verdict
+    for series, index, verdict in zip(*(column.tolist() for column in columns), strict=True):
         verdicts.setdefault(series, {})[index] = Verdict(verdict)
     decided = [k for k, own in verdicts.items() if any(v.is_final for v in own.values())]
     order = np.random.default_rng(seed).permutation(sorted(decided))[:most]

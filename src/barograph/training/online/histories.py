@@ -111,8 +111,7 @@ def own(history: History, most: int, seed: int, *, hindsight: bool = False) -> H
         seed: Draws the other series.
         hindsight: Label what people did not look at by what became of it.
     """
-    owners = history.candidates.column("series").to_numpy()
-    verdicts = np.array(history.candidates.column("verdict").to_pylist(), dtype=object)
+    owners, verdicts = history.candidates.series, history.candidates.verdict
     decided = np.isin(verdicts, FINAL)
     chosen = _draw_series(history, np.unique(owners[decided]), most, seed)
     lengths = np.diff(history.offsets)[chosen]
@@ -121,7 +120,7 @@ def own(history: History, most: int, seed: int, *, hindsight: bool = False) -> H
     number = np.full(len(history), -1)
     number[chosen] = np.arange(chosen.size)
     included = number[owners] >= 0
-    at = offsets[number[owners]] + history.candidates.column("index").to_numpy()
+    at = offsets[number[owners]] + history.candidates.index
     series = history.values[places], offsets, _test_numbers(history)[chosen]
     true = at[included & (verdicts == Verdict.TRUE_POSITIVE.value)]
     if hindsight:
@@ -134,7 +133,7 @@ def own(history: History, most: int, seed: int, *, hindsight: bool = False) -> H
         )
     else:
         truth = Truth.of_verdicts(*series, true=true, undecided=at[included & ~decided])
-    commits = history.commits.take(places).to_numpy(zero_copy_only=False)
+    commits = np.array([commit or None for commit in history.commits.take(places)], dtype=object)
     return Histories(truth, history.identities()[chosen][truth.series], commits)
 
 
@@ -150,6 +149,5 @@ def _draw_series(history: History, first: Ints, most: int, seed: int) -> Ints:
 
 def _test_numbers(history: History) -> Ints:
     """Return a number for the test of each series, different for tests of different projects."""
-    columns = [history.series.column(name).to_pylist() for name in ("project", "task", "test")]
-    names = ["\0".join(row) for row in zip(*columns, strict=True)]
+    names = [f"{one.project}\0{one.task}\0{one.test}" for one in history.ids]
     return np.unique(names, return_inverse=True)[1].astype(np.int64)

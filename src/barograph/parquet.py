@@ -1,0 +1,299 @@
+"""The Parquet tables of a history: the columns `series`, `points` and `candidates`, and the runs.
+
+The column `series` of the points and the candidates is a row number of the series table. Points
+are sorted by series and order. `index` is the 0-based index of a point in its series. An export of
+a store also has a column `run` of the points, and a table of all results of the commits with
+several. data/README.md describes every column.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from barograph.errors import DataError
+from barograph.files import published
+from barograph.history import Candidates, History
+from barograph.repeats import Repeats
+from barograph.series import LABELS, UNKNOWN_TIME, Ints, SeriesId
+from barograph.texts import Texts
+
+DATE = pa.timestamp("ms", tz="UTC")
+SERIES_SCHEMA = pa.schema(
+    [
+        ("project", pa.string()),
+        ("variant", pa.string()),
+        ("task", pa.string()),
+        ("test", pa.string()),
+        ("measurement", pa.string()),
+        ("args", pa.string()),  # a JSON object with sorted keys, "{}" if empty
+        ("direction", pa.int8()),
+    ]
+)
+POINTS_SCHEMA = pa.schema(
+    [
+        ("series", pa.int32()),
+        ("order", pa.int64()),
+        ("commit", pa.string()),
+        ("time", DATE),
+        ("value", pa.float64()),
+        ("runs", pa.int32()),
+        ("spread", pa.float64()),
+        ("results", pa.string()),  # a JSON object of the value of each run by its name
+    ]
+)
+# Tables of points may lack these columns: then every point has one run without a name.
+RUN_COLUMNS = ("runs", "spread", "results")
+CANDIDATES_SCHEMA = pa.schema(
+    [
+        ("series", pa.int32()),
+        ("index", pa.int32()),
+        ("order", pa.int64()),
+        ("commit", pa.string()),
+        ("verdict", pa.string()),
+        ("calculated_on", DATE),
+        ("triaged_on", DATE),
+        ("algorithm", pa.string()),
+    ]
+)
+SCHEMAS = {"series": SERIES_SCHEMA, "points": POINTS_SCHEMA, "candidates": CANDIDATES_SCHEMA}
+# Of the points and the runs of an exported store.
+RUNS_SCHEMA = pa.schema(
+    [*(field for field in POINTS_SCHEMA if field.name not in RUN_COLUMNS), ("run", pa.string())]
+)
+RUNS = "runs.parquet"  # all results of the commits with several
+CHUNK = 50_000  # JSON texts decoded at a time
+
+
+def read_history(folder: str | Path) -> History:
+    """Read the tables of a folder, and check that they fit together.
+
+    Raises:
+        DataError: A table is missing or damaged, or they do not fit together.
+    """
+    series = read_table(folder, "series")
+    points = read_table(folder, "points")
+    owners = points.column("series").to_numpy()
+    offsets = np.searchsorted(owners, np.arange(series.num_rows + 1))
+    if owners.size and (np.any(np.diff(owners) < 0) or offsets[-1] != owners.size):
+        raise DataError(
+            f"{folder}/points.parquet: column series must be sorted and below the "
+            f"{series.num_rows} rows of series.parquet"
+        )
+    times = _numbers(points.column("time"), UNKNOWN_TIME)
+    names = pq.read_schema(Path(folder) / "points.parquet").names
+    repeats = _stored_runs(folder, points, times) if "run" in names else _runs(points, times)
+    return History(
+        ids=[SeriesId.from_row(row) for row in series.drop(["direction"]).to_pylist()],
+        directions=_numbers(series.column("direction"), 0),
+        offsets=offsets.astype(np.int64),
+        orders=points.column("order").to_numpy(),
+        values=points.column("value").to_numpy(),
+        commits=texts_of(points.column("commit")),
+        times=times,
+        candidates=candidates_of(read_table(folder, "candidates")),
+        repeats=None if repeats.is_single else repeats,
+    )
+
+
+def write_history(history: History, folder: str | Path) -> None:
+    """Write the three tables into a folder, all or none."""
+    numbers = np.repeat(np.arange(len(history), dtype=np.int32), np.diff(history.offsets))
+    repeats = history.repeats or Repeats.single(history.values.size)
+    candidates = history.candidates
+    columns = {
+        "series": series_columns(history.ids, history.directions),
+        "points": [
+            pa.array(numbers),
+            pa.array(history.orders),
+            column_of(history.commits),
+            dates(history.times),
+            pa.array(history.values),
+            *run_columns(repeats),
+        ],
+        "candidates": [
+            pa.array(candidates.series, pa.int32()),
+            pa.array(candidates.index, pa.int32()),
+            pa.array(candidates.orders),
+            column_of(candidates.commits),
+            pa.array(candidates.verdict.tolist(), pa.string()),
+            dates(candidates.calculated_on),
+            dates(candidates.triaged_on),
+            column_of(candidates.algorithms),
+        ],
+    }
+    with published(folder, [f"{name}.parquet" for name in columns]) as draft:
+        for name, arrays in columns.items():
+            table = pa.Table.from_arrays(arrays, schema=SCHEMAS[name])
+            pq.write_table(table, draft / f"{name}.parquet", compression="zstd")
+
+
+def read_table(folder: str | Path, name: str) -> pa.Table:
+    """Read one of the three tables; its columns must be those of its schema."""
+    path = Path(folder) / f"{name}.parquet"
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; expected one of the tables {sorted(SCHEMAS)}")
+    try:
+        table = pq.read_table(path)
+    except pa.ArrowException as error:
+        raise DataError(f"{path}: not a readable Parquet file: {error}") from error
+    schema = SCHEMAS[name]
+    missing = [field.name for field in schema if field.name not in table.column_names]
+    for column in [column for column in missing if name == "points" and column in RUN_COLUMNS]:
+        missing.remove(column)
+        table = table.append_column(column, pa.nulls(table.num_rows, schema.field(column).type))
+    if missing:
+        raise DataError(f"{path}: misses the columns {missing}; has {table.column_names}")
+    try:
+        return table.select(schema.names).cast(schema)
+    except pa.ArrowException as error:
+        raise DataError(f"{path}: {error}; expected the columns {schema.names}") from error
+
+
+def candidates_of(table: pa.Table) -> Candidates:
+    """Return the candidates of the table of that name."""
+    return Candidates(
+        series=_numbers(table.column("series"), -1),
+        index=_numbers(table.column("index"), -1),
+        verdict=np.array(table.column("verdict").to_pylist(), dtype=np.str_),
+        calculated_on=_numbers(table.column("calculated_on"), UNKNOWN_TIME),
+        triaged_on=_numbers(table.column("triaged_on"), UNKNOWN_TIME),
+        orders=table.column("order").to_numpy(),
+        commits=texts_of(table.column("commit")),
+        algorithms=texts_of(table.column("algorithm")),
+    )
+
+
+def series_columns(ids: Sequence[SeriesId], directions: Sequence[int] | Ints) -> list[pa.Array]:
+    """Return the columns of the series table."""
+    labels = [[getattr(identity, label) for identity in ids] for label in LABELS]
+    texts = [*labels, [identity.args_json for identity in ids]]
+    return [*(pa.array(column, pa.string()) for column in texts), pa.array(directions, pa.int8())]
+
+
+def run_columns(repeats: Repeats) -> list[pa.Array]:
+    """Return the columns `runs`, `spread` and `results` of the points table."""
+    spreads = pa.array(repeats.spreads, mask=np.isnan(repeats.spreads))
+    return [pa.array(repeats.counts, pa.int32()), spreads, _as_json(repeats)]
+
+
+def _as_json(repeats: Repeats) -> pa.Array:
+    """Return the runs of each point as a JSON object, null where it lists none."""
+    keys = pa.array([json.dumps(name) for name in repeats.names.names], pa.string())
+    items = pc.binary_join_element_wise(
+        keys.take(pa.array(repeats.names.codes)),
+        pa.array(repeats.values).cast(pa.string()),
+        ": ",
+    )
+    none = pa.array(np.diff(repeats.offsets) == 0)
+    lists = pa.ListArray.from_arrays(pa.array(repeats.offsets, pa.int32()), items, mask=none)
+    return pc.binary_join_element_wise("{", pc.binary_join(lists, ", "), "}", "")
+
+
+def texts_of(column: pa.Array | pa.ChunkedArray) -> Texts:
+    """Return a column of strings; null becomes the empty text."""
+    chunks = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
+    encoded = chunks.dictionary_encode().unify_dictionaries()
+    if not encoded.num_chunks:
+        return Texts.unknown(0)
+    names = encoded.chunk(0).dictionary.to_pylist()
+    codes = [
+        chunk.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+        for chunk in encoded.chunks
+    ]
+    return Texts(np.concatenate(codes).astype(np.int32), [*names, ""])
+
+
+def column_of(texts: Texts) -> pa.Array:
+    """Return texts as a column of strings, null where empty."""
+    names = pa.array([name or None for name in texts.names], pa.string())
+    return names.take(pa.array(texts.codes))
+
+
+def dates(milliseconds: Ints) -> pa.Array:
+    """Return milliseconds as a column of timestamps, null where unknown."""
+    return pa.array(milliseconds, DATE, mask=milliseconds == UNKNOWN_TIME)
+
+
+def _numbers(column: pa.ChunkedArray, missing: int) -> Ints:
+    numbers: Ints = column.cast(pa.int64()).fill_null(missing).to_numpy()
+    return numbers
+
+
+def _runs(points: pa.Table, times: Ints) -> Repeats:
+    """Return the runs in the columns of the points; each has the time of its point."""
+    results = points.column("results")
+    spreads = points.column("spread").to_numpy()
+    rows = np.flatnonzero(results.is_valid().to_numpy())
+    texts = results.drop_null()
+    found = []
+    for start in range(0, len(texts), CHUNK):
+        listed = ",".join(texts.slice(start, CHUNK).to_pylist())
+        found += msgspec.json.decode(f"[{listed}]", type=list[dict[str, float]])
+    lengths = np.zeros(times.size, dtype=np.int64)
+    lengths[rows] = [len(runs) for runs in found]
+    return Repeats(
+        counts=_numbers(points.column("runs"), 1),
+        spreads=np.where(np.isfinite(spreads), spreads, np.nan),
+        offsets=np.append(0, np.cumsum(lengths)),
+        names=Texts.from_strings(chain.from_iterable(found)),
+        values=np.fromiter(chain.from_iterable(runs.values() for runs in found), np.float64),
+        times=np.repeat(times, lengths),
+    )
+
+
+def _stored_runs(folder: str | Path, points: pa.Table, times: Ints) -> Repeats:
+    """Return the runs of an exported store: all of commits with several, else the one named."""
+    first = texts_of(pq.read_table(Path(folder) / "points.parquet", columns=["run"]).column("run"))
+    path = Path(folder) / RUNS
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; points.parquet needs it")
+    try:
+        runs = pq.read_table(path).cast(RUNS_SCHEMA)
+    except (pa.ArrowException, ValueError) as error:
+        raise DataError(f"{path}: not a readable Parquet file: {error}") from error
+    rows = _rows_of(points, runs)
+    counts = np.bincount(rows, minlength=times.size)
+    alone = np.flatnonzero(first.known() & (counts == 0))
+    owners = np.concatenate([rows, alone])
+    order = np.argsort(owners, kind="stable")
+    names = Texts.concatenate([texts_of(runs.column("run")), first.take(alone)])
+    values = np.concatenate([runs.column("value"), points.column("value").to_numpy()[alone]])
+    measured = np.concatenate([_numbers(runs.column("time"), UNKNOWN_TIME), times[alone]])
+    listed = counts + (np.bincount(alone, minlength=times.size))
+    return Repeats(
+        counts=np.maximum(counts, 1),
+        spreads=np.full(times.size, np.nan),
+        offsets=np.append(0, np.cumsum(listed)),
+        names=names.take(order),
+        values=values[order],
+        times=measured[order],
+    )
+
+
+def _rows_of(points: pa.Table, runs: pa.Table) -> npt.NDArray[np.int64]:
+    """Return the row of the point of each run, by series and order.
+
+    Raises:
+        DataError: A run is of no point.
+    """
+    sizes = points.num_rows, runs.num_rows
+    orders = [table.column("order").to_numpy() for table in (points, runs)]
+    ranks = np.unique(np.concatenate(orders), return_inverse=True)[1]
+    owners = np.concatenate([table.column("series").to_numpy() for table in (points, runs)])
+    keys = owners.astype(np.int64) * sum(sizes) + ranks
+    rows: npt.NDArray[np.int64] = np.searchsorted(keys[: sizes[0]], keys[sizes[0] :])
+    matches = np.append(keys[: sizes[0]], -1)[rows] == keys[sizes[0] :]
+    if not matches.all():
+        row = int(np.argmin(matches))
+        raise DataError(f"{RUNS}: row {row} is of order {orders[1][row]}, which has no point")
+    return rows

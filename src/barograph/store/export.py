@@ -1,0 +1,128 @@
+"""Write the store as the Parquet tables that the pipeline trains from.
+
+They are those of `barograph.parquet`: a point is a commit with the value that counts for it. An
+additional column `run` of the points and a fourth table, all results of the commits with several,
+bring every run back at an import.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import sqlalchemy as sa
+
+from barograph.files import whole
+from barograph.parquet import CANDIDATES_SCHEMA, DATE, RUNS, RUNS_SCHEMA, SERIES_SCHEMA
+from barograph.store.reading import read_series
+from barograph.store.registry import series_id
+from barograph.store.schema import candidates, points, series
+
+CHUNK = 500  # series in one query
+
+
+def export_tables(connection: sa.Connection, folder: str | Path) -> dict[str, int]:
+    """Write everything as the three tables and that of the runs; return the rows of each.
+
+    Args:
+        connection: A reading transaction, so that the tables are consistent.
+        folder: Folder to write into.
+    """
+    target = Path(folder)
+    with (
+        whole(target / "series.parquet") as first,
+        whole(target / "points.parquet") as second,
+        whole(target / "candidates.parquet") as third,
+        whole(target / RUNS) as fourth,
+    ):
+        rows = list(connection.execute(sa.select(series).order_by(series.c.id)))
+        numbers = [row.id for row in rows]
+        table = pa.Table.from_pylist([_series_row(row) for row in rows], SERIES_SCHEMA)
+        pq.write_table(table, first, compression="zstd")
+        with (
+            pq.ParquetWriter(second, RUNS_SCHEMA, compression="zstd") as settled,
+            pq.ParquetWriter(fourth, RUNS_SCHEMA, compression="zstd") as every,
+        ):
+            count = runs = 0
+            for of_commits, of_reruns in _points(connection, numbers):
+                settled.write_table(of_commits)
+                every.write_table(of_reruns)
+                count += of_commits.num_rows
+                runs += of_reruns.num_rows
+        found = _candidate_rows(connection, numbers)
+        pq.write_table(pa.Table.from_pylist(found, CANDIDATES_SCHEMA), third, compression="zstd")
+    return {"series": len(rows), "points": count, "runs": runs, "candidates": len(found)}
+
+
+def is_export(folder: str | Path) -> bool:
+    """Return whether `export_tables` wrote the tables of a folder: they have runs."""
+    try:
+        return bool(pq.read_schema(Path(folder) / "points.parquet").names == RUNS_SCHEMA.names)
+    except (OSError, pa.ArrowInvalid):
+        return False
+
+
+def _series_row(row: sa.Row[Any]) -> dict[str, object]:
+    name = series_id(row)
+    return {**name.labels, "args": name.args_json, "direction": row.direction}
+
+
+def _points(connection: sa.Connection, numbers: list[int]) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """Yield the settled values of some series, and all results of the commits with several."""
+    p = points.c
+    for first in range(0, len(numbers), CHUNK):
+        chunk = numbers[first : first + CHUNK]
+        rows = connection.execute(
+            sa.select(p.series, p.order, p.commit, p.time, p.value, p.run, p.settled)
+            .where(p.series.in_(chunk))
+            .order_by(p.series, p.order, p.run)
+        ).all()
+        *columns, settled = list(zip(*rows, strict=True)) or [()] * 7
+        owners = np.searchsorted(numbers, np.array(columns[0], dtype=np.int64))
+        every = pa.Table.from_arrays(
+            [
+                pa.array(owners, pa.int32()),
+                pa.array(columns[1], pa.int64()),
+                pa.array([commit or None for commit in columns[2]], pa.string()),
+                pa.array(columns[3], pa.int64()).cast(DATE),
+                pa.array(columns[4], pa.float64()),
+                pa.array(columns[5], pa.string()),
+            ],
+            schema=RUNS_SCHEMA,
+        )
+        values = pa.array(settled, pa.float64())
+        is_first = np.asarray(values.is_valid())
+        commits = np.cumsum(is_first) - 1
+        has_reruns = np.bincount(commits, minlength=0)[commits] > 1
+        place = RUNS_SCHEMA.get_field_index("value")
+        yield (
+            every.set_column(place, RUNS_SCHEMA.field("value"), values).filter(pa.array(is_first)),
+            every.filter(pa.array(has_reruns)),
+        )
+
+
+def _candidate_rows(connection: sa.Connection, numbers: list[int]) -> list[dict[str, object]]:
+    """Return the present candidates, each with its position in its series."""
+    c = candidates.c
+    query = sa.select(candidates).where(c.present).order_by(c.series, c.order, c.id)
+    by_series: dict[int, list[Any]] = {}
+    for row in connection.execute(query):
+        by_series.setdefault(row.series, []).append(row)
+    owners = list(by_series)
+    return [
+        {
+            "series": int(np.searchsorted(numbers, number)),
+            "index": history.index_of(row.order),
+            "order": row.order,
+            "commit": row.commit or None,
+            "verdict": row.verdict,
+            "calculated_on": row.calculated_on,
+            "triaged_on": row.triaged_on,
+            "algorithm": row.detector,
+        }
+        for first in range(0, len(owners), CHUNK)
+        for number, history in read_series(connection, owners[first : first + CHUNK]).items()
+        for row in by_series[number]
+    ]

@@ -1,0 +1,95 @@
+"""A column of text in which values repeat: a number for each row, and the distinct texts.
+
+Commits, names of runs and verdicts are such columns. Two million commits of 40 letters take 8 MB
+instead of 180 MB as Python strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[np.int32]
+Places = npt.NDArray[np.integer] | npt.NDArray[np.bool_] | Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Texts(Sequence[str]):
+    """A read-only sequence of texts; the empty text stands for an unknown one.
+
+    Args:
+        codes: For each row, the position of its text in `names`.
+        names: The distinct texts, in any order; rows need not use all of them.
+
+    Example:
+        >>> commits = Texts.from_strings(["b7", "a1", None, "a1"])
+        >>> len(commits), commits[1], list(commits[2:]), commits.codes.tolist()
+        (4, 'a1', ['', 'a1'], [0, 1, 2, 1])
+    """
+
+    codes: Codes
+    names: Sequence[str]
+
+    @classmethod
+    def from_strings(cls, texts: Iterable[str | None]) -> Texts:
+        """Encode texts; None becomes the empty text."""
+        known: dict[str, int] = {}
+        codes = [known.setdefault(text or "", len(known)) for text in texts]
+        return cls(np.array(codes, dtype=np.int32), list(known))
+
+    @classmethod
+    def unknown(cls, size: int) -> Texts:
+        """Return `size` empty texts."""
+        return cls(np.zeros(size, dtype=np.int32), [""])
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Texts]) -> Texts:
+        """Return the rows of several columns, one after the other."""
+        known: dict[str, int] = {}
+        codes = [np.empty(0, dtype=np.int32)]
+        for part in parts:
+            new = [known.setdefault(name, len(known)) for name in part.names]
+            codes.append(np.array(new, dtype=np.int32)[part.codes])
+        return cls(np.concatenate(codes), list(known))
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.codes.size
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Texts: ...
+    def __getitem__(self, index: int | slice) -> str | Texts:
+        if isinstance(index, slice):
+            return Texts(self.codes[index], self.names)
+        return self.names[int(self.codes[index])]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the text of each row."""
+        return map(self.names.__getitem__, self.codes.tolist())
+
+    def __repr__(self) -> str:
+        """Return the texts, shortened."""
+        shown = ", ".join(map(repr, self[:5]))
+        return f"Texts({len(self):,}: {shown}{', ...' if len(self) > 5 else ''})"
+
+    def take(self, rows: Places) -> Texts:
+        """Return the rows at some positions, or those that a mask chooses."""
+        return Texts(self.codes[np.asarray(rows)], self.names)
+
+    def known(self) -> npt.NDArray[np.bool_]:
+        """Return for each row whether its text is not empty."""
+        has_text = np.array([bool(name) for name in self.names], dtype=np.bool_)
+        return has_text[self.codes]
+
+    def ranks(self) -> tuple[npt.NDArray[np.int64], list[str]]:
+        """Return the rank of each row's text, -1 for the empty one, and the sorted texts."""
+        ordered = sorted({name for name in self.names if name})
+        rank = {name: place for place, name in enumerate(ordered)}
+        of_name = np.array([rank.get(name, -1) for name in self.names], dtype=np.int64)
+        return of_name[self.codes], ordered

@@ -1,0 +1,99 @@
+"""Histories in memory and on disk: the same points, runs, commits and candidates."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from barograph.errors import DataError
+from barograph.history import Candidates, History
+from barograph.repeats import Results, combine
+from barograph.series import UNKNOWN_TIME, SeriesId
+from barograph.texts import Texts
+from tests.same import assert_same
+
+NAMES = [SeriesId("db", "", "", test, "") for test in ("insert", "find")]
+Row = tuple[int, int, int, float, str | None, str | None]
+# Series, order, time, value, commit, run.
+ROWS: list[Row] = [
+    (1, 3, 30, 7.0, "c3", None),
+    (0, 2, 20, 5.0, "c2", "a"),
+    (0, 1, 10, 4.0, None, None),
+    (0, 2, 25, 6.0, "c2", "b"),
+    (1, 2, UNKNOWN_TIME, 6.5, "c2", None),
+]
+
+
+def results(rows: list[Row]) -> Results:
+    """Return the rows as columns."""
+    owners, orders, times, values, commits, runs = zip(*rows, strict=True)
+    return Results(
+        owners=np.array(owners),
+        orders=np.array(orders),
+        times=np.array(times),
+        values=np.array(values),
+        commits=Texts.from_strings(commits),
+        runs=Texts.from_strings(runs),
+    )
+
+
+def test_results_in_any_order_become_points() -> None:
+    history = History.from_results(NAMES, [1, 0], results(ROWS))
+    assert repr(history) == "History(2 series, 4 points, 0 candidates)"
+    first, second = history
+    assert (first.orders.tolist(), first.values.tolist()) == ([1, 2], [4.0, 5.5])
+    assert list(first.commits) == ["", "c2"]
+    assert (second.orders.tolist(), list(second.commits)) == ([2, 3], ["c2", "c3"])
+    assert history.times.tolist() == [10, 25, UNKNOWN_TIME, 30]
+    assert history.runs_of(0) == {1: {"a": 5.0, "b": 6.0}}
+    assert history.run_counts(0).tolist() == [1, 2]
+    assert (history.directions.tolist(), history.runs_of(1)) == ([1, 0], {})
+
+
+def test_history_without_repeats_keeps_no_runs() -> None:
+    plain = [row for row in ROWS if row[-1] is None]
+    history = History.from_results(NAMES, [0, 0], results(plain))
+    assert history.repeats is None
+    assert history.run_counts(1).tolist() == [1, 1]
+
+
+def test_results_of_two_commits_at_one_order_are_refused() -> None:
+    with pytest.raises(DataError, match=r"db/insert: .* order 2 is of commit 'zz'; another commit"):
+        History.from_results(NAMES, [0, 0], results([*ROWS, (0, 2, 9, 5.0, "zz", "c")]))
+
+
+@pytest.mark.parametrize("rows", [ROWS, [row for row in ROWS if row[-1] is None]])
+def test_written_history_is_read_back(tmp_path: Path, rows: list[Row]) -> None:
+    combined = combine(results(rows))
+    made = History.from_combined(NAMES, [-1, 0], combined)
+    found = Candidates(
+        series=np.array([0, 1]),
+        index=np.array([1, 1]),
+        verdict=np.array(["true_positive", "not_triaged"]),
+        calculated_on=np.array([50, UNKNOWN_TIME]),
+        triaged_on=np.array([60, UNKNOWN_TIME]),
+        orders=np.array([2, 3]),
+        commits=Texts.from_strings(["c2", None]),
+        algorithms=Texts.from_strings(["hunter", None]),
+    )
+    history = History(**{**vars(made), "candidates": found})
+    history.write(tmp_path)
+    back = History.read(tmp_path)
+    if history.repeats is not None:  # the tables have no times of single runs
+        assert back.repeats is not None
+        assert back.repeats.times.tolist() == [25, 25]
+        back.repeats.times[:] = history.repeats.times
+    assert_same(back, history)
+
+
+def test_texts_are_views_with_one_name_for_each_text() -> None:
+    texts = Texts.from_strings(["b", "", "a", "b", None])
+    part = texts[2:]
+    assert np.shares_memory(part.codes, texts.codes)
+    assert (list(part), part[-2], len(texts.names)) == (["a", "b", ""], "b", 3)
+    assert list(texts.take(np.array([2, 0]))) == ["a", "b"]
+    assert list(texts.take(texts.known())) == ["b", "a", "b"]
+    ranks, names = texts.ranks()
+    assert (ranks.tolist(), names) == ([1, -1, 0, 1, -1], ["a", "b"])
+    both = Texts.concatenate([part, Texts.unknown(1), texts[:1]])
+    assert (list(both), len(both.names)) == (["a", "b", "", "", "b"], 3)
