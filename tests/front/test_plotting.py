@@ -14,8 +14,9 @@ from matplotlib.text import Text
 
 import barograph as bg
 from barograph.errors import ConfigError, DataError
-from barograph.plotting.panel import Panel, change_text, number, percent_of
+from barograph.plotting.panel import Panel
 from barograph.series import ChangePoint, Direction, Floats, Region, SeriesId
+from barograph.wording import change_text, number, percent, probability_text
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MINUS = "\u2212"
@@ -52,13 +53,13 @@ def test_the_picture_names_change_probability_place_and_levels() -> None:
     written = texts(figure)
     before, after = np.median(STEP[:100]), np.median(STEP[100:])
     assert {"insert", "200 results · 1 change", "93 % real · at 100"} <= set(written)
-    assert {change_text(before, after), number(before), number(after)} <= set(written)
+    assert {change_text(percent(before, after)), number(before), number(after)} <= set(written)
 
 
 def test_change_points_are_those_of_detect_by_default() -> None:
     [point] = bg.detect(STEP)
     assert point.probability is not None
-    label = f"{percent_of(point.probability)} real · at {point.index}"
+    label = f"{probability_text(point.probability)} real · at {point.index}"
     assert label in texts(bg.plot(STEP))
 
 
@@ -168,32 +169,6 @@ def test_without_matplotlib_the_message_names_the_command(monkeypatch: pytest.Mo
         ConfigError, match=r"plot needs matplotlib.*: pip install 'barograph\[plot\]'"
     ):
         bg.plot(STEP)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "text"),
-    [
-        (100.0, 90.4, f"{MINUS}9.6 %"),
-        (100.0, 100.03, "+0.03 %"),
-        (100.0, 99.9999, "0.00 %"),
-        (-10.0, -5.0, "+50.0 %"),
-        (0.0, 3.0, "from 0"),
-        (0.0, 0.0, "0.0 %"),
-        (2.0, 200.0, "100 times"),
-    ],
-)
-def test_a_change_is_given_in_percent_of_the_level_before(
-    before: float, after: float, text: str
-) -> None:
-    assert change_text(before, after) == text
-
-
-@pytest.mark.parametrize(
-    ("probability", "text"),
-    [(0.884, "88 %"), (0.9999, ">99 %"), (0.001, "<1 %"), (1.0, "100 %"), (0.0, "0 %")],
-)
-def test_only_certain_probabilities_are_0_or_100(probability: float, text: str) -> None:
-    assert percent_of(probability) == text
 
 
 def test_levels_are_medians_between_change_points() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from barograph.cli import CLEAN, REGRESSION, SUSPECT, TOO_LITTLE
-from barograph.cli.detect import change_text, percent
+from barograph.wording import change_text, percent
 
 SUSPECT_FAILS_AT = 25.0  # percent
 
@@ -74,7 +74,7 @@ class SeriesAnswer:
 
     def __str__(self) -> str:
         """One line without the kind of the answer."""
-        change = change_text({"percent": self.percent})
+        change = change_text(self.percent)
         here = short(self.commit) or self.order
         way = "" if not self.direction else " (worse)" if self.is_worse else " (better)"
         if self.answer == "quiet" and self.reruns:

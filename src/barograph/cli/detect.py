@@ -1,156 +1,202 @@
-"""`barograph detect`: the change points of every series of a source."""
+"""`barograph detect`: the change points of every series."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import csv
+import io
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from barograph.cli.finding import ChangeSearch, Found, find, search_options
 from barograph.cli.options import (
     aggregate_option,
-    detector_option,
     echo_json,
     format_option,
-    make_detector,
-    min_probability_option,
-    model_option,
     read_history,
     source_options,
 )
+from barograph.series import UNKNOWN_TIME
 
 if TYPE_CHECKING:
-    from barograph.detection import Discoveries
-    from barograph.detection.base import Detector
-    from barograph.history import History
-    from barograph.series import ChangePoint
+    from barograph.plotting.changes import Findings, ReportedChange
+    from barograph.series import Series
 
-TESTING = ("hunter", "edivisive", "gesd")  # detectors whose change points have a p-value
+CSV_COLUMNS = (
+    *("series", "effect", "percent", "before", "after", "probability", "pvalue"),
+    *("order", "commit", "time", "index", "subject"),
+)
+FIGURE = (".png", ".svg", ".pdf")
 
 
 @click.command(
-    epilog="Example: barograph detect results.csv --min-probability 0.8 --format json",
+    epilog="Example: barograph detect results.csv --since 14d --format markdown",
 )
 @source_options
 @aggregate_option
-@detector_option("Detection method. `triaged` finds candidates and scores them with a model.")
-@min_probability_option
-@model_option("label_free", does="scores the candidates of --detector triaged")
+@search_options
+@click.option("--all", "every", is_flag=True, help="List the series without a change, too.")
 @click.option(
-    "--false-discoveries",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    metavar="SHARE",
-    help="Expected share of false change points to allow (Benjamini-Hochberg), from 0 to 1. By "
-    "default all change points are reported.",
+    "--plot",
+    "figure",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the series that changed, at most 20 of them, to a .png, .svg or .pdf file.",
 )
-@format_option("text", "json")
+@format_option("text", "json", "csv", "markdown")
 def command(
     location: str,
     kind: str,
-    detector: str,
-    min_probability: float | None,
-    model: Path,
-    false_discoveries: float | None,
+    search: ChangeSearch,
+    every: bool,
+    figure: Path | None,
     output: str,
 ) -> None:
-    """Find the change points of every series at LOCATION."""
-    if false_discoveries is not None and detector not in TESTING:
-        message = f"{detector} has no p-value to control; allowed are {', '.join(TESTING)}"
-        raise click.BadParameter(message, param_hint="--false-discoveries")
-    method = make_detector(detector, model, min_probability)
+    """Find the change points of every series."""
+    from barograph.cli import listing
+
+    began = time.monotonic()
+    if figure is not None and figure.suffix not in FIGURE:
+        message = f"{figure}: expected a name that ends with {', '.join(FIGURE)}"
+        raise click.BadParameter(message, param_hint="--plot")
     history = read_history(kind, location)
-    runs = change_points(history, method)
-    control: dict[str, float] | None = None
-    if false_discoveries is not None:
-        result = _controlled(runs, detector, len(history.values), false_discoveries)
-        runs = result.kept
-        names = ("rate", "tests", "given", "removed", "limit")
-        control = {name: getattr(result, name) for name in names}
-    described = describe(history, runs)
+    found = find(history, search, explain=output == "json")
+    findings, seconds = found.findings, time.monotonic() - began
+    if figure is not None:
+        draw(findings, figure)
     if output == "json":
-        discoveries = {} if control is None else {"false_discoveries": control}
-        echo_json({"detector": detector, "series": described, **discoveries})
-        return
-    for series in described:
-        click.echo(series["series"])
-        for point in series["change_points"]:
-            click.echo(f"  {_line(point)}")
-        if not series["change_points"]:
-            click.echo("  no change point")
-    if control is not None:
-        click.echo(
-            f"false discoveries: at most {control['rate']:g} expected, "
-            f"{control['removed']} of {control['given']} change points left out, "
-            f"{control['tests']} tests, largest p-value kept {control['limit']:.3g}"
-        )
+        echo_json(as_dict(found, search, seconds))
+    elif output == "csv":
+        click.echo(as_csv(findings), nl=False)
+    elif output == "markdown":
+        click.echo("\n".join(listing.markdown(findings, seconds)))
+    else:
+        for line in listing.lines(findings, every=every, width=listing.terminal_width()):
+            click.echo(line)
+        if found.discoveries is not None:
+            click.echo(_discoveries_text(found))
+        click.echo(listing.summary(findings, seconds))
 
 
-def change_points(history: History, detector: Detector) -> list[list[ChangePoint]]:
-    """Return the change points of every series."""
-    from barograph.detection import detect_many
-
-    return detect_many(detector, history.values, history.offsets)
-
-
-def describe(history: History, runs: Sequence[Sequence[ChangePoint]]) -> list[dict[str, Any]]:
-    """Return every series with its change points, as plain values."""
-    rows = []
-    for series, run in zip(history, runs, strict=True):
-        points = [
+def as_dict(found: Found, search: ChangeSearch, seconds: float) -> dict[str, Any]:
+    """Return every series with its change points, as plain values for JSON."""
+    findings = found.findings
+    content: dict[str, Any] = {
+        "detector": search.choice.name,
+        "summary": {
+            "series": len(findings.series),
+            "changed": len(findings.changed),
+            "changes": len(findings.worst_first),
+            "regressions": findings.count("worse"),
+            "improvements": findings.count("better"),
+            "too_short": len(findings.too_short),
+            "seconds": round(seconds, 3),
+        },
+        "series": [
             {
-                "index": point.index,
-                "order": int(series.orders[point.index]),
-                "commit": series.commits[point.index] or None,
-                "probability": point.probability,
-                "statistic": point.statistic,
-                "pvalue": point.pvalue,
-                "mean_before": point.before.mean,
-                "mean_after": point.after.mean,
-                "percent": percent(point.before.mean, point.after.mean),
+                "series": str(series.id),
+                "direction": int(series.direction),
+                "points": len(series),
+                "change_points": [_point(change) for change in changes],
             }
-            for point in run
-        ]
-        rows.append({"series": str(series.id), "change_points": points})
-    return rows
+            for series, changes in zip(findings.series, findings.changes, strict=True)
+        ],
+    }
+    if found.discoveries is not None:
+        names = ("rate", "tests", "given", "removed", "limit")
+        content["false_discoveries"] = {name: getattr(found.discoveries, name) for name in names}
+    return content
 
 
-def percent(before: float, after: float) -> float:
-    """Return the change in percent of the level before; infinite from a level of 0."""
-    if before:
-        return 100.0 * (after - before) / abs(before)
-    return math.copysign(math.inf, after) if after else 0.0
+def _point(change: ReportedChange) -> dict[str, Any]:
+    point = change.point
+    before, after = change.levels
+    return {
+        "index": point.index,
+        "order": change.order,
+        "commit": change.commit or None,
+        "time": _iso(change.time),
+        "subject": change.subject or None,
+        "effect": change.effect,
+        "probability": point.probability,
+        "statistic": point.statistic,
+        "pvalue": point.pvalue,
+        "before": before,
+        "after": after,
+        "mean_before": point.before.mean,
+        "mean_after": point.after.mean,
+        "percent": change.percent,
+        "reasons": [
+            {"text": reason.text, "contribution": reason.part} for reason in change.reasons
+        ],
+    }
 
 
-def change_text(point: dict[str, Any]) -> str:
-    """Return the size of a change as text."""
-    change = point["percent"]
-    if not math.isfinite(change):
-        return "from 0"
-    # A change that would round to nothing is shown with as many digits as it needs.
-    if abs(change) >= 0.05 or not change:
-        return f"{change + 0.0:+.1f} %"  # -0.0 becomes 0.0
-    return f"{change:+.1g} %"
+def as_csv(findings: Findings) -> str:
+    """Return one row for each change, the worst first."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for change in findings.worst_first:
+        point = change.point
+        writer.writerow(
+            [
+                str(findings.series[change.series].id),
+                *(change.effect, change.percent, *change.levels, point.probability, point.pvalue),
+                *(change.order, change.commit, _iso(change.time), point.index, change.subject),
+            ]
+        )
+    return text.getvalue()
 
 
-def _line(point: dict[str, Any]) -> str:
-    place = f"{point['commit'] or point['order']}  index {point['index']}"
-    levels = f"{point['mean_before']:.6g} -> {point['mean_after']:.6g}"
-    likely = "" if point["probability"] is None else f"  probability {point['probability']:.2f}"
-    return f"{place}  {levels}  ({change_text(point)}){likely}"
+def draw(findings: Findings, path: Path) -> None:
+    """Draw the series that changed, the worst first; all series if none changed.
 
-
-def _controlled(
-    runs: Sequence[Sequence[ChangePoint]], detector: str, points: int, rate: float
-) -> Discoveries:
-    """Control the false discoveries of one run over many series.
-
-    The p-value of Hunter is that of one index, chosen among all points. Those of the other
-    detectors account for the search, and each series has one more test than change points: the
-    test that ended the search.
+    Raises:
+        ConfigError: matplotlib is not installed.
     """
-    from barograph.detection import control_discoveries
+    from barograph.errors import ConfigError
+    from barograph.plotting import MOST_PANELS
+    from barograph.plotting.panel import Panel
 
-    searched = sum(map(len, runs)) + len(runs)
-    return control_discoveries(runs, tests=points if detector == "hunter" else searched, rate=rate)
+    try:
+        from barograph.plotting.drawing import figure_of
+    except ModuleNotFoundError as error:
+        message = f"--plot needs {error.name}: pip install 'barograph[plot]'"
+        raise ConfigError(message) from None
+    numbers = findings.changed or range(len(findings.series))
+    if len(numbers) > MOST_PANELS:
+        click.echo(f"{path}: the first {MOST_PANELS} of {len(numbers):,} series", err=True)
+
+    def panels() -> Iterator[Panel]:
+        for number in numbers[:MOST_PANELS]:
+            one: Series = findings.series[number]
+            points = [change.point for change in findings.changes[number]]
+            yield Panel(one.values, points, str(one.id), one.direction, one.commits, one.times)
+
+    figure_of([*panels()]).savefig(path)
+
+
+def _discoveries_text(found: Found) -> str:
+    control = found.discoveries
+    if control is None:
+        return ""
+    return (
+        f"false discoveries: at most {control.rate:g} expected, "
+        f"{control.removed} of {control.given} change points left out, "
+        f"{control.tests} tests, largest p-value kept {control.limit:.3g}"
+    )
+
+
+def _iso(time_: int) -> str | None:
+    """Return a time in ISO 8601, None if it is unknown."""
+    if time_ == UNKNOWN_TIME:
+        return None
+    try:
+        return datetime.fromtimestamp(time_ / 1000, UTC).isoformat().replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return None

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer, change_percent
-from barograph.cli.detect import change_points, percent
+from barograph.cli.detectors import DETECTORS, make_detector
+from barograph.cli.finding import change_points
 from barograph.cli.options import (
-    DETECTORS,
     RELEASED,
     aggregate_option,
     echo_json,
     format_option,
     given_aggregate,
-    make_detector,
     min_change_option,
     model_option,
     online_models,
@@ -27,6 +26,7 @@ from barograph.cli.options import (
     second_look_options,
     source_options,
 )
+from barograph.wording import percent
 
 if TYPE_CHECKING:
     from barograph.detection.base import Detector

@@ -18,7 +18,6 @@ from click.core import ParameterSource
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
-    from barograph.detection.base import Detector
     from barograph.detection.online import SecondLookConfig
     from barograph.history import History
     from barograph.models import OnlineModels
@@ -26,16 +25,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 KINDS = ("tabular", "mongodump", "mongodb", "zenodo")
-DETECTORS = {
-    "triaged": "Triaged",
-    "hunter": "Hunter",
-    "edivisive": "EDivisive",
-    "setds": "Setds",
-    "stepfit": "StepFit",
-    "gesd": "Gesd",
-    "pelt": "Pelt",
-}
-DEFAULT_DETECTOR = "triaged"
 ALARM_POLICIES = ("early", "even", "steady", "sure")
 # What --format offers, and what its help says about it; a command takes some of them.
 FORMATS = {
@@ -95,17 +84,6 @@ def format_option(*formats: str) -> Callable[[F], F]:
         default=formats[0],
         show_default=True,
         help=f"Output format. {known}.",
-    )
-
-
-def detector_option(text: str) -> Callable[[F], F]:
-    """Add --detector to a command."""
-    return click.option(
-        "--detector",
-        type=click.Choice(list(DETECTORS)),
-        default=DEFAULT_DETECTOR,
-        show_default=True,
-        help=text,
     )
 
 
@@ -265,40 +243,6 @@ def read_history(kind: str, location: str) -> History:
 
     with loaded_tables(kind, location) as folder:
         return History.read(folder)
-
-
-def min_probability_option(function: F) -> F:
-    """Add --min-probability to a command that finds change points."""
-    return click.option(
-        "--min-probability",
-        type=click.FloatRange(0.0, 1.0),
-        metavar="P",
-        help="Smallest probability of a reported change point, from 0 to 1, for --detector "
-        f"{DEFAULT_DETECTOR}. By default the rule in the model's file decides.",
-    )(function)
-
-
-def make_detector(
-    name: str, model: Path | None = None, min_probability: float | None = None
-) -> Detector:
-    """Return a detector with its default parameters.
-
-    Args:
-        name: One of `DETECTORS`.
-        model: The model of `triaged`; the built-in one if there is no such file.
-        min_probability: Smallest probability that `triaged` reports; its model's rule if None.
-    """
-    from barograph import detection
-    from barograph.models import TriageModel
-
-    if name != DEFAULT_DETECTOR:
-        if min_probability is not None:
-            message = f"{name} has no probability; only {DEFAULT_DETECTOR} has"
-            raise click.BadParameter(message, param_hint="--min-probability")
-        detector: Detector = getattr(detection, DETECTORS[name])()
-        return detector
-    loaded = TriageModel.load(model, "label_free") if model and model.exists() else None
-    return detection.Triaged(model=loaded, min_probability=min_probability)
 
 
 def online_models(path: Path) -> OnlineModels:

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import click
 
-from barograph.cli.options import (
+from barograph.cli.detectors import (
     DETECTORS,
     detector_option,
-    echo_json,
-    format_option,
     make_detector,
     min_probability_option,
+)
+from barograph.cli.options import (
+    echo_json,
+    format_option,
     model_option,
     open_existing,
     store_option,

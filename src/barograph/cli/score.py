@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer, change_percent
-from barograph.cli.detect import percent
 from barograph.cli.import_ import report_rejected
 from barograph.cli.options import (
     echo_json,
@@ -24,6 +23,7 @@ from barograph.cli.options import (
     source_options,
     store_option,
 )
+from barograph.wording import percent
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from barograph.cli.detectors import DETECTORS, detector_option, make_detector
 from barograph.cli.options import (
-    DETECTORS,
-    detector_option,
-    make_detector,
     make_folder,
     model_option,
     second_look_options,

@@ -1,6 +1,8 @@
 """Detection over many series, on several threads."""
 
+from collections import Counter
 from collections.abc import Iterator
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +15,7 @@ from barograph.detection.base import (
     require,
 )
 from barograph.errors import DataError
-from barograph.parallel import map_threads
+from barograph.parallel import Progress, map_threads
 from barograph.series import ChangePoint, Floats, Ints, as_floats
 
 # Points per chunk: enough that a thread rarely waits for the interpreter.
@@ -26,6 +28,7 @@ def detect_many(
     offsets: npt.ArrayLike,
     *,
     workers: int | None = None,
+    label: str = "",
 ) -> list[list[ChangePoint]]:
     """Find the change points of many series whose values are joined in one array.
 
@@ -37,6 +40,7 @@ def detect_many(
         values: The values of all series, one after the other.
         offsets: Series k owns the values offsets[k] to offsets[k + 1].
         workers: Number of threads. Defaults to the number of usable cores.
+        label: Label of the progress on stderr; without a label there is none.
 
     Returns:
         The change points of each series.
@@ -49,9 +53,18 @@ def detect_many(
     numbers = as_floats(values)
     edges = _edges(offsets, numbers.size)
     require(workers is None or workers >= 1, "workers", workers, "at least 1")
-    parts = map_threads(
-        lambda piece: _detect(detector, numbers, edges, *piece), _pieces(edges), threads=workers
-    )
+    pieces = [*_pieces(edges)]
+    progress, done, lock = Progress(label, edges.size - 1), Counter[str](), Lock()
+
+    def run(piece: tuple[int, int]) -> list[list[ChangePoint]]:
+        found = _detect(detector, numbers, edges, *piece)
+        if label and len(pieces) > 1:
+            with lock:
+                done.update(series=len(found))
+                progress.update(done["series"])
+        return found
+
+    parts = map_threads(run, pieces, threads=workers)
     return [points for part in parts for points in part]
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from barograph.api import as_values, detect
 from barograph.errors import ConfigError, DataError
-from barograph.history import History
-from barograph.plotting.panel import Panel
 from barograph.series import ChangePoint, Direction, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from barograph.history import History
+    from barograph.plotting.panel import Panel
 
 MOST_PANELS = 20
 
@@ -55,6 +55,8 @@ def plot(
         raise ConfigError(f"plot needs {error.name}: pip install 'barograph[plot]'") from None
     if direction not in (-1, 0, 1):
         raise ConfigError(f"direction is {direction!r}: allowed are -1, 0 and 1")
+    from barograph.history import History
+
     if isinstance(values, History):
         _check_size(values, 1 if ax is not None or change_points is not None else MOST_PANELS)
     panels = list(_panels(values, change_points, title, Direction(direction)))
@@ -76,6 +78,10 @@ def _panels(
     direction: Direction,
 ) -> Iterator[Panel]:
     """Yield a panel for each series."""
+    from barograph.api import as_values, detect
+    from barograph.history import History
+    from barograph.plotting.panel import Panel
+
     for series in values if isinstance(values, History) else [values]:
         numbers = as_values(series)
         points = detect(numbers) if change_points is None else change_points

@@ -22,7 +22,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from barograph.errors import DataError
 from barograph.plotting.labels import INK, INK_2, INK_3, PAPER, draw_change_points
-from barograph.plotting.panel import Panel, number
+from barograph.plotting.panel import Panel
+from barograph.wording import number, typeset
 
 WIDTH, HEIGHT = 10.0, 2.4  # inches of a figure, and of the axes of a panel
 BOTTOM, RIGHT = 0.45, 0.3  # inches beside the axes; the left side depends on the labels
@@ -148,7 +149,7 @@ def _draw_levels(axes: Axes, panel: Panel) -> None:
             solid_capstyle="butt",
         )
         text = axes.annotate(
-            number(level),
+            typeset(number(level)),
             (start - 0.5, level),
             (4, 3),
             textcoords="offset points",

@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
-from barograph.plotting.panel import GAP, LANE, Panel, change_text, percent_of
+from barograph.plotting.panel import GAP, LANE, Panel
 from barograph.series import Direction
+from barograph.wording import change_text, percent, probability_text, typeset
 
 PAPER, INK, INK_2, INK_3 = "#ffffff", "#1d1c19", "#54514a", "#69655c"
 WORSE, BETTER = "#b3340d", "#0b6b5c"
@@ -44,10 +45,10 @@ def draw_change_points(axes: Axes, panel: Panel) -> None:
             clip_on=False,
             zorder=4,
         )
-        sure = "" if point.probability is None else f"{percent_of(point.probability)} real"
+        sure = "" if point.probability is None else f"{probability_text(point.probability)} real"
         place_name = "" if panel.lanes > 1 else panel.place(point.index)
         below = " · ".join(filter(None, [sure, place_name]))
-        texts = change_text(before, after), below
+        texts = typeset(change_text(percent(before, after))), below
         for lane, side in product(range(panel.lanes), SIDES):
             boxes = _label(axes, place, lane, side, texts, colour, taken)
             taken += boxes

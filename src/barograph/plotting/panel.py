@@ -13,6 +13,7 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Floats, Ints
+from barograph.wording import number, typeset
 
 TITLE, LANE, GAP = 36.0, 27.0, 8.0  # points above the axes: the title, a lane of labels, a gap
 LANES = 2
@@ -85,8 +86,9 @@ class Panel:
             parts.append(self.direction.name.lower().replace("_", " "))
         far = self.values[self.beyond != 0]
         if far.size:
-            most = f"{number(far.min())} to {number(far.max())}" if far.size > 1 else number(far[0])
-            parts.append(f"{far.size:,} outside the scale: {most}")
+            most = number(far.min())
+            most = f"{most} to {number(far.max())}" if far.size > 1 else most
+            parts.append(f"{far.size:,} outside the scale: {typeset(most)}")
         return " · ".join(parts)
 
     @property
@@ -119,28 +121,3 @@ class Panel:
         if time == UNKNOWN_TIME:
             return f"{number:,}" if np.all(self.times == UNKNOWN_TIME) else ""
         return f"{datetime.fromtimestamp(time / 1000, UTC):%-d %b %Y}"
-
-
-def change_text(before: float, after: float) -> str:
-    """Return a change in percent of the level before; a multiple from ten times on."""
-    if not before:
-        return "from 0" if after else "0.0 %"
-    percent = 100.0 * (after - before) / abs(before)
-    if percent >= 900 and before > 0:
-        return f"{number(after / before)} times"
-    text = f"{percent:+.{1 if abs(percent) >= 1 else 2}f}"
-    return f"{text if float(text) else text[1:]} %".replace("-", "\u2212")
-
-
-def percent_of(probability: float) -> str:
-    """Return a probability in percent; only 0 and 1 are shown as 0 and 100 %."""
-    rounded = round(100 * probability)
-    if rounded in (0, 100) and 0 < probability < 1:
-        return "<1 %" if rounded == 0 else ">99 %"
-    return f"{rounded} %"
-
-
-def number(value: float) -> str:
-    """Return a value with four digits, and separators of thousands."""
-    text = f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
-    return text.replace("-", "\u2212")

@@ -1,0 +1,288 @@
+"""Which detection method a command uses, and with which parameters."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import click
+
+from barograph.cli.options import model_option
+
+if TYPE_CHECKING:
+    from barograph.detection.base import Detector
+    from barograph.models import TriageModel
+    from barograph.series import Ints
+
+F = TypeVar("F", bound=Callable[..., Any])
+# The methods by the names that people type, with their classes.
+DETECTORS = {
+    "triaged": "Triaged",
+    "hunter": "Hunter",
+    "edivisive": "EDivisive",
+    "tau_kappa": "EDivisive",
+    "setds": "Setds",
+    "stepfit": "StepFit",
+    "gesd": "Gesd",
+    "pelt": "Pelt",
+    "dynp": "Dynp",
+    "threshold": "Threshold",
+    "nothing": "Nothing",
+}
+PRESETS: Mapping[str, Mapping[str, Any]] = {"tau_kappa": {"search": "tau_kappa"}}
+DEFAULT_DETECTOR = "triaged"
+USE = "label_free"  # of the model that scores its candidates
+WITH_PVALUE = ("hunter", "edivisive", "tau_kappa", "gesd")
+SHORTCUTS = ("pvalue", "window", "min_magnitude")  # parameters with an option of their own
+OWN_OPTIONS = ("model", "min_probability")  # parameters that only an option of their own sets
+# What people should know before they trust a method, unless they set the parameter themselves.
+CAVEATS = {
+    "stepfit": (
+        "threshold",
+        "the default threshold of 150 is meant for means of many traces; a single series reaches "
+        "it only with a step of about 17 noise units: lower it with --detector-option threshold=X",
+    ),
+    "dynp": (
+        "changes",
+        "reports 6 change points in every series, whether it has them or not: set the number with "
+        "--detector-option changes=N",
+    ),
+    "gesd": (
+        "share",
+        "reports single outliers and short runs, and no change that lasts longer than a tenth of "
+        "the series",
+    ),
+    "threshold": (
+        "percent",
+        "compares each result with the one before and reports every difference above 10 %, noise "
+        "included: set it with --detector-option percent=X",
+    ),
+    "nothing": ("", "is the baseline that reports no change"),
+}
+TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
+
+@dataclass(frozen=True)
+class DetectorChoice:
+    """A detection method as the options of a command name it.
+
+    Args:
+        name: One of `DETECTORS`.
+        parameters: Parameters by name, as text or as values.
+        model: The model of `triaged`; the built-in one if there is no such file.
+        min_probability: Smallest probability that `triaged` reports; its model's rule if None.
+    """
+
+    name: str = DEFAULT_DETECTOR
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    model: Path | None = None
+    min_probability: float | None = None
+
+    def make(self) -> Detector:
+        """Return the detector.
+
+        Raises:
+            click.BadParameter: The method has no such parameter, or the value has another type.
+            ConfigError: A value is out of its range.
+        """
+        from barograph import detection
+
+        kind = getattr(detection, DETECTORS[self.name])
+        chosen = {key: parsed(self.name, kind, key, v) for key, v in self.parameters.items()}
+        chosen = {**PRESETS.get(self.name, {}), **chosen}
+        if self.name == DEFAULT_DETECTOR:
+            chosen |= {"model": self.triage_model(), "min_probability": self.min_probability}
+        elif self.min_probability is not None:
+            message = f"{self.name} has no probability; only {DEFAULT_DETECTOR} has"
+            raise click.BadParameter(message, param_hint="--min-probability")
+        detector: Detector = kind(**chosen)
+        return detector
+
+    def triage_model(self) -> TriageModel:
+        """Return the model that scores and explains candidates."""
+        from barograph.models import TriageModel
+
+        if self.model is None or not self.model.exists():
+            return TriageModel.default(USE)
+        return TriageModel.load(self.model, USE)
+
+    def notes(self, shortest: int, lengths: Ints) -> list[str]:
+        """Return what a user should know about this choice for series of these lengths.
+
+        Args:
+            shortest: Fewest points that the detector needs.
+            lengths: The number of points of each series.
+        """
+        parameter, caveat = CAVEATS.get(self.name, ("", ""))
+        notes = [f"{self.name} {caveat}"] if caveat and parameter not in self.parameters else []
+        short = int((lengths < shortest).sum())
+        if short:
+            which = f"{short:,} of {lengths.size:,} series" if lengths.size > 1 else "the series"
+            have = "has" if short == 1 or lengths.size == 1 else "have"
+            notes.append(
+                f"{which} {have} fewer than the {shortest} points that {self.name} needs, and "
+                f"{'was' if have == 'has' else 'were'} not searched"
+            )
+        return notes
+
+
+def detector_options(function: F) -> F:
+    """Add the options that choose a detection method; the command gets them as `choice`."""
+
+    @functools.wraps(function)
+    def command(
+        *arguments: Any,
+        detector: str,
+        min_probability: float | None,
+        model: Path,
+        detector_option: Sequence[str],
+        **more: Any,
+    ) -> Any:
+        given = dict(_pair(text) for text in detector_option)
+        for name in SHORTCUTS:
+            value = more.pop(name)
+            if value is not None:
+                given[name] = value
+        choice = DetectorChoice(detector, given, model, min_probability)
+        return function(*arguments, choice=choice, **more)
+
+    options: Any = command
+    for option in (
+        click.option(
+            "--detector-option",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="A parameter of the detection method; may be repeated. A wrong name lists those "
+            "of the method.",
+        ),
+        click.option(
+            "--min-magnitude",
+            type=click.FloatRange(min=0),
+            metavar="SHARE",
+            help="Smallest relative change, such as 0.05 for 5 %, for hunter.",
+        ),
+        click.option(
+            "--window",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Number of points of a window, for hunter and stepfit.",
+        ),
+        click.option(
+            "--pvalue",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            metavar="P",
+            help="Largest p-value of a change, for hunter, edivisive and tau_kappa.",
+        ),
+        model_option(USE, does="scores the candidates of --detector triaged"),
+        min_probability_option,
+        detector_option("Detection method. `triaged` finds candidates and scores them."),
+    ):
+        options = option(options)
+    result: F = options
+    return result
+
+
+def detector_option(text: str) -> Callable[[F], F]:
+    """Add --detector to a command."""
+    return click.option(
+        "--detector",
+        type=click.Choice(list(DETECTORS)),
+        default=DEFAULT_DETECTOR,
+        show_default=True,
+        help=text,
+    )
+
+
+def min_probability_option(function: F) -> F:
+    """Add --min-probability to a command that finds change points."""
+    return click.option(
+        "--min-probability",
+        type=click.FloatRange(0.0, 1.0),
+        metavar="P",
+        help="Smallest probability of a reported change point, from 0 to 1, for --detector "
+        f"{DEFAULT_DETECTOR}. By default the rule in the model's file decides.",
+    )(function)
+
+
+def make_detector(
+    name: str, model: Path | None = None, min_probability: float | None = None
+) -> Detector:
+    """Return a detector with its default parameters; see `DetectorChoice`."""
+    return DetectorChoice(name, {}, model, min_probability).make()
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        message = f"{text!r}: expected NAME=VALUE, such as window=50"
+        raise click.BadParameter(message, param_hint="--detector-option")
+    return name.strip().replace("-", "_"), value.strip()
+
+
+def parsed(name: str, kind: type[Detector], parameter: str, value: Any) -> Any:
+    """Return the value of a parameter of a detector, converted to the type of its field.
+
+    Args:
+        name: The method as the user named it.
+        kind: Its class.
+        parameter: The name of the parameter.
+        value: Text, or a value that an option has converted.
+
+    Raises:
+        click.BadParameter: There is no such parameter, or the text is not of its type.
+    """
+    known = [entry.name for entry in fields(kind) if entry.name not in OWN_OPTIONS]
+    if parameter not in known:
+        hint = f"--{parameter.replace('_', '-')}" if parameter in SHORTCUTS else "--detector-option"
+        message = f"{name} has no parameter {parameter!r}; allowed are {', '.join(known)}"
+        raise click.BadParameter(message, param_hint=hint)
+    if not isinstance(value, str):
+        return value
+    expected = get_type_hints(kind)[parameter]
+    try:
+        return _converted(value, expected)
+    except ValueError:
+        message = f"{parameter} is {value!r:.60}; it must be {_described(expected)}"
+        raise click.BadParameter(message, param_hint="--detector-option") from None
+
+
+def _converted(text: str, expected: Any) -> Any:
+    """Convert text to a type; raise a ValueError if it is none of that type."""
+    if get_origin(expected) is Literal:
+        if text not in get_args(expected):
+            raise ValueError
+        return text
+    if NoneType in get_args(expected):
+        others = [kind for kind in get_args(expected) if kind is not NoneType]
+        return None if text.lower() == "none" else _converted(text, others[0])
+    if expected is bool:
+        if text.lower() not in (*TRUE, *FALSE):
+            raise ValueError
+        return text.lower() in TRUE
+    if issubclass(expected, Enum):
+        names = {member.name.lower(): member for member in expected}
+        if text.lower() not in names:
+            raise ValueError
+        return names[text.lower()]
+    if expected in (int, float):
+        return expected(text)
+    if text not in DETECTORS or text == DEFAULT_DETECTOR:  # the detector of candidates
+        raise ValueError
+    return make_detector(text)
+
+
+def _described(expected: Any) -> str:
+    """Return what values of a type look like."""
+    if get_origin(expected) is Literal:
+        return " or ".join(get_args(expected))
+    if NoneType in get_args(expected):
+        return f"{_described(get_args(expected)[0])} or none"
+    if issubclass(expected, Enum):
+        return " or ".join(member.name.lower() for member in expected)
+    names = {bool: "true or false", int: "a whole number", float: "a number"}
+    return names.get(expected) or " or ".join(n for n in DETECTORS if n != DEFAULT_DETECTOR)

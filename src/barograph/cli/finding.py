@@ -1,0 +1,253 @@
+"""Find the changes of a history that a command reports: the options, and the search."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from barograph.cli.detectors import WITH_PVALUE, DetectorChoice, detector_options
+from barograph.errors import ConfigError
+from barograph.plotting.changes import Findings, ReportedChange
+from barograph.series import UNKNOWN_TIME, ChangePoint, Series
+
+if TYPE_CHECKING:
+    from barograph.detection import Discoveries
+    from barograph.detection.base import Detector
+    from barograph.history import History
+
+F = TypeVar("F", bound=Callable[..., Any])
+AGO = re.compile(r"(\d{1,4})([dwy])")
+DAYS = {"d": 1, "w": 7, "y": 365}
+
+
+@dataclass(frozen=True)
+class ChangeSearch:
+    """What a command looks for.
+
+    Args:
+        choice: The detection method.
+        since: A date, an age such as 14d, or a commit: only later changes are reported.
+        last: Only changes among this many newest points of a series are reported.
+        min_change: Smallest change that is reported, in percent of the level before.
+        false_discoveries: Expected share of false changes to allow.
+    """
+
+    choice: DetectorChoice
+    since: str | None = None
+    last: int | None = None
+    min_change: float = 0.0
+    false_discoveries: float | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """The result of a search.
+
+    Attributes:
+        findings: The changes.
+        discoveries: How false discoveries were controlled; None if they were not.
+    """
+
+    findings: Findings
+    discoveries: Discoveries | None = None
+
+
+def search_options(function: F) -> F:
+    """Add the options of a search to a command, which gets them as `search`."""
+
+    @functools.wraps(function)
+    def command(
+        *arguments: Any,
+        choice: DetectorChoice,
+        since: str | None,
+        last: int | None,
+        min_change: float,
+        false_discoveries: float | None,
+        **more: Any,
+    ) -> Any:
+        if false_discoveries is not None and choice.name not in WITH_PVALUE:
+            known = ", ".join(WITH_PVALUE)
+            message = f"{choice.name} has no p-value to control; allowed are {known}"
+            raise click.BadParameter(message, param_hint="--false-discoveries")
+        search = ChangeSearch(choice, since, last, min_change, false_discoveries)
+        return function(*arguments, search=search, **more)
+
+    options: Any = detector_options(command)
+    for option in (
+        click.option(
+            "--false-discoveries",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            metavar="SHARE",
+            help="Expected share of false changes to allow among all series "
+            "(Benjamini-Hochberg), for methods with a p-value. By default all are reported.",
+        ),
+        click.option(
+            "--min-change",
+            type=click.FloatRange(min=0.0),
+            default=0.0,
+            show_default=True,
+            metavar="PERCENT",
+            help="Smallest change to report, in percent of the level before.",
+        ),
+        click.option(
+            "--last",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Report only changes among the N newest points of each series.",
+        ),
+        click.option(
+            "--since",
+            metavar="DATE|COMMIT",
+            help="Report only changes since a date (2026-03-01), an age (14d, 2w, 1y), or after a "
+            "commit.",
+        ),
+    ):
+        options = option(options)
+    result: F = options
+    return result
+
+
+def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Found:
+    """Return the changes of a history, with progress on stderr; print what the user should know.
+
+    Args:
+        history: The series.
+        search: What to look for.
+        explain: Whether the changes get their reasons.
+
+    Raises:
+        ConfigError: No result has the commit or a time that `since` needs.
+    """
+    import numpy as np
+
+    detector = search.choice.make()
+    for note in search.choice.notes(detector.shortest, np.diff(history.offsets)):
+        click.echo(note, err=True)
+    runs, discoveries = change_points(history, detector, "detecting"), None
+    if search.false_discoveries is not None:
+        size = len(history.values)
+        discoveries = _controlled(runs, search.choice.name, size, search.false_discoveries)
+        runs = discoveries.kept
+    every = [*history]
+    is_recent = _since(search.since, every)
+    changes = [
+        [
+            change
+            for change in _changes(number, series, run)
+            if abs(change.percent) >= search.min_change
+            and is_recent(change)
+            and (search.last is None or change.point.index >= len(series) - search.last)
+        ]
+        for number, (series, run) in enumerate(zip(every, runs, strict=True))
+    ]
+    if explain:
+        changes = _explained(history, runs, changes, search.choice)
+    return Found(Findings(every, changes, detector.shortest), discoveries)
+
+
+def change_points(history: History, detector: Detector, label: str = "") -> list[list[ChangePoint]]:
+    """Return the change points of every series; with a label, report progress on stderr."""
+    from barograph.detection import detect_many
+
+    return detect_many(detector, history.values, history.offsets, label=label)
+
+
+def _explained(
+    history: History,
+    runs: Sequence[Sequence[ChangePoint]],
+    changes: Sequence[Sequence[ReportedChange]],
+    choice: DetectorChoice,
+) -> list[list[ReportedChange]]:
+    """Return the changes with the reasons of the model for or against each of them.
+
+    All change points of a series bound each other, also those that are not reported.
+    """
+    from barograph.detection.scoring import explain_change_points
+
+    places = [
+        [point.index for point in run] if own else []
+        for run, own in zip(runs, changes, strict=True)
+    ]
+    reasons = explain_change_points(choice.triage_model(), history.values, history.offsets, places)
+    every = [
+        dict(zip(at, because, strict=True)) for at, because in zip(places, reasons, strict=True)
+    ]
+    return [
+        [replace(change, reasons=because[change.point.index]) for change in own]
+        for own, because in zip(changes, every, strict=True)
+    ]
+
+
+def _changes(number: int, series: Series, points: Sequence[ChangePoint]) -> list[ReportedChange]:
+    return [
+        ReportedChange(
+            number,
+            point,
+            series.direction,
+            int(series.orders[point.index]),
+            series.commits[point.index] if len(series.commits) else "",
+            UNKNOWN_TIME if series.times is None else int(series.times[point.index]),
+            is_last=k == len(points) - 1,
+        )
+        for k, point in enumerate(points)
+    ]
+
+
+def _since(text: str | None, every: Sequence[Series]) -> Callable[[ReportedChange], bool]:
+    """Return whether a change is late enough for `--since`."""
+    if text is None:
+        return lambda _change: True
+    time = _time_of(text)
+    if time is None:
+        orders = _orders_of(text, every)
+        return lambda change: change.order > orders.get(change.series, max(orders.values()))
+    if all(series.times is None or (series.times == UNKNOWN_TIME).all() for series in every):
+        raise ConfigError(f"--since {text}: the results have no times; name a commit instead")
+    return lambda change: change.time >= time
+
+
+def _time_of(text: str) -> int | None:
+    """Return the milliseconds of a date or an age, None if the text is neither."""
+    ago = AGO.fullmatch(text)
+    if ago:
+        moment = datetime.now(UTC) - timedelta(days=int(ago[1]) * DAYS[ago[2]])
+    else:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            return None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)
+
+
+def _orders_of(commit: str, every: Sequence[Series]) -> dict[int, int]:
+    """Return the order of a commit in each series that has it."""
+    found = {}
+    for number, series in enumerate(every):
+        for place, name in enumerate(series.commits):
+            if name.startswith(commit):
+                found[number] = int(series.orders[place])
+    if not found:
+        raise ConfigError(f"--since {commit}: neither a date nor a commit of these results")
+    return found
+
+
+def _controlled(
+    runs: Sequence[Sequence[ChangePoint]], name: str, points: int, rate: float
+) -> Discoveries:
+    """Control the false discoveries of one search over many series.
+
+    The p-value of Hunter is that of one index, chosen among all points. Those of the other
+    detectors account for the search, and each series has one more test than change points: the
+    test that ended the search.
+    """
+    from barograph.detection import control_discoveries
+
+    searched = sum(map(len, runs)) + len(runs)
+    return control_discoveries(runs, tests=points if name == "hunter" else searched, rate=rate)

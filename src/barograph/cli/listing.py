@@ -1,0 +1,181 @@
+"""Print changes for people: aligned text with a sparkline per series, and Markdown."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from barograph.plotting.changes import BETTER, CHANGED, EFFECTS, WORSE, Findings, ReportedChange
+from barograph.plotting.sparkline import MARK, sparkline
+from barograph.series import Series
+from barograph.wording import (
+    change_text,
+    day,
+    middle_cut,
+    number,
+    plural,
+    printable,
+    probability_text,
+    short_commit,
+)
+
+COLOURS = {WORSE: "red", BETTER: "green", CHANGED: "yellow"}
+WORDS = {WORSE: "WORSE", BETTER: "better", CHANGED: "changed"}
+NOUNS = {WORSE: "regression", BETTER: "improvement", CHANGED: "change of unknown direction"}
+NEW = 3  # a level of fewer results is named as such
+NAME = 100  # longest name in a line
+SUBJECT = 60
+
+
+def lines(findings: Findings, *, every: bool = False, width: int = 0) -> Iterator[str]:
+    """Yield the lines of all series that changed.
+
+    Args:
+        findings: The changes.
+        every: Whether to list the series without a change, too.
+        width: Columns of the terminal; 0 for no limit.
+    """
+    unicode = _has_unicode()
+    rows = {id(change): _cells(change, unicode) for change in findings.worst_first}
+    columns = [*zip(*rows.values(), strict=True)] if rows else []
+    widths = [max(map(len, column)) for column in columns]
+    for number_, (series, changes) in enumerate(
+        zip(findings.series, findings.changes, strict=True)
+    ):
+        if not changes and not every:
+            continue
+        yield _heading(series, number_ in findings.too_short)
+        if unicode and len(series):
+            yield f"  {_spark(series, changes, min(width, 60) if width else 60)}"
+        for change in changes:
+            yield _line(change, rows[id(change)], widths, width)
+
+
+def summary(findings: Findings, seconds: float) -> str:
+    """Return the line that says how many series and changes there are.
+
+    Args:
+        findings: The changes.
+        seconds: How long the search took.
+    """
+    changes = len(findings.worst_first)
+    named = [
+        plural(count, NOUNS[effect]).replace("unknown directions", "unknown direction")
+        for effect in EFFECTS
+        if (count := findings.count(effect))
+    ]
+    parts = (
+        f"{len(findings.series):,} series, {plural(changes, 'change') if changes else 'no change'}"
+    )
+    text = f"{parts}: {', '.join(named)}" if named else parts
+    if findings.quiet and changes:
+        text += f"; {len(findings.quiet):,} series without a change"
+    if findings.too_short:
+        text += f"; {len(findings.too_short):,} too short to search"
+    return f"{text} ({seconds:.1f} s)"
+
+
+def markdown(findings: Findings, seconds: float) -> Iterator[str]:
+    """Yield the lines of a comment for a pull request: a table, the worst change first."""
+    yield f"**{summary(findings, seconds)}**"
+    if not findings.worst_first:
+        return
+    yield ""
+    yield "| series | change | | level | real | commit | date |"
+    yield "|---|---:|---|---|---:|---|---|"
+    for change in findings.worst_first:
+        name = middle_cut(printable(str(findings.series[change.series].id)), NAME)
+        likely = change.point.probability
+        cells = (
+            _escaped(name),
+            change_text(change.percent),
+            f"**{WORSE}**" if change.effect == WORSE else change.effect,
+            "{} to {}".format(*map(number, change.levels)),
+            "" if likely is None else probability_text(likely),
+            _escaped(short_commit(printable(change.commit)) or str(change.order)),
+            day(change.time),
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal; 0 if the output is no terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+
+
+def _escaped(text: str) -> str:
+    """Return text as the cell of a Markdown table shows it."""
+    for sign in "\\`*_[]<>|#":
+        text = text.replace(sign, f"\\{sign}")
+    return text
+
+
+def _heading(series: Series, is_short: bool) -> str:
+    name = middle_cut(printable(str(series.id)), NAME)
+    known = series.direction.name.lower().replace("_", " ") if series.direction else ""
+    more = [known, plural(len(series), "point"), "too short to search" if is_short else ""]
+    return f"{_styled(name, bold=True)}  {_styled(', '.join(filter(None, more)), dim=True)}"
+
+
+def _spark(series: Series, changes: Sequence[ReportedChange], width: int) -> str:
+    """Return the sparkline; the mark before each level has the colour of the change."""
+    first, *rest = sparkline(series.values, [change.point.index for change in changes], width)
+    marked = [
+        f"{_styled(MARK, fg=COLOURS[change.effect])}{stretch}"
+        for change, stretch in zip(changes, rest, strict=True)
+    ]
+    return "".join([first, *marked])
+
+
+def _cells(change: ReportedChange, unicode: bool) -> tuple[str, ...]:
+    """Return the columns of a change, without colour."""
+    before, after = change.levels
+    arrow = ("\u25b2" if after >= before else "\u25bc") if unicode else "+-"[after < before]
+    point = change.point
+    sure = f"p = {point.pvalue:.2g}" if point.pvalue is not None else ""
+    if point.probability is not None:
+        sure = f"{probability_text(point.probability)} real"
+    return (
+        f"{arrow} {WORDS[change.effect]}",
+        short_commit(printable(change.commit)) or str(change.order),
+        day(change.time),
+        number(before),
+        number(after),
+        change_text(change.percent),
+        sure,
+    )
+
+
+def _line(change: ReportedChange, cells: Sequence[str], widths: Sequence[int], width: int) -> str:
+    word, commit, date, before, after, percent, sure = (
+        f"{cell:<{size}}" if place in (0, 1, 2, 4) else f"{cell:>{size}}"
+        for place, (cell, size) in enumerate(zip(cells, widths, strict=True))
+    )
+    count = change.point.after.count
+    note = f"{plural(count, 'point')} so far" if change.is_last and count < NEW else ""
+    plain = "  ".join(
+        filter(str.strip, [word, commit, date, f"{before} -> {after}", percent, sure])
+    )
+    more = "  ".join(filter(None, [note, printable(change.subject)]))
+    room = max(width - len(plain) - 4, 12) if width else SUBJECT
+    text = f"  {plain}  {middle_cut(more, room)}".rstrip()
+    shown = _styled(word, fg=COLOURS[change.effect], bold=change.effect == WORSE)
+    return text.replace(word, shown, 1)
+
+
+def _styled(text: str, **style: object) -> str:
+    """Return text with colours, unless the environment has NO_COLOR; pipes get none from click."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, **style)  # type: ignore[arg-type]
+
+
+def _has_unicode() -> bool:
+    """Return whether the output can show blocks and arrows."""
+    try:
+        f"{MARK}\u2581\u25b2".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

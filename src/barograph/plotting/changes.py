@@ -1,0 +1,121 @@
+"""The changes of a history as every output shows them: levels, size, effect and order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Series
+from barograph.wording import percent
+
+if TYPE_CHECKING:
+    from barograph.models.reasons import ReasonText
+
+WORSE, BETTER, CHANGED = "worse", "better", "changed"
+EFFECTS = (WORSE, CHANGED, BETTER)  # worst first
+MOST_HAZARD = 10.0  # from or to a level of 0, or through it
+
+
+@dataclass(frozen=True)
+class ReportedChange:
+    """A change point with what people want to know about it.
+
+    Attributes:
+        series: The number of its series in the history.
+        point: The change point.
+        direction: Which way is better.
+        order: The order of the first result of the new level.
+        commit: Its commit; empty if unknown.
+        time: Its time in milliseconds since 1970, or `UNKNOWN_TIME`.
+        is_last: Whether it is the newest change of its series.
+        subject: The first line of the commit's message; empty if unknown.
+        reasons: Why the model gives it this probability; empty if nobody asked.
+    """
+
+    series: int
+    point: ChangePoint
+    direction: Direction = Direction.UNKNOWN
+    order: int = 0
+    commit: str = ""
+    time: int = UNKNOWN_TIME
+    is_last: bool = True
+    subject: str = ""
+    reasons: Sequence[ReasonText] = ()
+
+    @property
+    def levels(self) -> tuple[float, float]:
+        """The medians before and after the change; the means where the medians are equal."""
+        before, after = self.point.before, self.point.after
+        if before.median == after.median:
+            return before.mean, after.mean
+        return before.median, after.median
+
+    @property
+    def percent(self) -> float:
+        """The size in percent of the level before; infinite from a level of 0."""
+        return percent(*self.levels)
+
+    @property
+    def effect(self) -> str:
+        """WORSE or BETTER, or CHANGED if the direction is unknown."""
+        before, after = self.levels
+        if not self.direction or before == after:
+            return CHANGED
+        return BETTER if (after > before) == (self.direction > 0) else WORSE
+
+    @property
+    def hazard(self) -> float:
+        """The expected size: |log(after / before)| times the probability, if there is one."""
+        before, after = self.levels
+        size = MOST_HAZARD
+        if before * after > 0:
+            size = min(abs(math.log(after / before)), MOST_HAZARD)
+        return size if self.point.probability is None else size * self.point.probability
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The changes that were found in a history.
+
+    Attributes:
+        series: All series that were searched.
+        changes: The changes of each series, oldest first.
+        shortest: Number of points below which a series cannot be searched.
+    """
+
+    series: Sequence[Series]
+    changes: Sequence[Sequence[ReportedChange]]
+    shortest: int = 0
+
+    @cached_property
+    def worst_first(self) -> list[ReportedChange]:
+        """All changes: worse, unknown, better; by expected size within each."""
+        return worst_first(change for own in self.changes for change in own)
+
+    @cached_property
+    def changed(self) -> list[int]:
+        """The numbers of the series that changed, in the order of their worst changes."""
+        return list(dict.fromkeys(change.series for change in self.worst_first))
+
+    @cached_property
+    def too_short(self) -> list[int]:
+        """The numbers of the series that are too short to be searched."""
+        return [k for k, series in enumerate(self.series) if len(series) < self.shortest]
+
+    @cached_property
+    def quiet(self) -> list[int]:
+        """The numbers of the series that were searched and did not change."""
+        left_out = {*self.changed, *self.too_short}
+        return [k for k in range(len(self.series)) if k not in left_out]
+
+    def count(self, effect: str) -> int:
+        """Return the number of changes with an effect."""
+        return sum(change.effect == effect for change in self.worst_first)
+
+
+def worst_first(changes: Iterable[ReportedChange]) -> list[ReportedChange]:
+    """Return changes for the worse first, those for the better last, large ones before small."""
+    return sorted(changes, key=lambda change: (EFFECTS.index(change.effect), -change.hazard))

@@ -1,0 +1,44 @@
+"""A series as one line of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from barograph.series import Floats
+
+BLOCKS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+MARK = "\u2502"  # where a level begins
+WIDTH = 56
+
+
+def sparkline(values: Floats, change_points: Sequence[int] = (), width: int = WIDTH) -> list[str]:
+    """Return a stretch of blocks for each level; each block is the median of some results.
+
+    Args:
+        values: The results; there must be at least one.
+        change_points: The indices at which levels begin, ascending.
+        width: Number of characters of all stretches with a mark between them.
+
+    Example:
+        >>> sparkline(np.array([1.0, 1.0, 1.0, 2.0, 2.0, 8.0]), [3, 5])
+        ['▁▁▁', '▂▂', '█']
+    """
+    edges = [0, *change_points, values.size]
+    room = max(width - len(change_points), len(edges) - 1)
+    sizes = [
+        max(1, round(room * (end - start) / values.size)) if values.size > room else end - start
+        for start, end in pairwise(edges)
+    ]
+    medians = [
+        np.array([np.median(part) for part in np.array_split(values[start:end], size)])
+        for (start, end), size in zip(pairwise(edges), sizes, strict=True)
+    ]
+    shown = np.concatenate(medians)
+    low, extent = float(shown.min()), float(shown.max() - shown.min())
+    if not extent or not np.isfinite(extent):
+        return ["".join(BLOCKS[0] for _ in part) for part in medians]
+    top = len(BLOCKS) - 1
+    return ["".join(BLOCKS[round(top * (v - low) / extent)] for v in part) for part in medians]

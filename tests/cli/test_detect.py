@@ -1,0 +1,249 @@
+"""`detect`: what it prints in each format, which changes it selects, and its detectors."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from barograph.cli import group
+from barograph.cli.detectors import DETECTORS, DetectorChoice
+from barograph.detection import EDivisive, Hunter, StepFit, Threshold, Triaged
+from tests.cli.test_commands import code
+
+HOUR = 3_600_000
+START = 1_767_225_600_000  # 2026-01-01
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four series of hourly commits: worse at 40, better at 20, quiet, and too short."""
+    noise = np.random.default_rng(8).normal(0, 1, (4, 60))
+    steps = {"slow": (40, 12.0, -1), "fast": (20, 15.0, 1), "still": (30, 0.0, 1)}
+    rows = ["test,order,commit,time,direction,value"]
+    for (name, (at, step, direction)), line in zip(steps.items(), noise, strict=False):
+        rows += [
+            f"{name},{k},{k:08d}{'ab' * 16},{START + k * HOUR},{direction},"
+            f"{100 + value + step * (k >= at)!r}"
+            for k, value in enumerate(line.tolist())
+        ]
+    rows += [f"tiny,{k},{k:08d}{'ab' * 16},{START + k * HOUR},1,5" for k in range(3)]
+    path = tmp_path_factory.mktemp("detect") / "results.csv"
+    path.write_text("\n".join([*rows, ""]))
+    return path
+
+
+def detect(table: Path, *options: str, color: bool = False, **env: str) -> Result:
+    done = CliRunner().invoke(group, ["detect", str(table), *options], color=color, env=env)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def content(table: Path, *options: str) -> dict[str, list[int]]:
+    """Return the orders of the changes of each series."""
+    found = json.loads(detect(table, *options, "--format", "json").stdout)
+    return {
+        one["series"]: [point["order"] for point in one["change_points"]]
+        for one in found["series"]
+        if one["change_points"]
+    }
+
+
+def test_text_has_a_line_per_change_and_a_summary(table: Path) -> None:
+    *rows, last = detect(table).stdout.splitlines()
+    worse = next(row for row in rows if "WORSE" in row)
+    better = next(row for row in rows if "better  " in row)
+    pattern = r"  \u25b2 {}  000000{}  2026-01-0{}  +[\d.]+ -> [\d.]+ +\+1\d\.\d %  \d\d % real"
+    assert re.fullmatch(pattern.format("WORSE ", 40, 2), worse)
+    assert re.fullmatch(pattern.format("better", 20, 1), better)
+    assert "slow  lower is better, 60 points" in rows
+    assert re.fullmatch(
+        r"4 series, 2 changes: 1 regression, 1 improvement; 1 series without a change; "
+        r"1 too short to search \(\d+\.\d s\)",
+        last,
+    )
+
+
+def test_columns_are_aligned_over_all_series(table: Path) -> None:
+    rows = [row for row in detect(table).stdout.splitlines() if " -> " in row]
+    assert len({row.index("->") for row in rows}) == len({row.index(" %") for row in rows}) == 1
+
+
+def test_sparkline_marks_where_levels_begin(table: Path) -> None:
+    rows = detect(table).stdout.splitlines()
+    spark = rows[rows.index("slow  lower is better, 60 points") + 1].strip()
+    before, after = spark.split("\u2502")
+    assert len(before) == pytest.approx(2 * len(after), abs=2)
+    assert set(before) <= set("\u2581\u2582\u2583")
+    assert set(after) <= set("\u2585\u2586\u2587\u2588")
+
+
+def test_quiet_series_are_counted_and_listed_on_demand(table: Path) -> None:
+    assert "still" not in detect(table).stdout
+    assert "still  higher is better, 60 points" in detect(table, "--all").stdout
+    assert "tiny  higher is better, 3 points, too short" in detect(table, "--all").stdout
+
+
+def test_colour_is_for_terminals_without_no_color(table: Path) -> None:
+    assert "\x1b[31m" in detect(table, color=True).stdout
+    assert "\x1b[" not in detect(table, color=True, NO_COLOR="1").stdout
+    assert "\x1b[" not in detect(table).stdout
+
+
+def test_json_has_places_levels_and_reasons(table: Path) -> None:
+    found = json.loads(detect(table, "--format", "json").stdout)
+    assert found["detector"] == "triaged"
+    counts = ("series", "changed", "changes", "regressions", "improvements", "too_short")
+    assert [found["summary"][name] for name in counts] == [4, 2, 2, 1, 1, 1]
+    [point] = found["series"][0]["change_points"]
+    assert (point["index"], point["order"], point["effect"]) == (40, 40, "worse")
+    assert point["commit"] == f"00000040{'ab' * 16}"
+    assert point["time"] == "2026-01-02T16:00:00Z"
+    assert point["probability"] > 0.8
+    assert point["percent"] == pytest.approx(100 * (point["after"] / point["before"] - 1))
+    assert point["reasons"][0]["text"].startswith("The level rose by ")
+    assert point["reasons"][0]["contribution"] > 0
+
+
+def test_csv_has_a_row_per_change_worst_first(table: Path) -> None:
+    rows = [*csv.DictReader(io.StringIO(detect(table, "--format", "csv").stdout))]
+    assert [(row["series"], row["effect"], row["order"]) for row in rows] == [
+        ("slow", "worse", "40"),
+        ("fast", "better", "20"),
+    ]
+
+
+def test_markdown_is_a_table_whose_cells_cannot_break_it(tmp_path: Path) -> None:
+    values = [10.0 + 0.1 * (k % 3) + 5 * (k > 30) for k in range(60)]
+    rows = [f"a|b*<i>,{k},{value}" for k, value in enumerate(values)]
+    (tmp_path / "r.csv").write_text("\n".join(["test,order,value", *rows, ""]))
+    lines = detect(tmp_path / "r.csv", "--format", "markdown").stdout.splitlines()
+    assert lines[0].startswith("**1 series, 1 change: 1 change of unknown direction (")
+    assert lines[-1].startswith("| a\\|b\\*\\<i\\> | +")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--last", "25"], {"slow": [40]}),
+        (["--since", "2026-01-02"], {"slow": [40]}),
+        (["--since", "2026-01-02T17:00:00"], {}),
+        (["--since", "00000020ab"], {"slow": [40]}),
+        (["--since", "00000019"], {"slow": [40], "fast": [20]}),
+        (["--since", "1d"], {}),
+        (["--min-change", "13.5"], {"fast": [20]}),
+        (["--min-probability", "1"], {}),
+    ],
+)
+def test_changes_are_selected(table: Path, options: list[str], expected: object) -> None:
+    assert content(table, *options) == expected
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_every_detector_is_offered_and_has_an_answer(table: Path, name: str) -> None:
+    if name in ("pelt", "dynp"):
+        pytest.importorskip("ruptures")
+    found = content(table, "--detector", name)
+    assert name in ("nothing", "stepfit", "gesd") or 40 in found["slow"]
+
+
+def test_parameters_are_typed_from_the_fields_of_the_detector() -> None:
+    options = {"window": "30", "pvalue": "0.01", "parity": "yes"}
+    assert DetectorChoice("hunter", options).make() == Hunter(30, 0.01, parity=True)
+    assert DetectorChoice("tau_kappa", {"recent": "none"}).make() == EDivisive(search="tau_kappa")
+    assert DetectorChoice("edivisive", {"recent": "90"}).make() == EDivisive(recent=90)
+    assert DetectorChoice("stepfit", {"fit": "sum"}).make() == StepFit(fit="sum")
+    chosen = DetectorChoice("threshold", {"direction": "lower_is_better"}).make()
+    assert isinstance(chosen, Threshold)
+    assert chosen.direction == -1
+    triaged = DetectorChoice("triaged", {"candidates": "hunter"}).make()
+    assert isinstance(triaged, Triaged)
+    assert triaged.candidates == Hunter()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["hunter", "windows=3"], "hunter has no parameter 'windows'; allowed are missing, window"),
+        (["hunter", "window=x"], "window is 'x'; it must be a whole number"),
+        (["hunter", "parity=maybe"], "parity is 'maybe'; it must be true or false"),
+        (["stepfit", "fit=best"], "fit is 'best'; it must be mean or sum"),
+        (["edivisive", "recent=x"], "recent is 'x'; it must be a whole number or none"),
+        (["threshold", "direction=up"], "it must be lower_is_better or unknown or higher"),
+        (["triaged", "model=x"], "triaged has no parameter 'model'; allowed are missing, cand"),
+        (["triaged", "candidates=triaged"], "candidates is 'triaged'; it must be hunter or"),
+        (["hunter", "window"], "'window': expected NAME=VALUE, such as window=50"),
+        (["hunter", "window=1"], "window is 1: it must be at least 2 points"),
+    ],
+)
+def test_wrong_parameters_are_refused_with_what_is_allowed(
+    table: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, parameter = options
+    assert code("detect", str(table), "--detector", name, "--detector-option", parameter) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--detector", "pelt", "--pvalue", "0.1"], "pelt has no parameter 'pvalue'; allowed are"),
+        (["--detector", "pelt", "--min-probability", "0.5"], "pelt has no probability; only tri"),
+        (["--since", "deadbeef"], "--since deadbeef: neither a date nor a commit of these"),
+        (["--plot", "x.gif"], "x.gif: expected a name that ends with .png, .svg, .pdf"),
+    ],
+)
+def test_unusable_options_are_refused(
+    table: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert code("detect", str(table), *options) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_unsuitable_choices_are_named_unless_the_parameter_is_set(table: Path) -> None:
+    assert "17 noise units" in detect(table, "--detector", "stepfit").stderr
+    options = ("--detector", "stepfit", "--detector-option", "threshold=9")
+    found = detect(table, *options)
+    assert "17 noise units" not in found.stderr
+    assert "1 of 4 series has fewer than the 4 points that stepfit needs" in found.stderr
+
+
+def test_since_a_date_needs_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("order,value\n" + "".join(f"{k},{k % 3}\n" for k in range(20)))
+    assert code("detect", str(path), "--since", "2026-01-01") == 1
+    assert "the results have no times; name a commit instead" in capsys.readouterr().err
+
+
+def test_table_without_labels_is_a_series_named_by_its_file(tmp_path: Path) -> None:
+    rows = [f"{order},{100.0 + (order % 3) + 30 * (order >= 40)}" for order in range(80)]
+    (tmp_path / "latency.csv").write_text("\n".join(["order,value", *rows, ""]))
+    [(name, orders)] = content(tmp_path / "latency.csv").items()
+    assert "latency" in name
+    assert orders == [40]
+
+
+def test_false_discoveries_are_controlled_on_demand(table: Path) -> None:
+    found = json.loads(detect(table, "--format", "json").stdout)
+    assert "false_discoveries" not in found
+    for rate, left in (("0.05", 2), ("1e-300", 0)):
+        options = ("--detector", "hunter", "--false-discoveries", rate, "--format", "json")
+        found = json.loads(detect(table, *options).stdout)
+        assert found["summary"]["changes"] == left
+        report = found["false_discoveries"]
+        assert (report["tests"], report["given"], report["removed"]) == (183, 2, 2 - left)
+    text = detect(table, "--detector", "edivisive", "--false-discoveries", "0.05").stdout
+    assert "0 of 2 change points left out, 6 tests" in text
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_plot_draws_the_series_that_changed(table: Path, tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / f"changes.{suffix}"
+    detect(table, "--plot", str(picture))
+    start = picture.read_bytes()[:100]
+    assert start.startswith(b"\x89PNG") if suffix == "png" else b"<?xml" in start
