@@ -1,5 +1,6 @@
 """The commands as a shell runs them: what is printed, and the exit code."""
 
+import re
 from pathlib import Path
 
 import numpy as np
