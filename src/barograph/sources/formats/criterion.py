@@ -70,7 +70,7 @@ def _decoded(path: Path) -> Any:
     try:
         if path.stat().st_size > BIGGEST:
             raise DataError(f"{path}: larger than {BIGGEST:,} bytes")
-        return decode_json(path.read_bytes(), str(path))
+        return InputFile(str(path), path, path.read_bytes()).json()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
 

@@ -60,7 +60,7 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
         entries = list(indexed(rows, "results.metrics"))
     else:
         metrics = mapping(document.get("metrics"), "metrics")
-        rows = [{"name": name} | mapping(row, at("metrics", name)) for name, row in metrics.items()]
+        rows = [mapping(row, at("metrics", name)) | {"name": name} for name, row in metrics.items()]
         entries = [(at("metrics", row["name"]), row) for row in rows]
     yield from each(file, entries, lambda entry, where: _metric(entry, where, time))
 
@@ -95,7 +95,7 @@ def _values(
     for key, measurement, unit, better in found:
         series = SeriesId("", "", "", test, measurement.replace("p(95)", "p95"), args)
         place = at(where, key)
-        yield Result(series, number(values[key], place), place, unit, better, time=time)
+        yield Result(series, number(values.get(key), place), place, unit, better, time=time)
 
 
 def _identity(full: str) -> tuple[str, tuple[tuple[str, str], ...]]:
