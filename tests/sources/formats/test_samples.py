@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from barograph.sources.base import Skip
-from barograph.sources.formats.base import Result
+from barograph.sources.formats.base import Judgement, Result
 from tests.sources.formats.samples import (
     SAMPLES,
     all_formats,
@@ -15,7 +15,7 @@ from tests.sources.formats.samples import (
     sample_paths,
 )
 
-EXPECTED = Path(__file__).parent / "expected.txt"
+EXPECTED = Path(__file__).parent
 FORMATS = all_formats()
 
 
@@ -37,20 +37,28 @@ def test_every_format_of_runs_has_a_sample() -> None:
     assert {folder.name for folder in SAMPLES.iterdir()} >= runs
 
 
-def shown(entry: Result | Skip) -> str:
-    """Return a result or a skipped value as a line of `expected.txt`."""
+def shown(entry: Result | Judgement | Skip) -> str:
+    """Return what a format yields as a line of `expected.txt`."""
     if isinstance(entry, Skip):
         return f"  skipped: {entry.field}: {entry.reason}"
+    if isinstance(entry, Judgement):
+        place = f"position={entry.position}" if entry.position is not None else entry.commit
+        return f"  {entry.verdict}: {entry.series} at {place}"
     direction = {1: "higher", -1: "lower", 0: "unknown"}[int(entry.direction)]
     parts = [f"{entry.series} = {entry.value:g} {entry.unit} ({direction})"]
-    parts += [f"{name}={getattr(entry, name)}" for name in ("commit", "run", "branch")]
+    names = ("commit", "run", "branch", "order")
+    parts += [
+        f"{name}={getattr(entry, name)}" for name in names if getattr(entry, name) is not None
+    ]
     parts += [f"time={entry.time}"] if entry.time > 0 else []
     return "  " + " ".join(part for part in parts if not part.endswith("="))
 
 
-def test_samples_of_runs_are_read_as_written_down() -> None:
+@pytest.mark.parametrize(("kind", "name"), [("run", "expected"), ("history", "histories")])
+def test_samples_are_read_as_written_down(kind: str, name: str) -> None:
     lines = []
-    for path in sample_paths("run"):
-        results, _, skips = read_all(FORMATS[path.parent.name], path)
-        lines += [sample_name(path), *map(shown, results), *map(shown, skips)]
-    assert "\n".join(lines) + "\n" == EXPECTED.read_text(encoding="utf-8")
+    for path in sample_paths(kind):
+        results, judgements, skips = read_all(FORMATS[path.parent.name], path)
+        entries = [*results, *judgements, *skips]
+        lines += [sample_name(path), *map(shown, entries)]
+    assert "\n".join(lines) + "\n" == (EXPECTED / f"{name}.txt").read_text(encoding="utf-8")

@@ -15,12 +15,14 @@ from functools import lru_cache
 from typing import Any, cast
 
 from barograph.series import UNKNOWN_TIME, canonical_text
+from barograph.sources.base import Place, Skip
 from barograph.sources.fields import EPOCH, MILLISECOND, TIME_RANGE, FieldError
+from barograph.sources.formats.base import InputFile
 
 SHOWN_KEY = 60  # characters of a key that messages show
-# The units of a Unix time, by size: seconds up to the year 5138, then milliseconds, microseconds
-# and nanoseconds. All times between 1973 and 5138 are recognised.
-UNIX_UNITS = ((1e11, 1000.0), (1e14, 1.0), (1e17, 1e-3), (math.inf, 1e-6))
+# The unit of a Unix time follows from its size: smaller numbers than the first are seconds, then
+# come milliseconds, microseconds and nanoseconds. All times from 1973 to 5138 are recognised.
+SECONDS, MILLISECONDS, MICROSECONDS = 100_000_000_000, 100_000_000_000_000, 100_000_000_000_000_000
 DATE = re.compile(
     r"(\d{4})[-./](\d\d?)[-./](\d\d?)"
     r"(?:[T ]\s*(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?"
@@ -31,6 +33,8 @@ DATE = re.compile(
 def at(where: str, key: str | int) -> str:
     """Return the place of an entry: `where.key`, or `where[3]` for an index.
 
+    A place may begin with a file, "steps.json: ", which ends with a blank.
+
     Example:
         >>> at(at("entries", "Suite"), 3)
         'entries.Suite[3]'
@@ -38,7 +42,7 @@ def at(where: str, key: str | int) -> str:
     if isinstance(key, int):
         return f"{where}[{key}]"
     shown = key if len(key) <= SHOWN_KEY else f"{key[:SHOWN_KEY]}..."
-    return f"{where}.{shown}" if where else shown
+    return f"{where}.{shown}" if where and where[-1] != " " else f"{where}{shown}"
 
 
 def mapping(value: object, where: str) -> dict[str, Any]:
@@ -73,14 +77,40 @@ def number(value: object, where: str) -> float:
         >>> number(3, "mean")
         3.0
     """
+    if type(value) is float and math.isfinite(value):  # the common case
+        return value
     if type(value) is float or type(value) is int:
         try:
-            if math.isfinite(value):
-                return float(value)
+            found = float(value)
         except OverflowError:
-            pass
+            found = math.inf
+        if math.isfinite(found):
+            return found
         raise FieldError(where, value, "is not finite")
     raise FieldError(where, value, "is missing" if value is None else "is not a number")
+
+
+def numeric(value: object, where: str) -> float:
+    """Return a value that must be a finite number or the text of one, such as "31" or "1,024.5".
+
+    Raises:
+        FieldError: It is neither.
+
+    Example:
+        >>> numeric("1,024.5", "value")
+        1024.5
+    """
+    if type(value) is float and math.isfinite(value):  # the common case
+        return value
+    if not isinstance(value, str):
+        return number(value, where)
+    try:
+        if "," in value or "_" in value:
+            value = value.replace(",", "") if "_" not in value else ""
+        found = float(value)
+    except ValueError:
+        raise FieldError(where, value, "is not a number") from None
+    return number(found, where)
 
 
 def text(value: object, where: str) -> str:
@@ -133,6 +163,29 @@ def arguments(values: Mapping[str, Any], where: str) -> tuple[tuple[str, str], .
     return tuple(sorted(pairs))
 
 
+def project_of_url(url: str) -> str:
+    """Return the project that the address of a repository names, without the host.
+
+    Example:
+        >>> project_of_url("https://github.com/acme/parser.git")
+        'acme/parser'
+    """
+    path = re.sub(r"^(?:[a-z+]+://)?(?:[^/@]*@)?[^/:]+[:/](?:\d+/)?", "", url.strip())
+    return path.removesuffix("/").removesuffix(".git") or url.strip()
+
+
+def skipped(file: InputFile, where: str, value: object, reason: str) -> Skip:
+    """Return the record of a value that a format leaves out.
+
+    Args:
+        file: The file that is read.
+        where: The place of the value in it.
+        value: The value.
+        reason: Why it is left out: one of a few short texts, as skips are counted by reason.
+    """
+    return Skip(Place(file.name, 0), where, value, reason, "points")
+
+
 def time_ms(value: object, where: str) -> int:
     """Return a time in milliseconds since 1970; a missing time (None, "") is `UNKNOWN_TIME`.
 
@@ -165,14 +218,14 @@ def time_ms(value: object, where: str) -> int:
 
 def _unix_time(value: float) -> int | None:
     """Return milliseconds for a Unix time in the unit that its size implies."""
-    try:
-        size = abs(float(value))
-    except OverflowError:
-        return None
-    if not math.isfinite(size):
-        return None
-    scale = next(scale for limit, scale in UNIX_UNITS if size < limit)
-    return value if scale == 1 and isinstance(value, int) else round(value * scale)
+    size = abs(value)
+    if size < SECONDS:
+        return round(value * 1000)
+    if size < MILLISECONDS:
+        return round(value)
+    if size < MICROSECONDS:
+        return round(value / 1000)
+    return round(value / 1_000_000) if size < math.inf and size < 1e300 else None
 
 
 @lru_cache(4096)  # all results of a commit have the same time

@@ -24,8 +24,9 @@ def outline(sample: Sample) -> frozenset[str]:
     """Return the places of the values in the head of a file that is JSON or JSON lines.
 
     A place is the keys from the top, joined by "/", with "*" for an element of an array:
-    "/*/metrics" is the key `metrics` of an element of the outermost array. The top itself is "{"
-    or "[" by its type. A file that does not begin as a JSON object or array has no places.
+    "/*/metrics" is the key `metrics` of an element of the outermost array. A "/" in a key is
+    written "~1". The top itself is "{" or "[" by its type. A file that does not begin as a JSON
+    object or array has no places.
 
     Args:
         sample: The file; a folder has no places.
@@ -60,7 +61,7 @@ def _places(text: str) -> Iterator[str]:
             continue
         shallow = 0 < len(kinds) <= DEPTH
         if string is not None and colon and kinds and kinds[-1] == "{":
-            place = f"{parents[-1]}/{string}" if shallow else ""
+            place = f"{parents[-1]}/{string.replace('/', '~1')}" if shallow else ""
             if shallow:
                 yield place
         elif kinds and kinds[-1] == "[":
@@ -87,8 +88,13 @@ def json_samples(folder: Path, limit: int = 3) -> Iterator[Sample]:
             continue
 
 
-def json_files(folder: Path) -> Iterator[Path]:
-    """Yield the JSON files in a folder: its own by name, then those in folders inside it."""
+def json_files(folder: Path, depth: int = 6) -> Iterator[Path]:
+    """Yield the JSON files in a folder: its own by name, then those in folders inside it.
+
+    Args:
+        folder: The folder.
+        depth: How many levels of folders to enter. Links to folders are not followed.
+    """
     try:
         entries = sorted(folder.iterdir())
     except OSError:
@@ -96,6 +102,6 @@ def json_files(folder: Path) -> Iterator[Path]:
     for entry in entries:
         if entry.suffix == ".json" and entry.is_file():
             yield entry
-    for entry in entries:
+    for entry in entries if depth else ():
         if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith("."):
-            yield from json_files(entry)
+            yield from json_files(entry, depth - 1)

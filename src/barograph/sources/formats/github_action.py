@@ -1,0 +1,153 @@
+"""The history of github-action-benchmark: `data.js` on its pages branch.
+
+Each suite has a list of entries, one a commit, and each entry has benchmarks with a value and a
+unit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from barograph.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.sources.base import Skip
+from barograph.sources.formats.access import (
+    array,
+    at,
+    mapping,
+    numeric,
+    optional_text,
+    project_of_url,
+    skipped,
+    text,
+    time_ms,
+)
+from barograph.sources.formats.base import (
+    Format,
+    InputFile,
+    Judgement,
+    Result,
+    Sample,
+    decode_json,
+)
+from barograph.sources.formats.outline import outline
+
+ASSIGNMENT = re.compile(r"\s*window\.BENCHMARK_DATA\s*=")
+LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
+# What the action itself compares by, for each value of `tool`.
+TOOLS = {
+    "cargo": LOWER,
+    "go": LOWER,
+    "benchmarkjs": HIGHER,
+    "benchmarkluau": LOWER,
+    "pytest": HIGHER,
+    "googlecpp": LOWER,
+    "catch2": LOWER,
+    "julia": LOWER,
+    "jmh": LOWER,
+    "benchmarkdotnet": LOWER,
+    "customBiggerIsBetter": HIGHER,
+    "customSmallerIsBetter": LOWER,
+}
+RATE = re.compile(r".*/\s*s(ec(onds?)?)?|hz|fps|[otqr]ps|ops|[kmgt]?flops", re.IGNORECASE)
+
+
+def matches(sample: Sample) -> bool:
+    """Whether a file is `data.js`, or the same data as JSON."""
+    if ASSIGNMENT.match(sample.head[:200].decode("utf-8-sig", "replace")):
+        return True
+    places = outline(sample)
+    return "/entries" in places and ("/lastUpdate" in places or "/repoUrl" in places)
+
+
+def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
+    """Yield the benchmarks of all entries of all suites."""
+    source = file.text()
+    found = ASSIGNMENT.match(source)
+    if found:
+        source = source[found.end() :].rstrip().removesuffix(";")
+    data = mapping(decode_json(source, file.name), "data")
+    project = project_of_url(optional_text(data.get("repoUrl"), "repoUrl"))
+    for suite, entries in mapping(data.get("entries"), "entries").items():
+        ids: dict[str, SeriesId] = {}
+        place = at("entries", suite)
+        text(suite, place)
+        for number, entry in enumerate(array(entries, place)):
+            yield from _entry(
+                file, mapping(entry, at(place, number)), at(place, number), ids, (project, suite)
+            )
+
+
+def _entry(
+    file: InputFile,
+    entry: dict[str, Any],
+    place: str,
+    ids: dict[str, SeriesId],
+    labels: tuple[str, str],
+) -> Iterator[Result | Skip]:
+    """Yield the benchmarks of one entry.
+
+    Args:
+        file: The file.
+        entry: The entry.
+        place: Its place.
+        ids: The identities of this suite by name, filled here.
+        labels: The project and the suite.
+    """
+    commit, time = _commit(entry, place)
+    tool = optional_text(entry.get("tool"), f"{place}.tool")
+    directions: dict[str, Direction] = {}
+    for number, item in enumerate(array(entry.get("benches"), f"{place}.benches")):
+        where = f"{place}.benches[{number}]"
+        bench = mapping(item, where)
+        name = bench.get("name")
+        series = ids.get(name) if isinstance(name, str) else None
+        if series is None:
+            name = text(name, f"{where}.name")
+            series = ids[name] = SeriesId(labels[0], "", labels[1], name, "")
+        value = bench.get("value")
+        if value is None:
+            yield skipped(file, f"{where}.value", value, "value is missing")
+            continue
+        unit = optional_text(bench.get("unit"), f"{where}.unit")
+        direction = directions.get(unit)
+        if direction is None:
+            direction = directions[unit] = direction_of(tool, unit)
+        value = numeric(value, f"{where}.value")
+        yield Result(series, value, where, unit, direction, None, commit, time)
+
+
+def _commit(entry: dict[str, Any], place: str) -> tuple[str, int]:
+    """Return the commit of an entry, and its time, else that of the entry."""
+    commit = entry.get("commit")
+    commit = {} if commit is None else mapping(commit, f"{place}.commit")
+    time = time_ms(commit.get("timestamp"), f"{place}.commit.timestamp")
+    if time == UNKNOWN_TIME:
+        time = time_ms(entry.get("date"), f"{place}.date")
+    return optional_text(commit.get("id"), f"{place}.commit.id"), time
+
+
+def direction_of(tool: str, unit: str) -> Direction:
+    """Return which way is better: a rate is better higher, else the tool says it.
+
+    Args:
+        tool: The tool that the action was configured with.
+        unit: The unit of the benchmark.
+
+    Example:
+        >>> direction_of("jmh", "ops/s"), direction_of("jmh", "ns/op")
+        (<Direction.HIGHER_IS_BETTER: 1>, <Direction.LOWER_IS_BETTER: -1>)
+    """
+    if not tool.startswith("custom") and RATE.fullmatch(unit.strip()):
+        return HIGHER
+    return TOOLS.get(tool, Direction.UNKNOWN)
+
+
+FORMAT = Format(
+    "github-action-benchmark",
+    "github-action-benchmark: data.js, which the action keeps on its pages branch",
+    "history",
+    matches,
+    read,
+)

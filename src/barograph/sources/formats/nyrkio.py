@@ -1,0 +1,113 @@
+"""The JSON of Nyrkiö, which Otava reads, too: runs with a time, metrics and attributes.
+
+[{"timestamp": 1706220908,
+  "metrics": [{"name": "p50", "unit": "us", "value": 56, "direction": "lower_is_better"}],
+  "attributes": {"git_repo": "...", "branch": "main", "git_commit": "..."}}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from barograph.series import Direction, SeriesId
+from barograph.sources.base import Skip
+from barograph.sources.fields import FieldError
+from barograph.sources.formats.access import (
+    array,
+    at,
+    label,
+    mapping,
+    number,
+    optional_text,
+    project_of_url,
+    skipped,
+    text,
+    time_ms,
+)
+from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.outline import outline
+from barograph.sources.formats.records import records
+
+COMMITS = ("git_commit", "commit", "revision", "sha")
+TESTS = ("test_name", "test", "benchmark")
+DIRECTIONS = {
+    "lower_is_better": Direction.LOWER_IS_BETTER,
+    "higher_is_better": Direction.HIGHER_IS_BETTER,
+    -1: Direction.LOWER_IS_BETTER,
+    1: Direction.HIGHER_IS_BETTER,
+    0: Direction.UNKNOWN,
+}
+
+
+def matches(sample: Sample) -> bool:
+    """Whether a file is a list of runs whose metrics are a list of names and values."""
+    places = outline(sample)
+    return any({f"{top}/timestamp", f"{top}/metrics/*/name"} <= places for top in ("/*", ""))
+
+
+def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
+    """Yield the metrics of all runs."""
+    ids: dict[tuple[str, str, str], SeriesId] = {}
+    for place, record in records(file):
+        run = mapping(record, place)
+        attributes = mapping(run.get("attributes") or {}, at(place, "attributes"))
+        commit = _first(attributes, COMMITS, place)
+        branch = _first(attributes, ("branch",), place)
+        project = project_of_url(_first(attributes, ("git_repo",), place))
+        test = _first(attributes, TESTS, place)
+        time = time_ms(run.get("timestamp"), at(place, "timestamp"))
+        metrics = at(place, "metrics")
+        for index, item in enumerate(array(run.get("metrics"), metrics)):
+            where = f"{metrics}[{index}]"
+            metric = mapping(item, where)
+            name = text(metric.get("name"), f"{where}.name")
+            value = metric.get("value")
+            if value is None:
+                yield skipped(file, f"{where}.value", value, "value is missing")
+                continue
+            key = (project, test, name)
+            series = ids.get(key)
+            if series is None:
+                series = ids[key] = SeriesId(project, "", "", test, name)
+            yield Result(
+                series,
+                number(value, f"{where}.value"),
+                where,
+                optional_text(metric.get("unit"), f"{where}.unit"),
+                _direction(metric.get("direction"), f"{where}.direction"),
+                None,
+                commit,
+                time,
+                "",
+                branch,
+            )
+
+
+def _first(attributes: Mapping[str, Any], names: tuple[str, ...], place: str) -> str:
+    """Return the first of some attributes that is present, as text; some tools write lists."""
+    for name in names:
+        value = attributes.get(name)
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if value is not None:
+            return label(value, at(at(place, "attributes"), name))
+    return ""
+
+
+def _direction(value: object, where: str) -> Direction:
+    """Return the direction of a metric; unknown if it is missing."""
+    if value is None:
+        return Direction.UNKNOWN
+    if isinstance(value, str | int) and not isinstance(value, bool) and value in DIRECTIONS:
+        return DIRECTIONS[value]
+    raise FieldError(where, value, "is neither lower_is_better nor higher_is_better")
+
+
+FORMAT = Format(
+    "nyrkio",
+    "Nyrkiö or Otava JSON: runs with a timestamp, a list of metrics, and attributes",
+    "history",
+    matches,
+    read,
+)

@@ -1,0 +1,155 @@
+"""The tests that an `otava.yaml` (formerly `hunter.yaml`) configures.
+
+    templates: {common: {metrics: {p99: {direction: -1, scale: 1.0e-6}}}}
+    tests:
+      local.read:
+        type: csv
+        inherit: [common]
+        file: data.csv
+        attributes: [commit]
+        metrics: {p99: {column: read_p99}}
+
+Tests of the types `csv`, `graphite` and `json` are read; others are named and left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from glob import escape, glob, has_magic
+from pathlib import Path
+from typing import Any
+
+from barograph.errors import DataError
+from barograph.sources.base import Skip
+from barograph.sources.fields import FieldError
+from barograph.sources.formats import nyrkio, otava_csv, otava_graphite
+from barograph.sources.formats.access import at, mapping, skipped, text
+from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.yaml_text import decode_yaml
+
+TESTS = re.compile(rb"^tests\s*:", re.MULTILINE)
+TEST_KEYS = re.compile(rb"\b(?:type|inherit)\s*:")
+LEVELS = 8  # of nested mappings that templates are merged in
+
+
+NAMES = ("otava.yaml", "otava.yml", "hunter.yaml")  # in a folder
+
+
+def matches(sample: Sample) -> bool:
+    """Whether a file is YAML with tests of Otava, or a folder has one under its usual name."""
+    if sample.path is not None and sample.is_folder:
+        return _in_folder(sample.path) is not None
+    return bool(TESTS.search(sample.head) and TEST_KEYS.search(sample.head))
+
+
+def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
+    """Yield the results of all tests that can be read."""
+    if file.content is None and file.path is not None:
+        file = _opened(file, file.path)
+    config = mapping(decode_yaml(file.text(), file.name), "configuration")
+    readable = False
+    for name, test in _tests(config):
+        where = at("tests", name)
+        kind = text(test.get("type"), f"{where}.type")
+        if kind == "graphite":
+            yield from otava_graphite.read(file, config, name, test)
+        elif kind in ("csv", "json"):
+            for path in _paths(file, test, where):
+                yield from _file(file, config, path, name, test)
+        else:
+            yield skipped(file, f"{where}.type", kind, "test type is not supported")
+            continue
+        readable = True
+    if not readable:
+        raise DataError(f"{file.name}: no test of the type csv, graphite or json")
+
+
+def _in_folder(folder: Path) -> Path | None:
+    """Return the configuration in a folder."""
+    return next((folder / name for name in NAMES if (folder / name).is_file()), None)
+
+
+def _opened(file: InputFile, folder: Path) -> InputFile:
+    """Return the configuration in a folder as a file."""
+    path = _in_folder(folder)
+    try:
+        content = path.read_bytes() if path is not None else b""
+    except OSError as error:
+        raise DataError(f"{file.name}: cannot be read: {error.strerror}") from None
+    return InputFile(file.name, path, content)
+
+
+def _file(
+    file: InputFile, config: Mapping[str, Any], path: Path, name: str, test: Mapping[str, Any]
+) -> Iterator[Result | Skip]:
+    """Yield the results of one data file of a test."""
+    try:
+        data = InputFile(path.name, path, path.read_bytes())
+    except OSError as error:
+        raise DataError(f"{path.name}: cannot be read: {error.strerror}") from None
+    if test["type"] == "csv":
+        yield from otava_csv.read(file, data, config, name, test)
+        return
+    for item in nyrkio.read(data):
+        if isinstance(item, Result):
+            series = replace(item.series, test=item.series.test or name)
+            yield item._replace(series=series, where=f"{path.name}: {item.where}")
+        elif isinstance(item, Skip):
+            yield item
+
+
+def _tests(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each test with the templates that it inherits merged in."""
+    templates = mapping(config.get("templates") or {}, "templates")
+    for name, settings in mapping(config.get("tests") or {}, "tests").items():
+        where = at("tests", str(name))
+        own = mapping(settings, where)
+        inherited = own.get("inherit") or []
+        merged: dict[str, Any] = {}
+        for template in inherited if isinstance(inherited, list) else [inherited]:
+            if not isinstance(template, str) or template not in templates:
+                raise FieldError(f"{where}.inherit", template, "is not one of the templates")
+            merged = _merged(merged, mapping(templates[template], at("templates", template)))
+        yield text(name, where), _merged(merged, own)
+
+
+def _merged(base: dict[str, Any], other: dict[str, Any], level: int = 0) -> dict[str, Any]:
+    """Return two mappings merged: the second has priority, mappings in both are merged, too."""
+    if level > LEVELS:
+        raise DataError("templates: nested too deeply")
+    result = dict(base)
+    for key, value in other.items():
+        known = result.get(key)
+        if isinstance(known, dict) and isinstance(value, dict):
+            result[key] = _merged(known, value, level + 1)
+        else:
+            result[key] = value
+    return result
+
+
+def _paths(file: InputFile, test: Mapping[str, Any], where: str) -> list[Path]:
+    """Return the data files of a test, relative to the configuration, else to this folder."""
+    pattern = text(test.get("file"), f"{where}.file")
+    if "\0" in pattern:
+        raise FieldError(f"{where}.file", pattern, "is not a path")
+    folders = [file.path.parent] if file.path is not None else []
+    for folder in (*folders, Path()):
+        path = folder / Path(pattern).expanduser()
+        if path.is_file():
+            return [path]
+        prefix = "" if Path(pattern).is_absolute() else f"{escape(str(folder))}/"
+        found = sorted(glob(prefix + pattern)) if has_magic(pattern) else []  # noqa: PTH207
+        if found:
+            return [Path(name) for name in found if Path(name).is_file()]
+    raise FieldError(f"{where}.file", pattern, "is not an existing file")
+
+
+FORMAT = Format(
+    "otava",
+    "Otava: an otava.yaml (or hunter.yaml), whose csv, graphite and json tests are read",
+    "history",
+    matches,
+    read,
+)

@@ -1,0 +1,135 @@
+"""The CSV file of a test of Otava: a column of times, attributes, and one column a metric."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from barograph.errors import DataError
+from barograph.series import UNKNOWN_TIME, SeriesId
+from barograph.sources.base import Skip
+from barograph.sources.fields import FieldError
+from barograph.sources.formats.access import (
+    array,
+    at,
+    label,
+    mapping,
+    numeric,
+    skipped,
+    text,
+    time_ms,
+)
+from barograph.sources.formats.base import InputFile, Result
+from barograph.sources.formats.otava_metrics import Metric, metrics_of
+
+COMMITS = ("commit", "git_commit", "commit_id", "commit_hash", "git_hash", "sha", "revision")
+
+
+def read(
+    file: InputFile,
+    data: InputFile,
+    config: Mapping[str, Any],
+    name: str,
+    test: Mapping[str, Any],
+) -> Iterator[Result | Skip]:
+    """Yield the results of one CSV file.
+
+    Args:
+        file: The configuration.
+        data: The CSV file.
+        config: The whole configuration, for options of all CSV files.
+        name: The name of the test.
+        test: The test, with its templates.
+
+    Raises:
+        DataError: The file is not valid, or lacks a column.
+    """
+    where = at("tests", name)
+    metrics = metrics_of(test, where, "column")
+    delimiter, quote = _dialect(config, test, where)
+    lines = io.StringIO(data.text(), newline="")
+    rows = csv.reader(lines, delimiter=delimiter, quotechar=quote)
+    try:
+        header = next(rows, [])
+        layout = _Layout(data.name, header, metrics, test, name)
+        for row in rows:
+            if row:
+                yield from layout.results(file, row, f"{data.name} line {rows.line_num}")
+    except csv.Error as error:
+        raise DataError(f"{data.name} line {rows.line_num}: {error}") from None
+
+
+class _Layout:
+    """The places of the columns."""
+
+    def __init__(
+        self,
+        name: str,
+        header: Sequence[str],
+        metrics: Sequence[Metric],
+        test: Mapping[str, Any],
+        test_name: str,
+    ) -> None:
+        where = at("tests", test_name)
+        columns = {title.strip(): index for index, title in enumerate(header)}
+        attributes = array(test.get("attributes") or [], f"{where}.attributes")
+        stated = [label(item, f"{where}.attributes") for item in attributes]
+        time = test.get("time_column")
+        self.time = columns.get("time")
+        needed = [metric.source for metric in metrics] + stated
+        if time is not None:
+            needed.append(text(time, f"{where}.time_column"))
+            self.time = columns.get(needed[-1])
+        missing = next((title for title in needed if title not in columns), None)
+        if missing is not None:
+            raise DataError(f"{name}: no column {missing!r}; has {', '.join(columns)}"[:300])
+        commits = [title for title in (*stated, *columns) if title.lower() in COMMITS]
+        self.commit = columns[commits[0]] if commits else None
+        self.branch, self.run = columns.get("branch"), columns.get("run")
+        self.metrics = [
+            (metric, columns[metric.source], SeriesId("", "", "", test_name, metric.name))
+            for metric in metrics
+        ]
+
+    def results(self, file: InputFile, row: Sequence[str], where: str) -> Iterator[Result | Skip]:
+        """Yield the results of one row."""
+        commit, branch, run = (_cell(row, index) for index in (self.commit, self.branch, self.run))
+        time = UNKNOWN_TIME if self.time is None else time_ms(_cell(row, self.time), where)
+        for metric, index, series in self.metrics:
+            value = row[index] if index < len(row) else ""
+            if not value.strip():
+                yield skipped(file, where, value, "value is missing")
+                continue
+            measured = numeric(value, where) * metric.scale
+            yield Result(
+                series,
+                measured,
+                where,
+                metric.unit,
+                metric.direction,
+                None,
+                commit,
+                time,
+                run,
+                branch,
+            )
+
+
+def _cell(row: Sequence[str], index: int | None) -> str:
+    """Return a cell without blanks; "" if the row or the file has none."""
+    return row[index].strip() if index is not None and index < len(row) else ""
+
+
+def _dialect(config: Mapping[str, Any], test: Mapping[str, Any], where: str) -> tuple[str, str]:
+    """Return the delimiter and the quote character; those of all files have priority."""
+    every = mapping(config.get("csv") or {}, "csv")
+    own = mapping(test.get("csv_options") or {}, f"{where}.csv_options")
+    delimiter = every.get("delimiter", own.get("delimiter", ","))
+    quote = own.get("quote_char", own.get("quotechar", '"'))
+    quote = every.get("quote_char", every.get("quotechar", quote))
+    for value, key in ((delimiter, "delimiter"), (quote, "quote_char")):
+        if not isinstance(value, str) or len(value) != 1 or value in "\r\n\0":
+            raise FieldError(f"{where}.csv_options.{key}", value, "is not a single character")
+    return delimiter, quote

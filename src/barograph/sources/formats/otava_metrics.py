@@ -1,0 +1,83 @@
+"""The metrics of a test of Otava: names, columns or suffixes, directions and scales."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from barograph.series import Direction
+from barograph.sources.fields import FieldError
+from barograph.sources.formats.access import at, label, mapping, numeric, optional_text, text
+
+DIRECTIONS = {-1.0: Direction.LOWER_IS_BETTER, 1.0: Direction.HIGHER_IS_BETTER}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of a test.
+
+    Args:
+        name: Its name.
+        source: Where the values are: the column of a CSV, or the suffix of a Graphite path.
+        direction: Which way is better. Otava assumes "higher" where none is given; the unit or
+            the reader's options decide here.
+        scale: A factor for the values.
+        unit: The unit, if given.
+    """
+
+    name: str
+    source: str
+    direction: Direction = Direction.UNKNOWN
+    scale: float = 1.0
+    unit: str = ""
+
+
+def metrics_of(test: Mapping[str, Any], where: str, key: str) -> list[Metric]:
+    """Return the metrics of a test: a list of names, or a mapping of names to settings.
+
+    Args:
+        test: The test, with its templates.
+        where: Its place.
+        key: The setting that holds the source: "column" or "suffix".
+
+    Raises:
+        FieldError: A setting has a wrong type.
+
+    Example:
+        >>> test = {"metrics": {"p99": {"column": "read_p99", "scale": 0.5}}}
+        >>> metric = metrics_of(test, "tests.read", "column")[0]
+        >>> metric.name, metric.source, metric.scale
+        ('p99', 'read_p99', 0.5)
+    """
+    found = test.get("metrics")
+    place = f"{where}.metrics"
+    if isinstance(found, list):
+        names = [label(name, at(place, index)) for index, name in enumerate(found)]
+        return [Metric(name, name) for name in names]
+    metrics = []
+    for key_of, value in mapping(found, place).items():
+        here = at(place, str(key_of))
+        name = label(key_of, here)
+        settings = mapping({} if value is None else value, here)
+        source = settings.get(key)
+        metrics.append(
+            Metric(
+                name,
+                name if source is None else text(source, f"{here}.{key}"),
+                _direction(settings.get("direction"), f"{here}.direction"),
+                numeric(settings.get("scale", 1), f"{here}.scale"),
+                optional_text(settings.get("unit"), f"{here}.unit"),
+            )
+        )
+    return metrics
+
+
+def _direction(value: object, where: str) -> Direction:
+    """Return the direction 1 or -1; unknown if it is missing."""
+    if value is None:
+        return Direction.UNKNOWN
+    found = DIRECTIONS.get(numeric(value, where))
+    if found is None:
+        raise FieldError(where, value, "is neither 1 nor -1")
+    return found

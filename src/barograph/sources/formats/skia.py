@@ -1,0 +1,153 @@
+"""Skia Perf, version 1: one file a commit, in a folder, in a list, or alone.
+
+{"version": 1, "git_hash": "...", "key": {"arch": "x86"},
+ "results": [{"key": {"test": "draw", "units": "ms"}, "measurement": 1.2},
+             {"key": {"test": "load"}, "measurements": {"stat": [{"value": "min",
+                                                                  "measurement": 3}]}}]}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from barograph.errors import DataError
+from barograph.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.sources.base import Skip
+from barograph.sources.fields import FieldError
+from barograph.sources.formats.access import (
+    arguments,
+    array,
+    at,
+    label,
+    mapping,
+    number,
+    skipped,
+    text,
+    time_ms,
+)
+from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.outline import json_files, json_samples, outline
+from barograph.sources.formats.records import records
+
+VERSION = 1
+DIRECTIONS = {"up": Direction.HIGHER_IS_BETTER, "down": Direction.LOWER_IS_BETTER}
+# Keys of a trace that are labels; all others are arguments.
+UNITS = ("units", "unit")
+SPECIAL = {"test", "branch", "improvement_direction", *UNITS}
+HOUR = re.compile(r"(?:^|/)(\d{4})/(\d\d)/(\d\d)/(\d\d)/")  # folders of Skia's storage
+
+
+def matches(sample: Sample) -> bool:
+    """Whether a file, or one of the first files of a folder, is of this format."""
+    if sample.path is not None and sample.is_folder:
+        return any(matches(inner) for inner in json_samples(sample.path))
+    places = outline(sample)
+    return any({f"{top}/git_hash", f"{top}/results"} <= places for top in ("/*", ""))
+
+
+def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
+    """Yield the measurements of all files, in the order of their paths."""
+    reader = _Reader(file)
+    if file.content is not None:
+        for place, item in records(file):
+            yield from reader.run(item, place, UNKNOWN_TIME)
+        return
+    assert file.path is not None  # noqa: S101 - a folder has a path
+    for path in json_files(file.path):
+        name = path.relative_to(file.path).as_posix()
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise DataError(f"{name}: cannot be read: {error.strerror}") from None
+        found = HOUR.search(f"{file.path.as_posix()}/{name}")
+        hour = time_ms("{}-{}-{} {}:00".format(*found.groups()), name) if found else UNKNOWN_TIME
+        for place, item in records(InputFile(name, path, content)):
+            yield from reader.run(item, f"{name}: {place}" if place else f"{name}: ", hour)
+
+
+@dataclass
+class _Reader:
+    """Reads runs, and keeps the identities."""
+
+    file: InputFile
+    ids: dict[tuple[Any, ...], tuple[SeriesId, str, Direction, str]] = field(default_factory=dict)
+
+    def run(self, item: object, place: str, time: int) -> Iterator[Result | Skip]:
+        """Yield the measurements of one run.
+
+        Args:
+            item: The decoded run.
+            place: Its place.
+            time: When the file was written, if its folders say it.
+        """
+        run = mapping(item, place or "run")
+        if run.get("version") != VERSION:
+            raise FieldError(at(place, "version"), run.get("version"), "is not 1")
+        commit = text(run.get("git_hash"), at(place, "git_hash"))
+        common = mapping(run.get("key") or {}, at(place, "key"))
+        results = at(place, "results")
+        for index, item_of in enumerate(array(run.get("results"), results)):
+            where = f"{results}[{index}]"
+            entry = mapping(item_of, where)
+            key = common | mapping(entry.get("key") or {}, f"{where}.key")
+            for extra, value, here in _measurements(entry, where):
+                if value is None:
+                    yield skipped(self.file, here, value, "value is missing")
+                    continue
+                trace = self._trace(key | extra if extra else key, here)
+                series, unit, direction, branch = trace
+                measured = number(value, here)
+                yield Result(
+                    series, measured, here, unit, direction, None, commit, time, "", branch
+                )
+
+    def _trace(self, key: dict[str, Any], where: str) -> tuple[SeriesId, str, Direction, str]:
+        """Return the identity, unit, direction and branch of a trace."""
+        cached = tuple(key.items())
+        try:
+            found = self.ids.get(cached)
+        except TypeError:
+            raise FieldError(f"{where}.key", key, "holds a value that is not text") from None
+        if found is None:
+            found = self.ids[cached] = _described(key, f"{where}.key")
+        return found
+
+
+def _measurements(entry: Mapping[str, Any], where: str) -> list[tuple[dict[str, Any], object, str]]:
+    """Return each measurement of a result: what it adds to the key, its value and its place."""
+    if "measurements" not in entry:
+        return [({}, entry.get("measurement"), f"{where}.measurement")]
+    found: list[tuple[dict[str, Any], object, str]] = []
+    place = f"{where}.measurements"
+    for name, values in mapping(entry["measurements"], place).items():
+        for index, item in enumerate(array(values, at(place, name))):
+            here = f"{at(place, name)}[{index}]"
+            single = mapping(item, here)
+            extra = {name: label(single.get("value"), f"{here}.value")}
+            found.append((extra, single.get("measurement"), f"{here}.measurement"))
+    return found
+
+
+def _described(key: Mapping[str, Any], where: str) -> tuple[SeriesId, str, Direction, str]:
+    """Return the identity, unit, direction and branch that a key says."""
+    values = {name: label(value, at(where, name)) for name, value in key.items()}
+    stat = next((name for name in ("stat", "statistic") if name in values), "")
+    rest = {name: values[name] for name in values if name not in SPECIAL and name != stat}
+    series = SeriesId(
+        "", "", "", values.get("test", ""), values.get(stat, ""), arguments(rest, where)
+    )
+    unit = next((values[name] for name in UNITS if name in values), "")
+    direction = DIRECTIONS.get(values.get("improvement_direction", ""), Direction.UNKNOWN)
+    return series, unit, direction, values.get("branch", "")
+
+
+FORMAT = Format(
+    "skia",
+    "Skia Perf, version 1: a JSON file a commit, a list of them, or a folder",
+    "history",
+    matches,
+    read,
+)
