@@ -1,0 +1,139 @@
+"""What the formats of single runs do beyond their samples."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barograph.errors import DataError
+from barograph.series import Direction
+from barograph.sources.base import Skip
+from barograph.sources.formats import (
+    catch2,
+    criterion,
+    go_bench,
+    google_benchmark,
+    jmh,
+    k6,
+    pytest_benchmark,
+    vitest,
+)
+from barograph.sources.formats.base import Format, InputFile, Result
+from tests.sources.formats.samples import SAMPLES
+
+
+def read(form: Format, content: str | list[Any] | dict[str, Any]) -> list[Result | Skip]:
+    text = content if isinstance(content, str) else json.dumps(content)
+    entries = list(form.read(InputFile("out", Path("out"), text.encode())))
+    return [entry for entry in entries if isinstance(entry, (Result, Skip))]
+
+
+def results(form: Format, content: str | list[Any] | dict[str, Any]) -> list[Result]:
+    found = read(form, content)
+    assert all(isinstance(entry, Result) for entry in found)
+    return [entry for entry in found if isinstance(entry, Result)]
+
+
+def sample(name: str) -> Any:
+    return json.loads((SAMPLES / name).read_text(encoding="utf-8"))
+
+
+def test_catch2_refuses_declarations_of_entities() -> None:
+    lines = [f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 20)]
+    document = (
+        f"<!DOCTYPE a [<!ENTITY e0 'x'>{''.join(lines)}]><Catch2TestRun>&e19;</Catch2TestRun>"
+    )
+    with pytest.raises(DataError, match="out: line 1: declarations are not allowed"):
+        read(catch2.FORMAT, document)
+
+
+def test_catch2_refuses_deep_nesting() -> None:
+    with pytest.raises(DataError, match="nested too deeply"):
+        read(catch2.FORMAT, "<Catch2TestRun>" + "<a>" * 10_000)
+
+
+def test_catch2_reads_xml_that_states_another_encoding() -> None:
+    document = (
+        '<?xml version="1.0" encoding="ISO-8859-1"?><Catch2TestRun><TestCase name="T">'
+        '<BenchmarkResults name="größe"><mean value="5"/></BenchmarkResults>'
+        "</TestCase></Catch2TestRun>"
+    )
+    assert str(results(catch2.FORMAT, document)[0].series) == "T/größe/mean"
+
+
+def test_jmh_reads_the_score_where_raw_data_are_missing() -> None:
+    entry = sample("jmh/run.json")[2]
+    del entry["primaryMetric"]["rawData"]
+    [result] = results(jmh.FORMAT, [entry])
+    assert (result.value, result.run) == (3.5, "")
+
+
+def test_google_benchmark_of_an_old_version_is_read_by_names() -> None:
+    entries = [
+        {"name": f"BM_sort/8{suffix}", "real_time": value, "cpu_time": value, "time_unit": "ns"}
+        for suffix, value in (("", 5.0), ("", 7.0), ("_mean", 6.0), ("_stddev", 1.0))
+    ]
+    found = results(google_benchmark.FORMAT, {"context": {}, "benchmarks": entries[:2]})
+    assert [result.value for result in found if result.series.measurement == "real_time"] == [5, 7]
+    found = results(google_benchmark.FORMAT, {"context": {}, "benchmarks": entries[2:3]})
+    assert {result.value for result in found} == {6.0}
+
+
+def test_go_reads_the_direction_that_a_unit_line_states() -> None:
+    text = "Unit hits/op better=higher assume=exact\nBenchmarkGet-4 100 5.5 hits/op 3 waits/op\n"
+    hits, waits = results(go_bench.FORMAT, text)
+    assert (hits.direction, waits.direction) == (Direction.HIGHER_IS_BETTER, Direction.UNKNOWN)
+    assert hits.series.args == (("GOMAXPROCS", "4"),)
+
+
+def test_go_skips_a_line_whose_value_is_no_number() -> None:
+    [skip] = read(go_bench.FORMAT, "BenchmarkGet 100 NaN ns/op\n")
+    assert isinstance(skip, Skip)
+    assert (skip.field, skip.reason) == ("line 1", "is not a number")
+
+
+def test_points_of_k6_give_the_series_of_its_summary() -> None:
+    points = (SAMPLES / "k6" / "points.json").read_text(encoding="utf-8")
+    summary = results(k6.FORMAT, sample("k6/machine-readable.json"))
+    assert {result.series for result in results(k6.FORMAT, points)} == {
+        result.series for result in summary
+    }
+
+
+def test_two_versions_of_python_are_two_series_but_two_machines_are_not() -> None:
+    document = sample("pytest-benchmark/run.json")
+    names = []
+    for node, version in (("a", "3.12.4"), ("b", "3.12.5"), ("b", "3.13.0")):
+        document["machine_info"] |= {"node": node, "python_version": version}
+        names.append(results(pytest_benchmark.FORMAT, document)[0].series)
+    assert names[0] == names[1] != names[2]
+
+
+def test_pytest_benchmark_names_parameters_without_text_by_the_id_of_the_test() -> None:
+    document = sample("pytest-benchmark/run.json")
+    document["benchmarks"][1]["params"] = {"tree": {"kind": "oak"}}
+    assert results(pytest_benchmark.FORMAT, document)[1].series.args == (("param", "64-oak"),)
+
+
+def test_vitest_leaves_out_the_folder_of_the_machine() -> None:
+    document = sample("vitest/run.json")
+    document["files"][0]["groups"][0]["fullName"] = "/home/a/bench/tree.bench.ts > grafting"
+    found = [entry for entry in read(vitest.FORMAT, document) if isinstance(entry, Result)]
+    assert found[0].series.task == "tree.bench.ts > grafting"
+
+
+def test_criterion_folder_without_its_names_is_a_data_error(tmp_path: Path) -> None:
+    (tmp_path / "graft" / "new").mkdir(parents=True)
+    (tmp_path / "graft" / "new" / "estimates.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(DataError, match=r"benchmark\.json: cannot be read: No such file"):
+        list(criterion.FORMAT.read(InputFile(str(tmp_path), tmp_path, None)))
+
+
+@pytest.mark.parametrize("line", [" " * 3_900, "1 " * 1_900, "a time: [" * 400, "9" * 3_900])
+@pytest.mark.parametrize("form", [catch2.FORMAT, criterion.FORMAT, go_bench.FORMAT])
+def test_long_lines_take_no_longer_than_short_ones(form: Format, line: str) -> None:
+    started = time.process_time()
+    assert not results(form, f"{line}\n" * 20)
+    assert time.process_time() - started < 0.5
