@@ -59,6 +59,6 @@ def test_samples_are_read_as_written_down(kind: str, name: str) -> None:
     lines = []
     for path in sample_paths(kind):
         results, judgements, skips = read_all(FORMATS[path.parent.name], path)
-        entries = [*results, *judgements, *skips]
+        entries: list[Result | Judgement | Skip] = [*results, *judgements, *skips]
         lines += [sample_name(path), *map(shown, entries)]
     assert "\n".join(lines) + "\n" == (EXPECTED / f"{name}.txt").read_text(encoding="utf-8")
