@@ -10,6 +10,7 @@ import pytest
 from barograph.cli import main
 from tests.cli.test_commands import code, results
 
+WAYS = {-1: "worse", 0: "changed", 1: "better"}
 GATE = ("--newest", "3")  # the second look may find a change two commits after it
 
 
@@ -67,7 +68,7 @@ def test_gate_is_red_when_a_change_is_found_and_names_it_as_known_later(
     assert (left, found["series"][0]["known_since"]) == (0, "c57")
     assert gate_json(capsys, path) == (left, found)  # again
     code("gate", path)
-    assert "db/query: +19.3 % (worse), known since c57" in capsys.readouterr().out
+    assert "known        db/query  +19.3 %  worse  at c57\n" in capsys.readouterr().out
 
 
 def test_gate_passes_old_and_small_changes(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_gate_treats_a_rise_from_zero_as_larger_than_any_minimum(
     rows = [f"{order},{direction},{5 * (order >= 57)}" for order in range(60)]
     path.write_text("\n".join(["order,direction,value", *rows, ""]))
     assert code("gate", str(path), *GATE, "--detector", "hunter", "--min-change", "50") == expected
-    assert "errors: from 0 at 57\n" in capsys.readouterr().out
+    assert f"errors  from 0  {WAYS[direction]}  at 57\n" in capsys.readouterr().out
     code("detect", str(path), "--detector", "hunter", "--format", "json")
     [point] = json.loads(capsys.readouterr().out)["series"][0]["change_points"]
     assert (point["mean_before"], point["mean_after"], point["percent"]) == (0, 5, None)
@@ -145,8 +146,8 @@ def test_suspect_is_printed_with_the_reason_and_the_advice(
 ) -> None:
     assert code("gate", with_newest(tmp_path, 115.0)) == 0
     line = capsys.readouterr().out.splitlines()[0]
-    assert line.startswith("suspect     q: +15")
-    assert "(worse) at c60, " in line
+    assert line.startswith("suspect      q  +15")
+    assert "worse  at c60  " in line
     assert line.endswith(
         " noise units beyond the last 60 results; run this commit once more to settle it"
     )

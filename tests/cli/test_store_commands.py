@@ -363,7 +363,8 @@ def test_score_is_red_at_one_commit_and_names_it_as_known_later(
     for code, one, text in found[first + 1 :]:
         assert (code, one["answer"]) == (0, "quiet")
         assert one["known_since"] in ("c89", "c90")
-        assert f"known since {one['known_since']}" in text
+        assert text.startswith("known ")
+        assert f"at {one['known_since']}" in text
         assert one["probability"] > 0.5
     assert {code for code, _, _ in found[:first]} <= {0, 4}
 

@@ -1,19 +1,35 @@
-"""The answers of `gate` and `score`: which series fail a job, how they are printed, exit codes."""
+"""The answers of `gate` and `score`: which series fail a job, and with which exit code."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import click
-
 from barograph.cli import CLEAN, REGRESSION, SUSPECT, TOO_LITTLE
-from barograph.wording import change_text, percent
+from barograph.wording import percent
 
-SUSPECT_FAILS_AT = 25.0  # percent
+MIN_CHANGE, SUSPECT_FAILS_AT = 0.5, 25.0  # percent
+FAIL_ON = ("regression", "suspect", "any")
+
+
+@dataclass(frozen=True, slots=True)
+class FailPolicy:
+    """What fails a job.
+
+    Args:
+        min_change: The smallest change that counts, in percent of the level before.
+        fail_on: `regression`; `suspect` for every suspect and uncertain change as well; `any` for
+            improvements as well.
+        suspect_fails_at: The smallest suspected change for the worse that fails a job on
+            `regression`, in percent of the level before.
+        fail_on_missing: Whether a series without the newest commit fails the job.
+    """
+
+    min_change: float = MIN_CHANGE
+    fail_on: str = FAIL_ON[0]
+    suspect_fails_at: float = SUSPECT_FAILS_AT
+    fail_on_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +53,9 @@ class SeriesAnswer:
         runs: Number of runs of the commit.
         surprise: How far a suspect departs from what is usual, in nats.
         reason: How far a suspect departs, in words; empty for other answers.
+        is_certain: Whether the change or suspect is rare enough for the number of series of the
+            job. A change that is not is reported, and fails the job only once it is.
+        suppressed: The reason why the answer does not fail the job; empty if it may.
     """
 
     series: str
@@ -54,11 +73,24 @@ class SeriesAnswer:
     runs: int = 1
     surprise: float = 0.0
     reason: str = ""
+    is_certain: bool = True
+    suppressed: str = ""
 
     @property
     def is_worse(self) -> bool:
         """Whether the change is for the worse, or of unknown direction."""
         return is_worse(self.percent, self.direction)
+
+    @property
+    def way(self) -> str:
+        """`worse`, `better`, or `changed` if the direction is unknown."""
+        return "changed" if not self.direction else "worse" if self.is_worse else "better"
+
+    @property
+    def rerun_advice(self) -> str:
+        """How many further runs would settle the answer, as a sentence without a stop."""
+        times = "once" if self.reruns == 1 else f"{self.reruns} times"
+        return f"run this commit {times} more to settle it"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answer as plain values; `known_since` is a commit, or else an order."""
@@ -70,30 +102,9 @@ class SeriesAnswer:
             "answer": str(self.answer),
             **{name: getattr(self, name) for name in names + more},
             "known_since": since,
+            "is_certain": self.is_certain,
+            "suppressed": self.suppressed or None,
         }
-
-    def __str__(self) -> str:
-        """One line without the kind of the answer."""
-        change = change_text(self.percent)
-        here = short(self.commit) or self.order
-        way = "" if not self.direction else " (worse)" if self.is_worse else " (better)"
-        if self.answer == "quiet" and self.reruns:
-            return f"{self.series}: {change}{way} at {here} by {self.runs} runs; {self._rerun}"
-        if self.answer == "suspect":
-            why = self.reason.partition(";")[0] or f"probability {self.probability:.2f}"
-            return f"{self.series}: {change}{way} at {here}, {why}; {self._rerun}"
-        place = short(self.begins_commit) or self.begins
-        if self.known:
-            return f"{self.series}: {change}{way}, known since {place}"
-        seen = "" if self.begins in (None, self.order) else f", seen at {here}"
-        sure = "" if math.isnan(self.probability) else f", probability {self.probability:.2f}"
-        more = f"; {self._rerun}" if self.reruns else ""
-        return f"{self.series}: {change} at {place}{seen}{sure}{more}"
-
-    @property
-    def _rerun(self) -> str:
-        times = "once" if self.reruns == 1 else f"{self.reruns} times"
-        return f"run this commit {times} more to settle it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,83 +112,86 @@ class JobAnswer:
     """What `gate` or `score` reports for all series of a job.
 
     Args:
-        answers: The answer on every judged result; answers on results of one series are adjacent.
+        answers: The answer on every judged result; answers on one series are adjacent.
         too_short: The names of the series that have too little history to be judged.
-        min_change: The smallest change that counts, in percent of the level before.
-        suspect_fails_at: The smallest suspected change for the worse that fails the job, in
-            percent of the level before.
+        new: The names of the series without an earlier result than those that are asked about.
+        missing: The names of the series without a result that is asked about.
+        policy: What fails the job.
+        notes: What else people should know, one line each.
     """
 
     answers: Sequence[SeriesAnswer]
     too_short: Sequence[str] = ()
-    min_change: float = 0.0
-    suspect_fails_at: float = SUSPECT_FAILS_AT
+    new: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    policy: FailPolicy = FailPolicy()
+    notes: Sequence[str] = ()
     regressions: list[SeriesAnswer] = field(init=False)
     suspects: list[SeriesAnswer] = field(init=False)
     improvements: list[SeriesAnswer] = field(init=False)
-    known: list[SeriesAnswer] = field(init=False)
+    uncertain: list[SeriesAnswer] = field(init=False)
+    suppressed: list[SeriesAnswer] = field(init=False)
     unsettled: list[SeriesAnswer] = field(init=False)
+    known: list[SeriesAnswer] = field(init=False)
 
     def __post_init__(self) -> None:
         """Sort the answers by kind; changes smaller than the minimum count as quiet."""
-        counted = [one for one in self.answers if abs(one.percent) >= self.min_change]
-        changes = [one for one in counted if one.answer == "change"]
+        least = self.policy.min_change
+        counted = [one for one in self.answers if abs(one.percent) >= least]
+        free = [one for one in counted if not one.suppressed]
+        changes = [one for one in free if one.answer == "change"]
+        certain = [one for one in changes if one.is_certain]
         kinds = {
-            "regressions": [one for one in changes if one.is_worse],
-            "improvements": [one for one in changes if not one.is_worse],
-            "suspects": [one for one in counted if one.answer == "suspect"],
-            "known": [one for one in counted if one.answer == "quiet" and one.known],
+            "regressions": [one for one in certain if one.is_worse],
+            "suspects": [one for one in free if one.answer == "suspect"],
+            "improvements": [one for one in certain if not one.is_worse],
+            "uncertain": [one for one in changes if not one.is_certain],
+            "suppressed": [one for one in counted if one.suppressed and one.answer != "quiet"],
             "unsettled": [one for one in counted if one.answer == "quiet" and one.reruns],
+            "known": [one for one in counted if one.answer == "quiet" and one.known],
         }
         for name, chosen in kinds.items():
             object.__setattr__(self, name, chosen)
 
     @property
+    def judged(self) -> int:
+        """The number of series that were judged."""
+        return len({one.series for one in self.answers})
+
+    def fails(self, answer: SeriesAnswer) -> bool:
+        """Return whether an answer turns the job red."""
+        if answer in self.regressions:
+            return True
+        if answer in self.improvements:
+            return self.policy.fail_on == "any"
+        if answer in self.suspects:
+            is_large = answer.is_worse and abs(answer.percent) >= self.policy.suspect_fails_at
+            return self.policy.fail_on != "regression" or (is_large and answer.is_certain)
+        return answer in self.uncertain and answer.is_worse and self.policy.fail_on != "regression"
+
+    @property
     def exit_code(self) -> int:
-        """Return 2 for a regression, 4 for a large suspect, 3 if nothing was judged, else 0."""
-        if self.regressions:
+        """Return 2 for a change that fails the job, 4 for a suspect, 3 if nothing was judged."""
+        if any(map(self.fails, [*self.regressions, *self.improvements])):
             return REGRESSION
-        if any(one.is_worse and abs(one.percent) >= self.suspect_fails_at for one in self.suspects):
+        if any(map(self.fails, [*self.suspects, *self.uncertain])):
             return SUSPECT
+        if self.missing and self.policy.fail_on_missing:
+            return TOO_LITTLE
         return CLEAN if self.answers else TOO_LITTLE
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answers as plain values for JSON."""
+        kinds = ("regressions", "suspects", "improvements", "uncertain", "suppressed")
         return {
-            "regressions": _rows(self.regressions),
-            "suspects": _rows(self.suspects),
-            "improvements": _rows(self.improvements),
-            "series": _rows(self.answers),
-            "too_short": list(self.too_short),
+            **{kind: [one.as_dict() for one in getattr(self, kind)] for kind in kinds},
+            "series": [one.as_dict() for one in self.answers],
+            "too_short": [*self.too_short],
+            "new": [*self.new],
+            "missing": [*self.missing],
+            "notes": [*self.notes],
+            "exit_code": self.exit_code,
         }
-
-    def echo(self) -> None:
-        """Print one line for each answer that is not plainly quiet, and a summary."""
-        kinds = {
-            "regression": self.regressions,
-            "suspect": self.suspects,
-            "improvement": self.improvements,
-            "unsettled": self.unsettled,
-            "known": self.known,
-        }
-        for kind, answers in kinds.items():
-            for one in answers:
-                click.echo(f"{kind:<11} {one}")
-        judged = len({one.series for one in self.answers})
-        click.echo(
-            f"regressions: {len(self.regressions)}, suspects: {len(self.suspects)}, "
-            f"improvements: {len(self.improvements)}, series judged: {judged}, "
-            f"too short to judge: {len(self.too_short)}"
-        )
-
-
-def _rows(answers: Iterable[SeriesAnswer]) -> list[dict[str, Any]]:
-    return [one.as_dict() for one in answers]
-
-
-def short(commit: str) -> str:
-    """Return the first ten characters of a full hash, or any other name of a commit unchanged."""
-    return commit[:10] if re.fullmatch("[0-9a-f]{40}", commit) else commit
 
 
 def is_worse(change: float, direction: int) -> bool:

@@ -87,18 +87,6 @@ def format_option(*formats: str) -> Callable[[F], F]:
     )
 
 
-def min_change_option(function: F) -> F:
-    """Add --min-change to a command that fails on regressions."""
-    return click.option(
-        "--min-change",
-        type=click.FloatRange(min=0.0),
-        default=0.5,
-        show_default=True,
-        metavar="PERCENT",
-        help="Smallest change that counts, in percent of the level before.",
-    )(function)
-
-
 def store_option(function: F) -> F:
     """Add --store to a command, which gets it as `url`."""
     return click.option(

@@ -201,10 +201,10 @@ def commits_at(
     return dict(tuple(row) for row in rows)
 
 
-def settled_values(
+def settled_tail(
     connection: sa.Connection, number: int, order: int, count: int
-) -> list[tuple[int, float]]:
-    """Return the last commits of a series up to an order, each with the value that counts.
+) -> list[tuple[int, str, float]]:
+    """Return order, name and settled value of the last commits of a series up to an order.
 
     Args:
         connection: From `Store.read`.
@@ -214,9 +214,9 @@ def settled_values(
     """
     p = points.c
     match = p.series == number, p.order <= order, p.settled.is_not(None)
-    newest_first = sa.select(p.order, p.settled).where(*match).order_by(p.order.desc())
+    newest_first = sa.select(p.order, p.commit, p.settled).where(*match).order_by(p.order.desc())
     rows = connection.execute(newest_first.limit(count)).all()
-    return [(at, value) for at, value in rows[::-1]]
+    return [tuple(row) for row in rows[::-1]]
 
 
 def _point(row: Any, commits: Mapping[int | None, str]) -> StoredPoint:

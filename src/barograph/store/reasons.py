@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from barograph.detection.online.decision import reasons_for_newest
 from barograph.errors import DataError
 from barograph.models import TriageModel
-from barograph.store.reading import points_of, settled_values
+from barograph.store.reading import points_of, settled_tail
 from barograph.store.schema import points
 
 
@@ -45,8 +45,8 @@ def explained(
         raise OtherModelError(
             f"the point was decided by model {point.model}, but {version} is loaded now"
         )
-    baseline = settled_values(connection, series, order, point.decision.baseline_size + 1)
-    values = np.array([value for _, value in baseline])
+    baseline = settled_tail(connection, series, order, point.decision.baseline_size + 1)
+    values = np.array([value for *_, value in baseline])
     found = [reason._asdict() for reason in reasons_for_newest(model, values)]
     store_reasons(connection, series, order, found)
     return found

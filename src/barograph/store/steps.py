@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import sqlalchemy as sa
 
 from barograph.detection.online import AlarmLog, AlarmState, AlarmStep, StepKind
+from barograph.detection.online.changes import ScoredStep
 from barograph.store.results import StepRecord
 from barograph.store.rows import Insertion, Row
 from barograph.store.schema import models, points, steps
@@ -86,6 +87,19 @@ def steps_of(
         .where(s.series == series, s.order >= first, s.order <= last)
     )
     return {order: (StepRecord(*step), model) for order, *step, model in rows}
+
+
+def scored_steps(connection: sa.Connection, wanted: Sequence[int]) -> dict[int, list[ScoredStep]]:
+    """Return all steps of each series, by orders and with the score of the change after each."""
+    s = steps.c
+    columns = (s.kind, s.change_order, s.order, s.probability, s.from_order, s.score)
+    found: dict[int, list[ScoredStep]] = {number: [] for number in wanted}
+    for first in range(0, len(wanted), CHUNK):
+        chunk = s.series.in_(wanted[first : first + CHUNK])
+        query = sa.select(s.series, *columns).where(chunk).order_by(s.series, s.order)
+        for series, kind, *fields in connection.execute(query):
+            found[series].append(ScoredStep(StepKind(kind), *fields))
+    return found
 
 
 def current_states(connection: sa.Connection, series: int, first: int, last: int) -> dict[int, str]:

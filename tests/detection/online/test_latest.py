@@ -12,6 +12,7 @@ from barograph.detection.online import (
     make_judge,
 )
 from barograph.detection.online.batch import advance_all
+from barograph.detection.online.changes import changes_of
 from barograph.detection.online.latest import JudgedHistory, judge_latest
 from barograph.models import OnlineModels
 from barograph.series import Floats
@@ -43,34 +44,39 @@ def test_decision_is_that_of_a_replay_of_the_whole_history(
         end += values.size
         assert one.probability == whole.probability[end - 1]
         assert (one.answer is Answer.CHANGE) == (values.size - 1 in log.alarms)
-        assert one.is_known == (whole.known_since[end - 1] >= 0)
-        if one.is_known:
-            assert one.change == whole.known_since[end - 1]
+        known = int(whole.known_since[end - 1])
+        assert one.known_since == (None if known < 0 else known)
+        since = values.size - 1 - max(0, look_back - latest.FORGOTTEN - 3)
+        recent = [step for step in log.steps if step.at >= since]
+        steps = [step for step in one.steps if step.at >= since]
+        assert [(step.kind, step.index, step.at, step.moved_from) for step in steps] == [
+            (step.kind, step.index, step.at, step.moved_from) for step in recent
+        ]
         assert one.baseline_size == whole.baseline_size[end - 1]
     assert {one.answer for one in found} >= {Answer.CHANGE, Answer.QUIET}
-    assert any(one.is_known for one in found)
+    assert any(one.known_since is not None for one in found)
 
 
-def test_changes_found_at_any_of_the_newest_points_count_while_they_stand() -> None:
+def test_change_stands_until_it_is_withdrawn() -> None:
     values = 100 + np.random.default_rng(3).standard_normal(63)
     values[57:] += 20
-    one, three, many = (
-        judge_latest(JUDGE, [JudgedHistory(values)], count)[0] for count in (1, 3, 6)
-    )
-    assert (one.answer, one.is_known, one.change) == (Answer.QUIET, True, 57)
-    assert (three.answer, three.is_known) == (Answer.QUIET, True)
-    assert (many.answer, many.is_known, many.change) == (Answer.CHANGE, False, 57)
+    [found] = judge_latest(JUDGE, [JudgedHistory(values)], 6)
+    [change] = changes_of(found.steps)
+    assert (found.answer, found.known_since, change.index) == (Answer.QUIET, 57, 57)
+    assert change.stands
+    assert change.steps[0].at <= 59
     spike = values.copy()
     spike[59:] -= 20
-    withdrawn = judge_latest(JUDGE, [JudgedHistory(np.append(spike, [100.0] * 8))], 12)[0]
-    assert withdrawn.answer is Answer.QUIET
+    [found] = judge_latest(JUDGE, [JudgedHistory(np.append(spike, [100.0] * 8))], 12)
+    assert not any(change.stands for change in changes_of(found.steps))
 
 
 def test_judge_without_a_second_look_reads_the_whole_history() -> None:
     judge, _ = make_judge(OnlineModels.default(), None)
     found = judge_latest(judge, [JudgedHistory(busy(0)[:end]) for end in range(100, 150)])
     assert {one.answer for one in found} == {Answer.CHANGE, Answer.QUIET}
-    assert all(not one.is_known for one in found)
+    assert all(one.known_since is None for one in found)
+    assert all(step.score == np.inf for one in found for step in one.steps)
 
 
 def test_runs_are_settled_as_the_detector_settles_them() -> None:
@@ -94,14 +100,24 @@ def test_runs_are_settled_as_the_detector_settles_them() -> None:
         [found] = judge_latest(JUDGE, [JudgedHistory(values, runs)])
         assert (found.answer, found.reruns) == (decision.answer, decision.reruns)
         assert found.probability == pytest.approx(decision.probability, abs=1e-12)
-        assert found.is_known == (decision.known_since is not None)
-        if found.answer is not Answer.SUSPECT:
-            assert found.change == decision.index
+        assert found.known_since == decision.known_since
+        if found.answer is Answer.CHANGE:
+            assert found.steps[-1].index == decision.index
 
 
-def test_every_change_that_the_newest_points_reported_and_that_stands_is_returned() -> None:
+def test_every_change_among_the_newest_points_is_returned() -> None:
     levels = np.repeat([100.0, 70.0, 80.0], [120, 10, 12])
     values = levels + np.random.default_rng(0).standard_normal(levels.size)
-    found = judge_latest(JUDGE, [JudgedHistory(values)], 25)[0]
-    assert found.answer is Answer.CHANGE
-    assert [*(step.index for step in found.earlier), found.change] == [120, 130]
+    [found] = judge_latest(JUDGE, [JudgedHistory(values)], 25)
+    standing = [change.index for change in changes_of(found.steps) if change.stands]
+    assert standing == [120, 130]
+
+
+def test_each_history_may_be_asked_about_another_number_of_points() -> None:
+    together = judge_latest(JUDGE, [JudgedHistory(busy(0)), JudgedHistory(busy(1))], [1, 90])
+    alone = [
+        judge_latest(JUDGE, [JudgedHistory(busy(0))], 1)[0],
+        judge_latest(JUDGE, [JudgedHistory(busy(1))], 90)[0],
+    ]
+    assert [one.steps for one in together] == [one.steps for one in alone]
+    assert len(together[1].steps) > len(together[0].steps)

@@ -7,6 +7,7 @@ change may have stood before it, and more of the history is replayed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.detection.online.batch import AlarmLog, BatchLog, advance_all
-from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer, StepKind
+from barograph.detection.online.changes import ScoredStep
+from barograph.detection.online.decision import ANSWERS, Answer
 from barograph.detection.online.judge import OnlineJudge
 from barograph.detection.online.newest import COMPARED, settle
 from barograph.detection.online.pending import Flags, PendingSeries
@@ -25,6 +27,7 @@ from barograph.series import Floats, Ints
 LOOK_BACK = 48  # points replayed before the newest ones, at first
 # Without an alarm for as many points, no change stands that later points depend on.
 FORGOTTEN = NEAR + SECOND_LOOK_WINDOWS[-1] + 1
+RECENT = LOOK_BACK - FORGOTTEN - 3  # points before the newest ones whose steps are all returned
 
 
 class JudgedHistory(NamedTuple):
@@ -81,46 +84,47 @@ def _is_beyond(values: Floats, places: Ints, results: Floats) -> Flags:
 
 
 class LatestDecision(NamedTuple):
-    """The decision on the newest points of a history.
+    """The decision on the newest point of a history, and what happened shortly before it.
 
     Attributes:
-        answer: `change` if a change stands whose alarm was raised at one of the newest points,
-            else the answer on the newest point.
-        change: The first point of the new level of that change, or of the one that is known; the
-            newest point if there is none.
-        probability: The probability of a change at `change`.
-        is_known: Whether a change is known that was reported before the newest points.
+        answer: The answer on the newest point.
+        probability: The probability of the change that it is about: the one that is raised or
+            known, else a change at the newest point.
+        surprise: How far the newest point departs from what is usual, in nats.
+        known_since: The change that is known and whose alarm was raised before; None without one.
         reruns: Number of further runs of the newest commit that are advised.
         baseline_size: Number of values that the newest point was compared with.
         values: The settled value of each commit.
-        earlier: The other changes that stand and were reported at one of the newest points.
+        steps: What happened to change points; complete from `RECENT` points before the newest ones
+            that were asked about.
     """
 
     answer: Answer
-    change: int
     probability: float
-    is_known: bool
+    surprise: float
+    known_since: int | None
     reruns: int
     baseline_size: int
     values: Floats
-    earlier: tuple[AlarmStep, ...] = ()
+    steps: tuple[ScoredStep, ...]
 
 
 def judge_latest(
-    judge: OnlineJudge, histories: Sequence[JudgedHistory], count: int = 1
+    judge: OnlineJudge, histories: Sequence[JudgedHistory], counts: int | Sequence[int] = 1
 ) -> list[LatestDecision]:
     """Decide on the newest points of every history, as a replay of the whole history would.
 
     Args:
         judge: Decides.
         histories: The series; each has at least one value.
-        count: Number of newest points that are judged.
+        counts: Number of newest points of each history that are asked about.
     """
+    asked = [counts] * len(histories) if isinstance(counts, int) else counts
     settled = [one.settled(judge.history) for one in histories]
     decisions: dict[int, LatestDecision] = {}
     reach, todo = LOOK_BACK, [*range(len(histories))]
     while todo:
-        pending = [_pending(judge, histories[k], settled[k], count + reach) for k in todo]
+        pending = [_pending(judge, histories[k], settled[k], asked[k] + reach) for k in todo]
         done = advance_all(
             *(pending, judge.model, judge.confirm, judge.budget),
             history=judge.history,
@@ -130,9 +134,7 @@ def judge_latest(
         for k, series, log in zip(todo, pending, done.logs, strict=True):
             end += series.values.size - series.first
             if not series.first or all(at >= series.first + FORGOTTEN for at in log.alarms):
-                decision = _decision(settled[k], done, end - 1, log, count)
-                # Without a second look no change is compared with the one before it.
-                decisions[k] = decision if judge.budget else decision._replace(earlier=())
+                decisions[k] = _decision(settled[k], done, end - 1, log)
         todo = [k for k in todo if k not in decisions]
         reach *= 4
     return [decisions[k] for k in range(len(histories))]
@@ -145,34 +147,21 @@ def _pending(judge: OnlineJudge, series: JudgedHistory, settled: Floats, new: in
     return series.pending(settled, new)
 
 
-def _decision(
-    values: Floats, done: BatchLog, row: int, log: AlarmLog, count: int
-) -> LatestDecision:
+def _decision(values: Floats, done: BatchLog, row: int, log: AlarmLog) -> LatestDecision:
     """Return the decision on the newest point of a series, which is a row of the batch."""
-    newest = values.size - 1
-    more = int(done.reruns[row]), int(done.baseline_size[row]), values
-    called = _called(log, newest + 1 - count)
-    if called:
-        change, probability = called[-1].index, called[-1].probability
-        found = LatestDecision(Answer.CHANGE, change, probability, False, *more)
-        return found._replace(earlier=tuple(called[:-1]))
-    known, probability = int(done.known_since[row]), float(done.probability[row])
-    answer = ANSWERS[done.answer[row]]
-    if answer is not Answer.SUSPECT:
-        answer = Answer.QUIET  # an alarm whose change does not stand any more is none
-    change, is_known = (newest, False) if known < 0 else (known, True)
-    return LatestDecision(answer, change, probability, is_known, *more)
-
-
-def _called(log: AlarmLog, since: int) -> list[AlarmStep]:
-    """Return the last step of each standing change that was called since a point, in order."""
-    called: dict[int, int] = {}  # by place of the change
-    steps: dict[int, AlarmStep] = {}
-    for step in log.steps:
-        before = step.index if step.moved_from is None else step.moved_from
-        at = called.pop(before, step.at)
-        steps.pop(before, None)
-        if step.kind is not StepKind.WITHDRAWN:
-            called[step.index] = step.at if step.kind is StepKind.CALLED else at
-            steps[step.index] = step
-    return [steps[index] for index, at in sorted(called.items()) if at >= since]
+    known = int(done.known_since[row])
+    scores = [state.score for state in log.states] or [math.inf] * len(log.steps)
+    steps = [
+        ScoredStep(step.kind, step.index, step.at, step.probability, step.moved_from, score)
+        for step, score in zip(log.steps, scores, strict=True)
+    ]
+    return LatestDecision(
+        ANSWERS[done.answer[row]],
+        float(done.probability[row]),
+        float(done.surprise[row]),
+        None if known < 0 else known,
+        int(done.reruns[row]),
+        int(done.baseline_size[row]),
+        values,
+        tuple(steps),
+    )

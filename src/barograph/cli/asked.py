@@ -1,0 +1,115 @@
+"""Which results a job asks about: those since a commit, or those of the newest commits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from barograph.cli.suppressions import is_commit
+from barograph.errors import DataError
+
+if TYPE_CHECKING:
+    from barograph.series import Series
+
+SHOWN = 3  # commits that an error names
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The results that a job asks about.
+
+    Attributes:
+        counts: Number of newest results of each series.
+        new: The names of the series that have no earlier result.
+        missing: The names of the series that have no such result.
+    """
+
+    counts: list[int]
+    new: list[str]
+    missing: list[str]
+
+    @classmethod
+    def of(cls, series: Sequence[Series], newest: int = 1, since: str | None = None) -> Asked:
+        """Return what a job asks about.
+
+        Args:
+            series: All series.
+            newest: Number of newest commits of each project.
+            since: The commit, or order, after which all results are asked about, instead.
+
+        Raises:
+            DataError: There is no such commit.
+        """
+        counts = _since(series, since) if since is not None else _newest(series, newest)
+        named = [*zip(series, counts, strict=True)]
+        return cls(
+            counts,
+            [str(one.id) for one, count in named if count and count == len(one)],
+            [str(one.id) for one, count in named if not count],
+        )
+
+
+def order_of(series: Sequence[Series], commit: str) -> int | None:
+    """Return the highest order of a commit, which may be given by the start of its name."""
+    found = [
+        int(order)
+        for one in series
+        for order, name in zip(one.orders.tolist(), one.commits, strict=True)
+        if name == commit or is_commit(name, commit) or (not name and str(order) == commit)
+    ]
+    return max(found, default=None)
+
+
+def _since(series: Sequence[Series], since: str) -> list[int]:
+    order = order_of(series, since)
+    if order is None:
+        last = max(series, key=lambda one: int(one.orders[-1]), default=None)
+        names = [] if last is None else [_key(last, k) for k in range(len(last))[-SHOWN:]]
+        raise DataError(
+            f"--since {since:.60}: no result is of this commit; the newest are "
+            f"{', '.join(map(str, names)) or 'none'}"
+        )
+    return [int((one.orders > order).sum()) for one in series]
+
+
+def _newest(series: Sequence[Series], newest: int) -> list[int]:
+    """Count the results of the newest commits, for each project by itself.
+
+    Without names, commits are known by their order. Orders that few series share are those of
+    single results, such as times: then the newest results of each series are asked about.
+    """
+    projects: dict[str, list[int]] = defaultdict(list)
+    for number, one in enumerate(series):
+        if len(one):
+            projects[one.id.project].append(number)
+    counts = [0] * len(series)
+    for numbers in projects.values():
+        orders: dict[Hashable, int] = {}
+        for number in numbers:
+            one = series[number]
+            for k in range(max(0, len(one) - newest), len(one)):
+                key = _key(one, k)
+                orders[key] = max(orders.get(key, int(one.orders[k])), int(one.orders[k]))
+        last = set(sorted(orders, key=orders.__getitem__)[-newest:])
+        found = [_trailing(series[number], last) for number in numbers]
+        unnamed = any(isinstance(key, int) for key in last)
+        if unnamed and 2 * sum(map(bool, found)) < len(numbers):
+            found = [min(newest, len(series[number])) for number in numbers]
+        for number, count in zip(numbers, found, strict=True):
+            counts[number] = count
+    return counts
+
+
+def _key(series: Series, at: int) -> Hashable:
+    """Return the name of a commit, or its order."""
+    return series.commits[at] or int(series.orders[at])
+
+
+def _trailing(series: Series, keys: set[Hashable]) -> int:
+    """Return how many of the last results of a series are of some commits."""
+    count = 0
+    while count < len(series) and _key(series, len(series) - 1 - count) in keys:
+        count += 1
+    return count

@@ -1,0 +1,209 @@
+"""The series of a job as `gate` and `score` see them, and what they report about each.
+
+Both commands build the same `JudgedSeries`, one from a history and the other from the store. So the
+same results get the same answer.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from barograph.cli.answers import SeriesAnswer, change_percent
+from barograph.detection.online import Answer, StepKind, departure
+from barograph.detection.online.changes import StandingChange
+from barograph.detection.online.latest import RECENT
+from barograph.detection.online.newest import COMPARED
+from barograph.series import Floats, Ints
+from barograph.wording import percent
+
+if TYPE_CHECKING:
+    from barograph.detection.online.job_budget import JobBudget
+
+Job = Mapping[Hashable, float]  # the highest rate that counts, by commit
+
+
+@dataclass(frozen=True)
+class JudgedSeries:
+    """The last results of a series, and what the online judge says about them.
+
+    All positions are those in `values`.
+
+    Attributes:
+        name: Name of the series.
+        project: Its project.
+        direction: 1 if higher is better, -1 if lower is better, 0 if unknown.
+        orders: Orders of the commits.
+        commits: Names of the commits, empty where unknown.
+        values: The settled value of each commit.
+        asked: Number of newest commits that the command asks about.
+        answer: The answer on the newest commit.
+        probability: The probability of the change that it is about.
+        surprise: How far the newest value departs from what is usual, in nats.
+        known_since: The change that is known and was reported before; None without one.
+        reruns: Number of further runs of the newest commit that are advised.
+        baseline_size: Number of values that the newest one was compared with.
+        changes: The changes that recent steps are about.
+        runs: The results of the commits that have several runs.
+        is_new: Whether there is no result before those that are asked about.
+    """
+
+    name: str
+    project: str
+    direction: int
+    orders: Ints
+    commits: Sequence[str]
+    values: Floats
+    asked: int
+    answer: Answer
+    probability: float
+    surprise: float = 0.0
+    known_since: int | None = None
+    reruns: int = 0
+    baseline_size: int = 0
+    changes: Sequence[StandingChange] = ()
+    runs: Mapping[int, Floats] = field(default_factory=lambda: MappingProxyType({}))
+    is_new: bool = False
+
+    @property
+    def newest(self) -> int:
+        """The position of the newest commit."""
+        return self.values.size - 1
+
+    def commit_key(self, at: int) -> Hashable:
+        """Return what names a commit in every series of its project: its name, or its order."""
+        return self.project, self.commits[at] or int(self.orders[at])
+
+    def rates(self, budget: JobBudget | None) -> Iterator[tuple[int, float]]:
+        """Yield where recent alarms and the suspect are, each with how rarely a quiet point is one.
+
+        A change that a later step makes more certain is there again.
+        """
+        for change in self.changes:
+            yield from self._rates_of(change, budget)
+        if self.answer is Answer.SUSPECT:
+            surprise = self.surprise, self.probability
+            yield self.newest, 0.0 if budget is None else budget.suspect_rate(*surprise)
+
+    def _rates_of(
+        self, change: StandingChange, budget: JobBudget | None
+    ) -> Iterator[tuple[int, float]]:
+        score = -np.inf
+        for step in change.steps:
+            is_news = step.kind is not StepKind.WITHDRAWN and step.score > score
+            if is_news and step.at > self.newest - self.asked - RECENT:
+                yield step.at, self._rate(step.index, step.at, step.score, step.probability, budget)
+            score = max(score, step.score)
+
+    def _rate(
+        self, index: int, at: int, score: float, probability: float, budget: JobBudget | None
+    ) -> float:
+        if budget is None:
+            return 0.0
+        if index == at and at in self.runs:
+            before = self.values[:at]
+            return budget.confirmed_rate(before, self.runs[at], probability)
+        return budget.alarm_rate(score)
+
+    def answers(
+        self, job: Job, budget: JobBudget | None, feature_set: str
+    ) -> Iterator[SeriesAnswer]:
+        """Yield an answer for each change that was found at the asked commits, or one without.
+
+        Args:
+            job: The highest rate that counts, by commit.
+            budget: Says how rare an alarm is; None if every alarm counts.
+            feature_set: The feature set of the online model.
+        """
+        is_fresh = False
+        standing = sorted((one for one in self.changes if one.stands), key=attrgetter("index"))
+        ends = [*(change.index for change in standing), self.values.size][1:]
+        for change, end in zip(standing, ends, strict=False):
+            news = [*self._rates_of(change, budget)]
+            counted = [at for at, rate in news if rate <= job.get(self.commit_key(at), -1.0)]
+            at = counted[0] if counted else news[-1][0] if news else -1
+            if at <= self.newest - self.asked or (change.is_older and counted):
+                continue
+            is_fresh = True
+            answer = replace(self._answer(Answer.CHANGE, at), is_certain=bool(counted))
+            answer = replace(answer, probability=change.probability)
+            yield self._with_change(answer, change.index, end, feature_set)
+        suspect = self.answer is Answer.SUSPECT
+        if suspect or (self.reruns and self.answer is Answer.QUIET and not is_fresh):
+            yield self._departed(job, budget)
+        elif not is_fresh:
+            quiet = self._answer(Answer.QUIET, self.newest)
+            if self.known_since is not None:
+                quiet = replace(quiet, known=True)
+                quiet = self._with_change(quiet, self.known_since, self.values.size, feature_set)
+            yield quiet
+
+    def _answer(self, answer: Answer, at: int) -> SeriesAnswer:
+        """Return an answer on the result at a position, without a change."""
+        return SeriesAnswer(
+            series=self.name,
+            direction=self.direction,
+            order=int(self.orders[at]),
+            commit=self.commits[at],
+            answer=answer,
+            probability=self.probability,
+            reruns=self.reruns if at == self.newest else 0,
+            baseline_size=self.baseline_size,
+            runs=self.runs[at].size if at in self.runs else 1,
+        )
+
+    def _with_change(
+        self, answer: SeriesAnswer, at: int, end: int, feature_set: str
+    ) -> SeriesAnswer:
+        """Add the size of the change that begins at a position and holds to another."""
+        first = self.newest - self.baseline_size
+        low = first if first < at else max(0, at - COMPARED)
+        before, after = self.values[low:at].tolist(), self.values[at:end].tolist()
+        return replace(
+            answer,
+            percent=change_percent(before, after, feature_set),
+            begins=int(self.orders[at]),
+            begins_commit=self.commits[at],
+        )
+
+    def _departed(self, job: Job, budget: JobBudget | None) -> SeriesAnswer:
+        """Return the answer on the newest result with how far it departs from those before it."""
+        first = max(0, self.newest - self.baseline_size)
+        value = float(self.values[-1])
+        departed = departure(self.values[first:-1], value)
+        highest = job.get(self.commit_key(self.newest), -1.0)
+        rates = [rate for at, rate in self.rates(budget) if at == self.newest]
+        return replace(
+            self._answer(self.answer, self.newest),
+            percent=percent(departed.level, value),
+            surprise=departed.surprise,
+            reason=str(departed) if departed.surprise else "",
+            is_certain=bool(rates) and rates[-1] <= highest,
+        )
+
+
+def answers_of(
+    series: Sequence[JudgedSeries], budget: JobBudget | None, feature_set: str
+) -> list[SeriesAnswer]:
+    """Return the answers on all series of a job, whose alarms share one budget.
+
+    Args:
+        series: The series.
+        budget: Says which alarms are rare enough for the number of series; None if all are.
+        feature_set: The feature set of the online model for the newest point.
+    """
+    rates: dict[Hashable, list[float]] = defaultdict(list)
+    for one in series:
+        for at, rate in one.rates(budget):
+            rates[one.commit_key(at)].append(rate)
+    highest = {
+        key: max(found) if budget is None else budget.highest_rate(found, len(series))
+        for key, found in rates.items()
+    }
+    return [answer for one in series for answer in one.answers(highest, budget, feature_set)]

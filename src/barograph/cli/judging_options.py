@@ -1,0 +1,207 @@
+"""The options by which `gate` and `score` judge: defined once, so that both give one answer."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from barograph.cli.answers import (
+    FAIL_ON,
+    MIN_CHANGE,
+    SUSPECT_FAILS_AT,
+    FailPolicy,
+    JobAnswer,
+    SeriesAnswer,
+)
+from barograph.cli.config import current_config
+from barograph.cli.options import F, model_option, online_models, second_look_options
+
+if TYPE_CHECKING:
+    from barograph.cli.asked import Asked
+    from barograph.cli.judged import JudgedSeries
+    from barograph.detection.online import OnlineJudge, SecondLookConfig
+    from barograph.detection.online.job_budget import JobBudget
+    from barograph.models import OnlineModels
+    from barograph.series import Series
+
+OPTIONS: tuple[Callable[[F], F], ...] = (
+    click.option(
+        "--newest",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Number of newest commits to ask about.",
+    ),
+    click.option(
+        "--since",
+        metavar="COMMIT",
+        help="Ask about all results after this commit (a name, the start of one, or an order) "
+        "instead of the newest: the commit of the last run of this command.",
+    ),
+    click.option(
+        "--min-change",
+        type=click.FloatRange(min=0.0),
+        default=MIN_CHANGE,
+        show_default=True,
+        metavar="PERCENT",
+        help="Smallest change that counts, in percent of the level before.",
+    ),
+    click.option(
+        "--min-history",
+        type=click.IntRange(min=1),
+        default=5,
+        show_default=True,
+        help="Judge a series only if its newest result has at least this many earlier results.",
+    ),
+    click.option(
+        "--fail-on",
+        type=click.Choice(FAIL_ON),
+        default=FAIL_ON[0],
+        show_default=True,
+        help="What fails the job. regression: changes for the worse, and large suspects; suspect: "
+        "every suspect and uncertain change as well; any: improvements as well.",
+    ),
+    click.option(
+        "--suspect-fails-at",
+        type=click.FloatRange(min=0.0),
+        default=SUSPECT_FAILS_AT,
+        show_default=True,
+        metavar="PERCENT",
+        help="Smallest suspected change for the worse that fails the job.",
+    ),
+    click.option(
+        "--fail-on-missing",
+        is_flag=True,
+        help="Exit with 3 if a series has no result of the commits that are asked about.",
+    ),
+    click.option(
+        "--false-red",
+        type=click.FloatRange(0.0, 100.0, min_open=True),
+        default=10.0,
+        show_default=True,
+        metavar="PERCENT",
+        help="Share of commits without a change that may turn the job red. All series of the job "
+        "share it; 100 judges each series as if it were alone.",
+    ),
+    click.option(
+        "--suppressions",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="TOML file with tables [[suppress]] of accepted changes, besides those in "
+        "barograph.toml.",
+    ),
+    model_option("online"),
+    second_look_options(on=True),
+)
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What the judging options say.
+
+    Attributes:
+        newest: Number of newest commits to ask about.
+        since: The commit after which results are asked about, instead.
+        min_change: Smallest change that counts, in percent.
+        min_history: Minimum number of earlier results.
+        fail_on: What fails the job; see `FailPolicy`.
+        suspect_fails_at: Smallest suspected change that fails the job, in percent.
+        fail_on_missing: Whether a series without a result that is asked about fails the job.
+        false_red: Share of commits without a change that may turn the job red, in percent.
+        suppressions: A file of suppressions.
+        model: File of the online models.
+        second_look: How alarms of all windows share the budget of a series.
+    """
+
+    newest: int
+    since: str | None
+    min_change: float
+    min_history: int
+    fail_on: str
+    suspect_fails_at: float
+    fail_on_missing: bool
+    false_red: float
+    suppressions: Path | None
+    model: Path
+    second_look: SecondLookConfig | None
+
+    def models(self) -> OnlineModels:
+        """Load the online models."""
+        return online_models(self.model)
+
+    def job_budget(self, judge: OnlineJudge) -> JobBudget | None:
+        """Return the budget that the series of a job share; None without a second look."""
+        from barograph.detection.online.job_budget import JobBudget
+
+        if judge.budget is None or judge.confirm is None or self.second_look is None:
+            return None
+        if self.false_red >= 100.0:
+            return None
+        policy = self.second_look.alarm_policy
+        return JobBudget.released(judge.budget, judge.confirm, policy, self.false_red / 100.0)
+
+    def job(
+        self, judged: Sequence[JudgedSeries], asked: Asked, judge: OnlineJudge, feature_set: str
+    ) -> JobAnswer:
+        """Return the answer on all series of a job.
+
+        Args:
+            judged: The series with a result that is asked about.
+            asked: What the job asks about.
+            judge: Judged them.
+            feature_set: The feature set of its model for the newest point.
+        """
+        from barograph.cli.judged import answers_of
+
+        long = [one for one in judged if one.baseline_size >= self.min_history]
+        short = [one.name for one in judged if one.baseline_size < self.min_history]
+        new = [one.name for one in judged if one.is_new]
+        answers = answers_of(long, self.job_budget(judge), feature_set)
+        return JobAnswer(answers, short, new, asked.missing, self._policy)
+
+    def detected_job(self, answers: Iterable[SeriesAnswer], asked: Asked) -> JobAnswer:
+        """Return the answer on a job whose series were judged each by itself."""
+        found = [*answers]
+        long = [one for one in found if one.baseline_size >= self.min_history]
+        short = dict.fromkeys(one.series for one in found if one.baseline_size < self.min_history)
+        return JobAnswer(long, [*short], asked.new, asked.missing, self._policy)
+
+    def suppressed(self, job: JobAnswer, series: Sequence[Series]) -> JobAnswer:
+        """Mark the answers that fail no job because people accepted them.
+
+        Args:
+            job: The answer.
+            series: All series, in which commits are looked up.
+        """
+        from barograph.cli.asked import order_of
+        from barograph.cli.suppressions import read_suppressions, suppress
+
+        config = current_config()
+        rules = read_suppressions(config, self.suppressions)
+        answers, notes = suppress(job.answers, rules, config, functools.partial(order_of, series))
+        return replace(job, answers=answers, notes=[*job.notes, *notes])
+
+    @property
+    def _policy(self) -> FailPolicy:
+        return FailPolicy(
+            self.min_change, self.fail_on, self.suspect_fails_at, self.fail_on_missing
+        )
+
+
+def judging_options(function: F) -> F:
+    """Add the options by which results are judged; the command gets them as `judging`."""
+
+    @functools.wraps(function)
+    def command(*arguments: Any, **more: Any) -> Any:
+        own = {field.name: more.pop(field.name) for field in fields(Judging)}
+        return function(*arguments, judging=Judging(**own), **more)
+
+    options: Any = command
+    for option in reversed(OPTIONS):
+        options = option(options)
+    result: F = options
+    return result

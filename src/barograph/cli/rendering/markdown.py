@@ -1,0 +1,80 @@
+"""The answers as a comment for a pull request, in the Markdown of GitHub and GitLab."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from barograph.cli.answers import JobAnswer, SeriesAnswer
+from barograph.cli.rendering.words import (
+    KINDS,
+    coverage,
+    detail,
+    headline,
+    movement,
+    place,
+    worst_first,
+)
+from barograph.wording import printable
+
+SHOWN = 50  # rows of a table: the longest comment of GitHub has 65,536 characters
+LONGEST = 200  # characters of a name
+SHORTER_LIST = ("regressions", "suspects", "improvements")
+REST = ("uncertain", "unsettled", "suppressed", "known")
+# All other characters may mean something: emphasis, a link, a mention, a column.
+HARMLESS = " -/"
+
+
+def comment(job: JobAnswer) -> str:
+    """Return the comment: a headline, a table of what moved, and the rest, folded."""
+    parts = [f"### Barograph: {headline(job)}", f"{coverage(job)}."]
+    moved = [one for name in SHORTER_LIST for one in _rows(job, name)]
+    if moved:
+        parts.append(_table(moved))
+    rest = [one for name in REST for one in _rows(job, name)]
+    if rest:
+        parts.append(_folded(f"{len(rest):,} more: uncertain, suppressed or known", _table(rest)))
+    for text, names in (("new", job.new), ("without the newest commit", job.missing)):
+        if names:
+            shown = "\n".join(f"- {name_cell(name)}" for name in names[:SHOWN])
+            parts.append(_folded(f"{len(names):,} series {text}", shown + _more(len(names))))
+    if job.notes:
+        parts.append("\n".join(f"- {escaped(note)}" for note in job.notes))
+    return "\n\n".join(parts)
+
+
+def _rows(job: JobAnswer, name: str) -> Iterable[tuple[str, SeriesAnswer]]:
+    kind = KINDS[name]
+    for one in worst_first(getattr(job, name)):
+        yield f"**{kind}**" if job.fails(one) else kind, one
+
+
+def _table(rows: Sequence[tuple[str, SeriesAnswer]]) -> str:
+    lines = ["| | series | change | at | |", "|---|---|---|---|---|"]
+    for kind, one in rows[:SHOWN]:
+        cells = kind, name_cell(one.series), escaped(movement(one)), name_cell(place(one))
+        lines.append(f"| {' | '.join(cells)} | {escaped(detail(one))} |")
+    return "\n".join(lines) + _more(len(rows))
+
+
+def _more(count: int) -> str:
+    return f"\n\n{count - SHOWN:,} more are not shown." if count > SHOWN else ""
+
+
+def _folded(summary: str, content: str) -> str:
+    return f"<details><summary>{escaped(summary)}</summary>\n\n{content}\n\n</details>"
+
+
+def name_cell(name: str) -> str:
+    """Return a name as code, in which nothing is a mention or a link."""
+    text = printable(name)
+    return f"<code>{escaped(text if len(text) <= LONGEST else text[: LONGEST - 1] + '…')}</code>"
+
+
+def escaped(text: str) -> str:
+    """Return a text that Markdown shows as it is.
+
+    Example:
+        >>> escaped("a|b `c`")
+        'a&#124;b &#96;c&#96;'
+    """
+    return "".join(c if c.isalnum() or c in HARMLESS else f"&#{ord(c)};" for c in printable(text))

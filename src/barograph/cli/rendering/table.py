@@ -1,0 +1,39 @@
+"""The answers as CSV: a row for each answer on a series, with a header."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import Any
+
+from barograph.cli.answers import JobAnswer, SeriesAnswer
+from barograph.cli.rendering.words import KINDS
+
+COLUMNS = (
+    *("kind", "series", "fails", "way", "percent", "probability", "order", "commit", "begins"),
+    *("begins_commit", "runs", "reruns", "baseline_size", "reason", "suppressed"),
+)
+
+
+def table(job: JobAnswer) -> str:
+    """Return the table; series that were not judged have a row with their kind alone."""
+    kinds = {id(one): kind for name, kind in KINDS.items() for one in getattr(job, name)}
+    lines = io.StringIO(newline="")
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for one in job.answers:
+        writer.writerow(_row(one, kinds.get(id(one), "quiet"), fails=job.fails(one)))
+    for kind, names in (("too short", job.too_short), ("missing", job.missing)):
+        writer.writerows([kind, name] + [""] * (len(COLUMNS) - 2) for name in names)
+    return lines.getvalue()
+
+
+def _row(answer: SeriesAnswer, kind: str, *, fails: bool) -> list[Any]:
+    first = (kind, answer.series, "yes" if fails else "no")
+    values = [getattr(answer, name) for name in COLUMNS[len(first) :]]
+    return [*first, *("" if _is_unknown(value) else value for value in values)]
+
+
+def _is_unknown(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))

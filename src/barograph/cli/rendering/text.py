@@ -1,0 +1,77 @@
+"""The answers as aligned lines for a terminal or the log of a CI job."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+import click
+
+from barograph.cli.answers import JobAnswer
+from barograph.cli.rendering.words import (
+    answers_by_kind,
+    coverage,
+    detail,
+    headline,
+    listed,
+    place,
+    size,
+)
+from barograph.wording import printable
+
+COLOURS = {
+    "regression": "red",
+    "suspect": "yellow",
+    "uncertain": "yellow",
+    "improvement": "green",
+    "known": "bright_black",
+    "suppressed": "bright_black",
+}
+WIDEST = 60  # characters of a name that the other names are aligned with
+
+
+def echo(job: JobAnswer, clean: Callable[[str], str] = str) -> None:
+    """Print a line for each answer that is not plainly quiet, and a summary.
+
+    Args:
+        job: The answers.
+        clean: Removes from a line what another program would read as a command.
+    """
+    colour = False if os.environ.get("NO_COLOR") else None  # click looks at the terminal
+    for line in lines(job):
+        click.echo(clean(line), color=colour)
+
+
+def lines(job: JobAnswer) -> list[str]:
+    """Return the lines, coloured."""
+    rows = [
+        (
+            kind,
+            printable(one.series),
+            size(one),
+            one.way,
+            printable(place(one)),
+            printable(detail(one)),
+        )
+        for kind, one in answers_by_kind(job)
+    ]
+    found = [click.style(line, fg=COLOURS.get(row[0])) for row, line in _aligned(rows)]
+    for kind, names in (("too short", job.too_short), ("new", job.new), ("missing", job.missing)):
+        if names:
+            found.append(f"{kind:<11}  {listed(names)}")
+    found += [f"{'note':<11}  {printable(note)}" for note in job.notes]
+    return [*found, f"{headline(job)}; {coverage(job)}"]
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[tuple[tuple[str, ...], str]]:
+    """Return each row with its line; sizes are aligned to the right."""
+    widths = [max((len(row[k]) for row in rows), default=0) for k in range(5)]
+    widths[0], widths[1] = max(widths[0], 11), min(widths[1], WIDEST)
+    return [
+        (
+            row,
+            f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:>{widths[2]}}  "
+            f"{row[3]:<{widths[3]}}  at {row[4]:<{widths[4]}}  {row[5]}".rstrip(),
+        )
+        for row in rows
+    ]

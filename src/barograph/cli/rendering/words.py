@@ -1,0 +1,106 @@
+"""The words that every format uses for an answer: its size, its place, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from barograph.cli.answers import JobAnswer, SeriesAnswer
+from barograph.cli.config import current_config
+from barograph.wording import change_text, plural, printable, short_commit
+
+KINDS = {
+    "regressions": "regression",
+    "suspects": "suspect",
+    "uncertain": "uncertain",
+    "improvements": "improvement",
+    "unsettled": "unsettled",
+    "suppressed": "suppressed",
+    "known": "known",
+}
+NAMES = 5  # of new or missing series that are listed
+
+
+def answers_by_kind(job: JobAnswer) -> Iterable[tuple[str, SeriesAnswer]]:
+    """Yield every answer that is not plainly quiet with its kind, the worst of each kind first."""
+    for attribute, kind in KINDS.items():
+        for one in worst_first(getattr(job, attribute)):
+            yield kind, one
+
+
+def worst_first(answers: Iterable[SeriesAnswer]) -> list[SeriesAnswer]:
+    """Sort answers by size; series that the configuration calls `low_priority` come last."""
+    config = current_config()
+    return sorted(
+        answers, key=lambda one: (config.kind_of(one.series) == "low_priority", -abs(one.percent))
+    )
+
+
+def size(answer: SeriesAnswer) -> str:
+    """Return the change in percent with its sign."""
+    return change_text(answer.percent)
+
+
+def movement(answer: SeriesAnswer) -> str:
+    """Return the change in words, such as `up 19.3 % (worse)`."""
+    text = size(answer)
+    moved = {"+": "up ", "-": "down "}.get(text[0])
+    text = f"{moved}{text[1:]}" if moved else text
+    return f"{text} ({answer.way})" if answer.direction else text
+
+
+def place(answer: SeriesAnswer) -> str:
+    """Return where a change begins, or the result that an answer is about."""
+    begins = short_commit(answer.begins_commit) or answer.begins
+    return str(short_commit(answer.commit) or answer.order if begins is None else begins)
+
+
+def detail(answer: SeriesAnswer) -> str:
+    """Return what else is known of an answer: when it was seen, how sure it is, what to do."""
+    parts = []
+    if answer.answer == "change" and answer.begins not in (None, answer.order):
+        parts.append(f"seen at {short_commit(answer.commit) or answer.order}")
+    if answer.answer == "change" and not math.isnan(answer.probability):
+        parts.append(f"probability {answer.probability:.2f}")
+    if answer.answer == "suspect":
+        reason = answer.reason.partition(";")[0]
+        parts.append(reason or f"probability {answer.probability:.2f}")
+    if answer.answer == "change" and not answer.is_certain:
+        parts.append("not certain enough for the number of series")
+    if answer.answer == "quiet" and answer.reruns:
+        parts.append(f"{answer.runs} runs differ")
+    if answer.reruns:
+        parts.append(answer.rerun_advice)
+    if answer.suppressed:
+        parts.append(f"suppressed: {answer.suppressed}")
+    return "; ".join(parts)
+
+
+def headline(job: JobAnswer) -> str:
+    """Return the numbers of answers of each kind as one line."""
+    parts = [
+        plural(len(job.regressions), "regression"),
+        plural(len(job.suspects), "suspect"),
+        plural(len(job.improvements), "improvement"),
+    ]
+    if job.uncertain:
+        parts.append(plural(len(job.uncertain), "uncertain change"))
+    if job.suppressed:
+        parts.append(f"{len(job.suppressed):,} suppressed")
+    return ", ".join(parts)
+
+
+def coverage(job: JobAnswer) -> str:
+    """Return how many series were judged, and how many could not be."""
+    parts = [f"{job.judged:,} series judged"]
+    named = {"too short to judge": job.too_short, "new": job.new}
+    named["without the newest commit"] = job.missing
+    parts += [f"{len(names):,} {text}" for text, names in named.items() if names]
+    return ", ".join(parts)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return some names, and how many more there are."""
+    every = [printable(name) for name in names]
+    more = f" and {len(every) - NAMES:,} more" if len(every) > NAMES else ""
+    return ", ".join(every[:NAMES]) + more

@@ -1,0 +1,115 @@
+"""The series of a job as the store knows them, for `score`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from barograph.cli.judged import JudgedSeries
+from barograph.detection.online import Answer, StepKind
+from barograph.detection.online.changes import ScoredStep, changes_of
+from barograph.detection.online.latest import RECENT
+from barograph.detection.online.newest import COMPARED
+from barograph.series import Floats
+from barograph.store import reading
+from barograph.store.steps import orders_before, scored_steps
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from barograph.cli.asked import Asked
+    from barograph.series import Series
+    from barograph.store import Store
+    from barograph.store.reading import StoredPoint
+
+
+def stored_series(store: Store, series: Sequence[Series], asked: Asked) -> list[JudgedSeries]:
+    """Return what the store decided on the results that a job asks about.
+
+    Args:
+        store: The store with the results.
+        series: The series of the job, as they were read.
+        asked: What is asked about each.
+    """
+    with store.read() as connection:
+        wanted = []
+        for one, count in zip(series, asked.counts, strict=True):
+            number = reading.number_of(connection, one.id) if count else None
+            if number is not None:
+                first, last = int(one.orders[-count]), int(one.orders[-1])
+                wanted.append((number, first, last))
+        steps = scored_steps(connection, [number for number, _, _ in wanted])
+        found = [
+            _judged(connection, number, first, last, steps[number])
+            for number, first, last in wanted
+        ]
+    return [one for one in found if one is not None]
+
+
+def _judged(
+    connection: sa.Connection, number: int, first: int, last: int, steps: Sequence[ScoredStep]
+) -> JudgedSeries | None:
+    """Return the decisions on the commits between two orders, given all steps of the series."""
+    points = reading.points_of(connection, number, first=first, last=last)
+    if not points:
+        return None
+    commits = [[*runs] for _, runs in groupby(points, attrgetter("order"))]
+    newest = commits[-1][0]
+    decision, name = newest.decision, reading.one_series(connection, number)
+    alarms = [_alarm(runs[0]) for runs in commits if runs[0].decision.is_change]
+    before = orders_before(connection, number, first, RECENT)
+    since = min(before, default=first)
+    recent = [step for step in steps if since <= step.at <= last] or alarms
+    is_plain = decision.answer is Answer.QUIET and not decision.reruns
+    size = len(commits)
+    if recent or decision.known_since or not is_plain:
+        size += decision.baseline_size + COMPARED + RECENT
+    tail = reading.settled_tail(connection, number, newest.order, size)
+    place = {order: at for at, (order, _, _) in enumerate(tail)}
+    known = None if decision.known_since is None else place.get(decision.known_since.order)
+    at_once = {step.at for step in recent if step.at == step.index < first}
+    earlier = [reading.points_of(connection, number, first=at, last=at) for at in sorted(at_once)]
+    return JudgedSeries(
+        name=str(name.name),
+        project=name.name.project,
+        direction=int(name.direction),
+        orders=np.array(list(place), dtype=np.int64),
+        commits=[commit for _, commit, _ in tail],
+        values=np.array([value for _, _, value in tail]),
+        asked=len(commits),
+        answer=decision.answer,
+        probability=decision.probability,
+        surprise=decision.surprise,
+        known_since=known,
+        reruns=decision.reruns,
+        baseline_size=decision.baseline_size,
+        changes=changes_of(_at_places(step, place) for step in recent if step.index in place),
+        runs=_runs([*earlier, *commits], place),
+        is_new=not before,
+    )
+
+
+def _alarm(point: StoredPoint) -> ScoredStep:
+    """Return the step of an alarm of a judge without a second look."""
+    order, probability = point.order, point.decision.probability
+    return ScoredStep(StepKind.CALLED, order, order, probability, None, float("inf"))
+
+
+def _at_places(step: ScoredStep, place: dict[int, int]) -> ScoredStep:
+    """Return a step with positions instead of orders."""
+    moved_from = None if step.moved_from is None else place.get(step.moved_from)
+    return replace(step, index=place[step.index], at=place[step.at], moved_from=moved_from)
+
+
+def _runs(commits: Sequence[Sequence[StoredPoint]], place: dict[int, int]) -> dict[int, Floats]:
+    """Return the results of the commits that have several runs."""
+    return {
+        place[runs[0].order]: np.array([point.value for point in runs])
+        for runs in commits
+        if len(runs) > 1
+    }

@@ -1,0 +1,161 @@
+"""Changes that people know and accept: they are reported with the reason, and fail no job.
+
+A suppression is a table `[[suppress]]` of `barograph.toml` or of the file that `--suppressions`
+names. Series that the pattern `informational` of the configuration matches fail no job, either.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from barograph.cli.answers import SeriesAnswer
+from barograph.cli.config import SUPPRESS, Config
+from barograph.errors import ConfigError
+
+DIRECTIONS = ("", "up", "down")
+SHORTEST_PREFIX = 6  # characters of a commit's name
+INFORMATIONAL = "informational in the configuration"
+
+OrderOf = Callable[[str], int | None]  # from the name of a commit to its order, if it is known
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """A change that is known and accepted.
+
+    Attributes:
+        series: A pattern of names of series; `*` stands for any text.
+        reason: Why the change is accepted.
+        commit: The commit at which the change begins; with `until` the first of several. Empty for
+            any.
+        until: The last commit at which the change begins. Empty for any.
+        direction: `up` or `down`; empty for both.
+        expires: The last day of the suppression; None if it does not end.
+    """
+
+    series: str
+    reason: str
+    commit: str = ""
+    until: str = ""
+    direction: str = ""
+    expires: dt.date | None = None
+
+    @classmethod
+    def read(cls, table: Mapping[str, Any], where: str) -> Suppression:
+        """Read one table; `where` names it in errors.
+
+        Raises:
+            ConfigError: A field is missing, unknown, or has a value that is not allowed.
+        """
+        allowed = [field.name for field in fields(cls)]
+        for name, value in table.items():
+            if name not in allowed:
+                raise ConfigError(f"{where} has no {name!r:.60}; allowed: {', '.join(allowed)}")
+            if name != "expires" and not isinstance(value, str):
+                raise ConfigError(f"{where}: {name} is {value!r:.60}; it must be text")
+        for name in ("series", "reason"):
+            if not table.get(name, "").strip():
+                raise ConfigError(f"{where}: {name} is missing; a suppression needs one")
+        if table.get("direction", "") not in DIRECTIONS:
+            raise ConfigError(f"{where}: direction is {table['direction']!r:.60}; use up or down")
+        return cls(**{**table, "expires": _date(table.get("expires"), where)})
+
+    def __str__(self) -> str:
+        commits = "..".join(name for name in (self.commit, self.until) if name)
+        return f"{self.series}{f' at {commits}' if commits else ''} ({self.reason})"
+
+    def matches(self, answer: SeriesAnswer, order_of: OrderOf) -> bool:
+        """Return whether the suppression is about an answer."""
+        if not fnmatchcase(answer.series, self.series):
+            return False
+        if self.direction and (answer.percent > 0) != (self.direction == "up"):
+            return False
+        begins = answer.order if answer.begins is None else answer.begins
+        if not self.until:
+            name = answer.commit if answer.begins is None else answer.begins_commit
+            return not self.commit or is_commit(name, self.commit) or str(begins) == self.commit
+        first, last = order_of(self.commit) if self.commit else begins, order_of(self.until)
+        return first is not None and last is not None and first <= begins <= last
+
+
+def _date(value: Any, where: str) -> dt.date | None:
+    if isinstance(value, dt.datetime):
+        return value.date()
+    if isinstance(value, str):
+        try:
+            return dt.date.fromisoformat(value)
+        except ValueError:
+            pass
+    elif value is None or isinstance(value, dt.date):
+        return value
+    raise ConfigError(f"{where}: expires is {value!r:.60}; use a date such as 2027-01-31")
+
+
+def is_commit(name: str, given: str) -> bool:
+    """Return whether a commit has a given name, or one that begins with it."""
+    return name == given or (len(given) >= SHORTEST_PREFIX and name.startswith(given))
+
+
+def read_suppressions(config: Config, path: Path | None = None) -> list[Suppression]:
+    """Read the suppressions of the configuration and of a file.
+
+    Raises:
+        ConfigError: The file cannot be read, or a suppression cannot be used.
+    """
+    tables = [(f"{config.path}: {SUPPRESS} {k}", one) for k, one in enumerate(config.suppress, 1)]
+    if path is not None:
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ConfigError(f"--suppressions {path}: no such file") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path}: not valid TOML: {error}") from None
+        found = content.get(SUPPRESS, [])
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise ConfigError(f"{path}: {SUPPRESS} must be written as tables [[{SUPPRESS}]]")
+        tables += [(f"{path}: {SUPPRESS} {k}", one) for k, one in enumerate(found, 1)]
+    return [Suppression.read(table, where) for where, table in tables]
+
+
+def suppress(
+    answers: Iterable[SeriesAnswer],
+    suppressions: Sequence[Suppression],
+    config: Config,
+    order_of: OrderOf,
+    today: dt.date | None = None,
+) -> tuple[list[SeriesAnswer], list[str]]:
+    """Mark the answers that fail no job.
+
+    Args:
+        answers: The answers.
+        suppressions: The suppressions.
+        config: The configuration, for series that are informational.
+        order_of: Returns the order of a commit.
+        today: The day on which suppressions may have expired.
+
+    Returns:
+        The answers, and notes about suppressions that have expired or that no change needs.
+    """
+    day = today or dt.date.today()
+    used: set[Suppression] = set()
+    expired = {one for one in suppressions if one.expires is not None and one.expires < day}
+    marked = []
+    for answer in answers:
+        reason = INFORMATIONAL if config.kind_of(answer.series) == "informational" else ""
+        if answer.answer != "quiet" or answer.known:
+            for one in suppressions:
+                if one.matches(answer, order_of):
+                    used.add(one)
+                    reason = one.reason if one not in expired else reason
+        marked.append(replace(answer, suppressed=reason) if reason else answer)
+    notes = [
+        f"suppression expired on {one.expires}: {one}" for one in suppressions if one in expired
+    ]
+    unused = [one for one in suppressions if one not in used and one not in expired]
+    return marked, notes + [f"suppression matches no change: {one}" for one in unused]
