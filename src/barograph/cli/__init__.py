@@ -29,6 +29,7 @@ COMMANDS = {
     "gate": "Fail if the newest results of a source are a regression.",
     "init": "Write a commented barograph.toml.",
     "import": "Add the data of a source to the store.",
+    "report": "Write a page with the changes of every series.",
     "recompute": "Recompute the change points of every series in the store.",
     "replay": "Judge every commit of a source as if it were the newest.",
     "score": "Add results to the store, and fail if the newest are a regression.",

@@ -102,9 +102,8 @@ def _size(row: FeatureRow, name: str) -> str:
     if name.startswith("wide_step_") or name == "step_12":
         width = name.rpartition("_")[2]
         beside = f", comparing the {width} results before and after"
-        if row.values[name] < 0:
-            return f"The level did not keep its direction{beside}."
-        return f"The level {row.moved} by {times_text(row.values[name])} noise units{beside}."
+        if row.values[name] > 0:
+            return f"The level {row.moved} by {times_text(row.values[name])} noise units{beside}."
     value = row.values["hold_step" if name == "hold_step" else "step_over_noise"]
     return f"The level {row.moved} by {times_text(value)} noise units."
 
@@ -124,10 +123,10 @@ def _past(row: FeatureRow, name: str) -> str:
 
 
 def _range(row: FeatureRow, name: str) -> str:
-    share = math.copysign(math.expm1(abs(row.values[name])), row.values[name])
-    if share < 0:
-        return "Around the change, the results go against its direction."
-    return f"The change is {percent_text(share)} of the range of the series."
+    value = row.values[name]
+    if value < 0:  # against the direction of the change, which is clear from the whole sides
+        value = row.values["step_of_range"]
+    return f"The change is {percent_text(math.expm1(value))} of the range of the series."
 
 
 def _overlap(row: FeatureRow, name: str) -> str:
@@ -150,6 +149,8 @@ def _jump(row: FeatureRow, _name: str) -> str:
     move = row.values["jump_over_moves"]
     if move < 0:
         return "The first result after the change goes against its direction."
+    if math.expm1(move) >= MANY:
+        return "Neighbouring results hardly differ, except at the change."
     times = times_text(move)
     return f"The first result after the change moved {times} times as far as neighbours usually do."
 

@@ -1,0 +1,68 @@
+"""`barograph report`: one page with the changes of every series."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from barograph.cli.finding import ChangeSearch, find, search_options
+from barograph.cli.options import aggregate_option, read_history, source_options
+from barograph.wording import plural
+
+
+@click.command(epilog="Example: barograph report results.csv --since 90d --out report.html")
+@source_options
+@aggregate_option
+@search_options
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    default=Path("report.html"),
+    show_default=True,
+    help="File to write; - for the standard output.",
+)
+@click.option("--title", default="Barograph report", show_default=True, help="Title of the page.")
+def command(location: str, kind: str, search: ChangeSearch, out: Path, title: str) -> None:
+    """Write a page with the changes of every series.
+
+    The page is one file that makes no request: a table of all changes, the worst first, and for
+    each series that changed a chart with its levels, change points, probabilities and reasons.
+    """
+    from barograph.files import whole
+    from barograph.plotting.page import Report
+
+    history = read_history(kind, location)
+    findings = find(history, search, explain=True).findings
+    page = Report(findings, title, _command_line(), _note(search)).html()
+    if str(out) == "-":
+        click.echo(page, nl=False)
+        return
+    with whole(out) as draft:
+        draft.write_text(page, encoding="utf-8")
+    size = len(page.encode()) / 1e6
+    changes = plural(len(findings.worst_first), "change")
+    click.echo(f"{out}: {changes} in {len(findings.series):,} series ({size:.1f} MB)")
+
+
+def _command_line() -> str:
+    """Return the running command as the user may have typed it."""
+    return shlex.join(["barograph", *sys.argv[1:]]) if sys.argv[1:2] == ["report"] else ""
+
+
+def _note(search: ChangeSearch) -> str:
+    """Return what was searched for, as sentences."""
+    model = "scored by a model" if search.choice.name == "triaged" else ""
+    parts = [f"Found by {search.choice.name}", model]
+    if search.since:
+        parts.append(f"since {search.since}")
+    if search.last:
+        parts.append(f"among the newest {search.last:,} results")
+    if search.min_change:
+        parts.append(f"of at least {search.min_change:g} %")
+    if search.choice.min_probability is not None:
+        parts.append(f"at least {100 * search.choice.min_probability:g} % real")
+    return f"{', '.join(filter(None, parts))}."

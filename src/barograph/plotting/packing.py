@@ -1,0 +1,136 @@
+"""The data of charts as compact JSON: thinned, quantised, and with each commit stored once."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.plotting.changes import ReportedChange
+from barograph.plotting.panel import Panel
+from barograph.series import UNKNOWN_TIME, Floats, Ints, Series
+from barograph.wording import change_text, printable, probability_text, short_commit, typeset
+
+MOST = 600  # drawn results of a series: about one for each pixel column
+STEPS = 65534  # of the vertical axis
+DIGITS = 6
+
+
+class ChartData:
+    """Packs series for `drawSeries` of static/chart.js; all of them share their commits."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._names: list[str] = []
+        self._times: list[int] = []
+        self._series: list[dict[str, Any]] = []
+
+    def add(self, series: Series, changes: Sequence[ReportedChange]) -> None:
+        """Add a series with its changes."""
+        panel = Panel(series.values, [change.point for change in changes])
+        kept = thinned(series.values, [change.point.index for change in changes])
+        low, high = panel.limits
+        shown = series.values[kept]
+        scaled = np.clip((shown - low) / (high - low), 0.0, 1.0)
+        beyond = np.flatnonzero((shown < low) | (shown > high)).tolist()
+        self._series.append(
+            {
+                "count": len(series),
+                "limits": [_rounded(low), _rounded(high)],
+                "values": _base64(np.round(STEPS * scaled), "<u2"),
+                "beyond": [[k, _rounded(shown[k])] for k in beyond],
+                "index": _base64(kept, "<u4") if kept.size < len(series) else None,
+                "names": _base64(np.array(self._places(series, kept)), "<u4"),
+                "levels": [[start, end, _rounded(level)] for start, end, level in panel.levels],
+                "changes": [_mark(change) for change in changes],
+            }
+        )
+
+    def json(self) -> str:
+        """Return the data as JSON that may stand in a script element of a page."""
+        content = {"names": self._names, "times": _steps(self._times), "series": self._series}
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        # A name may hold the end of the script element, or a separator that ends a line.
+        for sign in "<>&\u2028\u2029":
+            text = text.replace(sign, f"\\u{ord(sign):04x}")
+        return text
+
+    def _places(self, series: Series, kept: Ints) -> list[int]:
+        """Return the numbers of the commits of some results."""
+        project, found = series.id.project, []
+        for k in kept.tolist():
+            commit = series.commits[k] if len(series.commits) else ""
+            name = printable(short_commit(commit)) if commit else f"order {series.orders[k]}"
+            key = (project, commit or name)
+            if key not in self._numbers:
+                self._numbers[key] = len(self._names)
+                self._names.append(name)
+                self._times.append(UNKNOWN_TIME if series.times is None else int(series.times[k]))
+            found.append(self._numbers[key])
+        return found
+
+
+def thinned(values: Floats, change_points: Sequence[int], most: int = MOST) -> Ints:
+    """Return the indices of the results to draw: all, or the extremes of equal stretches.
+
+    The first and the last result and those on both sides of a change are always kept.
+
+    Args:
+        values: The results.
+        change_points: The indices at which levels begin.
+        most: About the largest number of results to draw.
+
+    Example:
+        >>> thinned(np.array([1.0, 3.0, 2.0, 2.0, 9.0, 2.0, 2.0, 2.0]), [], most=4).tolist()
+        [0, 1, 4, 5, 7]
+    """
+    size = values.size
+    if size <= most:
+        return np.arange(size)
+    edges = np.linspace(0, size, max(most // 2, 1) + 1).astype(np.int64)
+    kept = {0, size - 1}
+    for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        part = values[start:end]
+        kept |= {start + int(np.argmin(part)), start + int(np.argmax(part))}
+    for place in change_points:
+        kept |= {place - 1, place}
+    return np.array(sorted(kept), dtype=np.int64)
+
+
+def _mark(change: ReportedChange) -> list[Any]:
+    probability = change.point.probability
+    text = change_text(change.percent)
+    if probability is not None:
+        text = f"{text}, {probability_text(probability)} real"
+    return [
+        change.point.index,
+        typeset(text),
+        change.effect,
+        None if probability is None else round(probability, 3),
+    ]
+
+
+def _base64(numbers: npt.NDArray[Any], kind: str) -> str:
+    return b64encode(numbers.astype(kind).tobytes()).decode()
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _steps(times: Sequence[int]) -> list[int | None]:
+    """Return the seconds since the last known time; None where the time is unknown."""
+    steps: list[int | None] = []
+    last = 0
+    for time in times:
+        if time == UNKNOWN_TIME:
+            steps.append(None)
+            continue
+        seconds = time // 1000
+        steps.append(seconds - last)
+        last = seconds
+    return steps

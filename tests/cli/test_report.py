@@ -1,0 +1,30 @@
+"""`report` writes the page of what `detect` finds."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import code, results
+
+
+def test_report_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = results(tmp_path, 20, at=30)
+    assert (
+        code("report", str(path), "--out", str(tmp_path / "a" / "page.html"), "--title", "X") == 0
+    )
+    assert "page.html: 1 change in 1 series (0.0 MB)" in capsys.readouterr().out
+    page = (tmp_path / "a" / "page.html").read_text(encoding="utf-8")
+    assert "1 of 1 series changed" in page
+    assert "The level rose by " in page
+    assert "Found by triaged, scored by a model." in page
+
+
+def test_report_to_the_standard_output_names_what_was_searched_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = results(tmp_path, 20, at=30)
+    options = ("--detector", "hunter", "--last", "40", "--min-change", "5")
+    assert code("report", str(path), *options, "--out", "-") == 0
+    page = capsys.readouterr().out
+    assert page.startswith("<!doctype html>")
+    assert "Found by hunter, among the newest 40 results, of at least 5 %." in page

@@ -1,0 +1,254 @@
+"""The report is one page that is well-formed, small, safe, and complete."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import time
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from barograph.models.reasons import ReasonText
+from barograph.plotting.changes import Findings, ReportedChange
+from barograph.plotting.packing import ChartData, thinned
+from barograph.plotting.page import Report
+from barograph.series import ChangePoint, Direction, Floats, Region, Series, SeriesId
+
+RNG = np.random.default_rng(6)
+EVIL = "</script><script>alert(1)</script> <b onload=x>& \u202eevil"
+RIGHT_TO_LEFT = "\u05d1\u05d3\u05d9\u05e7\u05d4 \u0627\u062e\u062a\u0628\u0627\u0631"
+LONG = "very_long_name_" * 33 + "tail!"
+VOID = {"meta", "input", "br", "link"}
+START = 1_767_225_600_000
+
+
+def step(size: int, at: int, by: float) -> Floats:
+    values = RNG.normal(100.0, 1.0, size)
+    values[at:] += by
+    return values
+
+
+def one_series(
+    name: str, values: Floats, direction: Direction = Direction.LOWER_IS_BETTER
+) -> Series:
+    size = values.size
+    return Series(
+        SeriesId("db", "linux", "nightly", name, "latency"),
+        np.arange(size),
+        values,
+        [f"{k:040x}" for k in range(size)],
+        START + np.arange(size) * 3_600_000,
+        direction,
+    )
+
+
+def change(number: int, series: Series, at: int, probability: float | None = 0.9) -> ReportedChange:
+    point = ChangePoint(
+        at,
+        1.0,
+        None,
+        Region.of(series.values[:at]),
+        Region.of(series.values[at:]),
+        probability=probability,
+    )
+    reasons = [ReasonText("The level rose.", 0.3), ReasonText("It held for 2 points.", -0.1)]
+    known = series.commits[at], int((series.times if series.times is not None else [0] * 99)[at])
+    return ReportedChange(number, point, series.direction, at, *known, reasons=reasons)
+
+
+def findings(names: list[str], size: int = 60) -> Findings:
+    """Return series that rise by a tenth in the middle, the last one quiet."""
+    every = [one_series(name, step(size, size // 2, 10.0)) for name in names]
+    quiet = one_series("quiet", RNG.normal(100.0, 1.0, size))
+    changes = [[change(k, series, size // 2)] for k, series in enumerate(every)]
+    return Findings([*every, quiet], [*changes, []], 3)
+
+
+class Page(HTMLParser):
+    """Checks that elements are closed in order, and collects text and attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.scripts: dict[str, str] = {}
+        self.text = ""
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag in ("script", "style"):
+            self.kind = dict(attrs).get("type") or tag
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("script", "style"):
+            self.scripts[self.kind] = self.scripts.get(self.kind, "") + data
+        else:
+            self.text += data
+
+    def values(self, tag: str, name: str) -> list[str]:
+        return [value for t, n, value in self.attributes if (t, n) == (tag, name)]
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    names = ["insert", EVIL, RIGHT_TO_LEFT, LONG]
+    return Report(findings(names), "Nightly <b>", "barograph report x.csv", "Found.").html()
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def test_page_makes_no_request_and_has_no_inline_handlers(html: str, page: Page) -> None:
+    assert "//" not in re.sub(r"//[^\n]*", "", page.scripts["module"])
+    assert "http:" not in html
+    assert "https:" not in html
+    assert not page.values("script", "src")
+    assert not [tag for tag, _, _ in page.attributes if tag in ("link", "img", "iframe", "base")]
+    assert all(target.startswith("#") for target in page.values("a", "href"))
+    assert not [name for _, name, _ in page.attributes if name.startswith("on") or name == "style"]
+
+
+def test_only_the_scripts_and_styles_of_the_page_may_run(page: Page) -> None:
+    policy = next(value for value in page.values("meta", "content") if "default-src" in value)
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    for kind in ("module", "style"):
+        digest = base64.b64encode(sha256(page.scripts[kind].encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+
+
+def test_names_cannot_break_the_page(html: str, page: Page) -> None:
+    assert html.count("<script") == 2
+    assert "alert(1)" in page.text
+    assert "<b onload" not in html
+    assert "\u202e" not in html
+    assert "Nightly <b>" in page.text
+
+
+def test_long_names_are_cut_in_the_middle_and_found_by_search(page: Page) -> None:
+    assert LONG not in page.text
+    assert re.search(r"very_long_name_very\w+\u2026\w+_tail!", page.text)
+    assert any(LONG.lower() in text for text in page.values("tr", "data-text"))
+
+
+def test_names_of_any_script_are_isolated(html: str) -> None:
+    assert f"<bdi>{RIGHT_TO_LEFT}</bdi>" in html
+
+
+def test_page_says_what_changed_and_what_did_not(page: Page) -> None:
+    assert "4 of 5 series changed: 4 worse" in page.text
+    assert "1 did not change. Found." in page.text
+    assert "The level rose. Against: It held for 2 points." in page.text
+    assert "90 % real" in page.text
+    assert "2026-01-02" in page.text
+    assert "db/linux/nightly/quiet/latency" in page.text
+
+
+def test_data_of_the_charts_can_be_decoded(page: Page) -> None:
+    content = json.loads(page.scripts["application/json"])
+    assert len(content["series"]) == 4
+    first = content["series"][0]
+    low, high = first["limits"]
+    packed = np.frombuffer(base64.b64decode(first["values"]), "<u2")
+    values = low + (high - low) * packed / 65534
+    assert values.size == first["count"] == 60
+    assert abs(values[:30].mean() - 100) < 1
+    [[index, text, effect, probability]] = first["changes"]
+    assert (index, effect, probability) == (30, "worse", 0.9)
+    assert text.endswith(" %, 90 % real")
+    names = np.frombuffer(base64.b64decode(first["names"]), "<u4")
+    assert content["names"][names[30]] == f"{30:040x}"[:8]
+    assert sum(content["times"][: names[30] + 1]) == START // 1000 + 30 * 3600
+
+
+def test_worst_changes_come_first_and_improvements_last() -> None:
+    series = [
+        one_series("better", step(40, 20, -30.0)),
+        one_series("slightly worse", step(40, 20, 5.0)),
+        one_series("unknown", step(40, 20, 50.0), Direction.UNKNOWN),
+        one_series("much worse", step(40, 20, 20.0)),
+    ]
+    found = Findings(series, [[change(k, one, 20)] for k, one in enumerate(series)])
+    assert found.changed == [3, 1, 2, 0]
+    assert Report(found).headline == (
+        "4 of 4 series changed: 2 worse, 1 of unknown direction, 1 better"
+    )
+
+
+def test_results_without_commits_times_and_probabilities_are_shown() -> None:
+    values = step(40, 20, 5.0)
+    series = Series(SeriesId("", "", "", "plain", ""), np.arange(100, 140), values)
+    point = change(0, one_series("x", values), 20, None).point
+    page = Page(Report(Findings([series], [[ReportedChange(0, point, order=120)]])).html())
+    assert "at order 120." in page.text
+    assert "real" not in page.text.lower().replace("really", "")
+    assert json.loads(page.scripts["application/json"])["times"][0] is None
+
+
+def test_report_without_a_change_says_so() -> None:
+    quiet = one_series("quiet", RNG.normal(100.0, 1.0, 30))
+    page = Page(Report(Findings([quiet], [[]])).html())
+    assert "0 of 1 series changed" in page.text
+    assert "1 series did not change" in page.text
+
+
+def test_thinning_keeps_extremes_ends_and_both_sides_of_changes() -> None:
+    values = RNG.normal(0.0, 1.0, 5000)
+    values[[1234, 4321]] = 50.0, -50.0
+    kept = thinned(values, [2500])
+    assert kept.size <= 604
+    assert {0, 1234, 2499, 2500, 4321, 4999} <= set(kept.tolist())
+
+
+def test_results_far_outside_keep_their_values() -> None:
+    values = step(200, 100, 5.0)
+    values[50] = 1e6
+    series = one_series("spike", values)
+    data = ChartData()
+    data.add(series, [change(0, series, 100)])
+    [packed] = json.loads(data.json())["series"]
+    assert packed["beyond"] == [[50, 1e6]]
+    assert packed["limits"][1] < 200
+
+
+def test_a_hundred_series_take_half_a_megabyte_and_a_second() -> None:
+    found = findings([f"test {k}" for k in range(100)], size=250)
+    Report(findings(["warm"])).html()
+    began = time.process_time()
+    html = Report(found).html()
+    assert time.process_time() - began < 1.0
+    assert len(html.encode()) < 500_000
+
+
+def test_a_browser_draws_the_charts(html: str, tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("needs chromium")
+    (tmp_path / "report.html").write_text(html, encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=1000"]
+    address = (tmp_path / "report.html").as_uri()
+    command = [browser, *options, f"--user-data-dir={tmp_path}", "--dump-dom", address]
+    done = subprocess.run(  # noqa: S603 - the browser that was found
+        command, capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.returncode:
+        pytest.skip("chromium does not start here")
+    drawn = Page(done.stdout)
+    sizes = [int(width) for width in drawn.values("canvas", "width")]
+    assert len(sizes) >= 5
+    assert max(sizes) > 300
