@@ -12,15 +12,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from barograph.service.middleware import with_security_headers
 from barograph.service.responses import error_response
 
-try:
-    import resource
-except ModuleNotFoundError:  # Windows has no such limit
-    resource = None  # type: ignore[assignment]
 
 PROBES = ("/health", "/ready", "/ping")
 KEPT_FILES = 160  # of the store, of libraries and of the log
@@ -57,7 +53,9 @@ class ConnectionLimits:
     @property
     def allowed(self) -> int:
         """The number of connections that the process has files for, at most `total`."""
-        if resource is None:
+        try:
+            import resource
+        except ModuleNotFoundError:  # Windows has no such limit
             return self.total
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if files == resource.RLIM_INFINITY:
@@ -188,7 +186,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def _expire(self) -> None:
         """End a connection whose head or body did not arrive in time."""
         self._deadline = None
-        if self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete:
+        running: RequestResponseCycle | None = self.cycle  # None before the first request
+        if running is not None and not running.more_body and not running.response_complete:
             self._expect_within(self.limits.head_seconds)  # an earlier request is being answered
         elif self._is_in_head:
             self._refuse(408, "the headers did not arrive in time")
