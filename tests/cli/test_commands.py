@@ -43,7 +43,7 @@ def test_help_of_every_command_shows_an_example() -> None:
     ("arguments", "message"),
     [
         (("detect", "none.csv"), "none.csv"),
-        (("detect",), "Missing argument 'LOCATION'"),
+        (("detect",), "Missing argument 'FILE...'"),
         (("detect", "x.csv", "--detector", "dice"), "'dice' is not one of"),
         (
             ("detect", "x.csv", "--detector", "pelt", "--false-discoveries", "0.1"),
@@ -77,7 +77,7 @@ def test_alarm_policies_are_those_of_the_budget() -> None:
         (["scroe"], "barograph: there is no command 'scroe'; there are classify, c"),
         (["token", "add", "ci", "--scope", "all"], "barograph token add: Invalid value for '--sco"),
         (["token", "add", "ci"], "barograph token add: Missing option '--scope'. Choose from:"),
-        (["score"], "barograph score: Missing argument 'LOCATION'."),
+        (["score"], "barograph score: Missing argument 'FILE...'."),
         (["serve", "--port", "x"], "barograph serve: Invalid value for '--port': 'x' is not a"),
     ],
 )

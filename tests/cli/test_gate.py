@@ -241,7 +241,7 @@ def test_aggregate_is_refused_where_no_table_is_read(
 ) -> None:
     options = ("--kind", "mongodump", "--aggregate", "mean")
     assert code("gate", str(tmp_path), *options) == 1
-    assert "only tables have several runs of a commit" in capsys.readouterr().err
+    assert "the options for files do not apply" in capsys.readouterr().err
 
 
 def test_probability_of_a_triaged_change_is_printed(

@@ -25,6 +25,7 @@ COMMANDS = {
     "classify": "Rank candidates by how likely people would call them real.",
     "completion": "Print the completion script of a shell.",
     "detect": "Find the change points of every series of a source.",
+    "formats": "List the file formats that commands read.",
     "export": "Write the contents of the store as tables.",
     "gate": "Fail if the newest results of a source are a regression.",
     "init": "Write a commented barograph.toml.",

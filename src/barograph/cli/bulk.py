@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from barograph.cli.inputs import input_options
 from barograph.cli.options import (
-    aggregate_option,
     format_option,
-    given_aggregate,
-    loaded_tables,
     model_option,
-    source_options,
 )
 from barograph.parallel import worker_count
 
@@ -31,7 +27,7 @@ def bulk_options(use: str, does: str) -> Callable[[F], F]:
 
     def add(function: F) -> F:
         options = _parallel_options(format_option("text", "json")(function))
-        return source_options(aggregate_option(model_option(use, does=does)(options)))
+        return input_options(model_option(use, does=does)(options))
 
     return add
 
@@ -56,22 +52,6 @@ def _parallel_options(function: F) -> F:
         help="Folder to write the complete table to, as CSV and Parquet. By default none.",
     )
     return workers(scheduler(out(function)))
-
-
-@contextmanager
-def tables_at(kind: str, location: str) -> Iterator[str]:
-    """Load a source into tables, or use LOCATION in place if it is a folder of tables.
-
-    With --aggregate it is always loaded.
-    """
-    names = ("series", "points", "candidates")
-    if given_aggregate() is None and all(
-        (Path(location) / f"{name}.parquet").is_file() for name in names
-    ):
-        yield str(Path(location).resolve())
-        return
-    with loaded_tables(kind, location) as folder:
-        yield folder
 
 
 def artifact_path(use: str, path: Path) -> str:

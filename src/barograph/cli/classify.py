@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from barograph.cli.bulk import artifact_path, bulk_options, score_parts, tables_at
+from barograph.cli.bulk import artifact_path, bulk_options, score_parts
+from barograph.cli.inputs import Inputs
 from barograph.cli.options import echo_json
 from barograph.errors import NotEnoughDataError
 
@@ -34,8 +35,7 @@ USE = "label_free"
     help="Maximum number of candidates to show.",
 )
 def command(
-    location: str,
-    kind: str,
+    inputs: Inputs,
     model: Path,
     triaged: bool,
     limit: int,
@@ -44,17 +44,17 @@ def command(
     out: Path | None,
     output: str,
 ) -> None:
-    """Rank the candidates at LOCATION by how likely people would call them real.
+    """Rank the candidates in FILE by how likely people would call them real.
 
-    If LOCATION has no candidates, they are found as `detect` finds them, whatever their
-    probability. LOCATION may also be a folder of the three tables. Workers of a scheduler must see
+    If FILE has no candidates, they are found as `detect` finds them, whatever their
+    probability. FILE may also be a folder of the three tables. Workers of a scheduler must see
     it.
     """
     from barograph.detection.bulk import score_part
     from barograph.parquet import read_table
     from barograph.series import SeriesId
 
-    with tables_at(kind, location) as folder:
+    with inputs.tables() as folder:
         series = read_table(folder, "series").to_pylist()
         proposed = not has_candidates(folder)
         classify = partial(score_part, triaged=triaged, proposed=proposed)
@@ -65,7 +65,7 @@ def command(
         _write(table, out)
     if not table.num_rows:
         missing = "no change point" if proposed else "no candidate without a verdict"
-        raise NotEnoughDataError(f"{location}: {missing}")
+        raise NotEnoughDataError(f"{inputs.name}: {missing}")
     rows = table.slice(0, limit).to_pylist()
     for row in rows:
         row["name"] = str(SeriesId.from_row(series[row["series"]]))

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from barograph.cli.finding import ChangeSearch, Found, find, search_options
+from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.options import (
-    aggregate_option,
     echo_json,
     format_option,
-    read_history,
-    source_options,
 )
 from barograph.series import UNKNOWN_TIME
 
@@ -36,8 +34,7 @@ FIGURE = (".png", ".svg", ".pdf")
 @click.command(
     epilog="Example: barograph detect results.csv --since 14d --format markdown",
 )
-@source_options
-@aggregate_option
+@input_options
 @search_options
 @click.option("--all", "every", is_flag=True, help="List the series without a change, too.")
 @click.option(
@@ -49,8 +46,7 @@ FIGURE = (".png", ".svg", ".pdf")
 )
 @format_option("text", "json", "csv", "markdown")
 def command(
-    location: str,
-    kind: str,
+    inputs: Inputs,
     search: ChangeSearch,
     every: bool,
     figure: Path | None,
@@ -63,7 +59,7 @@ def command(
     if figure is not None and figure.suffix not in FIGURE:
         message = f"{figure}: expected a name that ends with {', '.join(FIGURE)}"
         raise click.BadParameter(message, param_hint="--plot")
-    history = read_history(kind, location)
+    history = inputs.read()
     found = find(history, search, explain=output == "json")
     findings, seconds = found.findings, time.monotonic() - began
     if figure is not None:

@@ -11,14 +11,11 @@ import click
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.detectors import DETECTORS, make_detector
 from barograph.cli.finding import change_points
+from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
 from barograph.cli.options import (
     RELEASED,
-    aggregate_option,
     format_option,
-    given_aggregate,
-    read_history,
-    source_options,
 )
 from barograph.cli.rendering import FORMATS, render
 from barograph.wording import percent
@@ -33,8 +30,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: barograph gate results.csv --since 3f2a91c --min-change 2.5")
-@source_options
-@aggregate_option
+@input_options
 @judging_options
 @click.option(
     "--detector",
@@ -46,15 +42,14 @@ if TYPE_CHECKING:
 @click.pass_context
 def command(
     context: click.Context,
-    location: str,
-    kind: str,
+    inputs: Inputs,
     judging: Judging,
     detector: str | None,
     output: str,
 ) -> None:
-    """Fail if the newest commit of a series at LOCATION is a regression.
+    """Fail if the newest commit of a series in FILE is a regression.
 
-    The newest result of every series is judged as `score` judges it, from the history in LOCATION
+    The newest result of every series is judged as `score` judges it, from the history in FILE
     and without a store. A change is reported once, at the commit at which it is found; later
     commits report it as known, and pass. The direction of the series determines which change is a
     regression; if it is unknown, any change counts.
@@ -62,18 +57,21 @@ def command(
     Exit code 2 means a regression, 4 a suspected regression of 25 % or more, which a further run
     of the commit would settle, 3 that no series could be judged.
     """
-    job = gated(read_history(kind, location), judging, detector)
+    job = gated(inputs.read(), judging, detector, inputs.options.aggregate)
     render(job, output)
     context.exit(job.exit_code)
 
 
-def gated(history: History, judging: Judging, detector: str | None = None) -> JobAnswer:
+def gated(
+    history: History, judging: Judging, detector: str | None = None, aggregate: str = "median"
+) -> JobAnswer:
     """Return the answer on the newest results of a history.
 
     Args:
         history: The history.
         judging: What is asked, and what fails the job.
         detector: The name of a detection method that judges instead of the online model.
+        aggregate: How the runs of a commit became one value.
     """
     from barograph.cli.asked import Asked
     from barograph.detection.online import make_judge
@@ -88,17 +86,20 @@ def gated(history: History, judging: Judging, detector: str | None = None) -> Jo
     judge, disabled = make_judge(models, judging.second_look)
     if disabled:
         click.echo(disabled, err=True)
-    found = judged(history, asked, judge)
+    found = judged(history, asked, judge, aggregate)
     return judging.suppressed(judging.job(found, asked, judge, models.newest.feature_set), series)
 
 
-def judged(history: History, asked: Asked, judge: OnlineJudge) -> list[JudgedSeries]:
+def judged(
+    history: History, asked: Asked, judge: OnlineJudge, aggregate: str = "median"
+) -> list[JudgedSeries]:
     """Return the decisions on the series of a history that have results to ask about.
 
     Args:
         history: The series.
         asked: What is asked about each series that is not empty.
         judge: Decides.
+        aggregate: How the runs of a commit became one value.
     """
     from barograph.cli.judged import JudgedSeries
     from barograph.detection.online.changes import changes_of
@@ -106,7 +107,7 @@ def judged(history: History, asked: Asked, judge: OnlineJudge) -> list[JudgedSer
 
     filled = [number for number in range(len(history)) if history.values_of(number).size]
     wanted = [(k, count) for k, count in zip(filled, asked.counts, strict=True) if count]
-    runs = [_runs(history, number, count) for number, count in wanted]
+    runs = [_runs(history, number, count, aggregate) for number, count in wanted]
     values = [
         JudgedHistory(history.values_of(number), own)
         for (number, _), own in zip(wanted, runs, strict=True)
@@ -136,7 +137,7 @@ def judged(history: History, asked: Asked, judge: OnlineJudge) -> list[JudgedSer
     ]
 
 
-def _runs(history: History, number: int, newest: int) -> dict[int, Floats]:
+def _runs(history: History, number: int, newest: int, aggregate: str) -> dict[int, Floats]:
     """Return the results of all runs of the commits of a series that have several.
 
     With the mean as the value of a commit, only those of the newest commits.
@@ -144,7 +145,7 @@ def _runs(history: History, number: int, newest: int) -> dict[int, Floats]:
     import numpy as np
 
     size = history.values_of(number).size
-    first = size - newest if given_aggregate() == "mean" else 0
+    first = size - newest if aggregate == "mean" else 0
     return {
         place: np.array([*runs.values()])
         for place, runs in history.runs_of(number).items()

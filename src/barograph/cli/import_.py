@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.options import (
     echo_json,
     format_option,
-    loaded_tables,
     model_option,
     online_models,
     open_store,
     second_look_options,
-    source_options,
     store_option,
 )
 from barograph.errors import DataError
@@ -29,7 +27,7 @@ REASONS = 3  # shown at most
 
 
 @click.command(name="import", epilog="Example: barograph import dump --kind mongodump")
-@source_options
+@input_options
 @store_option
 @model_option("online")
 @second_look_options(on=True)
@@ -37,30 +35,27 @@ REASONS = 3  # shown at most
 @click.option(
     "--restore",
     is_flag=True,
-    help="Restore an empty store from LOCATION, a folder that `export` wrote. By default series, "
+    help="Restore an empty store from FILE, a folder that `export` wrote. By default series, "
     "points and candidates are added to the store.",
 )
 def command(
-    location: str,
-    kind: str,
+    inputs: Inputs,
     url: str,
     model: Path,
     second_look: SecondLookConfig | None,
     output: str,
     restore: bool,
 ) -> None:
-    """Add every series, point and candidate at LOCATION to the store.
+    """Add every series, point and candidate in FILE to the store.
 
     Rows that the store already has are skipped, so an import can be repeated.
     """
-    from barograph.history import History
     from barograph.store import archive
     from barograph.store.exchange import import_history
-    from barograph.store.export import is_export
 
     if restore:
         with open_store(url) as store:
-            counts = archive.restore(store, location)
+            counts = archive.restore(store, inputs.locations[0])
         if output == "json":
             echo_json(counts)
         else:
@@ -68,10 +63,9 @@ def command(
             click.echo(", ".join(rows) or "nothing")
         return
     models = online_models(model)
-    exported = kind == "tabular" and is_export(location)  # a source has no settled values
-    tables = nullcontext(location) if exported else loaded_tables(kind, location)
-    with tables as folder, open_store(url, models, second_look) as store:
-        filled = import_history(store, History.read(folder), "import")
+    history = inputs.base_history()
+    with open_store(url, models, second_look) as store:
+        filled = import_history(store, history, "import")
     report_rejected(filled)
     if output == "json":
         candidates = {"written": filled.candidates, "had": filled.already}

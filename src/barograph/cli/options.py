@@ -6,9 +6,7 @@ import functools
 import json
 import math
 import os
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,12 +17,10 @@ from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
     from barograph.detection.online import SecondLookConfig
-    from barograph.history import History
     from barograph.models import OnlineModels
     from barograph.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
-KINDS = ("tabular", "mongodump", "mongodb", "zenodo")
 ALARM_POLICIES = ("early", "even", "steady", "sure")
 # What --format offers, and what its help says about it; a command takes some of them.
 FORMATS = {
@@ -36,38 +32,7 @@ FORMATS = {
     "github": "annotations and the job summary of GitHub Actions",
     "html": "one self-contained page",
 }
-AGGREGATE = f"{__name__}.aggregate"
 RELEASED = Path("data/release")  # where the pipeline releases models
-
-
-def source_options(function: F) -> F:
-    """Add LOCATION and --kind to a command."""
-    location = click.argument("location")
-    kind = click.option(
-        "--kind",
-        type=click.Choice(KINDS),
-        default="tabular",
-        show_default=True,
-        help="Kind of LOCATION: a table or a folder of tables, a MongoDB dump, the name of a "
-        "MongoDB database, or a folder to download MongoDB's data from Zenodo to.",
-    )
-    return location(kind(function))
-
-
-def aggregate_option(function: F) -> F:
-    """Add --aggregate to a command that reads a source; `loaded_tables` applies it."""
-
-    def remember(context: click.Context, _option: click.Parameter, value: str | None) -> None:
-        context.meta[AGGREGATE] = value
-
-    return click.option(
-        "--aggregate",
-        type=click.Choice(["median", "mean"]),
-        show_default="median",
-        expose_value=False,
-        callback=remember,
-        help="How several runs of one commit in a table become one value.",
-    )(function)
 
 
 def format_option(*formats: str) -> Callable[[F], F]:
@@ -198,39 +163,6 @@ def _finite(content: Any) -> Any:
     if isinstance(content, list):
         return [_finite(value) for value in content]
     return None if isinstance(content, float) and not math.isfinite(content) else content
-
-
-@contextmanager
-def loaded_tables(kind: str, location: str) -> Iterator[str]:
-    """Load a source into a temporary folder of tables; report on stderr what was left out."""
-    from barograph.sources import load, open_source
-
-    aggregate = given_aggregate()
-    if aggregate is not None and kind != "tabular":
-        raise ConfigError(f"--aggregate: only tables have several runs of a commit, not {kind}")
-    options = {} if aggregate is None else {"aggregate": aggregate}
-    with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
-        report = load(open_source(kind, location, **options), folder)
-        if any(report.skipped_share(name) for name in ("series", "points", "candidates")):
-            click.echo(str(report), err=True)
-        elif report.corrected:
-            counts = (f"{count:,} {name}" for name, count in sorted(report.corrected.items()))
-            click.echo(f"{location}: {'; '.join(counts)}", err=True)
-        yield folder
-
-
-def given_aggregate() -> str | None:
-    """Return the value of --aggregate of the running command, None if it was not given."""
-    context = click.get_current_context(silent=True)
-    return None if context is None else context.meta.get(AGGREGATE)
-
-
-def read_history(kind: str, location: str) -> History:
-    """Load a source into memory."""
-    from barograph.history import History
-
-    with loaded_tables(kind, location) as folder:
-        return History.read(folder)
 
 
 def online_models(path: Path) -> OnlineModels:

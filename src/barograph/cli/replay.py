@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from barograph.cli.bulk import artifact_path, bulk_options, score_parts, tables_at
+from barograph.cli.bulk import artifact_path, bulk_options, score_parts
+from barograph.cli.inputs import Inputs
 from barograph.cli.options import echo_json, second_look_options
 from barograph.errors import NotEnoughDataError
 
@@ -26,8 +27,7 @@ PARTS = ".parts"  # finished parts of a running replay
 @bulk_options(USE, "scores new results")
 @second_look_options(on=False)
 def command(
-    location: str,
-    kind: str,
+    inputs: Inputs,
     model: Path,
     second_look: SecondLookConfig | None,
     workers: int,
@@ -35,9 +35,9 @@ def command(
     out: Path | None,
     output: str,
 ) -> None:
-    """Judge every commit at LOCATION as if it were the newest.
+    """Judge every commit in FILE as if it were the newest.
 
-    LOCATION may also be a folder of the three tables. Workers of a scheduler must see it. With
+    FILE may also be a folder of the three tables. Workers of a scheduler must see it. With
     --out, a replay that was interrupted continues where it stopped.
     """
     from barograph.evaluation.replay import ReplayTask, found_points, replay_part
@@ -53,10 +53,10 @@ def command(
             false_alarms_per_1000=second_look.false_alarms_per_1000,
         )
     task = task.signed()
-    with tables_at(kind, location) as folder:
+    with inputs.tables() as folder:
         points = score_parts(replay_part, folder, task, workers=workers, scheduler=scheduler)
         if not points.num_rows:
-            raise NotEnoughDataError(f"{location}: no points")
+            raise NotEnoughDataError(f"{inputs.name}: no points")
         summary = _summary(folder, points)
     if out is not None:
         found = found_points(points).to_pandas()

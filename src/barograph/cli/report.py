@@ -9,13 +9,12 @@ from pathlib import Path
 import click
 
 from barograph.cli.finding import ChangeSearch, find, search_options
-from barograph.cli.options import aggregate_option, read_history, source_options
+from barograph.cli.inputs import Inputs, input_options
 from barograph.wording import plural
 
 
 @click.command(epilog="Example: barograph report results.csv --since 90d --out report.html")
-@source_options
-@aggregate_option
+@input_options
 @search_options
 @click.option(
     "--out",
@@ -26,7 +25,7 @@ from barograph.wording import plural
     help="File to write; - for the standard output.",
 )
 @click.option("--title", default="Barograph report", show_default=True, help="Title of the page.")
-def command(location: str, kind: str, search: ChangeSearch, out: Path, title: str) -> None:
+def command(inputs: Inputs, search: ChangeSearch, out: Path, title: str) -> None:
     """Write a page with the changes of every series.
 
     The page is one file that makes no request: a table of all changes, the worst first, and for
@@ -35,7 +34,7 @@ def command(location: str, kind: str, search: ChangeSearch, out: Path, title: st
     from barograph.files import whole
     from barograph.plotting.page import Report
 
-    history = read_history(kind, location)
+    history = inputs.read()
     findings = find(history, search, explain=True).findings
     page = Report(findings, title, _command_line(), _note(search)).html()
     if str(out) == "-":

@@ -5,32 +5,30 @@ from __future__ import annotations
 import click
 
 from barograph.cli.import_ import report_rejected
+from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
 from barograph.cli.options import (
     format_option,
-    loaded_tables,
     open_store,
-    source_options,
     store_option,
 )
 from barograph.cli.rendering import FORMATS, render
 
 
 @click.command(epilog="Example: barograph score results.csv --store ci.db --format json || exit 1")
-@source_options
+@input_options
 @store_option
 @judging_options
 @format_option(*FORMATS)
 @click.pass_context
 def command(
     context: click.Context,
-    location: str,
-    kind: str,
+    inputs: Inputs,
     url: str,
     judging: Judging,
     output: str,
 ) -> None:
-    """Add the results at LOCATION to the store, and judge the newest of every series.
+    """Add the results in FILE to the store, and judge the newest of every series.
 
     The direction of the series determines which change is a regression; if it is unknown, any
     change counts. A change is reported once, at the commit at which it is found; later commits
@@ -43,15 +41,11 @@ def command(
     from barograph.cli.asked import Asked
     from barograph.cli.stored import stored_series
     from barograph.detection.online import make_judge
-    from barograph.history import History
     from barograph.store.exchange import import_history
 
     models = judging.models()
-    with (
-        loaded_tables(kind, location) as folder,
-        open_store(url, models, judging.second_look) as store,
-    ):
-        history = History.read(folder)
+    history = inputs.base_history()
+    with open_store(url, models, judging.second_look) as store:
         filled = import_history(store, history, "score")
         report_rejected(filled)
         if revised := filled.points["revised"]:

@@ -8,7 +8,7 @@ the definition. The exponent of a constant side is defined as 0.5.
 from barograph.compiled import kernel
 from barograph.features import brent
 from barograph.features.families import Family
-from barograph.features.likelihood import Sample, likelihood, sample_for, take
+from barograph.features.likelihood import LikelihoodSample, likelihood, sample_for, take
 from barograph.series import Floats, Ints
 
 NAMES = ("pre_hurst", "after_hurst")
@@ -41,14 +41,14 @@ def hurst_rows(values: Floats, starts: Ints, splits: Ints, ends: Ints, out: Floa
 
 
 @kernel
-def hurst(x: Floats, sample: Sample) -> float:
+def hurst(x: Floats, sample: LikelihoodSample) -> float:
     """Return the exponent of one side; sides of one or two values are repeated to four."""
     n = take(x, sample)
     return CONSTANT if n == 0 else 0.5 + most_likely(n, sample)
 
 
 @kernel
-def most_likely(n: int, sample: Sample) -> float:
+def most_likely(n: int, sample: LikelihoodSample) -> float:
     """Return the d that Brent's minimiser stops at."""
     search = brent.begin(likelihood(brent.FIRST, n, sample))
     for _ in range(brent.MOST_STEPS):

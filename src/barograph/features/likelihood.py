@@ -28,7 +28,7 @@ X, EARLY, REACH, RATIO, PAST = range(5)
 INVERSE, NEAR, FAR, G, UNIT, SHARE, PRECISION, PI, H = range(9)
 
 
-class Sample(NamedTuple):
+class LikelihoodSample(NamedTuple):
     """A prepared side and its work space."""
 
     side: Floats
@@ -36,7 +36,7 @@ class Sample(NamedTuple):
 
 
 @kernel
-def sample_for(size: int) -> Sample:
+def sample_for(size: int) -> LikelihoodSample:
     """Allocate a sample for sides of up to `size` values."""
     side = np.zeros((5, size + STRIDE))
     for t in range(TERMS, size):
@@ -44,11 +44,11 @@ def sample_for(size: int) -> Sample:
     terms = np.zeros((9, TERMS + BLOCK + STRIDE))
     for i in range(1, TERMS + 1):
         terms[INVERSE, i] = 1.0 / i
-    return Sample(side, terms)
+    return LikelihoodSample(side, terms)
 
 
 @kernel
-def take(x: Floats, sample: Sample) -> int:
+def take(x: Floats, sample: LikelihoodSample) -> int:
     """Store a side in the sample and return its length there; 0 if it is constant."""
     n = x.size if x.size > 2 else 4
     low, high = x[0], x[0]
@@ -88,7 +88,7 @@ def _early_means(x: Floats, side: Floats) -> None:
 
 
 @kernel
-def likelihood(d: float, n: int, sample: Sample) -> float:
+def likelihood(d: float, n: int, sample: LikelihoodSample) -> float:
     """Return minus the log likelihood of d."""
     short = min(n, TERMS)
     determinant = weights(d, short, sample.terms)

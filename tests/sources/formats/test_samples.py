@@ -6,6 +6,7 @@ import pytest
 
 from barograph.sources.base import Skip
 from barograph.sources.formats.base import Judgement, Result
+from barograph.sources.formats.registry import recognise
 from tests.sources.formats.samples import (
     SAMPLES,
     all_formats,
@@ -22,8 +23,10 @@ FORMATS = all_formats()
 @pytest.mark.parametrize("path", sample_paths(), ids=sample_name)
 def test_sample_is_recognised_as_its_own_format_only(path: Path) -> None:
     sample = as_sample(path)
-    recognised = [name for name, form in FORMATS.items() if form.matches(sample)]
-    assert recognised == [path.parent.name]
+    assert recognise(sample, path.name).name == path.parent.name
+    # Tables come last and take what looks like rows, so they may match, too.
+    recognised = {name for name, form in FORMATS.items() if form.matches(sample)}
+    assert recognised - {"tables"} == {path.parent.name} - {"tables"}
 
 
 @pytest.mark.parametrize("path", sample_paths(), ids=sample_name)

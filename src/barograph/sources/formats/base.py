@@ -7,18 +7,64 @@ collector fills what is missing from options, CI variables and git, and assigns 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from barograph.errors import DataError
-from barograph.series import UNKNOWN_TIME, Direction, SeriesId, Verdict
+from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, Verdict
 from barograph.sources.base import Skip
+from barograph.texts import Texts
 
 HEAD = 65_536  # bytes of a file that recognition may look at
+MAX_BYTES = 1 << 30
+MAX_KEYS = 10_000
+NO_ORDER = int(np.iinfo(np.int64).min)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How files are read, and what is true of results that do not say it themselves.
+
+    Args:
+        kind: The name of a format; empty to recognise it by the content.
+        mapping: The field of each column of a table that the user named.
+        value_columns: The columns of a table that hold values; empty to find them.
+        order_by: The column of a table that orders its rows; empty to find it.
+        delimiter: The delimiter of a table; empty to find it.
+        aggregate: How the runs of a commit become one value: `median` or `mean`.
+        project: The project of results that name none.
+        machine: The variant of results that name none.
+        branch: The branch that results of single runs belong to, and that is judged.
+        base_branch: The branch whose results are the history; empty to find it.
+        commit: The commit of single runs that name none.
+        time: The time of single runs that name none, in milliseconds since 1970.
+        metrics: Patterns of the measurements to read, such as `p9*`; empty for all.
+        max_bytes: The maximum size of a file, decompressed.
+        max_keys: The maximum number of columns of a table.
+        max_skipped_share: The maximum share of results that may be unusable.
+    """
+
+    kind: str = ""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    value_columns: tuple[str, ...] = ()
+    order_by: str = ""
+    delimiter: str = ""
+    aggregate: str = "median"
+    project: str = ""
+    machine: str = ""
+    branch: str = ""
+    base_branch: str = ""
+    commit: str = ""
+    time: int = UNKNOWN_TIME
+    metrics: tuple[str, ...] = ()
+    max_bytes: int = MAX_BYTES
+    max_keys: int = MAX_KEYS
+    max_skipped_share: float = 0.05
 
 
 class Result(NamedTuple):
@@ -50,6 +96,46 @@ class Result(NamedTuple):
     branch: str = ""
 
 
+class ResultBatch(NamedTuple):
+    """Many results as columns, for formats whose files can be large.
+
+    Attributes:
+        series: The identities.
+        directions: The direction of each series, as in `Result`.
+        owners: The position in `series` of the series of each result.
+        values: Finite numbers.
+        orders: The orders, or `NO_ORDER`.
+        times: Milliseconds since 1970, or `UNKNOWN_TIME`.
+        commits: The commits, empty where unknown.
+        runs: The names of the runs, empty without one.
+        branches: The branches, empty where unknown.
+        units: The units, empty where unknown.
+        rows: The number of the row in the file; results of one row were measured together.
+    """
+
+    series: Sequence[SeriesId]
+    directions: Sequence[int]
+    owners: Ints
+    values: Floats
+    orders: Ints
+    times: Ints
+    commits: Texts
+    runs: Texts
+    branches: Texts
+    units: Texts
+    rows: Ints
+
+
+class Note(NamedTuple):
+    """What people should know about a file, such as which columns were ignored.
+
+    Attributes:
+        text: One line, without the name of the file.
+    """
+
+    text: str
+
+
 class Judgement(NamedTuple):
     """A verdict of a person that a file holds.
 
@@ -61,6 +147,10 @@ class Judgement(NamedTuple):
             this file; None if the commit or the time says which.
         commit: The commit of the first result after the change; empty if unknown.
         time: Its time, or `UNKNOWN_TIME`.
+        order: Its order, if the file numbers its results.
+        algorithm: What found the change point; empty if unknown.
+        calculated_on: When it was found, or `UNKNOWN_TIME`.
+        triaged_on: When the verdict was given, or `UNKNOWN_TIME`.
     """
 
     series: SeriesId
@@ -69,6 +159,10 @@ class Judgement(NamedTuple):
     position: int | None = None
     commit: str = ""
     time: int = UNKNOWN_TIME
+    order: int | None = None
+    algorithm: str = ""
+    calculated_on: int = UNKNOWN_TIME
+    triaged_on: int = UNKNOWN_TIME
 
 
 class Sample(NamedTuple):
@@ -96,11 +190,13 @@ class InputFile:
         name: What messages call it.
         path: The path; None for the standard input.
         content: The bytes, decompressed; None for a folder.
+        options: What the user said about reading; most formats need none of it.
     """
 
     name: str
     path: Path | None
     content: bytes | None
+    options: ReadOptions = field(default_factory=ReadOptions)
 
     def text(self) -> str:
         """Return the whole text; a byte order mark is removed.
@@ -166,4 +262,4 @@ class Format:
     title: str
     kind: Literal["history", "run"]
     matches: Callable[[Sample], bool]
-    read: Callable[[InputFile], Iterator[Result | Judgement | Skip]]
+    read: Callable[[InputFile], Iterator[Result | ResultBatch | Judgement | Note | Skip]]

@@ -1,0 +1,322 @@
+"""The files that a command reads, and the options that say how.
+
+`input_options` gives a command `FILE...` and all reading options as one parameter:
+
+    @input_options
+    def command(inputs: Inputs) -> None:
+        history = inputs.read()
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from barograph.errors import ConfigError, DataError, NotEnoughDataError
+
+if TYPE_CHECKING:
+    from barograph.history import History
+    from barograph.sources.formats.base import ReadOptions
+    from barograph.sources.formats.read import FilesRead
+
+F = TypeVar("F", bound=Callable[..., Any])
+DATABASES = ("mongodump", "mongodb", "zenodo")  # kinds that are no files
+AUTO = "auto"
+FIELDS = (
+    "order", "time", "commit", "branch", "value", "unit", "direction", "run",
+    "project", "variant", "task", "test", "measurement", "args", "ignore",
+)  # fmt: skip
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files of a command, and how to read them.
+
+    Attributes:
+        locations: Paths, patterns, folders, or `-` for the standard input; the name of a database
+            for the kinds in `DATABASES`.
+        kind: The kind or the format that the user named, or `auto`.
+        options: How to read files.
+    """
+
+    locations: tuple[str, ...]
+    kind: str
+    options: ReadOptions
+
+    @property
+    def name(self) -> str:
+        """The locations, for messages."""
+        return ", ".join(self.locations)
+
+    def read(self, *, needs_history: bool = True) -> History:
+        """Read all files, and print the notes on stderr.
+
+        The results of a branch that is judged come after those of the base branch; `load` tells
+        how many they are.
+
+        Args:
+            needs_history: Refuse files that hold a single run.
+
+        Raises:
+            DataError: A file cannot be read.
+            NotEnoughDataError: The files hold a single run, but a history is needed.
+        """
+        return self.load(needs_history=needs_history).history
+
+    def load(self, *, needs_history: bool = True) -> FilesRead:
+        """Read all files as `read`, and return what else is known about them.
+
+        In the result, `branch` is the judged branch (empty if there is none) and `of_branch` the
+        number of its points at the end of each series.
+
+        Args:
+            needs_history: Refuse files that hold a single run.
+        """
+        from barograph.sources.formats.read import read_files
+
+        if self.kind in DATABASES:
+            return self._from_database()
+        found = read_files(self.locations, self.options)
+        for note in notes_of(found):
+            click.echo(note, err=True)
+        if needs_history and found.is_run:
+            raise NotEnoughDataError(
+                f"{self.name}: a single run ({found.files[0].form}); append runs to a history with "
+                f"`barograph append history.csv {self.locations[0]}`, and name the history"
+            )
+        return found
+
+    def base_history(self) -> History:
+        """Read all files for a store, which holds the history of the base branch only.
+
+        Raises:
+            DataError: A file cannot be read, or results are of another branch.
+        """
+        found = self.load(needs_history=False)
+        if found.branch:
+            raise DataError(
+                f"{self.name}: {int(found.of_branch.sum())} results are of branch {found.branch}; "
+                "a store holds the base branch only: judge them with `barograph gate`"
+            )
+        return found.history
+
+    @contextmanager
+    def tables(self, *, needs_history: bool = True) -> Iterator[str]:
+        """Yield a folder with the three Parquet tables of the history.
+
+        A folder that has them is used in place.
+        """
+        if self.kind in (AUTO, "folder") and len(self.locations) == 1 and self._is_plain:
+            names = ("series", "points", "candidates")
+            folder = Path(self.locations[0])
+            if all((folder / f"{name}.parquet").is_file() for name in names):
+                yield str(folder.resolve())
+                return
+        history = self.read(needs_history=needs_history)
+        with tempfile.TemporaryDirectory(prefix="barograph-") as folder_name:
+            history.write(folder_name)
+            yield folder_name
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether no option changes what a folder of tables says."""
+        from barograph.sources.formats.base import ReadOptions
+
+        return self.options == ReadOptions()
+
+    def _from_database(self) -> FilesRead:
+        import numpy as np
+
+        from barograph.history import History
+        from barograph.sources import load, open_source
+        from barograph.sources.formats.base import ReadOptions
+        from barograph.sources.formats.read import FilesRead
+
+        if len(self.locations) != 1:
+            raise ConfigError(f"--kind {self.kind}: expected one location, got {self.name}")
+        if self.options != ReadOptions():
+            raise ConfigError(f"--kind {self.kind}: the options for files do not apply")
+        with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
+            report = load(open_source(self.kind, self.locations[0]), folder)
+            history = History.read(folder)
+        if any(report.skipped_share(name) for name in ("series", "points", "candidates")):
+            click.echo(str(report), err=True)
+        return FilesRead(history, "", np.zeros(len(history), np.int64), (), (), report)
+
+
+def notes_of(found: FilesRead) -> Iterator[str]:
+    """Yield what people should know about files that were read, one line each."""
+    yield from found.notes
+    report = found.report
+    counts = [f"{count:,} {text}" for text, count in sorted(report.corrected.items()) if count]
+    if counts:
+        yield f"{report.source}: {'; '.join(counts)}"
+    for kind in report.skipped:
+        if report.skipped[kind]:
+            total = sum(entry.count for entry in report.skipped[kind].values())
+            read = f"{total:,} of {report.read[kind]:,} {kind}"
+            yield f"{report.source}: skipped {read}: {report.first_skip(kind)}"
+
+
+def input_options(function: F) -> F:
+    """Add FILE... and the reading options to a command, which gets them as `inputs`."""
+
+    @functools.wraps(function)
+    def command(*arguments: Any, **values: Any) -> Any:
+        chosen = {name: values.pop(name) for name in NAMES}
+        return function(*arguments, inputs=_inputs(**chosen), **values)
+
+    decorated: Any = command
+    for option in reversed(OPTIONS):
+        decorated = option(decorated)
+    result: F = click.argument("files", nargs=-1, required=True, metavar="FILE...")(decorated)
+    return result
+
+
+def _check_kind(_context: click.Context, _option: click.Parameter, kind: str) -> str:
+    if kind not in (AUTO, *DATABASES):
+        from barograph.sources.formats.registry import named
+
+        named(kind)
+    return kind
+
+
+def _pairs(_context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> Any:
+    pairs = {}
+    for text in texts:
+        column, sign, field = text.rpartition("=")
+        if not sign or not column or not (field in FIELDS or re.fullmatch(r"args\..+", field)):
+            allowed = ", ".join(FIELDS)
+            raise click.BadParameter(
+                f"{text!r}; expected COLUMN=FIELD with a field of {allowed} or args.NAME",
+                param=option,
+            )
+        pairs[column] = field
+    return pairs
+
+
+def _names(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> Any:
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+
+
+def _moment(_context: click.Context, option: click.Parameter, text: str) -> int:
+    from barograph.series import UNKNOWN_TIME
+    from barograph.sources.fields import FieldError, time_of
+
+    try:
+        return time_of(text, "") if text else UNKNOWN_TIME
+    except FieldError:
+        raise click.BadParameter(f"{text!r}; expected ISO 8601", param=option) from None
+
+
+NAMES = (
+    "files", "kind", "mapping", "value_columns", "order_by", "delimiter", "metrics", "aggregate",
+    "branch", "base_branch", "commit", "time", "project", "machine", "max_size",
+)  # fmt: skip
+OPTIONS: list[Callable[[Any], Any]] = [
+    click.option(
+        "--kind",
+        default=AUTO,
+        show_default=True,
+        metavar="NAME",
+        callback=_check_kind,
+        help="Format of FILE, by default recognised by its content; `barograph formats` lists all. "
+        "Or mongodump, mongodb (FILE is the name of a database) or zenodo (FILE is the folder to "
+        "download to).",
+    ),
+    click.option(
+        "--map",
+        "mapping",
+        multiple=True,
+        metavar="COLUMN=FIELD",
+        callback=_pairs,
+        help="Read a column of a table as another field, such as name=test. Repeatable.",
+    ),
+    click.option(
+        "--value-columns",
+        multiple=True,
+        metavar="NAMES",
+        callback=_names,
+        help="Columns of a table that hold values, separated by commas.",
+    ),
+    click.option(
+        "--order-by", default="", metavar="COLUMN", help="Column of a table that orders its rows."
+    ),
+    click.option(
+        "--delimiter", default="", metavar="CHARACTER", help="Delimiter of a table; `tab` works."
+    ),
+    click.option(
+        "--metric",
+        "metrics",
+        multiple=True,
+        metavar="PATTERN",
+        callback=_names,
+        help="Read only measurements that match, such as p9*. Repeatable.",
+    ),
+    click.option(
+        "--aggregate",
+        type=click.Choice(["median", "mean"]),
+        default="median",
+        show_default=True,
+        help="How several runs of one commit become one value.",
+    ),
+    click.option(
+        "--branch",
+        default="",
+        metavar="NAME",
+        help="Branch to judge after the history of the base branch, and of runs that name none. "
+        "Defaults to that of the CI job.",
+    ),
+    click.option(
+        "--base-branch",
+        default="",
+        metavar="NAME",
+        show_default="target of the CI job, else main or master, else the most frequent",
+        help="Branch whose results are the history.",
+    ),
+    click.option(
+        "--commit",
+        default="",
+        metavar="SHA",
+        help="Commit of runs that name none. Defaults to that of the CI job, or of git.",
+    ),
+    click.option(
+        "--time",
+        default="",
+        metavar="TIME",
+        callback=_moment,
+        help="Time of runs that name none, in ISO 8601. Defaults to that of the commit.",
+    ),
+    click.option("--project", default="", help="Project of results that name none."),
+    click.option("--machine", default="", help="Variant of results that name none."),
+    click.option(
+        "--max-size",
+        type=click.IntRange(min=1),
+        default=1024,
+        show_default=True,
+        metavar="MIB",
+        help="Largest file to read, decompressed.",
+    ),
+]
+
+
+def _inputs(
+    files: tuple[str, ...], kind: str, delimiter: str, max_size: int, **options: Any
+) -> Inputs:
+    from barograph.sources.formats.base import ReadOptions
+
+    form = "" if kind in (AUTO, *DATABASES) else kind
+    character = "\t" if delimiter in ("tab", "\\t") else delimiter
+    if len(character) > 1 or not character.isascii():
+        raise DataError(f"--delimiter {delimiter!r}: expected one ASCII character, or tab")
+    more = ReadOptions(kind=form, delimiter=character, max_bytes=max_size * MEBIBYTE, **options)
+    return Inputs(files, kind, more)

@@ -1,0 +1,114 @@
+"""What git knows about commits: order, time and subject. It never fails the caller.
+
+Without git, outside of a repository, or when git does not answer in time, nothing is known.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+TIMEOUT = 5.0  # seconds for each call
+HASH = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
+
+
+class Commit(NamedTuple):
+    """A commit of the repository.
+
+    Attributes:
+        hash: The full hash.
+        time: When it was committed, in milliseconds since 1970.
+        subject: The first line of its message.
+    """
+
+    hash: str
+    time: int
+    subject: str
+
+
+class Repository:
+    """The repository that a folder is in.
+
+    Args:
+        folder: Any folder of the work tree.
+        timeout: Seconds that a call of git may take.
+
+    Example:
+        >>> Repository("/").find(["8674f78"])
+        {}
+    """
+
+    def __init__(self, folder: str | Path = ".", timeout: float = TIMEOUT) -> None:
+        self._folder, self._timeout = str(folder), timeout
+
+    def head(self) -> Commit | None:
+        """Return the commit that is checked out, or None."""
+        return self._read(["HEAD"]).get("HEAD")
+
+    def find(self, names: Iterable[str]) -> dict[str, Commit]:
+        """Return the commits that git knows, by the names that were asked for.
+
+        Args:
+            names: Hashes, which may be abbreviated to seven digits or more. Other names are
+                not looked up: they could mean any branch or tag.
+        """
+        return self._read([name for name in dict.fromkeys(names) if HASH.fullmatch(name)])
+
+    def order(self, hashes: Sequence[str]) -> dict[str, int]:
+        """Return the position of commits in the history, parents first.
+
+        The commits of a branch that was merged come right before the merge.
+
+        Args:
+            hashes: Full hashes of commits that git knows.
+        """
+        if not hashes:
+            return {}
+        wanted = set(hashes)
+        command = ["rev-list", "--topo-order", "--reverse", "--stdin"]
+        output = self._git(command, "\n".join([*wanted, ""]).encode())
+        return {name: k for k, name in enumerate(output.decode().split()) if name in wanted}
+
+    def _read(self, names: Sequence[str]) -> dict[str, Commit]:
+        """Read commit objects; `cat-file` reports unknown names instead of failing."""
+        if not names:
+            return {}
+        asked = "".join(f"{name}^{{commit}}\n" for name in names).encode()
+        output = io.BytesIO(self._git(["cat-file", "--batch"], asked))
+        found: dict[str, Commit] = {}
+        for name in names:
+            parts = output.readline().split()
+            if len(parts) == 3 and parts[1] == b"commit":
+                found[name] = _commit(parts[0].decode(), output.read(int(parts[2])))
+                output.readline()
+        return found
+
+    def _git(self, arguments: Sequence[str], given: bytes) -> bytes:
+        command = ["git", "-C", self._folder, *arguments]
+        # Never ask for a password, nor fetch what a partial clone lacks.
+        quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+        try:
+            done = subprocess.run(  # noqa: S603 - names from files go to stdin only
+                command,
+                input=given,
+                capture_output=True,
+                timeout=self._timeout,
+                check=False,
+                env=quiet,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return b""
+        return done.stdout if done.returncode == 0 else b""
+
+
+def _commit(name: str, content: bytes) -> Commit:
+    """Read a commit object: headers, an empty line, the message."""
+    headers, _, message = content.partition(b"\n\n")
+    match = re.search(rb"^committer .*> (\d+)", headers, re.MULTILINE)
+    lines = message.decode("utf-8", "replace").strip().splitlines()
+    return Commit(name, 1000 * int(match[1]) if match else 0, lines[0] if lines else "")

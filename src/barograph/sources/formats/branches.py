@@ -1,0 +1,128 @@
+"""Tell the results of the base branch, which are the history, from those of a branch to judge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from barograph.errors import DataError
+from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.collected import Collected, Mask
+from barograph.sources.formats.context import RunContext
+
+USUAL_BASES = ("main", "master", "trunk")
+SHOWN = 4
+
+
+class Branches(NamedTuple):
+    """Which results are of which branch.
+
+    Attributes:
+        base: The results of the base branch.
+        judged: The results of the branch that is judged after the base branch.
+        name: The name of the judged branch; empty if there is none.
+        notes: What is left out.
+    """
+
+    base: Mask
+    judged: Mask
+    name: str
+    notes: list[str]
+
+
+def split_branches(results: Collected, options: ReadOptions, context: RunContext) -> Branches:
+    """Split results by branch.
+
+    The base branch is the one of the options, that of the CI job's target, `main`, `master` or
+    `trunk`, or else the most frequent. Results of a history that name no branch are of it. The
+    judged branch is the one of the options, or that of the single runs.
+
+    Args:
+        results: All results.
+        options: May name both branches.
+        context: What the CI service says.
+
+    Raises:
+        DataError: No result is of a branch that the options name.
+    """
+    names = list(results.branches.names)
+    codes = results.branches.codes
+    counts = Counter(
+        {names[code]: n for code, n in enumerate(np.bincount(codes, minlength=len(names)).tolist())}
+    )
+    own = options.branch or context.branch
+    if own:  # the branch of single runs that name none
+        is_run = results.of_runs() & ~results.branches.known()
+        names, codes, counts = _renamed(names, codes, is_run, own, counts)
+    present = [name for name, count in counts.items() if name and count]
+    everything = np.ones(len(results), dtype=np.bool_)
+    nothing = ~everything
+    if not present:
+        _require(options.branch, "--branch", present)
+        return Branches(everything, nothing, "", [])
+    base = _base(options, context, counts, present)
+    is_base = np.array([name in ("", base) for name in names], dtype=np.bool_)[codes]
+    _require(options.branch, "--branch", present)
+    chosen = options.branch or _branch_of_runs(results, names, codes, is_base)
+    judged = nothing
+    if chosen and chosen != base:
+        judged = np.array([name == chosen for name in names], dtype=np.bool_)[codes]
+    if not is_base.any():
+        is_base, judged, chosen = judged if judged.any() else everything, nothing, ""
+    name = chosen if judged.any() else ""
+    return Branches(is_base, judged, name, _left_out(names, codes, ~is_base & ~judged))
+
+
+def _renamed(
+    names: list[str], codes: np.ndarray, rows: Mask, own: str, counts: Counter[str]
+) -> tuple[list[str], np.ndarray, Counter[str]]:
+    """Give some results a branch."""
+    if not rows.any():
+        return names, codes, counts
+    count = int(rows.sum())
+    if own not in names:
+        names = [*names, own]
+    counts = counts + Counter({own: count})
+    counts[""] -= count
+    return names, np.where(rows, names.index(own), codes), counts
+
+
+def _base(
+    options: ReadOptions, context: RunContext, counts: Counter[str], present: list[str]
+) -> str:
+    if options.base_branch:
+        _require(options.base_branch, "--base-branch", present, unnamed=bool(counts[""]))
+        return options.base_branch
+    for name in (context.base_branch, *USUAL_BASES):
+        if name in present:
+            return name
+    if counts[""]:  # they are the history; nothing says that the others are not
+        own = options.branch or (context.branch if context.base_branch else "")
+        others = [name for name in present if name != own]
+        return others[0] if len(others) == 1 else ""
+    others = [name for name in present if name != options.branch] or present
+    return max(others, key=lambda name: counts[name])
+
+
+def _branch_of_runs(results: Collected, names: list[str], codes: np.ndarray, is_base: Mask) -> str:
+    """Return the branch of the single runs, if they have one besides the base branch."""
+    rows = np.flatnonzero(results.of_runs() & ~is_base)
+    return names[int(codes[rows[-1]])] if rows.size else ""
+
+
+def _require(name: str, option: str, present: list[str], *, unnamed: bool = False) -> None:
+    if not name or name in present or unnamed:
+        return
+    named = ", ".join(sorted(present)[:SHOWN]) or "none"
+    raise DataError(f"{option} {name}: no result is of this branch; the files name {named}")
+
+
+def _left_out(names: list[str], codes: np.ndarray, rows: Mask) -> list[str]:
+    if not rows.any():
+        return []
+    others = [names[code] for code in np.unique(codes[rows]).tolist()]
+    shown = ", ".join(others[:SHOWN]) + (", ..." if len(others) > SHOWN else "")
+    count = int(rows.sum())
+    return [f"{count:,} results of other branches left out ({shown}); --branch NAME judges one"]

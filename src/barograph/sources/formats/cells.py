@@ -1,0 +1,257 @@
+"""Convert the cells of a table column: numbers, orders, times and repeated texts.
+
+A column that is sound is converted as a whole. One that is not is read cell by cell, and each cell
+that cannot be used is named with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, canonical_text
+from barograph.sources.fields import FieldError, order_of, value_of
+from barograph.sources.formats.base import NO_ORDER
+from barograph.texts import Texts
+
+Faults = dict[int, FieldError]
+MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--"))
+REPLACED = "\N{REPLACEMENT CHARACTER}"  # of bytes that are not UTF-8
+WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+INFINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+CACHED = 1 << 17  # texts
+DIRECTIONS = {
+    **dict.fromkeys(("lower", "smaller", "less", "down", "min", "minimize", "true"), -1),
+    **dict.fromkeys(("higher", "bigger", "larger", "greater", "more", "up", "max", "maximize"), 1),
+    **dict.fromkeys(("unknown", "none", "neither", "false"), 0),
+}  # fmt: skip
+
+
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell says that there is no value."""
+    if cell is None or cell == "":
+        return True
+    if isinstance(cell, str):
+        return cell.strip().lower() in MISSING
+    return isinstance(cell, float) and cell != cell
+
+
+def numbers(cells: Sequence[Any], field: str, decimal_comma: bool) -> tuple[Floats, Faults]:
+    """Convert to finite numbers; NaN in place of cells that cannot be used.
+
+    Args:
+        cells: Text or numbers.
+        field: The name of the column.
+        decimal_comma: Whether a comma is the decimal sign, and a dot separates thousands.
+    """
+    if not decimal_comma:
+        try:
+            found = np.fromiter(map(float, cells), np.float64, len(cells))
+            if np.isfinite(found).all() and bool not in set(map(type, cells)):
+                return found, {}
+        except (ValueError, TypeError, OverflowError):
+            pass
+    values = np.full(len(cells), np.nan)
+    faults: Faults = {}
+    for row, cell in enumerate(cells):
+        try:
+            values[row] = number(cell, field, decimal_comma)
+        except FieldError as fault:
+            faults[row] = fault
+    return values, faults
+
+
+def number(cell: Any, field: str, decimal_comma: bool = False) -> float:
+    """Return a finite number.
+
+    Example:
+        >>> number(" 1,234.5 ", "value"), number("1.234,5", "value", decimal_comma=True)
+        (1234.5, 1234.5)
+    """
+    if isinstance(cell, str):
+        text = cell.strip()
+        if text.lower() in MISSING:
+            raise FieldError(field, cell, "value is missing")
+        plain = text.replace(" ", "").replace("\N{NO-BREAK SPACE}", "")
+        plain = plain.replace("_", "x")
+        plain = (
+            plain.replace(".", "").replace(",", ".") if decimal_comma else plain.replace(",", "")
+        )
+        if not NUMBER.fullmatch(plain):
+            reason = "value is not finite" if INFINITE.fullmatch(text) else "value is not a number"
+            raise FieldError(field, cell, reason)
+        cell = float(plain)
+    return value_of(cell, field)
+
+
+def orders(cells: Sequence[Any], field: str) -> tuple[Ints, Faults]:
+    """Convert to whole numbers; `NO_ORDER` in place of cells that cannot be used."""
+    kinds = set(map(type, cells))
+    if kinds <= {str} or kinds <= {int}:
+        try:
+            found = np.fromiter(map(int, cells), np.int64, len(cells))
+            if not found.size or found.min() != NO_ORDER:
+                return found, {}
+        except (ValueError, OverflowError):
+            pass
+    return _one_by_one(cells, field, _order, NO_ORDER)
+
+
+def _order(cell: Any, field: str) -> int:
+    if is_missing(cell):
+        raise FieldError(field, cell, "order is missing")
+    if isinstance(cell, str):
+        text = cell.strip()
+        if WHOLE.fullmatch(text):
+            cell = int(text)
+        elif NUMBER.fullmatch(text):
+            cell = float(text)
+    found = order_of(cell, field)
+    return NO_ORDER if found is None else found
+
+
+def _one_by_one(
+    cells: Sequence[Any], field: str, convert: Callable[[Any, str], int], missing: int
+) -> tuple[Ints, Faults]:
+    found = np.full(len(cells), missing, dtype=np.int64)
+    faults: Faults = {}
+    for row, cell in enumerate(cells):
+        try:
+            found[row] = convert(cell, field)
+        except FieldError as fault:
+            faults[row] = fault
+    return found, faults
+
+
+class TimeReader(dict[Any, int]):
+    """Converts times, each text once.
+
+    Args:
+        field: The name of the column.
+        convert: Returns milliseconds since 1970, or raises `FieldError`.
+    """
+
+    def __init__(self, field: str, convert: Callable[[Any, str], int]) -> None:
+        super().__init__()
+        self._field, self._convert = field, convert
+
+    def __missing__(self, cell: Any) -> int:
+        """Convert a cell, and remember the time."""
+        found = UNKNOWN_TIME if is_missing(cell) else self._convert(cell, self._field)
+        self[cell] = found
+        return found
+
+    def read(self, cells: Sequence[Any]) -> tuple[Ints, Faults]:
+        """Convert cells; `UNKNOWN_TIME` in place of those that cannot be used."""
+        if len(self) > CACHED:
+            self.clear()
+        try:
+            return np.fromiter(map(self.__getitem__, cells), np.int64, len(cells)), {}
+        except (FieldError, TypeError):
+            pass
+        return _one_by_one(cells, self._field, self._plain, UNKNOWN_TIME)
+
+    def _plain(self, cell: Any, field: str) -> int:
+        if isinstance(cell, (dict, list)):
+            raise FieldError(field, cell, "is not a time")
+        return self[cell]
+
+
+class TextReader(dict[Any, int]):
+    """Numbers texts in the order of their first occurrence; 0 is the empty text.
+
+    Args:
+        field: The name of the column.
+    """
+
+    def __init__(self, field: str) -> None:
+        super().__init__()
+        self._field = field
+        self._codes: dict[str, int] = {"": 0}
+
+    @property
+    def names(self) -> list[str]:
+        """The text of each number."""
+        return list(self._codes)
+
+    def __missing__(self, cell: Any) -> int:
+        """Number a cell; equal texts have one number, whatever spaces are around them."""
+        text = label(cell, self._field)
+        code = self._codes.setdefault(text, len(self._codes))
+        self[cell] = code
+        return code
+
+    def read(self, cells: Sequence[Any]) -> tuple[Texts, Faults]:
+        """Number cells."""
+        if len(self) > CACHED:
+            self.clear()
+        try:
+            if not self._ambiguous(cells):
+                codes = np.fromiter(map(self.__getitem__, cells), np.int32, len(cells))
+                return Texts(codes, self.names), {}
+        except (FieldError, TypeError):
+            pass
+        found, faults = _one_by_one(cells, self._field, self._plain, 0)
+        return Texts(found.astype(np.int32), self.names), faults
+
+    def _ambiguous(self, cells: Sequence[Any]) -> bool:
+        """Return whether equal keys may be different texts: True equals 1."""
+        return bool in set(map(type, cells))
+
+    def _plain(self, cell: Any, field: str) -> int:
+        text = label(cell, field)
+        return self._codes.setdefault(text, len(self._codes))
+
+
+def label(cell: Any, field: str) -> str:
+    """Return a cell as text: 16, 16.0 and "16" are equal.
+
+    Example:
+        >>> label(" main ", "branch"), label(16.0, "args.threads"), label({"b": 1}, "args")
+        ('main', '16', '{"b": 1}')
+    """
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        text = cell.strip()
+        if not text.isascii():
+            if REPLACED in text:
+                raise FieldError(field, cell, "not valid text")
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise FieldError(field, cell, "not valid text") from None
+        return text
+    if isinstance(cell, (dict, list)):
+        return json.dumps(cell, sort_keys=True)
+    return canonical_text(cell)
+
+
+def direction(text: str, field: str) -> Direction:
+    """Return the direction that a text names.
+
+    Example:
+        >>> direction("smaller_is_better", "direction").name, direction("1", "direction").name
+        ('LOWER_IS_BETTER', 'HIGHER_IS_BETTER')
+        >>> direction("true", "lower_is_better").name, direction("0", "lowerIsBetter").name
+        ('LOWER_IS_BETTER', 'HIGHER_IS_BETTER')
+    """
+    word = text.strip().lower().replace("-", "_").replace(" ", "_") if text[:1] != "-" else text
+    if not word:
+        return Direction.UNKNOWN
+    column = field.lower().replace("_", "")
+    if column.endswith("isbetter") and word in ("true", "false", "1", "0", "yes", "no", "t", "f"):
+        way = -1 if column.startswith(("lower", "smaller", "less")) else 1
+        return Direction(way if word in ("true", "1", "yes", "t") else -way)
+    word = word.removesuffix("_is_better").removesuffix("isbetter").removesuffix("_better")
+    if word in ("-1", "0", "1", "-1.0", "0.0", "1.0", "+1"):
+        return Direction(int(float(word)))
+    if word in DIRECTIONS and word not in ("true", "false"):
+        return Direction(DIRECTIONS[word])
+    allowed = "direction is not -1, 0, 1, lower_is_better, higher_is_better or unknown"
+    raise FieldError(field, text, allowed)

@@ -1,0 +1,201 @@
+"""Collect the results of all files as columns, and count what cannot be used."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.errors import DataError
+from barograph.series import Floats, SeriesId
+from barograph.sources.base import Skip, shortened
+from barograph.sources.fields import FieldError
+from barograph.sources.formats.base import (
+    NO_ORDER,
+    Format,
+    InputFile,
+    Judgement,
+    Note,
+    ReadOptions,
+    Result,
+    ResultBatch,
+)
+from barograph.sources.formats.collected import Collected, ReadFile
+from barograph.sources.report import LoadReport
+from barograph.texts import Texts
+
+CHUNK = 1 << 15  # results that are kept as Python objects
+NUMBERS = ("owners", "orders", "times", "sources", "rows")
+TEXTS = ("commits", "runs", "branches", "units")
+OTHER_DIRECTION = "results with another direction than the first of their series, which counts"
+DROPPED = -1
+
+
+class Collector:
+    """Takes the results of one file after the other.
+
+    Args:
+        options: What the user said.
+        name: What the report calls all files together.
+    """
+
+    def __init__(self, options: ReadOptions, name: str) -> None:
+        self.report = LoadReport(name)
+        self.judgements: list[tuple[int, Judgement]] = []
+        self.notes: list[str] = []
+        self.left_out = 0  # series that --metric leaves out
+        self._options = options
+        self._files: list[ReadFile] = []
+        self._numbers: dict[SeriesId, int] = {}
+        self._ids: list[SeriesId] = []
+        self._directions: list[int] = []
+        self._waiting: list[tuple[int, int, int, int, int]] = []
+        self._waiting_values: list[float] = []
+        self._known: dict[str, dict[str, int]] = {name: {"": 0} for name in TEXTS}
+        self._waiting_texts: list[tuple[int, int, int, int]] = []
+        self._chunks: dict[str, list[npt.NDArray[np.integer]]] = {
+            name: [] for name in NUMBERS + TEXTS
+        }
+        self._values: list[Floats] = []
+
+    def add(self, file: InputFile, form: Format) -> None:
+        """Read a file.
+
+        Raises:
+            DataError: The file cannot be used.
+        """
+        self._files.append(ReadFile(file.name, form.name, form.kind == "run"))
+        try:
+            for row, item in enumerate(form.read(file)):
+                if isinstance(item, Result):
+                    self._take(item, row)
+                elif isinstance(item, ResultBatch):
+                    self._take_batch(item)
+                elif isinstance(item, Judgement):
+                    self.judgements.append((len(self._files) - 1, item))
+                elif isinstance(item, Note):
+                    self.notes.append(f"{file.name}: {item.text}")
+                else:
+                    self._skip(item)
+        except FieldError as fault:
+            shown = f"{fault.reason} (got {shortened(fault.value)})"
+            raise DataError(f"{file.name}: {fault.field}: {shown}") from None
+        except RecursionError:
+            raise DataError(f"{file.name}: nested too deeply") from None
+        self._flush()
+
+    def series(self, name: SeriesId, direction: int) -> int:
+        """Return the number of a series; -1 if its measurement is not asked for."""
+        number = self._numbers.get(name)
+        if number is None:
+            number = self._new(name, direction)
+        elif direction and direction != self._directions[number] and number != DROPPED:
+            if self._directions[number]:
+                self.report.corrected[OTHER_DIRECTION] += 1
+            else:
+                self._directions[number] = direction
+        return number
+
+    def finish(self) -> Collected:
+        """Return all results."""
+        numbers: dict[str, Any] = {name: _joined(self._chunks[name]) for name in NUMBERS}
+        texts: dict[str, Any] = {
+            name: Texts(_joined(self._chunks[name]).astype(np.int32), list(self._known[name]))
+            for name in TEXTS
+        }
+        values = np.concatenate([np.empty(0), *self._values])
+        directions = np.array(self._directions, dtype=np.int64)
+        files = tuple(self._files)
+        return Collected(files, self._ids, directions, values=values, **numbers, **texts)
+
+    def _new(self, name: SeriesId, direction: int) -> int:
+        full = name
+        if (self._options.project and not name.project) or (
+            self._options.machine and not name.variant
+        ):
+            project = name.project or self._options.project
+            full = replace(name, project=project, variant=name.variant or self._options.machine)
+        patterns = self._options.metrics
+        if patterns and not any(fnmatchcase(name.measurement, one) for one in patterns):
+            self.left_out += 1
+            self._numbers[name] = DROPPED
+            return DROPPED
+        number = self._numbers.get(full)
+        if number is None:
+            number = self._numbers[full] = len(self._ids)
+            self._ids.append(full)
+            self._directions.append(direction)
+        self._numbers[name] = number
+        return number
+
+    def _skip(self, item: Skip) -> None:
+        kind = item.kind or "points"
+        self.report.read[kind] += 1
+        self.report.skip(kind, item)
+
+    def _take(self, item: Result, row: int) -> None:
+        self.report.read["points"] += 1
+        number = self.series(item.series, int(item.direction))
+        if number == DROPPED:
+            return
+        order = NO_ORDER if item.order is None else item.order
+        self._waiting.append((number, order, item.time, len(self._files) - 1, row))
+        self._waiting_values.append(item.value)
+        commits, runs, branches, units = self._known.values()
+        self._waiting_texts.append(
+            (
+                commits.setdefault(item.commit, len(commits)),
+                runs.setdefault(item.run, len(runs)),
+                branches.setdefault(item.branch, len(branches)),
+                units.setdefault(item.unit, len(units)),
+            )
+        )
+        if len(self._waiting) >= CHUNK:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Turn the waiting results into arrays."""
+        if not self._waiting:
+            return
+        values = np.array(self._waiting_values, dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise DataError(f"{self._files[-1].name}: a value is not finite")
+        numbers = np.array(self._waiting, dtype=np.int64)
+        texts = np.array(self._waiting_texts, dtype=np.int32)
+        for place, name in enumerate(NUMBERS):
+            self._chunks[name].append(numbers[:, place])
+        for place, name in enumerate(TEXTS):
+            self._chunks[name].append(texts[:, place])
+        self._values.append(values)
+        self._waiting, self._waiting_values, self._waiting_texts = [], [], []
+
+    def _take_batch(self, batch: ResultBatch) -> None:
+        self._flush()
+        size = batch.values.size
+        self.report.read["points"] += size
+        pairs = zip(batch.series, batch.directions, strict=True)
+        numbers = np.array([self.series(name, int(way)) for name, way in pairs], dtype=np.int64)
+        owners = numbers[batch.owners] if size else np.empty(0, dtype=np.int64)
+        chosen = owners != DROPPED
+        columns = {
+            "owners": owners,
+            "orders": batch.orders,
+            "times": batch.times,
+            "sources": np.full(size, len(self._files) - 1, dtype=np.int64),
+            "rows": batch.rows,
+        }
+        for name, column in columns.items():
+            self._chunks[name].append(column[chosen])
+        for name in TEXTS:
+            texts: Texts = getattr(batch, name)
+            known = self._known[name]
+            codes = [known.setdefault(text, len(known)) for text in texts.names]
+            self._chunks[name].append(np.array(codes, dtype=np.int32)[texts.codes][chosen])
+        self._values.append(batch.values[chosen])
+
+
+def _joined(chunks: list[npt.NDArray[np.integer]]) -> npt.NDArray[np.integer]:
+    return np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)

@@ -1,0 +1,93 @@
+"""The results of all files as columns, before they are a history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.series import Floats, Ints, SeriesId
+from barograph.texts import Texts
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file that was read.
+
+    Attributes:
+        name: What messages call it.
+        form: The name of its format.
+        is_run: Whether it holds the results of one run, not of many commits.
+    """
+
+    name: str
+    form: str
+    is_run: bool
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Results in the order in which they were read.
+
+    Attributes:
+        files: The files.
+        ids: The identity of each series.
+        directions: The direction of each series, 0 if unknown.
+        owners: The number of the series of each result, as all that follow.
+        values: The values.
+        orders: The orders, `NO_ORDER` where the file says none.
+        times: Milliseconds since 1970, or `UNKNOWN_TIME`.
+        commits: The commits, empty where unknown.
+        runs: The names of the runs, empty without one.
+        branches: The branches, empty where unknown.
+        units: The units, empty where unknown.
+        sources: The number of the file.
+        rows: The number of the row in its file; results of one row were measured together.
+    """
+
+    files: tuple[ReadFile, ...]
+    ids: list[SeriesId]
+    directions: Ints
+    owners: Ints
+    values: Floats
+    orders: Ints
+    times: Ints
+    commits: Texts
+    runs: Texts
+    branches: Texts
+    units: Texts
+    sources: Ints
+    rows: Ints
+
+    def __len__(self) -> int:
+        """Return the number of results."""
+        return self.owners.size
+
+    def of_runs(self) -> Mask:
+        """Return for each result whether its file holds a single run."""
+        kinds = np.array([file.is_run for file in self.files], dtype=np.bool_)
+        return kinds[self.sources]
+
+    def only(self, chosen: Mask) -> Collected:
+        """Return the results that a mask chooses; the series stay."""
+        if chosen.all():
+            return self
+        names = ("owners", "values", "orders", "times", "sources", "rows")
+        texts = ("commits", "runs", "branches", "units")
+        columns = {name: getattr(self, name)[chosen] for name in names}
+        return replace(
+            self, **columns, **{name: getattr(self, name).take(chosen) for name in texts}
+        )
+
+    def without_empty(self) -> Collected:
+        """Return the same without the series that have no result."""
+        used = np.zeros(len(self.ids), dtype=np.bool_)
+        used[self.owners] = True
+        if used.all():
+            return self
+        numbers = np.cumsum(used) - 1
+        ids = [name for name, keep in zip(self.ids, used.tolist(), strict=True) if keep]
+        return replace(self, ids=ids, directions=self.directions[used], owners=numbers[self.owners])

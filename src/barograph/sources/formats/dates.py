@@ -1,0 +1,121 @@
+"""Dates in tables: also with slashes, where day and month have to be told apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from barograph.sources.fields import FieldError
+from barograph.sources.formats.access import time_ms
+
+SLASHED = re.compile(r"\s*(\d{1,2})([/.\-])(\d{1,2})\2(\d{4}|\d\d)(?!\d)(.*)", re.DOTALL)
+COMPACT = re.compile(r"(19|20)\d{12}")  # 20240131123000
+
+
+class DayOrder(NamedTuple):
+    """Whether the day comes before the month in dates such as 03/04/2024.
+
+    Attributes:
+        day_first: Whether it does.
+        note: Why, if the dates alone do not say it.
+    """
+
+    day_first: bool
+    note: str = ""
+
+
+def day_order(cells: Iterable[Any], *, european: bool) -> DayOrder:
+    """Decide from the dates of a column whether the day comes first.
+
+    Args:
+        cells: The cells, of which those that are no such dates do not matter.
+        european: Whether other signs speak for a country that writes the day first.
+
+    Example:
+        >>> day_order(["01/02/2024", "13/02/2024"], european=False).day_first
+        True
+        >>> day_order(["01/02/2024"], european=False).note
+        'dates such as 01/02/2024 read as month/day/year: the file does not say which'
+    """
+    example, both = "", set()
+    rising = {True: 0, False: 0}
+    last: dict[bool, tuple[int, int, int]] = {}
+    for cell in cells:
+        match = SLASHED.match(cell) if isinstance(cell, str) else None
+        if match is None:
+            continue
+        first, second, year = int(match[1]), int(match[3]), int(match[4])
+        example = example or cell.strip()[:10]
+        if match[2] == "." or first > 12:
+            both.add(True)
+        elif second > 12:
+            both.add(False)
+        for way, (month, day) in ((True, (second, first)), (False, (first, second))):
+            date = (year, month, day)
+            previous = last.get(way, date)
+            rising[way] += (date > previous) - (date < previous)
+            last[way] = date
+    if len(both) == 1 or not example:
+        return DayOrder(True in both)
+    if len(both) == 2:
+        return DayOrder(european, "dates with the day first and with the month first are mixed")
+    way = european
+    steps = {key: abs(count) for key, count in rising.items()}
+    if steps[True] != steps[False]:
+        way = steps[True] > steps[False]
+    shown = "day/month/year" if way else "month/day/year"
+    return DayOrder(way, f"dates such as {example} read as {shown}: the file does not say which")
+
+
+class DateParser:
+    """Reads times of a table.
+
+    Args:
+        day_first: Whether the day comes before the month.
+
+    Example:
+        >>> DateParser(day_first=True)("31/01/2024 10:00", "date")
+        1706695200000
+    """
+
+    def __init__(self, *, day_first: bool = False) -> None:
+        self._day_first = day_first
+
+    def __call__(self, cell: Any, field: str) -> int:
+        """Return milliseconds since 1970.
+
+        Raises:
+            FieldError: The cell is not a time.
+        """
+        if isinstance(cell, bool):
+            raise FieldError(field, cell, "not a time")
+        if isinstance(cell, str):
+            cell = self._plain(cell.strip())
+        elif type(cell) is not int and isinstance(cell, int):  # milliseconds of a typed column
+            return int(cell)
+        try:
+            return time_ms(cell, field)
+        except FieldError:
+            raise FieldError(field, cell, "not a time") from None
+
+    def _plain(self, text: str) -> str:
+        """Return a text with the year first."""
+        if COMPACT.fullmatch(text):
+            return f"{text[:8]}T{text[8:]}"
+        match = SLASHED.fullmatch(text)
+        if match is None:
+            return text
+        first, sign, second, year, rest = match.groups()
+        day, month = (first, second) if self._day_first or sign == "." else (second, first)
+        full = year if len(year) == 4 else f"20{year}"
+        return f"{full}-{month.zfill(2)}-{day.zfill(2)}{_clock(rest)}"
+
+
+def _clock(rest: str) -> str:
+    """Return the time of day with 24 hours."""
+    match = re.fullmatch(r",?\s*(\d{1,2}):(\d\d)(?::(\d\d))?\s*([AaPp])\.?[Mm]\.?\s*", rest)
+    if match is None:
+        return rest.replace(",", " ", 1) if rest.lstrip().startswith(",") else rest
+    hour = int(match[1]) % 12 + (12 if match[4].lower() == "p" else 0)
+    return f" {hour:02}:{match[2]}:{match[3] or '00'}"

@@ -1,0 +1,150 @@
+"""The rows of CSV, TSV and the like: encoding, delimiter, header, decimal sign."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from barograph.errors import DataError
+from barograph.sources.base import Place, Skip
+from barograph.sources.formats.base import InputFile
+from barograph.sources.formats.cells import NUMBER
+from barograph.sources.formats.rows import CHUNK, Chunk, check_keys
+
+DELIMITERS = (",", ";", "\t", "|")
+COMMENT = "#"
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+WIDTH = "not as many cells as columns"
+
+
+class TextLayout(NamedTuple):
+    """How a text is a table.
+
+    Attributes:
+        delimiter: The character between cells.
+        names: The names of the columns.
+        skipped: The number of lines before the first row.
+    """
+
+    delimiter: str
+    names: list[str]
+    skipped: int
+
+
+def decoded(content: bytes) -> io.TextIOWrapper:
+    """Return the text; U+FFFD replaces bytes that are not UTF-8.
+
+    Example:
+        >>> decoded("a,b".encode("utf-16")).read()
+        'a,b'
+    """
+    encoding = "utf-16" if content[:2] in UTF_16 else "utf-8-sig"
+    return io.TextIOWrapper(io.BytesIO(content), encoding, "replace", newline="")
+
+
+def read_delimited(file: InputFile) -> Iterator[Chunk]:
+    """Yield the rows of a file in chunks.
+
+    Raises:
+        DataError: There is no header, or the file is damaged.
+    """
+    content = file.content or b""
+    layout = _layout(file, content)
+    check_keys(file, len(layout.names))
+    stream = decoded(content)
+    for _ in range(layout.skipped):
+        stream.readline()
+    reader = csv.reader(stream, delimiter=layout.delimiter, skipinitialspace=True, strict=True)
+    start = 0
+    while True:
+        chunk, count = _next(file, reader, layout, start)
+        if not count:
+            return
+        yield chunk
+        start += count
+
+
+def _next(
+    file: InputFile, reader: Iterator[list[str]], layout: TextLayout, start: int
+) -> tuple[Chunk, int]:
+    """Return the next rows, and how many there are with those that cannot be read."""
+    rows: list[list[str]] = []
+    skips: list[Skip] = []
+    broken: list[int] = []
+    while len(rows) < CHUNK:
+        try:
+            rows.extend(itertools.islice(reader, CHUNK - len(rows)))
+            break
+        except csv.Error as error:
+            if "unexpected end" in str(error) or "field larger" in str(error):
+                line = layout.skipped + start + len(rows) + 1
+                reason = "a quoted cell has no end" if "end" in str(error) else "a cell is too long"
+                raise DataError(f"{file.name}: line {line} or before: {reason}") from None
+            broken.append(len(rows))
+            rows.append([])
+            place = Place(file.name, layout.skipped + start + len(rows))
+            skips.append(Skip(place, "(whole row)", "", f"not readable as CSV: {error}"))
+    width, count = len(layout.names), len(rows)
+    numbers: range | list[int] = range(start, start + count)
+    if set(map(len, rows)) - {width}:
+        bad = [
+            (k, row) for k, row in enumerate(rows) if row and len(row) != width and k not in broken
+        ]
+        for k, row in bad:
+            place = Place(file.name, layout.skipped + start + k + 1)
+            shown = layout.delimiter.join(row)
+            skips.append(Skip(place, "(whole row)", shown, WIDTH))
+        kept = [(start + k, row) for k, row in enumerate(rows) if len(row) == width]
+        numbers, rows = [k for k, _ in kept], [row for _, row in kept]
+    columns: Sequence[Sequence[str]] = list(zip(*rows, strict=True)) or [()] * width
+    cells = dict(zip(layout.names, columns, strict=True))
+    return Chunk(cells, numbers, layout.skipped + 1, skips), count
+
+
+def _layout(file: InputFile, content: bytes) -> TextLayout:
+    """Find the header and the delimiter."""
+    stream = decoded(content)
+    skipped, header = 0, ""
+    for line in stream:
+        if line.strip() and not line.lstrip().startswith(COMMENT):
+            header = line
+            break
+        skipped += 1
+        if skipped > 1000:
+            break
+    if not header:
+        raise DataError(f"{file.name}: no header; the first line must name the columns")
+    rows = list(itertools.islice(stream, 20))
+    delimiter = file.options.delimiter or sniffed(header, rows)
+    names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [""])]
+    if all(NUMBER.fullmatch(name.replace(",", ".")) for name in names if name):
+        if len(names) == 1:  # plain numbers, one in each line
+            return TextLayout(delimiter, ["value"], skipped)
+        raise DataError(
+            f"{file.name}: line {skipped + 1}: no header; the first line must name the columns"
+        )
+    while names and not names[-1]:  # lines that end with a delimiter
+        names = [*names[:-1], f"(column {len(names)})"] if len(names) > 1 else names[:-1]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"{file.name}: two columns are called {twice!r}")
+    return TextLayout(delimiter, names, skipped + 1)
+
+
+def sniffed(header: str, rows: Sequence[str]) -> str:
+    """Return the delimiter: the one that cuts the header into most cells, and rows into as many.
+
+    Example:
+        >>> sniffed("commit;value", ["a1;1,5"]), sniffed("value", ["1"])
+        (';', ',')
+    """
+    best, most = ",", (0, 0)
+    for delimiter in DELIMITERS:
+        count = header.count(delimiter)
+        fitting = sum(row.count(delimiter) == count for row in rows)
+        if count and (fitting, count) > most:
+            best, most = delimiter, (fitting, count)
+    return best

@@ -1,0 +1,273 @@
+"""A folder with the tables series, points and candidates, each as CSV, JSON, JSON lines or Parquet.
+
+The column `series` of the points and the candidates is the number of a row of `series`, from 0.
+data/README.md describes all columns.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from barograph.errors import DataError
+from barograph.series import UNKNOWN_TIME, Direction, Ints, SeriesId
+from barograph.sources.base import Place, Skip
+from barograph.sources.fields import FieldError, identity_of, verdict_of
+from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch, Sample
+from barograph.sources.formats.cells import (
+    Faults,
+    TextReader,
+    TimeReader,
+    direction,
+    label,
+    numbers,
+    orders,
+)
+from barograph.sources.formats.dates import DateParser
+from barograph.sources.formats.locations import content_of
+from barograph.sources.formats.rows import Chunk, read_rows
+from barograph.texts import Texts
+
+ENDINGS = (".parquet", ".csv", ".tsv", ".json", ".ndjson", ".jsonl")
+ALLOWED = tuple(ending + packed for ending in ENDINGS for packed in ("", ".gz"))
+LABELS_AND_ARGS = ("project", "variant", "task", "test", "measurement", "args")
+NO_SERIES = "no such series"
+SKIPPED = "its series was skipped"
+
+
+class _SeriesRow(NamedTuple):
+    name: SeriesId
+    way: Direction
+
+
+def matches(sample: Sample) -> bool:
+    """Return whether a folder has tables of series and points."""
+    if not sample.is_folder or sample.path is None:
+        return False
+    return all(table_in(sample.path, name) is not None for name in ("series", "points"))
+
+
+def table_in(folder: Path, name: str) -> Path | None:
+    """Return the file of a table in a folder, or None.
+
+    Raises:
+        DataError: There are several.
+    """
+    found = [folder / f"{name}{ending}" for ending in ALLOWED]
+    found = [path for path in found if path.is_file()]
+    if len(found) > 1:
+        raise DataError(f"{folder}: {[path.name for path in found]}: there must be one of them")
+    return found[0] if found else None
+
+
+def read(file: InputFile) -> Iterator[ResultBatch | Judgement | Skip]:
+    """Yield the points of all series, and then the candidates."""
+    series: dict[int, _SeriesRow | None] = {}
+    yield from _series(_table(file, "series"), series)
+    yield from _points(_table(file, "points"), series)
+    if file.path and table_in(file.path, "candidates") is not None:
+        yield from _judgements(_table(file, "candidates"), series)
+
+
+def _table(file: InputFile, name: str) -> InputFile:
+    path = table_in(file.path, name) if file.path else None
+    if path is None:
+        raise DataError(f"{file.name}: has no table {name}")
+    content = content_of(path, str(path), file.options.max_bytes)
+    return InputFile(str(path), path, content, file.options)
+
+
+def _require(file: InputFile, chunk: Chunk, names: Sequence[str]) -> None:
+    missing = [name for name in names if name not in chunk.cells]
+    if missing and chunk.cells:
+        raise DataError(f"{file.name}: misses the columns {missing}; has {list(chunk.cells)[:12]}")
+
+
+def _series(file: InputFile, found: dict[int, _SeriesRow | None]) -> Iterator[Skip]:
+    """Add the series by number; yield those that cannot be used, which are None."""
+    for chunk in read_rows(file):
+        _require(file, chunk, ("test",))
+        yield from (skip_of(skip, "series") for skip in chunk.skips)
+        for k, number in enumerate(chunk.rows):
+            row = {name: cells[k] for name, cells in chunk.cells.items()}
+            try:
+                found[number] = _series_row(row)
+            except FieldError as fault:
+                found[number] = None
+                place = Place(file.name, number + chunk.lines)
+                yield Skip(place, fault.field, fault.value, fault.reason, "series")
+
+
+def skip_of(skip: Skip, kind: str) -> Skip:
+    """Return a skip as one of another kind."""
+    return Skip(skip.place, skip.field, skip.value, skip.reason, kind)
+
+
+def _series_row(row: dict[str, Any]) -> _SeriesRow:
+    fields: dict[str, Any] = {name: label(row.get(name), name) for name in LABELS_AND_ARGS}
+    args = fields["args"]
+    try:
+        fields["args"] = json.loads(args) if args else {}
+    except (ValueError, RecursionError):
+        raise FieldError("args", args, "args is not a JSON object") from None
+    return _SeriesRow(identity_of(fields), direction(label(row.get("direction"), ""), "direction"))
+
+
+def _points(file: InputFile, series: dict[int, _SeriesRow | None]) -> Iterator[ResultBatch | Skip]:
+    times = TimeReader("time", DateParser())
+    texts = {name: TextReader(name) for name in ("commit", "run")}
+    kept = [number for number, row in series.items() if row is not None]
+    place_of = np.full(max(series, default=-1) + 2, -1)
+    place_of[kept] = np.arange(len(kept))
+    rows = [row for row in series.values() if row is not None]
+    for chunk in read_rows(file):
+        _require(file, chunk, ("series", "order", "value"))
+        yield from chunk.skips
+        size = len(chunk.rows)
+        if not size:
+            continue
+        empty: Sequence[Any] = (None,) * size
+        faults: Faults = {}
+        owners, found = orders(chunk.cells["series"], "series")
+        faults |= found
+        places, found = orders(chunk.cells["order"], "order")
+        faults = found | faults
+        values, found = numbers(chunk.cells["value"], "value", decimal_comma=False)
+        faults = found | faults
+        moments, found = times.read(chunk.cells.get("time", empty))
+        faults = found | faults
+        columns = {}
+        for name, reader in texts.items():
+            columns[name], found = reader.read(chunk.cells.get(name, empty))
+            faults = found | faults
+        inside = (owners >= 0) & (owners < place_of.size - 1)
+        numbers_of = place_of[np.where(inside, owners, place_of.size - 1)]
+        for row in np.flatnonzero(numbers_of < 0).tolist():
+            number = int(owners[row])
+            reason = SKIPPED if number in series else NO_SERIES
+            faults.setdefault(row, FieldError("series", number, reason))
+        yield from (
+            Skip(Place(file.name, chunk.rows[row] + chunk.lines), f.field, f.value, f.reason)
+            for row, f in sorted(faults.items())
+        )
+        sound = np.ones(size, dtype=np.bool_)
+        sound[list(faults)] = False
+        batch = ResultBatch(
+            series=[row.name for row in rows],
+            directions=[int(row.way) for row in rows],
+            owners=numbers_of[sound],
+            values=values[sound],
+            orders=places[sound],
+            times=moments[sound],
+            commits=columns["commit"].take(sound),
+            runs=columns["run"].take(sound),
+            branches=Texts.unknown(int(sound.sum())),
+            units=Texts.unknown(int(sound.sum())),
+            rows=np.asarray(chunk.rows, dtype=np.int64)[sound],
+        )
+        cells = chunk.cells.get("results", empty)
+        results = [cell for cell, keep in zip(cells, sound.tolist(), strict=True) if keep]
+        yield _with_runs(file, batch, results) if any(results) else batch
+
+
+def _with_runs(file: InputFile, batch: ResultBatch, results: Sequence[Any]) -> ResultBatch:
+    """Replace each point with several runs by a result for each of them."""
+    runs = [_runs(file, cell, int(row)) for cell, row in zip(results, batch.rows, strict=True)]
+    counts: Ints = np.array([max(1, len(found)) for found in runs], dtype=np.int64)
+    place = np.repeat(np.arange(counts.size), counts)
+    pairs = zip(runs, batch.runs, batch.values.tolist(), strict=True)
+    every = [pair for found, run, value in pairs for pair in (found.items() or [(run, value)])]
+    return batch._replace(
+        owners=batch.owners[place],
+        values=np.array([value for _, value in every], dtype=np.float64),
+        orders=batch.orders[place],
+        times=batch.times[place],
+        commits=batch.commits.take(place),
+        runs=Texts.from_strings([run for run, _ in every]),
+        branches=batch.branches.take(place),
+        units=batch.units.take(place),
+        rows=batch.rows[place],
+    )
+
+
+def _runs(file: InputFile, cell: Any, row: int) -> dict[str, float]:
+    """Return the value of each run by its name; none for a single run without a name."""
+    if cell is None or cell == "":
+        return {}
+    try:
+        found = cell if isinstance(cell, dict) else json.loads(cell, parse_int=float)
+        if isinstance(found, dict) and all(map(_is_finite, found.values())):
+            return found
+    except (ValueError, TypeError, RecursionError):
+        pass
+    shown = repr(cell)[:40]
+    raise DataError(
+        f"{file.name}: row {row + 1}: results is {shown}; expected a JSON object of the value of "
+        "each run"
+    )
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _judgements(
+    file: InputFile, series: dict[int, _SeriesRow | None]
+) -> Iterator[Judgement | Skip]:
+    parse = DateParser()
+    for chunk in read_rows(file):
+        _require(file, chunk, ("series", "order", "verdict"))
+        yield from (skip_of(skip, "candidates") for skip in chunk.skips)
+        for k, number in enumerate(chunk.rows):
+            row = {name: cells[k] for name, cells in chunk.cells.items()}
+            try:
+                yield _judgement(row, series, number + chunk.lines, parse)
+            except FieldError as fault:
+                place = Place(file.name, number + chunk.lines)
+                yield Skip(place, fault.field, fault.value, fault.reason, "candidates")
+
+
+def _judgement(
+    row: dict[str, Any], series: dict[int, _SeriesRow | None], line: int, parse: DateParser
+) -> Judgement:
+    [owner], faults = orders([row["series"]], "series")
+    if faults:
+        raise faults[0]
+    found = series.get(int(owner))
+    if found is None:
+        raise FieldError("series", int(owner), SKIPPED if int(owner) in series else NO_SERIES)
+    has_order = row["order"] is not None and row["order"] != ""
+    [order], faults = orders([row["order"]], "order") if has_order else ([0], {})
+    if faults:
+        raise faults[0]
+    commit = label(row.get("commit"), "commit")
+    if not has_order and not commit:
+        raise FieldError("order", None, "neither order nor commit")
+    return Judgement(
+        found.name,
+        verdict_of(label(row["verdict"], "verdict") or None, "verdict"),
+        f"row {line}",
+        order=int(order) if has_order else None,
+        commit=commit,
+        algorithm=label(row.get("algorithm"), "algorithm"),
+        calculated_on=_moment(row.get("calculated_on"), "calculated_on", parse),
+        triaged_on=_moment(row.get("triaged_on"), "triaged_on", parse),
+    )
+
+
+def _moment(cell: Any, field: str, parse: DateParser) -> int:
+    return UNKNOWN_TIME if cell is None or cell == "" else parse(cell, field)
+
+
+FORMAT = Format(
+    "folder",
+    "a folder with the tables series, points and candidates, which `barograph export` writes",
+    "history",
+    matches,
+    read,
+)

@@ -1,0 +1,249 @@
+"""Give results an order: that of their files, of time, of commits in git, or of rows.
+
+Results of one commit have the same order. Results without a commit that were measured by one run
+or at one time have the same order, too. Such a group of results is called a moment here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.git import Repository
+from barograph.series import UNKNOWN_TIME, Ints
+from barograph.sources.formats.base import NO_ORDER
+from barograph.sources.formats.collected import Collected, Mask
+
+COMMIT, FILE, TIME, ROW = range(4)  # what a moment is known by
+ENOUGH = 0.5  # share of the moments that must be known to sort by time or by git
+
+
+class Ordered(NamedTuple):
+    """The orders, and what people should know about them.
+
+    Attributes:
+        orders: An order for each result.
+        notes: Where the orders come from, unless the files say them.
+    """
+
+    orders: Ints
+    notes: list[str]
+
+
+class _Moments(NamedTuple):
+    """Groups of results with one order.
+
+    Attributes:
+        of_result: The number of the moment of each result.
+        first: The first result of each moment.
+        times: The earliest time of each moment, or `UNKNOWN_TIME`.
+        commits: The commit of each moment, empty where unknown.
+    """
+
+    of_result: Ints
+    first: Ints
+    times: Ints
+    commits: list[str]
+
+
+def order_results(results: Collected, repository: Repository) -> Ordered:
+    """Return an order for each result.
+
+    Args:
+        results: All results.
+        repository: Knows the order and the times of commits.
+    """
+    numbered = results.orders != NO_ORDER
+    if numbered.all():
+        return Ordered(results.orders, [])
+    moments = _moments(results)
+    places, notes = _placed(results, moments, repository)
+    if not numbered.any():
+        return Ordered(places[moments.of_result], notes)
+    return _after_numbered(results, numbered, moments, places)
+
+
+def _after_numbered(results: Collected, numbered: Mask, moments: _Moments, places: Ints) -> Ordered:
+    """Give results without an order that of their commit, or else one after the last."""
+    size = moments.first.size
+    lowest = np.full(size, np.iinfo(np.int64).max)
+    np.minimum.at(lowest, moments.of_result[numbered], results.orders[numbered])
+    has_order = np.zeros(size, dtype=np.bool_)
+    has_order[moments.of_result[numbered]] = True
+    rest = np.flatnonzero(~has_order)
+    rest = rest[np.argsort(places[rest], kind="stable")]
+    lowest[rest] = int(results.orders[numbered].max()) + 1 + np.arange(rest.size)
+    orders = np.where(numbered, results.orders, lowest[moments.of_result])
+    count = int(np.isin(moments.of_result, rest).sum())
+    notes = [f"{count:,} results without an order: placed after all others"] if count else []
+    return Ordered(orders, notes)
+
+
+def _moments(results: Collected) -> _Moments:
+    commits = results.commits.codes.astype(np.int64)
+    named = results.commits.known()
+    kinds = np.select(
+        [named, results.of_runs(), results.times != UNKNOWN_TIME], [COMMIT, FILE, TIME], ROW
+    )
+    places = _row_numbers(results, kinds == ROW)
+    known = np.select(
+        [kinds == COMMIT, kinds == FILE, kinds == TIME],
+        [commits, results.sources, results.times],
+        places,
+    )
+    _, first, of_result = np.unique(known * 4 + kinds, return_index=True, return_inverse=True)
+    times = np.full(first.size, np.iinfo(np.int64).max)
+    timed = results.times != UNKNOWN_TIME
+    np.minimum.at(times, of_result[timed], results.times[timed])
+    times[times == np.iinfo(np.int64).max] = UNKNOWN_TIME
+    names = [results.commits[int(row)] for row in first]
+    return _Moments(of_result.astype(np.int64), first.astype(np.int64), times, names)
+
+
+def _row_numbers(results: Collected, chosen: Mask) -> Ints:
+    """Number results that nothing else places: by row if rows are moments, else in each series.
+
+    In a wide table each row is a moment. In a long one the first rows of all series are one.
+    """
+    rows = np.flatnonzero(chosen)
+    numbers = np.zeros(len(results), dtype=np.int64)
+    if not rows.size:
+        return numbers
+    owners = results.owners[rows]
+    by_owner = np.argsort(owners, kind="stable")
+    starts = np.flatnonzero(np.diff(owners[by_owner], prepend=-1))
+    lengths = np.diff(np.append(starts, owners.size))
+    counted = np.empty(rows.size, dtype=np.int64)
+    counted[by_owner] = np.arange(rows.size) - np.repeat(starts, lengths)
+    places = results.sources[rows] * (int(results.rows.max()) + 1) + results.rows[rows]
+    _, by_row = np.unique(places, return_inverse=True)
+    is_wide = int(by_row.max()) + 1 == int(lengths.max())
+    numbers[rows] = by_row if is_wide else counted
+    return numbers
+
+
+def _placed(
+    results: Collected, moments: _Moments, repository: Repository
+) -> tuple[Ints, list[str]]:
+    """Return an order for each moment, and where it comes from."""
+    ranks = np.argsort(np.argsort(moments.first, kind="stable"), kind="stable")
+    if ranks.size < 2:
+        return np.where(moments.times == UNKNOWN_TIME, ranks, moments.times), []
+    times = moments.times
+    unknown = times == UNKNOWN_TIME
+    known = {}
+    if unknown.any() or _has_ties(times):
+        known = repository.find(name for name in moments.commits if name)
+    if known and unknown.any():
+        committed = [
+            known[name].time if name in known else UNKNOWN_TIME for name in moments.commits
+        ]
+        if unknown.all():
+            places = _git_places(moments, repository, {n: c.hash for n, c in known.items()})
+            if places is not None:
+                lost = int((places < 0).sum())
+                return _filled(places, -1, ranks), _git_notes(lost)
+        times = np.where(unknown, np.array(committed, dtype=np.int64), times)
+        unknown = times == UNKNOWN_TIME
+    if unknown.mean() > ENOUGH or unknown.all():
+        return ranks.astype(np.int64), [_row_note(moments)]
+    ties = _tie_breakers(moments, repository, {n: c.hash for n, c in known.items()}, ranks, times)
+    lost = int(unknown.sum())
+    notes = ["ordered by time"]
+    if lost:
+        times = _neighbours(times, ranks)
+        notes = [f"ordered by time; {lost:,} without a date placed by the rows around them"]
+    return _spread(times, ties), notes + _again(results, moments)
+
+
+def _row_note(moments: _Moments) -> str:
+    what = "commits are" if any(moments.commits) else "rows are"
+    return f"ordered as listed, the oldest first: {what} without order and time"
+
+
+def _git_notes(lost: int) -> list[str]:
+    more = f"; {lost:,} commits that git does not know placed as listed" if lost else ""
+    return [f"ordered by the commits in git{more}"]
+
+
+def _has_ties(times: Ints) -> bool:
+    return bool(np.unique(times).size < times.size)
+
+
+def _git_places(moments: _Moments, repository: Repository, hashes: dict[str, str]) -> Ints | None:
+    """Return the position of each moment in git, -1 where unknown; None if too few are known."""
+    positions = repository.order([*set(hashes.values())])
+    found = [positions.get(hashes.get(name, ""), -1) for name in moments.commits]
+    places = np.array(found, dtype=np.int64)
+    return places if (places >= 0).mean() >= ENOUGH else None
+
+
+def _tie_breakers(
+    moments: _Moments,
+    repository: Repository,
+    hashes: dict[str, str],
+    ranks: npt.NDArray[np.integer],
+    times: Ints,
+) -> Ints:
+    """Return how moments of one time are sorted: as in git, else as listed."""
+    listed: Ints = ranks.astype(np.int64) * (1 if _rises(times, ranks) else -1)
+    if not hashes or not _has_ties(times):
+        return listed
+    places = _git_places(moments, repository, hashes)
+    return listed if places is None or (places < 0).any() else places
+
+
+def _rises(times: Ints, ranks: npt.NDArray[np.integer]) -> bool:
+    """Return whether the moments as listed begin with the oldest."""
+    listed = times[np.argsort(ranks)]
+    listed = listed[listed != UNKNOWN_TIME]
+    steps = np.sign(np.diff(listed))
+    return bool(steps.sum() >= 0)
+
+
+def _neighbours(times: Ints, ranks: npt.NDArray[np.integer]) -> Ints:
+    """Give each moment without a time that of the one listed before, in the order of time."""
+    order = np.argsort(ranks)
+    if not _rises(times, ranks):
+        order = order[::-1]
+    listed = times[order]
+    known = listed != UNKNOWN_TIME
+    last = np.maximum.accumulate(np.where(known, np.arange(listed.size), -1))
+    first = listed[known][0]
+    filled = np.where(last >= 0, listed[np.maximum(last, 0)], first)
+    found = np.empty_like(times)
+    found[order] = filled
+    return found
+
+
+def _filled(places: Ints, missing: int, ranks: npt.NDArray[np.integer]) -> Ints:
+    """Place moments that git does not know after the one listed before them."""
+    unknown = places == missing
+    if not unknown.any():
+        return places
+    times = np.where(unknown, UNKNOWN_TIME, places)
+    return _spread(_neighbours(times, ranks), ranks.astype(np.int64))
+
+
+def _spread(times: Ints, ties: Ints) -> Ints:
+    """Return the times as orders, moved on by one where several moments have the same."""
+    order = np.lexsort((ties, times))
+    steps = np.arange(order.size)
+    places = np.empty_like(times)
+    places[order] = np.maximum.accumulate(times[order] - steps) + steps
+    return places
+
+
+def _again(results: Collected, moments: _Moments) -> list[str]:
+    """Name commits that were measured again after another commit."""
+    rows = np.lexsort((results.times, results.owners))
+    group = moments.of_result[rows]
+    change = np.flatnonzero((np.diff(group) != 0) | (np.diff(results.owners[rows]) != 0))
+    starts = np.append(0, change + 1)
+    pairs = results.owners[rows][starts] * moments.first.size + group[starts]
+    count = starts.size - np.unique(pairs).size
+    if not count:
+        return []
+    return ["commits that were measured again later count as runs of the first time"]

@@ -1,0 +1,185 @@
+"""Read any files into one history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from barograph.errors import DataError
+from barograph.git import Repository
+from barograph.history import History
+from barograph.repeats import OTHER_COMMIT, Results, combine
+from barograph.series import Ints
+from barograph.sources.base import Place, Skip
+from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.branches import Branches, split_branches
+from barograph.sources.formats.candidates import candidates_of
+from barograph.sources.formats.collect import Collector
+from barograph.sources.formats.collected import Collected, ReadFile
+from barograph.sources.formats.context import RunContext, ci_context
+from barograph.sources.formats.locations import opened
+from barograph.sources.formats.orders import order_results
+from barograph.sources.formats.runs import complete_runs, in_one_unit
+from barograph.sources.report import LoadReport
+
+TABLES = ("series", "points", "candidates")
+
+
+@dataclass(frozen=True)
+class FilesRead:
+    """The history of some files.
+
+    Attributes:
+        history: The results of the base branch, and after them those of the judged branch.
+        branch: The judged branch; empty if all results are of the base branch.
+        of_branch: The number of points of the judged branch in each series.
+        files: The files and their formats.
+        notes: What people should know: where the orders come from, what is left out.
+        report: Counts what was read, corrected and skipped.
+    """
+
+    history: History
+    branch: str
+    of_branch: Ints
+    files: tuple[ReadFile, ...]
+    notes: tuple[str, ...]
+    report: LoadReport
+
+    @property
+    def is_run(self) -> bool:
+        """Whether the files hold a single run: no history, and one point in each series."""
+        runs = all(file.is_run for file in self.files)
+        return runs and self.history.values.size == len(self.history)
+
+
+def read_files(
+    locations: Sequence[str | Path],
+    options: ReadOptions | None = None,
+    repository: Repository | None = None,
+    context: RunContext | None = None,
+) -> FilesRead:
+    r"""Read files of any known formats into one history.
+
+    Args:
+        locations: Paths, patterns, folders, or `-` for the standard input.
+        options: What the files do not say.
+        repository: Knows commits; the one of the current folder by default.
+        context: What the CI service says; from the environment by default.
+
+    Raises:
+        DataError: A file cannot be read, or too many of its results are unusable.
+
+    Example:
+        >>> _ = Path("runs.csv").write_text("commit,value,unit\na1,5,ms\nb2,6,ms\nb2,8,ms\n")
+        >>> found = read_files(["runs.csv"])
+        >>> found.history, found.history[0].direction.name, found.history[0].values.tolist()
+        (History(1 series, 2 points, 0 candidates), 'LOWER_IS_BETTER', [5.0, 7.0])
+        >>> found.notes[0]
+        'runs.csv: ordered as listed, the oldest first: commits are without order and time'
+    """
+    options = options or ReadOptions()
+    repository = repository or Repository()
+    context = ci_context() if context is None else context
+    if _is_export(locations, options):
+        history = History.read(locations[0])
+        return FilesRead(
+            history, "", np.zeros(len(history), np.int64), (), (), LoadReport(str(locations[0]))
+        )
+    more = f" and {len(locations) - 1} more" if len(locations) > 1 else ""
+    name = f"{locations[0]}{more}"
+    collector = Collector(options, name)
+    for file, form in opened(locations, options):
+        collector.add(file, form)
+    report = collector.report
+    results = complete_runs(collector.finish(), options, context, repository)
+    results = in_one_unit(results, report)
+    _require_usable(results, report, options, collector.left_out)
+    branches = split_branches(results, options, context)
+    results = results.only(branches.base | branches.judged).without_empty()
+    judged = branches.judged[branches.base | branches.judged]
+    ordered = order_results(results, repository)
+    orders = _after_base(ordered.orders, judged)
+    history = _history(results, orders, options.aggregate, report)
+    history, unplaced = candidates_of(history, results, orders, collector.judgements)
+    for skip in unplaced:
+        report.skip("candidates", skip)
+    report.read["candidates"] += len(collector.judgements)
+    notes = [*ordered.notes, *branches.notes, *_branch_note(branches)]
+    return FilesRead(
+        history,
+        branches.name,
+        _counts_of_branch(history, orders, judged),
+        results.files,
+        (*collector.notes, *(f"{name}: {note}" for note in notes)),
+        report,
+    )
+
+
+def _is_export(locations: Sequence[str | Path], options: ReadOptions) -> bool:
+    """Return whether the location is a folder of the three Parquet tables, to be read as it is."""
+    if len(locations) != 1 or replace(options, kind="") != ReadOptions():
+        return False
+    folder = Path(locations[0])
+    return all((folder / f"{name}.parquet").is_file() for name in TABLES)
+
+
+def _require_usable(
+    results: Collected, report: LoadReport, options: ReadOptions, left_out: int
+) -> None:
+    share, limit = report.skipped_share("points"), options.max_skipped_share
+    if share > limit and report.skipped["points"]:
+        raise DataError(
+            f"{report.source}: {share:.1%} of {report.read['points']:,} results are unusable, "
+            f"{limit:.0%} allowed: {report.first_skip('points')}"
+        )
+    if not len(results):
+        reason = f"; --metric leaves out all {left_out} series" if left_out else ""
+        raise DataError(f"{report.source}: no results{reason}")
+
+
+def _after_base(orders: Ints, judged: np.ndarray) -> Ints:
+    """Move the results of the judged branch after those of the base branch."""
+    if not judged.any() or judged.all():
+        return orders
+    last = int(orders[~judged].max())
+    if int(orders[judged].min()) > last:
+        return orders
+    _, ranks = np.unique(orders[judged], return_inverse=True)
+    moved = orders.copy()
+    moved[judged] = last + 1 + ranks
+    return moved
+
+
+def _history(results: Collected, orders: Ints, aggregate: str, report: LoadReport) -> History:
+    rows = Results(
+        results.owners, orders, results.times, results.values, results.commits, results.runs
+    )
+    combined = combine(rows, aggregate)
+    for row in combined.conflicts.tolist():
+        place = Place(results.files[int(results.sources[row])].name, int(results.rows[row]) + 1)
+        skip = Skip(place, "commit", results.commits[row], OTHER_COMMIT)
+        report.skip("points", skip)
+    report.corrected.update(combined.corrected)
+    several = combined.repeats.counts > 1
+    if several.any():
+        count = int(combined.repeats.counts[several].sum())
+        report.corrected[f"runs of one commit, replaced by their {aggregate}"] += count
+    return History.from_combined(results.ids, results.directions, combined)
+
+
+def _counts_of_branch(history: History, orders: Ints, judged: np.ndarray) -> Ints:
+    if not judged.any():
+        return np.zeros(len(history), dtype=np.int64)
+    first = int(orders[judged].min())
+    owners = np.repeat(np.arange(len(history)), np.diff(history.offsets))
+    return np.bincount(owners[history.orders >= first], minlength=len(history))
+
+
+def _branch_note(branches: Branches) -> list[str]:
+    if not branches.name:
+        return []
+    count = int(branches.judged.sum())
+    return [f"{count:,} results of branch {branches.name} come after those of the base branch"]

@@ -1,0 +1,121 @@
+"""The formats in the order of recognition, and which of them a file is.
+
+The module of a format is imported when a file has to be recognised. Formats that are recognised by
+a clear mark come first, `tables` comes last: it reads whatever looks like rows and columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+
+from barograph.errors import ConfigError, DataError
+from barograph.sources.formats.base import Format, Sample
+
+# Modules of this package that hold a `FORMAT`, in the order of recognition.
+MODULES = (
+    "folder",
+    "asv",
+    "github_action",
+    "otava",
+    "graphite",
+    "perfherder_log",
+    "perfherder",
+    "nyrkio",
+    "skia",
+    "tcpd",
+    "codespeed",
+    "metric_records",
+    "pytest_benchmark",
+    "google_benchmark",
+    "hyperfine",
+    "jmh",
+    "benchmarkdotnet",
+    "k6",
+    "vitest",
+    "catch2",
+    "criterion",
+    "cargo_bench",
+    "go_bench",
+    "locust",
+    "custom_benchmark",
+    "bencher",
+    "tables",
+)
+SHOWN_KEYS = 6
+NEEDED = (
+    "a table needs a column of values: name it with --value-columns COLUMN or --map COLUMN=value"
+)
+
+
+def formats() -> Iterator[Format]:
+    """Yield all formats, in the order of recognition.
+
+    Example:
+        >>> [one.name for one in formats()][-1]
+        'tables'
+    """
+    for name in MODULES:
+        found: Format = import_module(f"barograph.sources.formats.{name}").FORMAT
+        yield found
+
+
+def named(name: str) -> Format:
+    """Return a format by its name.
+
+    Raises:
+        ConfigError: There is no such format.
+    """
+    for one in formats():
+        if one.name == name:
+            return one
+    allowed = ", ".join(one.name for one in formats())
+    raise ConfigError(f"--kind {name}: no such format; allowed: {allowed}")
+
+
+def recognised(sample: Sample) -> Format | None:
+    """Return the first format that a file matches, or None."""
+    return next((one for one in formats() if one.matches(sample)), None)
+
+
+def recognise(sample: Sample, name: str) -> Format:
+    r"""Return the first format that a file matches.
+
+    Args:
+        sample: The file.
+        name: What the error calls it.
+
+    Raises:
+        DataError: No format matches; the message says what the file looks like.
+
+    Example:
+        >>> recognise(Sample(None, b"commit,value\na1,5\n"), "-").name
+        'tables'
+    """
+    found = recognised(sample)
+    if found is not None:
+        return found
+    looks, hint = described(sample)
+    raise DataError(f"{name}: {looks}; {hint}")
+
+
+def described(sample: Sample) -> tuple[str, str]:
+    """Return what an unknown file looks like, and what would help."""
+    formats_hint = "`barograph formats` lists what can be read; --kind NAME names the format"
+    if sample.is_folder:
+        return "a folder of no known format", formats_hint
+    head = sample.head
+    if not head.strip():
+        return "the file is empty", "it must hold results"
+    if b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        return "binary data of no known format", formats_hint
+    text = head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if text[:1] == "{":
+        keys = list(dict.fromkeys(re.findall(r'"((?:[^"\\]|\\.){1,40})"\s*:', text)))
+        shown = ", ".join(keys[:SHOWN_KEYS]) + (", ..." if len(keys) > SHOWN_KEYS else "")
+        return f"JSON of no known format, with the keys {shown or '(none)'}", formats_hint
+    if text[:1] == "[":
+        return "a JSON array of no known format", formats_hint
+    line = text.splitlines()[0][:60] if text else ""
+    return f"text of no known format, which begins {line!r}", NEEDED

@@ -1,0 +1,190 @@
+"""The rows of a table in chunks, from CSV, JSON, JSON lines or Parquet."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from barograph.errors import DataError
+from barograph.sources.base import Place, Skip
+from barograph.sources.formats.base import InputFile, decode_json
+
+CHUNK = 20_000  # rows
+PARQUET = b"PAR1"
+
+
+class Chunk(NamedTuple):
+    """Some rows of a table.
+
+    Attributes:
+        cells: The cells of each column.
+        rows: The number of each row, counted from 0.
+        lines: How a message finds a row: its number plus this, or 0 if rows are not lines.
+        skips: Rows that cannot be read.
+    """
+
+    cells: Mapping[str, Sequence[Any]]
+    rows: range | Sequence[int]
+    lines: int
+    skips: Sequence[Skip] = ()
+
+
+Table = Iterator[Chunk]
+
+
+def read_rows(file: InputFile) -> Table:
+    """Yield the rows of a file of any of these kinds.
+
+    Raises:
+        DataError: The file is damaged.
+    """
+    content = file.content or b""
+    if content[:4] == PARQUET:
+        return _parquet(file, content)
+    start = content[:256].removeprefix(b"\xef\xbb\xbf").lstrip()
+    is_wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")
+    if not is_wide and start[:1] in (b"{", b"["):
+        return _json(file, content)
+    from barograph.sources.formats.delimited import read_delimited
+
+    return read_delimited(file)
+
+
+def _json(file: InputFile, content: bytes) -> Table:
+    """Yield the objects of an array, of `points` in an object, or of lines."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    try:
+        values = msgspec.json.decode(content, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        values = None
+    if isinstance(values, dict):
+        points = values.get("points")
+        values = [msgspec.Raw(content)] if points is None else _array(points, file)
+    if values is None:
+        first = content.lstrip()
+        if first[:1] == b"[" or b"\n" not in first.strip():
+            values = [_raw(one) for one in _lenient(file)]
+        else:
+            return _lines(file, content)
+    return _objects(file, values)
+
+
+def _array(raw: msgspec.Raw, file: InputFile) -> list[msgspec.Raw]:
+    try:
+        return msgspec.json.decode(raw, type=list[msgspec.Raw])
+    except msgspec.DecodeError:
+        raise DataError(f"{file.name}: points is not an array") from None
+
+
+def _lenient(file: InputFile) -> list[Any]:
+    """Decode JSON with NaN and Infinity, which msgspec refuses."""
+    found = file.json()
+    if isinstance(found, dict):
+        found = found.get("points", [found])
+    return found if isinstance(found, list) else [found]
+
+
+def _raw(value: Any) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(value))
+
+
+def _objects(file: InputFile, values: Sequence[msgspec.Raw]) -> Table:
+    decode = msgspec.json.Decoder().decode
+    for start in range(0, len(values), CHUNK):
+        part = values[start : start + CHUNK]
+        rows = [_one(raw, decode, f"[{start + k}]") for k, raw in enumerate(part)]
+        yield _chunk(file, rows, start, 0)
+
+
+def _lines(file: InputFile, content: bytes) -> Table:
+    """Yield the objects of lines."""
+    decoder = msgspec.json.Decoder()
+    stream, start = io.BytesIO(content), 0
+    while lines := list(itertools.islice(stream, CHUNK)):
+        try:
+            rows = decoder.decode_lines(b"".join(lines))
+            if len(rows) != len(lines):
+                raise msgspec.DecodeError
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            rows = [
+                _one(line, decoder.decode, f"line {start + k + 1}") for k, line in enumerate(lines)
+            ]
+        yield _chunk(file, rows, start, 1)
+        start += len(lines)
+
+
+class _Blank:
+    """Stands for an empty line."""
+
+
+def _one(raw: Any, decode: Callable[[Any], Any], where: str) -> Any:
+    """Return a decoded row, or text that is not JSON."""
+    if isinstance(raw, bytes) and not raw.strip():
+        return _Blank
+    try:
+        return decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return decode_json(bytes(raw).decode("utf-8", "replace"), where)
+    except DataError:
+        return bytes(raw)[:60].decode("utf-8", "replace").strip()
+
+
+def _chunk(file: InputFile, rows: list[Any], start: int, lines: int) -> Chunk:
+    """Turn objects into columns; name rows that are no objects."""
+    skips: list[Skip] = []
+    numbers: range | list[int] = range(start, start + len(rows))
+    if set(map(type, rows)) != {dict}:
+        pairs = [(n, row) for n, row in zip(numbers, rows, strict=True) if row is not _Blank]
+        for number, row in pairs:
+            if not isinstance(row, dict):
+                place = Place(file.name, number + 1)
+                skips.append(Skip(place, "(whole row)", row, "not a JSON object"))
+        pairs = [(number, row) for number, row in pairs if isinstance(row, dict)]
+        numbers, rows = [number for number, _ in pairs], [row for _, row in pairs]
+    keys = dict.fromkeys(itertools.chain.from_iterable(rows))
+    check_keys(file, len(keys))
+    flat = _flattened(rows, keys)
+    names = keys if flat is rows else dict.fromkeys(itertools.chain.from_iterable(flat))
+    return Chunk({name: [row.get(name) for row in flat] for name in names}, numbers, lines, skips)
+
+
+def _flattened(rows: list[dict[str, Any]], keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return objects whose nested objects are columns `outer.inner`; `args` stays as it is."""
+    if not any(type(value) is dict for row in rows[:100] for value in row.values()):
+        return rows
+    del keys
+    flat = []
+    for row in rows:
+        found: dict[str, Any] = {}
+        for name, value in row.items():
+            if isinstance(value, dict) and name.lower() not in ("args", "params", "parameters"):
+                found |= {f"{name}.{inner}": one for inner, one in value.items()}
+            else:
+                found[name] = value
+        flat.append(found)
+    return flat
+
+
+def check_keys(file: InputFile, count: int) -> None:
+    """Refuse a table with too many columns.
+
+    Raises:
+        DataError: There are more than allowed.
+    """
+    if count > file.options.max_keys:
+        raise DataError(
+            f"{file.name}: {count:,} columns; at most {file.options.max_keys:,} are allowed "
+            "(--max-columns)"
+        )
+
+
+def _parquet(file: InputFile, content: bytes) -> Table:
+    from barograph.sources.formats.parquet import read_parquet
+
+    return read_parquet(file, content)

@@ -1,0 +1,119 @@
+"""Complete the results of single runs, and bring the values of a series to one unit."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from barograph.git import Repository
+from barograph.series import UNKNOWN_TIME, Direction, Ints
+from barograph.sources.base import Place, Skip
+from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.collected import Collected, Mask
+from barograph.sources.formats.context import RunContext
+from barograph.sources.formats.units import conversion, direction_of_unit
+from barograph.sources.report import LoadReport
+from barograph.texts import Texts
+
+CONVERTED = "values converted to the first unit of their series"
+OTHER_UNIT = "the unit cannot be converted to that of the series' first value"
+
+
+def complete_runs(
+    results: Collected, options: ReadOptions, context: RunContext, repository: Repository
+) -> Collected:
+    """Give the results of single runs the commit and the time that their files do not say.
+
+    The commit is that of the options, of the CI job, or the one that git has checked out. If
+    several files have results of the same series, they are runs of different commits: then only
+    the options name one. A run without a time gets that of its commit, or else the present.
+
+    Args:
+        results: All results.
+        options: What the user said.
+        context: What the CI service says.
+        repository: Knows the checked out commit, and the times of commits.
+    """
+    is_run = results.of_runs()
+    if not is_run.any():
+        return results
+    without = is_run & ~results.commits.known()
+    commit = options.commit
+    repeated = _in_several_files(results, without)
+    if without.any() and not commit and not repeated:
+        head = None if context.commit else repository.head()
+        commit = context.commit or (head.hash if head else "")
+    if commit:
+        results = replace(results, commits=_with(results.commits, without, commit))
+    missing = is_run & (results.times == UNKNOWN_TIME)
+    if not missing.any() or (repeated and options.time == UNKNOWN_TIME):
+        return results
+    return replace(results, times=_run_times(results, missing, options, repository))
+
+
+def _in_several_files(results: Collected, chosen: Mask) -> bool:
+    """Return whether a series has results in several of the files."""
+    pairs = np.unique(np.stack([results.owners[chosen], results.sources[chosen]]), axis=1)
+    return bool(np.unique(pairs[0]).size < pairs.shape[1])
+
+
+def _with(texts: Texts, rows: Mask, text: str) -> Texts:
+    """Return a column with another text in some rows."""
+    codes = np.where(rows, len(texts.names), texts.codes).astype(np.int32)
+    return Texts(codes, [*texts.names, text])
+
+
+def _run_times(
+    results: Collected, missing: Mask, options: ReadOptions, repository: Repository
+) -> Ints:
+    if options.time != UNKNOWN_TIME:
+        return np.where(missing, options.time, results.times)
+    known = repository.find({results.commits[int(row)] for row in np.flatnonzero(missing)} - {""})
+    now = int(time.time() * 1000)
+    times = [known[name].time if name in known else now for name in results.commits.names]
+    return np.where(missing, np.array(times, dtype=np.int64)[results.commits.codes], results.times)
+
+
+def in_one_unit(results: Collected, report: LoadReport) -> Collected:
+    """Convert the values of each series to its first unit; leave out those that cannot be.
+
+    A series whose direction no file says gets the direction of its unit.
+
+    Args:
+        results: All results.
+        report: Counts what was converted and left out.
+    """
+    names = list(results.units.names)
+    if not any(names):
+        return results
+    known = np.flatnonzero(results.units.known())
+    _, firsts = np.unique(results.owners[known], return_index=True)
+    rows = known[firsts]
+    first = np.zeros(len(results.ids), dtype=np.int64)
+    first[results.owners[rows]] = results.units.codes[rows]
+    results = replace(results, directions=_directions(results, first, names))
+    pairs = first[results.owners] * len(names) + results.units.codes
+    differs = (results.units.codes != first[results.owners]) & results.units.known()
+    if not differs.any():
+        return results
+    factors = np.ones(len(results))
+    for pair in np.unique(pairs[differs]).tolist():
+        into, unit = divmod(pair, len(names))
+        factor = conversion(names[unit], names[into])
+        factors[pairs == pair] = np.nan if factor is None else factor
+    for row in np.flatnonzero(np.isnan(factors)).tolist():
+        place = Place(results.files[int(results.sources[row])].name, int(results.rows[row]) + 1)
+        report.skip("points", Skip(place, "unit", results.units[row], OTHER_UNIT))
+    report.corrected += Counter({CONVERTED: int(np.sum(factors != 1) - np.isnan(factors).sum())})
+    converted = replace(results, values=results.values * factors)
+    return converted.only(np.isfinite(factors))
+
+
+def _directions(results: Collected, first: Ints, names: list[str]) -> Ints:
+    """Return the directions of all series, those of their units where no file says it."""
+    of_unit = np.array([int(direction_of_unit(name)) for name in names], dtype=np.int64)
+    unknown = results.directions == int(Direction.UNKNOWN)
+    return np.where(unknown, of_unit[first], results.directions)

@@ -1,0 +1,367 @@
+"""Tables of results: CSV, TSV, JSON records, JSON lines and Parquet, long or wide.
+
+A long table has a value in each row, a wide one a column for each metric. Columns are known by
+their names or by what the user says; `roles` has the names.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from barograph.series import LABELS, UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, normalize_args
+from barograph.sources.base import Place, Skip
+from barograph.sources.fields import FieldError
+from barograph.sources.formats.base import (
+    NO_ORDER,
+    Format,
+    InputFile,
+    Note,
+    ResultBatch,
+    Sample,
+)
+from barograph.sources.formats.cells import (
+    Faults,
+    TextReader,
+    TimeReader,
+    direction,
+    is_missing,
+    numbers,
+    orders,
+)
+from barograph.sources.formats.dates import SLASHED, DateParser, day_order
+from barograph.sources.formats.delimited import DELIMITERS, UTF_16, decoded
+from barograph.sources.formats.outline import outline
+from barograph.sources.formats.roles import SYNONYMS, Roles, assign_roles, canonical
+from barograph.sources.formats.rows import PARQUET, Chunk, read_rows
+from barograph.sources.formats.units import unit_of
+from barograph.texts import Texts
+
+KNOWN = frozenset(itertools.chain.from_iterable(SYNONYMS.values()))
+COMMIT = re.compile(r"(?=.*[a-fA-F])[0-9a-fA-F]{7,64}")
+COMMA = re.compile(r"[+-]?\d*,\d+")
+UNIT = re.compile(r"(.*?)\s*[(\[]([^)\]]+)[)\]]")
+SHOWN = 8
+
+
+def matches(sample: Sample) -> bool:
+    """Return whether a file looks like rows and columns."""
+    head = sample.head
+    if sample.is_folder or not head.strip():
+        return False
+    if head[:4] == PARQUET:
+        return True
+    places = outline(sample)
+    if places:
+        keys = {canonical(place.rpartition("/")[2]) for place in places if _is_cell(place)}
+        return bool(keys & KNOWN) and bool(keys - set(SYNONYMS["test"]))
+    return (head[:2] in UTF_16 or b"\0" not in head) and _is_table(head)
+
+
+def _is_cell(place: str) -> bool:
+    """Return whether a place in JSON is a key of a row."""
+    parts = place.split("/")[1:]
+    return [*parts[:-1]] in ([], ["*"], ["points", "*"]) and bool(parts) and parts[-1] != "*"
+
+
+def _is_table(head: bytes) -> bool:
+    lines = (line.strip("\r\n") for line in decoded(head))
+    rows = [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:2]
+    if not rows:
+        return False
+    for delimiter in DELIMITERS:
+        cells = [canonical(cell.strip(' "')) for cell in rows[0].split(delimiter)]
+        if len(cells) > 1 and (KNOWN & set(cells) or _has_number(rows[1:], delimiter, len(cells))):
+            return True
+    first = canonical(rows[0])
+    return first in SYNONYMS["value"] or re.fullmatch(r"[+-]?\d+([.,]\d+)?", first) is not None
+
+
+def _has_number(rows: Sequence[str], delimiter: str, count: int) -> bool:
+    cells = rows[0].split(delimiter) if rows else []
+    return len(cells) == count and any(
+        re.fullmatch(r'\s*"?[+-]?\d+([.,]\d+)?"?\s*', cell) for cell in cells
+    )
+
+
+def read(file: InputFile) -> Iterator[ResultBatch | Note | Skip]:
+    """Yield the results of a table in batches."""
+    chunks = read_rows(file)
+    first = next(chunks, None)
+    if first is None or not first.cells:
+        if first is not None:
+            yield from first.skips
+        return
+    roles = assign_roles(first.cells, file.options, file.name)
+    roles, notes = _checked_order(roles, first)
+    reader = _TableReader(file, roles, first, notes)
+    yield from (Note(text) for text in notes)
+    if roles.ignored:
+        shown = ", ".join(roles.ignored[:SHOWN]) + (", ..." if len(roles.ignored) > SHOWN else "")
+        yield Note(f"columns ignored: {shown}; --map COLUMN=FIELD reads one")
+    for chunk in itertools.chain([first], chunks):
+        yield from chunk.skips
+        yield from reader.read(chunk)
+
+
+def _checked_order(roles: Roles, first: Chunk) -> tuple[Roles, list[str]]:
+    """Read a column of orders that holds times or commits as what it holds."""
+    column = roles.fields.get("order")
+    if column is None:
+        return roles, []
+    cells = [cell for cell in first.cells[column][:100] if not is_missing(cell)]
+    _, faults = orders(cells, "order")
+    if not cells or len(faults) < len(cells):
+        return roles, []
+    for role, is_role in (("time", _is_time), ("commit", _is_commit)):
+        if all(map(is_role, cells)):
+            fields = {name: one for name, one in roles.fields.items() if name != "order"}
+            fields[role] = column
+            return replace(roles, fields=fields), [f"column {column} read as {role}"]
+    return roles, []
+
+
+def _is_time(cell: Any) -> bool:
+    try:
+        DateParser()(cell, "")
+    except FieldError:
+        return isinstance(cell, str) and SLASHED.match(cell) is not None
+    return True
+
+
+def _is_commit(cell: Any) -> bool:
+    return isinstance(cell, str) and COMMIT.fullmatch(cell.strip()) is not None
+
+
+class _TableReader:
+    """Turns chunks of rows into batches of results."""
+
+    def __init__(self, file: InputFile, roles: Roles, first: Chunk, notes: list[str]) -> None:
+        self._file, self._roles = file, roles
+        self._comma = _has_decimal_comma(first, [name for name, _ in roles.values])
+        time = roles.fields.get("time")
+        self._times = TimeReader(time or "time", self._date_parser(time, first, notes))
+        names = (*roles.identity, "direction", "commit", "run", "branch", "unit")
+        columns = {name: roles.identity.get(name) or roles.fields.get(name) for name in names}
+        self._columns = {name: column for name, column in columns.items() if column is not None}
+        self._texts = {name: TextReader(column) for name, column in self._columns.items()}
+        self._kinds: dict[tuple[int, ...], tuple[SeriesId, Direction] | FieldError] = {}
+        self._units = {name: _unit_of_column(label) for name, label in roles.values}
+
+    def _date_parser(self, column: str | None, first: Chunk, notes: list[str]) -> DateParser:
+        if column is None or not any(
+            isinstance(cell, str) and SLASHED.match(cell) for cell in first.cells[column][:100]
+        ):
+            return DateParser()
+        cells = (cell for chunk in read_rows(self._file) for cell in chunk.cells.get(column, ()))
+        found = day_order(cells, european=self._comma)
+        if found.note:
+            notes.append(found.note)
+        return DateParser(day_first=found.day_first)
+
+    def read(self, chunk: Chunk) -> Iterator[ResultBatch | Skip]:
+        """Yield a batch for each column of values, and the rows that cannot be used."""
+        count = len(chunk.rows)
+        if not count:
+            return
+        empty: Sequence[Any] = (None,) * count
+        faults: Faults = {}
+
+        def cells(column: str) -> Sequence[Any]:
+            return chunk.cells.get(column, empty)
+
+        texts = {}
+        for name, reader in self._texts.items():
+            texts[name], found = reader.read(cells(self._columns[name]))
+            faults = found | faults
+        order_column = self._roles.fields.get("order")
+        places = np.full(count, NO_ORDER)
+        if order_column is not None:
+            places, found = orders(cells(order_column), order_column)
+            faults = found | faults
+        times = np.full(count, UNKNOWN_TIME)
+        if "time" in self._roles.fields:
+            times, found = self._times.read(cells(self._roles.fields["time"]))
+            faults = found | faults
+        shared = _Shared(np.asarray(chunk.rows, dtype=np.int64), places, times, texts)
+        kinds, kind_of = self._kinds_of(texts, count)
+        for kind, found_kind in enumerate(kinds):
+            if isinstance(found_kind, FieldError):
+                bad = np.flatnonzero(kind_of == kind).tolist()
+                faults = dict.fromkeys(bad, found_kind) | faults
+        yield from self._batches(chunk, shared, kinds, kind_of, faults)
+
+    def _batches(
+        self,
+        chunk: Chunk,
+        shared: _Shared,
+        kinds: Sequence[tuple[SeriesId, Direction] | FieldError],
+        kind_of: Ints,
+        faults: Faults,
+    ) -> Iterator[ResultBatch | Skip]:
+        sound = np.ones(kind_of.size, dtype=np.bool_)
+        is_wide = len(self._roles.values) > 1 or bool(self._roles.values[0][1])
+        for name, label in self._roles.values:
+            column = chunk.cells.get(name)
+            if column is None:
+                continue
+            values, found = numbers(column, name, self._comma)
+            if is_wide:  # an empty cell of a wide table is no result
+                found = {row: one for row, one in found.items() if not is_missing(column[row])}
+            for row, fault in found.items():
+                if row not in faults:
+                    yield self._skip(chunk, row, fault)
+            sound = np.isfinite(values)
+            if faults:
+                sound[list(faults)] = False
+            yield self._batch(shared, kinds, kind_of, values, sound, label, self._units[name])
+        for row, fault in sorted(faults.items()):
+            yield self._skip(chunk, row, fault)
+
+    def _skip(self, chunk: Chunk, row: int, fault: FieldError) -> Skip:
+        place = Place(self._file.name, chunk.rows[row] + chunk.lines)
+        return Skip(place, fault.field, fault.value, fault.reason, "points")
+
+    def _batch(
+        self,
+        shared: _Shared,
+        kinds: Sequence[tuple[SeriesId, Direction] | FieldError],
+        kind_of: Ints,
+        values: Floats,
+        sound: np.ndarray,
+        label: str,
+        unit: str,
+    ) -> ResultBatch:
+        series = [kind for kind in kinds if not isinstance(kind, FieldError)]
+        numbers_of = np.cumsum([not isinstance(kind, FieldError) for kind in kinds]) - 1
+        names = [self._named(name, label, unit) for name, _ in series]
+        count = int(sound.sum())
+        texts = shared.texts
+        units = texts["unit"].take(sound) if "unit" in texts else Texts.unknown(count)
+        if unit and "unit" not in texts:
+            units = Texts(np.ones(count, dtype=np.int32), ["", unit])
+        return ResultBatch(
+            series=names,
+            directions=[int(way) for _, way in series],
+            owners=numbers_of[kind_of[sound]],
+            values=values[sound],
+            orders=shared.orders[sound],
+            times=shared.times[sound],
+            commits=_taken(texts.get("commit"), sound),
+            runs=_taken(texts.get("run"), sound),
+            branches=_taken(texts.get("branch"), sound),
+            units=units,
+            rows=shared.rows[sound],
+        )
+
+    def _named(self, name: SeriesId, label: str, unit: str) -> SeriesId:
+        """Return the identity of a column of values."""
+        if not label:
+            return name
+        match = UNIT.fullmatch(label)
+        plain = match[1] if unit and match and match[1] else label
+        return replace(name, measurement=f"{name.measurement} {plain}".strip())
+
+    def _kinds_of(
+        self, texts: Mapping[str, Texts], count: int
+    ) -> tuple[list[tuple[SeriesId, Direction] | FieldError], Ints]:
+        """Return the distinct identities of rows, and the number of that of each row."""
+        names = [name for name in texts if name in (*self._roles.identity, "direction")]
+        codes = np.zeros(count, dtype=np.int64)
+        firsts = np.zeros(1, dtype=np.int64)
+        for name in names:
+            # The codes are renumbered after each column, so that they never overflow.
+            codes = codes * len(texts[name].names) + texts[name].codes
+            _, firsts, codes = np.unique(codes, return_index=True, return_inverse=True)
+        kinds = []
+        for row in firsts.tolist():
+            key = tuple(int(texts[name].codes[row]) for name in names)
+            if key not in self._kinds:
+                self._kinds[key] = self._kind({name: texts[name][row] for name in names})
+            kinds.append(self._kinds[key])
+        return kinds, codes
+
+    def _kind(self, row: Mapping[str, str]) -> tuple[SeriesId, Direction] | FieldError:
+        """Return the identity and the direction of a row."""
+        try:
+            labels = {name: row.get(name, "") for name in LABELS}
+            if not self._roles.identity:
+                labels["test"] = _stem(self._file.path)
+            args = _arguments(row)
+            if not any(labels.values()) and not self._is_wide_only():
+                raise FieldError("test", "", "no identity")
+            column = self._roles.fields.get("direction", "direction")
+            return SeriesId(**labels, args=args), direction(row.get("direction", ""), column)
+        except FieldError as fault:
+            return fault
+
+    def _is_wide_only(self) -> bool:
+        return all(label for _, label in self._roles.values)
+
+
+class _Shared:
+    """What the results of all value columns of a chunk share."""
+
+    def __init__(self, rows: Ints, places: Ints, times: Ints, texts: Mapping[str, Texts]) -> None:
+        self.rows, self.orders, self.times, self.texts = rows, places, times, texts
+
+
+def _taken(texts: Texts | None, chosen: np.ndarray) -> Texts:
+    return Texts.unknown(int(chosen.sum())) if texts is None else texts.take(chosen)
+
+
+def _arguments(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    text = row.get("args", "")
+    found: Any = {}
+    if text:
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise FieldError("args", text, "args is not a JSON object")
+    more = {name[5:]: value for name, value in row.items() if name[:5] == "args." and value}
+    return normalize_args({**found, **more})
+
+
+def _stem(path: Path | None) -> str:
+    """Return the name of a series that no column names."""
+    return path.name.partition(".")[0] or path.name if path is not None else "stdin"
+
+
+def _unit_of_column(label: str) -> str:
+    """Return the unit in the name of a column, such as `latency (ms)`."""
+    match = UNIT.fullmatch(label)
+    return match[2].strip() if match and unit_of(match[2]) is not None else ""
+
+
+def _has_decimal_comma(first: Chunk, columns: Sequence[str]) -> bool:
+    """Return whether a comma is the decimal sign of the values."""
+    commas = dots = 0
+    for name in columns:
+        for cell in first.cells[name][:1000]:
+            if isinstance(cell, str) and "," in cell:
+                text = cell.strip()
+                after = len(text) - text.rindex(",") - 1
+                commas += bool(COMMA.fullmatch(text)) and after != 3
+                dots += "." in text and text.rindex(".") > text.rindex(",")
+                commas += "." in text and text.rindex(".") < text.rindex(",")
+            elif isinstance(cell, str) and "." in cell:
+                dots += 1
+    return commas > dots
+
+
+FORMAT = Format(
+    "tables",
+    "CSV, TSV, JSON records, JSON lines or Parquet: long, or one column for each metric",
+    "history",
+    matches,
+    read,
+)
