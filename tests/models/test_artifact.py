@@ -130,7 +130,37 @@ def test_read_refuses_a_zip_bomb_before_unpacking_it(
     path = tmp_path / "bomb"
     artifact.write(path, {}, {"zeros": np.zeros(100_000)})
     monkeypatch.setattr(artifact, "MAX_BYTES", 100_000)
-    with pytest.raises(ArtifactError, match="the limit is 100000"):
+    with pytest.raises(ArtifactError, match="and 100000 bytes"):
+        artifact.read(path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_read_refuses_other_ways_to_compress(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "model"
+    artifact.write(path, {}, ARRAYS)
+    with zipfile.ZipFile(path, "a", method) as archive:
+        archive.writestr("c.npy", bytes(1000))
+    with pytest.raises(ArtifactError, match=r"'c\.npy' is neither stored nor deflated"):
+        artifact.read(path)
+
+
+def test_read_refuses_arrays_larger_than_their_entry_before_allocating_them(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    artifact.write(path, {}, ARRAYS)
+    text = "{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000,), }".ljust(117) + "\n"
+    claim = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("c.npy", claim + bytes(8))
+    with pytest.raises(ArtifactError, match=r"states 800000000000 bytes of numbers and has 8"):
+        artifact.read(path)
+
+
+def test_read_refuses_two_entries_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    artifact.write(path, {}, ARRAYS)
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("a.npy", b"")
+    with pytest.raises(ArtifactError, match="two entries have one name"):
         artifact.read(path)
 
 

@@ -49,6 +49,22 @@ def test_damaged_model_is_refused_and_the_last_good_model_stays(
     assert client.post("/api/v1/model/reload").json()["refused_reason"] is None
 
 
+def test_watch_goes_on_whatever_a_file_does(
+    client: TestClient, artifact: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise MemoryError("too\nlarge")
+
+    small_model(seed=1).save(artifact)
+    with monkeypatch.context() as patch:
+        patch.setattr("barograph.service.model_watch.load_model", fails)
+        reply = client.post("/api/v1/model/reload")
+    assert reply.status_code == 200
+    assert reply.json()["refused_reason"] == f"{artifact}: MemoryError: too large"
+    small_model(seed=2).save(artifact)
+    assert watch_of(client).check()
+
+
 def test_model_for_another_use_is_refused(client: TestClient, artifact: Path) -> None:
     small_model(use="label_free").save(artifact)
     assert not watch_of(client).check()

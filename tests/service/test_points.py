@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 import zlib
 from typing import Any
 
@@ -225,6 +226,20 @@ def test_unknown_media_types_and_encodings_are_refused(
     client: TestClient, headers: dict[str, str], body: bytes, expected: int
 ) -> None:
     assert post(client, body, **headers)[0] == expected
+
+
+def test_gzip_of_many_tiny_members_takes_linear_time(client: TestClient) -> None:
+    members = gzip.compress(b" ", 1, mtime=0) * 200_000  # 4 MB; squared time took half a minute
+    began = time.process_time()
+    assert post(client, members, Content_Encoding="gzip")[0] == 400
+    assert time.process_time() - began < 2
+
+
+def test_gzip_may_have_members_of_any_size(client: TestClient) -> None:
+    body = json.dumps(steps("insert")).encode()
+    pieces = [body[at : at + 7] for at in range(0, len(body), 7)] + [b" " * 100_000]
+    packed = b"".join(gzip.compress(piece, mtime=0) for piece in pieces)
+    assert post(client, packed, Content_Encoding="gzip")[0] == 200
 
 
 def test_gzip_bombs_are_refused(start: Start) -> None:

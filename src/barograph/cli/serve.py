@@ -40,6 +40,12 @@ LEVELS = ("debug", "info", "warning", "error")
 @model_option("label_free", "--label-free", does="scores candidates")
 @detector_option("Detector that recomputes change points when a series gets new data.")
 @click.option(
+    "--trusted-proxy",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Address of a proxy that may have any number of connections. Repeatable.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(LEVELS),
     default="info",
@@ -54,6 +60,7 @@ def command(
     second_look: SecondLookConfig | None,
     label_free: Path,
     detector: str,
+    trusted_proxy: tuple[str, ...],
     log_level: str,
 ) -> None:
     """Accept results over HTTP, judge and store them.
@@ -72,7 +79,7 @@ def command(
             create_app,
         )
         from barograph.service.auth import is_loopback
-        from barograph.service.middleware import Protocol
+        from barograph.service.protocol import ConnectionLimits, protocol_with
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"the service needs {error.name}: pip install 'barograph[service]'"
@@ -99,7 +106,7 @@ def command(
         try:
             uvicorn.run(
                 app,
-                http=Protocol,
+                http=protocol_with(ConnectionLimits(trusted_proxies=frozenset(trusted_proxy))),
                 host=host,
                 port=port,
                 log_config=None,

@@ -8,6 +8,7 @@ header and arrays.
 import hashlib
 import io
 import json
+import math
 import stat
 import struct
 import zipfile
@@ -30,11 +31,21 @@ VERSION = 1
 SHORT = 16  # hexadecimal digits of a hash that identifies a model or its file
 HEADER = "header.json"
 MAX_BYTES = 1 << 31
+MAX_ENTRIES = 1000
 # The date of every zip entry, so that equal models give equal bytes.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 # What zipfile raises for damaged files.
-DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, RuntimeError)
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    OSError,
+    EOFError,
+    RuntimeError,
+    RecursionError,
+    UnicodeDecodeError,
+)
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 Content = tuple[Mapping[str, Any], Arrays]  # the header and the arrays of one model
@@ -64,12 +75,13 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]
         if not stat.S_ISREG(Path(path).stat().st_mode):  # opening a pipe would block
             raise ArtifactError(f"{path}: not a regular file")
         with zipfile.ZipFile(path) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-            if size > MAX_BYTES:
-                raise ArtifactError(f"{path}: unpacks to {size} bytes; the limit is {MAX_BYTES}")
+            names = _checked_entries(path, archive)
             header = _header(path, archive)
-            names = [name for name in archive.namelist() if name != HEADER]
-            arrays = {name.removesuffix(".npy"): _array(path, archive, name) for name in names}
+            arrays = {
+                name.removesuffix(".npy"): _array(path, archive, name)
+                for name in names
+                if name != HEADER
+            }
     except FileNotFoundError as error:
         raise ArtifactError(f"{path}: no such file") from error
     except DAMAGE as error:
@@ -180,9 +192,34 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     archive.writestr(entry, content)
 
 
+def _checked_entries(path: str | Path, archive: zipfile.ZipFile) -> list[str]:
+    """Return the names of the entries, all of which can be read within the limit on memory."""
+    entries = archive.infolist()
+    size = sum(entry.file_size for entry in entries)
+    if size > MAX_BYTES or len(entries) > MAX_ENTRIES:
+        raise ArtifactError(
+            f"{path}: {len(entries)} entries of {size} bytes; the limits are {MAX_ENTRIES} entries "
+            f"and {MAX_BYTES} bytes"
+        )
+    names = [entry.filename for entry in entries]
+    if len(set(names)) < len(names):
+        raise ArtifactError(f"{path}: two entries have one name")
+    for entry in entries:
+        # Other methods allocate what they like, whatever size the entry states.
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ArtifactError(f"{path}: {entry.filename!r} is neither stored nor deflated")
+    return names
+
+
+def _bytes(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return an entry, and never more than the size that was checked."""
+    with archive.open(name) as file:
+        return file.read(archive.getinfo(name).file_size)
+
+
 def _header(path: str | Path, archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
-        header = json.loads(archive.read(HEADER))
+        header = json.loads(_bytes(archive, HEADER))
     except (KeyError, ValueError) as error:
         raise ArtifactError(f"{path}: {HEADER} cannot be read: {error}") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
@@ -194,10 +231,20 @@ def _header(path: str | Path, archive: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def _array(path: str | Path, archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
+    content = _bytes(archive, name)
+    stream = io.BytesIO(content)
     try:
-        array: npt.NDArray[Any] = np.lib.format.read_array(
-            io.BytesIO(archive.read(name)), allow_pickle=False
-        )
-    except (ValueError, zipfile.BadZipFile) as error:
+        if np.lib.format.read_magic(stream) != (1, 0):
+            raise ArtifactError(f"{path}: {name} has another version of the array format")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        # Before it is read, because reading begins with an allocation of the stated size.
+        stated, there = math.prod(shape) * dtype.itemsize, len(content) - stream.tell()
+        if dtype.hasobject:
+            raise ArtifactError(f"{path}: {name} is not a plain array: it holds objects")
+        if stated != there:
+            raise ArtifactError(f"{path}: {name} states {stated} bytes of numbers and has {there}")
+        stream.seek(0)
+        array: npt.NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    except ValueError as error:
         raise ArtifactError(f"{path}: {name} is not a plain array: {error}") from error
     return array

@@ -1,14 +1,16 @@
 """The outermost layer: security headers, unexpected errors, and request metrics."""
 
+import logging
 import time
 from collections.abc import Iterable
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from barograph.service.metrics import Metrics
-from barograph.service.responses import error_response, internal_error
+from barograph.service.responses import internal_error
 
+LOG = logging.getLogger(__name__)
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -47,6 +49,8 @@ class ServiceMiddleware:
 
         try:
             await self._app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            LOG.debug("%s %s: the client hung up", scope["method"], scope["path"])
         except Exception as error:
             if status:  # the answer has begun: only closing the connection can signal the error
                 raise
@@ -63,14 +67,3 @@ def with_security_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[
     own = list(headers)
     names = {name for name, _ in own}
     return own + [pair for pair in RAW_HEADERS if pair[0] not in names]
-
-
-class Protocol(HttpToolsProtocol):
-    """Uvicorn's compiled HTTP protocol with errors in the shape of all other errors."""
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse bytes that are not HTTP; they never reach the app."""
-        answer = error_response(400, msg, headers={"Connection": "close"})
-        headers = b"".join(b"%s: %s\r\n" % h for h in with_security_headers(answer.raw_headers))
-        self.transport.write(b"HTTP/1.1 400 Bad Request\r\n%s\r\n%s" % (headers, answer.body))
-        self.transport.close()

@@ -22,6 +22,7 @@ from barograph.models import OnlineModels, TriageModel
 
 LOG = logging.getLogger("barograph.service")
 FileVersion = tuple[int, int, int]
+MAX_REASON = 300  # characters
 TRIAL_LENGTHS = (2, 3, 12, 80)  # enough for every branch that a decision can take
 
 
@@ -117,9 +118,13 @@ class ModelWatch:
             self._version = version
             try:
                 self._use(self._load())
-            except BarographError as error:
-                self.refused_reason = str(error)
-                LOG.warning("new model refused, the last good model stays in use: %s", error)
+            except Exception as error:  # whatever a file does, the watch goes on
+                known = isinstance(error, BarographError)
+                reason = str(error) if known else f"{self._path}: {type(error).__name__}: {error}"
+                self.refused_reason = " ".join(reason.split())[:MAX_REASON]
+                LOG.warning(
+                    "new model refused, the last good model stays in use: %s", self.refused_reason
+                )
                 if self._on_refused is not None:
                     self._on_refused()
                 return False

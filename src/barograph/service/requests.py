@@ -1,5 +1,6 @@
 """Request bodies: bounded while they arrive, while they unpack, and before they are decoded."""
 
+import asyncio
 import json
 import zlib
 from typing import Any
@@ -12,6 +13,11 @@ from barograph.service.settings import Settings
 
 GZIP = 16 + zlib.MAX_WBITS  # zlib's flag for a gzip header, and no other
 CHUNK = 1 << 20
+PIECE = 16_384  # bytes of a compressed body that are unpacked at once
+SMALL = 16_384  # bytes of a compressed body that may be unpacked without a thread
+MAX_MEMBERS = 4096  # of one body; tools that compress in parallel write one for 64 KiB or more
+# Results compress to a fiftieth at best; what compresses far better holds no results.
+MAX_RATIO, FREE = 250, 1 << 20
 MAX_COMMAS = 64  # of one row; a measurement with 32 arguments needs fewer
 
 
@@ -60,7 +66,9 @@ async def read_body(request: Request, settings: Settings) -> bytes:
     if encoding == "identity":
         return body
     if encoding == "gzip":
-        return _unpack(body, settings.max_unpacked)
+        if len(body) < SMALL:
+            return _unpack(body, settings.max_unpacked)
+        return await asyncio.to_thread(_unpack, body, settings.max_unpacked)
     raise ApiError(
         415, f"Content-Encoding: {encoding!r:.40} is not supported; use gzip or identity"
     )
@@ -108,23 +116,38 @@ def decode_json(body: bytes, type_: Any = Any) -> Any:
 
 
 def _unpack(packed: bytes, limit: int) -> bytes:
-    """Unpack gzip, which may have several members, up to a limit."""
-    chunks, left = [], limit
-    while packed:
-        member = zlib.decompressobj(GZIP)
-        while not member.eof:
-            try:
-                chunk = member.decompress(packed, min(CHUNK, left + 1))
-            except zlib.error as error:
-                raise ApiError(400, f"the body is not valid gzip: {error}") from error
-            packed = member.unconsumed_tail
-            left -= len(chunk)
-            if left < 0:
-                raise _too_large(limit)
-            chunks.append(chunk)
-            if not chunk and not packed and not member.eof:
-                raise ApiError(400, "the body is not valid gzip: it is truncated")
-        packed = member.unused_data
+    """Unpack gzip, which may have several members, up to a limit.
+
+    It is fed in small pieces: what follows a member is copied, which for many tiny members would
+    take time in the square of the size.
+    """
+    chunks: list[bytes] = []
+    left = min(limit, FREE + MAX_RATIO * len(packed))
+    member, members, place = zlib.decompressobj(GZIP), 1, 0
+    rest = b""
+    while rest or place < len(packed):
+        if not rest:
+            rest, place = packed[place : place + PIECE], place + PIECE
+        if member.eof:
+            member, members = zlib.decompressobj(GZIP), members + 1
+            if members > MAX_MEMBERS:
+                raise ApiError(400, f"the body has more than {MAX_MEMBERS} members of gzip")
+        try:
+            chunk = member.decompress(rest, min(CHUNK, left + 1))
+        except zlib.error as error:
+            raise ApiError(400, f"the body is not valid gzip: {error}") from error
+        rest = member.unused_data if member.eof else member.unconsumed_tail
+        left -= len(chunk)
+        if left < 0:
+            raise _too_large(limit)
+        chunks.append(chunk)
+    while not member.eof and (chunk := member.decompress(b"", min(CHUNK, left + 1))):
+        left -= len(chunk)
+        if left < 0:
+            raise _too_large(limit)
+        chunks.append(chunk)
+    if not member.eof and packed:
+        raise ApiError(400, "the body is not valid gzip: it is truncated")
     return b"".join(chunks)
 
 

@@ -1,0 +1,167 @@
+"""Limits and deadlines of connections, on a server with a tiny app."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+
+from barograph.service.protocol import ConnectionLimits, protocol_with
+
+ASK = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    """Answer with the size of the body."""
+    size, more = 0, True
+    while more:
+        message = await receive()
+        size += len(message.get("body", b""))
+        more = message.get("more_body", False)
+    content = str(size).encode()
+    headers = [(b"content-length", str(len(content)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
+
+
+@contextmanager
+def running(limits: ConnectionLimits) -> Iterator[int]:
+    """A server with these limits; yields its port."""
+    config = uvicorn.Config(
+        app, port=0, http=protocol_with(limits), lifespan="off", log_level="critical"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    try:
+        yield server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=10)
+
+
+def answer(sent: bytes, port: int) -> bytes:
+    """Send bytes on a new connection and return everything until it is closed or answered."""
+    with connect(port) as stream:
+        stream.sendall(sent)
+        return reply(stream)
+
+
+def reply(stream: socket.socket) -> bytes:
+    found = b""
+    while piece := stream.recv(65_536):
+        found += piece
+        if b"200 OK" in found and found.count(b"\r\n\r\n") and not found.endswith(b"\r\n\r\n"):
+            break
+    return found
+
+
+def test_requests_pass_and_connections_are_kept() -> None:
+    with running(ConnectionLimits()) as port, connect(port) as stream:
+        for _ in range(3):
+            stream.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")
+            assert reply(stream).endswith(b"5")
+
+
+@pytest.mark.parametrize("piece", [b"X-A: b\r\n", b"X-A: " + b"c" * 1000])
+def test_large_heads_answer_431_at_once(piece: bytes) -> None:
+    head = b"GET / HTTP/1.1\r\nHost: x\r\n" + piece
+    with running(ConnectionLimits()) as port, connect(port) as stream:
+        stream.sendall(head)
+        sent = len(head)
+        try:
+            while sent < 64 << 20:
+                stream.sendall(piece * 100)
+                sent += 100 * len(piece)
+        except OSError:  # the server closed the connection
+            pass
+        assert sent < 32 << 20  # the buffers of both sides hold a few of these
+
+
+def test_complete_head_beyond_the_limit_answers_431() -> None:
+    with running(ConnectionLimits(max_head=2000)) as port:
+        assert answer(ASK % b"" + b"", port).startswith(b"HTTP/1.1 200")
+        found = answer(b"GET / HTTP/1.1\r\nX-A: %s\r\n\r\n" % (b"a" * 3000), port)
+        assert found.startswith(b"HTTP/1.1 431")
+        assert b"the headers are larger than 2000 bytes" in found
+        found = answer(b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n" % (b"a" * 3000), port)
+        assert found.startswith(b"HTTP/1.1 431")
+
+
+def test_several_hosts_are_refused() -> None:
+    with running(ConnectionLimits()) as port:
+        found = answer(b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", port)
+        assert found.startswith(b"HTTP/1.1 400")
+        assert b"several Host headers" in found
+
+
+def test_bytes_that_are_not_http_are_refused() -> None:
+    with running(ConnectionLimits()) as port:
+        assert answer(b"\x16\x03\x01\x02\x00\r\n\r\n", port).startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (b"", b""),
+        (b"GET / HT", b"HTTP/1.1 408"),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhe", b""),
+    ],
+)
+def test_half_sent_requests_end_at_the_deadline(sent: bytes, expected: bytes) -> None:
+    with running(ConnectionLimits(head_seconds=0.2, body_seconds=0.2)) as port:
+        began = time.monotonic()
+        assert answer(sent, port).startswith(expected)
+        assert 0.1 < time.monotonic() - began < 5
+
+
+def test_one_address_may_not_take_all_connections() -> None:
+    with running(ConnectionLimits(per_address=2)) as port:
+        first, second = connect(port), connect(port)
+        first.sendall(ASK % b"")
+        assert reply(first).startswith(b"HTTP/1.1 200")
+        found = answer(b"", port)
+        assert found.startswith(b"HTTP/1.1 503")
+        assert b"too many connections from 127.0.0.1" in found
+        first.close()
+        second.close()
+        time.sleep(0.05)
+        assert answer(ASK % b"", port).startswith(b"HTTP/1.1 200")
+
+
+def test_trusted_proxies_have_any_number_of_connections() -> None:
+    limits = ConnectionLimits(per_address=1, trusted_proxies=frozenset(["127.0.0.1"]))
+    with running(limits) as port, connect(port):
+        assert answer(ASK % b"", port).startswith(b"HTTP/1.1 200")
+
+
+def test_health_is_answered_when_all_connections_are_taken() -> None:
+    with running(ConnectionLimits(total=2, reserved=1)) as port:
+        held = [connect(port), connect(port)]
+        for stream in held:
+            stream.sendall(ASK % b"")
+            reply(stream)
+        assert answer(ASK % b"health", port).startswith(b"HTTP/1.1 200")
+        time.sleep(0.05)
+        assert answer(ASK % b"api/v1/series", port).startswith(b"HTTP/1.1 503")
+        for stream in held:
+            stream.close()
+
+
+def test_connections_are_fewer_where_few_files_may_be_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (256, 256))
+    assert ConnectionLimits().allowed == 80
+    monkeypatch.setattr("resource.getrlimit", lambda _: (1 << 20, 1 << 20))
+    assert ConnectionLimits().allowed == 2000
