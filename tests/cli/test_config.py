@@ -1,12 +1,14 @@
 """`barograph.toml`: where it is found, what it sets and refuses; `init` and `completion`."""
 
 import re
+import tomllib
 from pathlib import Path
 
+import click
 import pytest
 
-from barograph.cli import main
-from barograph.cli.config import NAME, load_config
+from barograph.cli import group, main
+from barograph.cli.config import NAME, load_config, option_defaults
 from barograph.cli.init import TEMPLATE
 from barograph.errors import ConfigError
 from tests.cli.test_commands import code, results
@@ -31,6 +33,12 @@ def test_table_of_a_command_sets_defaults_and_options_override_them(folder: Path
     configure(folder, "[gate]\nnewest = 3\nmin-change = 50\n")
     assert code("gate", "results.csv") == 0
     assert code("gate", "results.csv", "--min-change", "1") == 2
+
+
+def test_input_names_the_files_of_every_command(folder: Path) -> None:
+    configure(folder, '[input]\nfiles = ["results.csv"]\n[gate]\nnewest = 3\n')
+    assert code("gate") == 2
+    assert code("detect") == 0
 
 
 def test_file_is_found_in_the_folders_above_and_can_be_named(
@@ -92,6 +100,36 @@ def test_init_writes_a_file_once(folder: Path, capsys: pytest.CaptureFixture[str
     assert code("init") == 1
     assert "exists already; --force replaces it" in capsys.readouterr().err
     assert code("gate", "results.csv", "--newest", "3") == 2
+
+
+def test_every_suggestion_of_init_is_allowed(folder: Path) -> None:
+    keys = re.compile(r'^# (?=[a-z_-]+ = |"|\[\[)', re.MULTILINE)
+    text = keys.sub("", TEMPLATE)
+    configure(folder, text)
+    config = load_config()
+    assert set(tomllib.loads(text)) == {*config.commands, "direction", "patterns", "suppress"}
+    assert config.kind_of("canary/x") == "canary"
+    assert config.kind_of("db/startup") == "low_priority"
+    assert config.kind_of("db") == ""
+    for name in config.commands.keys() - {"input"}:
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        defaults = option_defaults(config, command, name)
+        assert defaults["files"] == ["benchmarks/history.csv"]
+        assert defaults["mapping"] == ["name=test", "sha=commit"]
+
+
+def test_direction_of_a_pattern_counts_where_the_file_says_none(folder: Path) -> None:
+    results(folder, 20, direction=0)
+    at_end = ("gate", "results.csv", "--newest", "3")
+    assert code(*at_end) == 2  # any change counts
+    configure(folder, '[direction]\n"db/q*" = "higher"\n"*" = "lower"\n')
+    assert code(*at_end) == 0
+    configure(folder, '[direction]\n"other" = "higher"\n"*" = "lower"\n')
+    assert code(*at_end) == 2
+    results(folder, 20, direction=-1)
+    configure(folder, '[direction]\n"*" = "higher"\n')
+    assert code(*at_end) == 2  # the file says lower
 
 
 def test_patterns_are_empty_without_a_file(folder: Path) -> None:

@@ -22,7 +22,7 @@ INPUT, SUPPRESS, PATTERNS, DIRECTIONS = "input", "suppress", "patterns", "direct
 # What a pattern can make of a series: a machine check that should never move, one that is looked at
 # last, and one that is shown but fails no job.
 PATTERN_KINDS = ("canary", "low_priority", "informational")
-BETTER = ("lower", "higher")
+BETTER = {"lower": -1, "higher": 1}
 READER = "detect"  # a command with all options that say how files are read
 
 
@@ -50,6 +50,13 @@ class Config:
             if any(fnmatchcase(series, pattern) for pattern in patterns):
                 return kind
         return ""
+
+    def direction_of(self, series: str) -> int:
+        """Return the direction of the first pattern that matches the name of a series, or 0."""
+        for pattern, better in self.directions.items():
+            if fnmatchcase(series, pattern):
+                return BETTER[better]
+        return 0
 
 
 def load_config(path: Path | None = None) -> Config:

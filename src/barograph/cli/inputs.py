@@ -14,12 +14,13 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from barograph.cli.config import current_config
 from barograph.errors import ConfigError, DataError, NotEnoughDataError
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Inputs:
         if self.kind in DATABASES:
             return self._from_database()
         found = read_files(self.locations, self.options)
+        found = replace(found, history=_directed(found.history))
         for note in notes_of(found):
             click.echo(note, err=True)
         if needs_history and found.is_run:
@@ -151,6 +153,18 @@ class Inputs:
         if any(report.skipped_share(name) for name in ("series", "points", "candidates")):
             click.echo(str(report), err=True)
         return FilesRead(history, "", np.zeros(len(history), np.int64), (), (), report)
+
+
+def _directed(history: History) -> History:
+    """Set the unknown directions that the configuration knows."""
+    config = current_config()
+    unknown = (history.directions == 0).nonzero()[0].tolist() if config.directions else []
+    if not unknown:
+        return history
+    directions = history.directions.copy()
+    for number in unknown:
+        directions[number] = config.direction_of(str(history.ids[number]))
+    return replace(history, directions=directions)
 
 
 def notes_of(found: FilesRead) -> Iterator[str]:
