@@ -15,8 +15,6 @@ from barograph.errors import DataError
 from barograph.history import History
 from barograph.models.columns import column_names
 from barograph.series import LABELS, ChangePoint, Floats, as_floats, require_finite
-from barograph.sources import load, open_source
-from barograph.sources.report import KINDS
 
 VALUE, ORDER = "value", "order"
 
@@ -76,6 +74,9 @@ def read(
         >>> [(str(series.id), len(series)) for series in history]
         [('results', 30)]
     """
+    from barograph.sources import load, open_source
+    from barograph.sources.report import KINDS
+
     source = open_source(kind, str(location), **options)
     with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
         report = load(source, folder, max_skipped_share=max_skipped_share)

@@ -1,7 +1,8 @@
 """The results of a data frame as columns: checked strictly, because nothing may be skipped.
 
 The columns are those of a results file: `order` and `value`; optionally `commit`, `time`, `run`,
-`direction`, and those that name a series. Rows may be in any order.
+`direction`, and those that name a series. Rows may be in any order. A frame of pandas or Polars, or
+a table of Arrow: anything with named columns that NumPy can read.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,9 +29,6 @@ from barograph.series import (
     require_finite,
 )
 from barograph.texts import Texts
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 REQUIRED = ("order", "value")
 OPTIONAL = ("commit", "time", "run", "direction", *LABELS, "args")
@@ -54,7 +52,7 @@ class FrameResults(NamedTuple):
     results: Results
 
 
-def read_frame(frame: pd.DataFrame, name: str) -> FrameResults:
+def read_frame(frame: Any, name: str) -> FrameResults:
     """Read all rows of a frame.
 
     Args:
@@ -70,7 +68,7 @@ def read_frame(frame: pd.DataFrame, name: str) -> FrameResults:
     ids, directions, owners = _series(frame, columns, name)
     results = Results(
         owners=owners,
-        orders=_whole(frame["order"].to_numpy(), "order"),
+        orders=_whole(frame["order"], "order"),
         times=_times(frame["time"]) if "time" in columns else np.full(size, UNKNOWN_TIME),
         values=_values(frame["value"]),
         commits=_texts(frame["commit"], "commit") if "commit" in columns else missing,
@@ -79,10 +77,11 @@ def read_frame(frame: pd.DataFrame, name: str) -> FrameResults:
     return FrameResults(ids, directions, results)
 
 
-def _checked_columns(frame: pd.DataFrame) -> list[str]:
-    if not hasattr(frame, "columns"):
-        raise DataError(f"frame is {type(frame).__name__}; it must be a pandas DataFrame")
-    columns = list(frame.columns)
+def _checked_columns(frame: Any) -> list[str]:
+    names = getattr(frame, "column_names", getattr(frame, "columns", None))
+    if names is None:
+        raise DataError(f"frame is {type(frame).__name__}; it must be a data frame")
+    columns = list(names)
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
         raise DataError(f"frame misses the columns {missing}; has {columns}")
@@ -101,16 +100,14 @@ def _is_arg(column: object) -> bool:
     return isinstance(column, str) and column.startswith(ARGUMENT) and column != ARGUMENT
 
 
-def _series(
-    frame: pd.DataFrame, columns: list[str], name: str
-) -> tuple[list[SeriesId], list[int], Ints]:
+def _series(frame: Any, columns: list[str], name: str) -> tuple[list[SeriesId], list[int], Ints]:
     """Return the identity and direction of each series, and the number of the series of each row.
 
     Only distinct rows are read: there are few of them.
     """
     naming = [column for column in columns if column in (*LABELS, "args") or _is_arg(column)]
     chosen = [*naming, "direction"] if "direction" in columns else naming
-    kinds, codes = _distinct(frame[chosen])
+    kinds, codes = _distinct({name: _cells(frame[name], name) for name in chosen}, len(frame))
     numbers: dict[bytes, int] = {}
     ids: list[SeriesId] = []
     directions: list[int] = []
@@ -131,32 +128,16 @@ def _series(
     return ids, directions, owners[codes]
 
 
-def _distinct(frame: pd.DataFrame) -> tuple[list[tuple[int, dict[str, Any]]], Ints]:
+def _distinct(
+    cells: Mapping[str, list[Any]], size: int
+) -> tuple[list[tuple[int, dict[str, Any]]], Ints]:
     """Return the distinct rows by their first row, with its number, and the code of each row."""
-    import pandas as pd
-
-    names = list(frame.columns)
-    cells = [_cells(frame[name], name) for name in names]
-    codes = np.zeros(len(frame), dtype=np.int64)
-    firsts = np.zeros(1, dtype=np.int64)
-    for column in cells:
-        inner, values = pd.factorize(pd.Series(column, dtype=object), use_na_sentinel=False)
-        # The codes are renumbered after each column, so that they never overflow.
-        codes = codes * len(values) + inner
-        _, firsts, codes = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.argsort(firsts)
-    kinds = [
-        (row, {name: column[row] for name, column in zip(names, cells, strict=True)})
-        for row in firsts[order].tolist()
-    ]
-    return kinds, np.argsort(order)[codes]
-
-
-def _plain(column: pd.Series[Any]) -> list[Any]:
-    """Return the values of a column: None for missing and empty ones, JSON for containers."""
-    cells = column.astype(object).where(column.notna(), None).tolist()
-    texts = [json.dumps(cell) if isinstance(cell, Mapping | list) else cell for cell in cells]
-    return [cell.strip() or None if isinstance(cell, str) else cell for cell in texts]
+    known: dict[tuple[Any, ...], int] = {}
+    rows = zip(*cells.values(), strict=True) if cells else [()] * size
+    codes = np.array([known.setdefault(row, len(known)) for row in rows], dtype=np.int64)
+    firsts = np.unique(codes, return_index=True)[1].tolist()
+    kinds = [dict(zip(cells, row, strict=True)) for row in known]
+    return list(zip(firsts, kinds, strict=True)), codes
 
 
 def _identity(fields: Mapping[str, Any], row: int) -> SeriesId:
@@ -188,16 +169,17 @@ def _direction(value: object, row: int) -> int:
     raise DataError(f"frame['direction'][{row}] is {value!r:.40}: allowed are {allowed}")
 
 
-def _values(column: pd.Series[Any]) -> Floats:
-    values = as_floats(column.to_numpy(), "frame['value']")
+def _values(column: Any) -> Floats:
+    values = as_floats(column, "frame['value']")
     require_finite(values, "frame['value']")
     return values
 
 
-def _whole(numbers: Any, name: str) -> Ints:
+def _whole(column: Any, name: str) -> Ints:
     """Return whole numbers as integers."""
+    numbers = np.asarray(column)
     if numbers.dtype.kind == "i":
-        return numbers.astype(np.int64)  # type: ignore[no-any-return]
+        return numbers.astype(np.int64)
     floats = as_floats(numbers, f"frame[{name!r}]")
     wrong = ~(np.isfinite(floats) & (np.floor(floats) == floats) & (np.abs(floats) <= EXACT))
     if wrong.any():
@@ -206,22 +188,23 @@ def _whole(numbers: Any, name: str) -> Ints:
     return floats.astype(np.int64)
 
 
-def _times(column: pd.Series[Any]) -> Ints:
+def _times(column: Any) -> Ints:
     """Return milliseconds since 1970 of datetimes, ISO 8601 texts or milliseconds."""
-    known = column.notna().to_numpy()
-    times = np.full(len(column), UNKNOWN_TIME)
-    if column.dtype.kind in "iuf":
-        times[known] = _whole(column.where(known, 0).to_numpy(), "time")[known]
-    elif column.dtype.kind == "M":
-        utc = column if getattr(column.dtype, "tz", None) is None else column.dt.tz_convert(None)
-        times[known] = utc[known].to_numpy(dtype="datetime64[ms]").astype(np.int64)
-    else:
-        cells = enumerate(column.tolist())
-        times[known] = [_milliseconds(value, row) for row, value in cells if known[row]]
-    return times
+    found = np.asarray(column)
+    if found.dtype.kind == "M":  # a missing time of NumPy is UNKNOWN_TIME
+        return found.astype("datetime64[ms]").astype(np.int64)
+    if found.dtype.kind in "iuf":
+        known = ~np.isnan(found)
+        return np.where(known, _whole(np.where(known, found, 0), "time"), UNKNOWN_TIME)
+    cells = enumerate(map(_present, found.tolist()))
+    return np.array([_milliseconds(value, row) for row, value in cells], dtype=np.int64)
 
 
 def _milliseconds(value: object, row: int) -> int:
+    if value is None:
+        return UNKNOWN_TIME
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value
         if not isinstance(moment, datetime):
@@ -231,16 +214,28 @@ def _milliseconds(value: object, row: int) -> int:
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // MILLISECOND
 
 
-def _texts(column: pd.Series[Any], name: str) -> Texts:
+def _texts(column: Any, name: str) -> Texts:
     return Texts.from_strings(_cells(column, name))
 
 
-def _cells(column: pd.Series[Any], name: str) -> list[Any]:
+def _cells(column: Any, name: str) -> list[Any]:
     """Return the values of a column; all but directions and arguments as text."""
+    values = map(_present, np.asarray(column, dtype=object).tolist())
     if name == "direction" or name == "args" or _is_arg(name):
-        return _plain(column)
-    values = column.astype(object).where(column.notna(), None).tolist()
+        return [_plain(value) for value in values]
     return [_text(value, name, row) for row, value in enumerate(values)]
+
+
+def _present(value: Any) -> Any:
+    """Return a value, None if it is a missing one such as NaN, NaT or pandas' NA."""
+    is_missing = type(value).__name__ == "NAType" or value != value
+    return None if is_missing else value
+
+
+def _plain(value: Any) -> Any:
+    """Return a value, None for an empty text, JSON for containers."""
+    text = json.dumps(value) if isinstance(value, Mapping | list) else value
+    return text.strip() or None if isinstance(text, str) else text
 
 
 def _text(value: object, name: str, row: int) -> str | None:

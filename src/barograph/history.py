@@ -11,18 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from barograph.errors import DataError
+from barograph.extras import needed
 from barograph.repeats import OTHER_COMMIT, Combined, Repeats, Results, combine
 from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, Series, SeriesId, Verdict
 from barograph.texts import Texts
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def _no_numbers() -> Ints:
@@ -119,13 +117,15 @@ class History:
         Raises:
             DataError: A table is missing or damaged, or they do not fit together.
         """
-        from barograph.parquet import read_history
+        with needed("a Parquet table"):
+            from barograph.parquet import read_history
 
         return read_history(folder)
 
     def write(self, folder: str | Path) -> None:
         """Write the three Parquet tables into a folder, all or none."""
-        from barograph.parquet import write_history
+        with needed("a Parquet table"):
+            from barograph.parquet import write_history
 
         write_history(self, folder)
 
@@ -191,10 +191,8 @@ class History:
         )
 
     @classmethod
-    def from_frame(
-        cls, frame: pd.DataFrame, *, name: str = "series", aggregate: str = "median"
-    ) -> History:
-        """Make a history from a data frame with a result in each row.
+    def from_frame(cls, frame: Any, *, name: str = "series", aggregate: str = "median") -> History:
+        """Make a history from a data frame of pandas or Polars with a result in each row.
 
         Rows may be in any order. Rows of a series with the same order are runs of one commit, and
         become one point.
@@ -275,7 +273,7 @@ class History:
         if self.repeats is None:
             return {}
         own = self.repeats.part(int(self.offsets[number]), int(self.offsets[number + 1]))
-        values: list[float] = own.values.tolist()  # noqa: PD011 - no pandas
+        values: list[float] = own.values.tolist()
         runs = list(zip(own.names, values, strict=True))
         bounds = enumerate(pairwise(own.offsets.tolist()))
         return {place: dict(runs[start:stop]) for place, (start, stop) in bounds if start < stop}

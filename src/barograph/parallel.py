@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from barograph.errors import BarographError, ConfigError, SourceError
+from barograph.extras import needed
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -183,13 +184,11 @@ def _in_folder(folder: Path, function: Callable[..., T], *call: Any) -> T:
 def _on_dask(
     function: Callable[..., T], calls: Sequence[tuple[Any, ...]], scheduler: str, name: str
 ) -> Iterator[T]:
-    try:
+    with needed(name):
         from dask import config
         from distributed import Client, KilledWorker
         from distributed.client import FutureCancelledError
         from distributed.comm.addressing import resolve_address
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"{name} needs {error.name}: pip install 'barograph[scale]'") from None
     try:
         with config.set({"distributed.scheduler.allowed-failures": DEATHS}):
             # Resolve first: a client without an address hangs, or starts a cluster of its own.

@@ -115,8 +115,8 @@ def test_wrong_frames_are_refused_by_column_and_row(frame: pd.DataFrame, says: s
 
 
 def test_other_objects_are_refused() -> None:
-    with pytest.raises(DataError, match="frame is dict; it must be a pandas DataFrame"):
-        bg.History.from_frame({"order": [1]})  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="frame is dict; it must be a data frame"):
+        bg.History.from_frame({"order": [1]})
 
 
 def test_replaced_results_are_counted_in_a_warning() -> None:

@@ -16,6 +16,7 @@ import click
 
 from barograph import __version__
 from barograph.errors import BarographError, NotEnoughDataError
+from barograph.extras import missing
 
 CLEAN, ERROR, REGRESSION, TOO_LITTLE, SUSPECT = range(5)
 INTERRUPTED = 130  # 128 and the number of SIGINT, as shells report it
@@ -108,6 +109,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(TOO_LITTLE)
     except (BarographError, OSError) as error:
         _print_error(error)
+        sys.exit(ERROR)
+    except ModuleNotFoundError as error:
+        found = missing(error, "this command")
+        if found is None:
+            raise
+        _print_error(found)
         sys.exit(ERROR)
 
 

@@ -155,15 +155,12 @@ def draw(findings: Findings, path: Path) -> None:
     Raises:
         ConfigError: matplotlib is not installed.
     """
-    from barograph.errors import ConfigError
+    from barograph.extras import needed
     from barograph.plotting import MOST_PANELS
     from barograph.plotting.panel import Panel
 
-    try:
+    with needed("--plot", "plot"):
         from barograph.plotting.drawing import figure_of
-    except ModuleNotFoundError as error:
-        message = f"--plot needs {error.name}: pip install 'barograph[plot]'"
-        raise ConfigError(message) from None
     numbers = findings.changed or range(len(findings.series))
     if len(numbers) > MOST_PANELS:
         click.echo(f"{path}: the first {MOST_PANELS} of {len(numbers):,} series", err=True)

@@ -68,7 +68,9 @@ def command(
     Without a token the service serves this machine only; `barograph token add` creates one. A new
     model file at the same path is used without a restart.
     """
-    try:
+    from barograph.extras import needed
+
+    with needed("the service", "service"):
         import uvicorn
 
         from barograph.service import (
@@ -80,10 +82,6 @@ def command(
         )
         from barograph.service.auth import is_loopback
         from barograph.service.protocol import ConnectionLimits, protocol_with
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"the service needs {error.name}: pip install 'barograph[service]'"
-        ) from None
     from barograph.store import Store
 
     logging.basicConfig(

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr
 
 from barograph.detection.base import Detector, Observations, RawChangePoint, observe, require
-from barograph.detection.numerics import power_of_two
+from barograph.detection.numerics import power_of_two, two_sided
 from barograph.errors import NotEnoughDataError
 from barograph.series import Floats, Ints, as_float
 
@@ -155,7 +154,9 @@ def _pvalues(deviations: Floats, sizes: Ints) -> Floats:
     # (m - 1)^2 / m is the largest square that m points can reach.
     rest = np.maximum((sizes - 1.0) ** 2 - sizes * squares, SMALLEST)
     student = np.sqrt(sizes * (sizes - 2.0) * squares / rest)
-    pvalues: Floats = np.minimum(1.0, 2.0 * sizes * stdtr(sizes - 2, -student))
+    pairs = zip(student.tolist(), (sizes - 2.0).tolist(), strict=True)
+    tails = np.array([two_sided(t, freedom) for t, freedom in pairs])
+    pvalues: Floats = np.minimum(1.0, sizes * tails)
     return pvalues
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from barograph.detection.base import Detector, Observations, RawChangePoint, require
 from barograph.detection.numerics import power_of_two
+from barograph.extras import needed
 from barograph.series import Floats
 
 MAD_TO_SD = 1.4826
@@ -47,7 +48,8 @@ class _LeastSquares(Detector):
         noise = noise_level(scaled)
         if noise == 0.0:
             return []
-        import ruptures
+        with needed(f"detector {type(self).__name__.lower()}"):
+            import ruptures
 
         signal = (scaled - np.median(scaled)) / noise
         search = ruptures.KernelCPD(kernel="linear", min_size=self._minimum).fit(signal)

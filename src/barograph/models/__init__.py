@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from barograph.extras import needed
 from barograph.models.conformal import UNSURE
 from barograph.models.online import OnlineModels
 from barograph.models.triage import TriageModel
@@ -16,6 +17,7 @@ def __getattr__(name: str) -> Any:
     """Import VotingTriage on first use, because serving a model needs no scikit-learn."""
     if name != "VotingTriage":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from barograph.models.voting import VotingTriage
+    with needed(name):
+        from barograph.models.voting import VotingTriage
 
     return VotingTriage

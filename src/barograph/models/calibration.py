@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
 
 from barograph.errors import ArtifactError, ConfigError, NotEnoughDataError
+from barograph.extras import needed
+from barograph.logistic import expit, logit
 from barograph.models.artifact import Arrays, check_range, finite_array
 from barograph.series import Floats
 
@@ -31,7 +32,8 @@ class Sigmoid:
     @classmethod
     def fit(cls, truth: npt.NDArray[np.int64], score: Floats) -> Sigmoid:
         """Fit slope and offset to the smoothed targets of Platt 1999."""
-        from scipy.optimize import minimize
+        with needed("the calibration of a model"):
+            from scipy.optimize import minimize
 
         real = int(truth.sum())
         targets = np.where(truth == 1, (real + 1) / (real + 2), 1 / (truth.size - real + 2))
@@ -77,7 +79,8 @@ class Isotonic:
     @classmethod
     def fit(cls, truth: npt.NDArray[np.int64], score: Floats) -> Isotonic:
         """Fit the non-decreasing function that is closest to the verdicts."""
-        from sklearn.isotonic import IsotonicRegression
+        with needed("the calibration of a model"):
+            from sklearn.isotonic import IsotonicRegression
 
         fitted = IsotonicRegression(y_min=0.0, y_max=1.0).fit(score, truth.astype(np.float64))
         return cls(np.asarray(fitted.X_thresholds_), np.asarray(fitted.y_thresholds_))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from barograph.errors import ConfigError, DataError
+from barograph.extras import needed
 from barograph.series import ChangePoint, Direction, Series
 
 if TYPE_CHECKING:
@@ -49,10 +50,8 @@ def plot(
         >>> figure = plot([10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 20, title="latency")
         >>> figure.savefig("series.png")
     """
-    try:
+    with needed("plot", "plot"):
         from barograph.plotting import drawing
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"plot needs {error.name}: pip install 'barograph[plot]'") from None
     if direction not in (-1, 0, 1):
         raise ConfigError(f"direction is {direction!r}: allowed are -1, 0 and 1")
     from barograph.history import History

@@ -17,7 +17,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from barograph.service.middleware import with_security_headers
 from barograph.service.responses import error_response
 
-
 PROBES = ("/health", "/ready", "/ping")
 KEPT_FILES = 160  # of the store, of libraries and of the log
 REASONS = {

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.errors import ConfigError
+from barograph.extras import needed
 from barograph.repeats import Repeats
 from barograph.series import Floats, Ints, SeriesId
 from barograph.texts import Texts
@@ -195,7 +196,8 @@ def open_source(kind: str, location: str, **options: object) -> Source:
     if kind not in SOURCES:
         raise ConfigError(f"source: no kind {kind!r}; allowed: {', '.join(SOURCES)}")
     module, name = SOURCES[kind]
-    source_class = getattr(import_module(module), name)
+    with needed(f"the kind {kind}"):
+        source_class = getattr(import_module(module), name)
     signature = inspect.signature(source_class)
     try:
         signature.bind(location, **options)

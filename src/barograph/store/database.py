@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from barograph.errors import ConfigError, StoreError
+from barograph.extras import needed
 from barograph.store.schema import VERSION
 
 BUSY_MS = 15_000  # how long a writer waits for another process that writes
@@ -51,12 +52,8 @@ def connect(url: str, log: int = LOG_PAGES) -> sa.Engine:
 
 
 def _postgresql(address: sa.URL) -> sa.Engine:
-    try:
+    with needed("a PostgreSQL store"):
         engine = sa.create_engine(address, pool_size=8, max_overflow=24, pool_pre_ping=True)
-    except ModuleNotFoundError:
-        raise ConfigError(
-            "a PostgreSQL store needs the driver psycopg: pip install 'barograph[postgres]'"
-        ) from None
     sa.event.listen(engine, "connect", _configure_postgresql)
     return engine
 

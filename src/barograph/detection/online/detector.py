@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logit
 
 from barograph.detection.base import regions
 from barograph.detection.online.budget import Budget
@@ -35,6 +34,7 @@ from barograph.detection.online.second_look import (
 from barograph.detection.online.state import Memory, SavedState, budget_version
 from barograph.detection.online.views import HISTORY, HistoryWindow, check_pair
 from barograph.errors import ConfigError, DataError
+from barograph.logistic import logit
 from barograph.models import OnlineModels, TriageModel
 from barograph.series import ChangePoint, Floats, as_float, as_floats, require_finite
 

@@ -13,6 +13,7 @@ from barograph.detection.base import allowed, require
 from barograph.detection.numerics import power_of_two
 from barograph.detection.stepfit.step import SD_FLOOR, Fit, best_step, shapes
 from barograph.errors import DataError
+from barograph.extras import needed
 from barograph.series import Floats, Ints
 
 BEST = 20
@@ -155,8 +156,9 @@ def _scaled(matrix: Floats) -> Floats:
 
 def _partition(shaped: Floats, k: int, seed: int) -> list[Ints]:
     """Return the rows of each cluster of a k-means on the shapes."""
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
+    with needed("clustering", "detectors"):
+        from sklearn.cluster import KMeans
+        from sklearn.exceptions import ConvergenceWarning
 
     means = KMeans(min(k, len(shaped)), n_init=1, random_state=seed)
     with warnings.catch_warnings():

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from barograph.errors import ArtifactError
+from barograph.logistic import expit
 from barograph.models.artifact import Arrays, finite_array
 from barograph.series import Floats
 

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
 
 from barograph.errors import ArtifactError, ConfigError
+from barograph.logistic import expit, logit
 from barograph.models.artifact import Arrays, typed_array
 from barograph.models.flat.base import probabilities, probability_parts
 from barograph.models.flat.trees import Singles, Tree, Trees

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
 
 from barograph.errors import ConfigError
+from barograph.logistic import expit, logit
 from barograph.models.artifact import Arrays, finite_array
 from barograph.models.flat.base import Scaling, probabilities, probability_parts
 from barograph.series import Floats

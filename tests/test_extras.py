@@ -1,0 +1,176 @@
+"""What a plain install has is enough for the core: everything else is imported when it is used."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from barograph.errors import ConfigError
+from barograph.extras import PACKAGES, missing, needed
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CORE = {"alembic", "click", "jinja2", "msgspec", "numba", "numpy", "sqlalchemy", "yaml"}
+# Whole rooms and packages that need an extra, and single modules of others.
+EXTRA_ROOMS = (
+    *("evaluation", "pipeline", "service", "studies", "training"),
+    *("sources.simulator", "sources.tabular"),
+)
+EXTRA_MODULES = {
+    *("detection.bulk", "parquet", "plotting.drawing", "plotting.labels"),
+    *("models.catalogue", "models.soft_labels", "models.stacked", "models.tuning"),
+    *("models.voting", "sources.candidates", "sources.documents", "sources.loader"),
+    *("sources.mongodb", "sources.mongodump", "sources.points", "sources.tables"),
+    *("sources.zenodo", "store.archive", "store.export"),
+}
+
+
+def needs_an_extra(module: str) -> bool:
+    """Return whether a module of ours may import optional packages when it is imported."""
+    short = module.removeprefix("barograph.")
+    rooms = (room for room in EXTRA_ROOMS if f"{short}.".startswith(f"{room}."))
+    return any(rooms) or short in EXTRA_MODULES
+
+
+def imported(body: list[ast.stmt], modules: set[str]) -> Iterator[str]:
+    """Yield what statements import at once, outside functions and blocks for type checkers."""
+    for node in body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            full = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from full & modules
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from imported(node.orelse, modules)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for name in ("body", "orelse", "handlers", "finalbody"):
+                yield from imported(getattr(node, name, []), modules)
+
+
+@cache
+def imports_of_modules() -> dict[str, set[str]]:
+    """Return the names that each of our modules imports when it is imported."""
+    paths = {}
+    for path in (SOURCE / "barograph").rglob("*.py"):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        paths[".".join(part for part in parts if part != "__init__")] = path
+    known = set(paths)
+    return {
+        module: set(imported(ast.parse(path.read_text(encoding="utf-8")).body, known))
+        for module, path in paths.items()
+    }
+
+
+def is_core(name: str) -> bool:
+    """Return whether a plain install has a module, and needs no extra to import it."""
+    package = name.partition(".")[0]
+    if package == "barograph":
+        return not needs_an_extra(name)
+    return package in CORE or package in sys.stdlib_module_names
+
+
+def test_core_imports_optional_packages_only_inside_functions() -> None:
+    offenders = {
+        (module, name)
+        for module, names in imports_of_modules().items()
+        if not needs_an_extra(module)
+        for name in names
+        if not is_core(name)
+    }
+    assert offenders == set()
+
+
+def test_listed_modules_need_an_extra() -> None:
+    found = imports_of_modules()
+    idle = {
+        module
+        for module in EXTRA_MODULES
+        if all(map(is_core, found.get(f"barograph.{module}", ())))
+    }
+    assert idle == set()
+
+
+def names_of(requirements: list[str]) -> set[str]:
+    """Return the names of packages in a list of requirements."""
+    return {re.split(r"[<>=~!;\[ ]", text)[0].lower() for text in requirements}
+
+
+def test_extras_are_those_of_the_project() -> None:
+    imports = {"scikit-learn": "sklearn", "pyyaml": "yaml"}
+    own = {imports.get(name, name) for name in names_of(PROJECT["dependencies"])}
+    assert own == CORE
+    extras = PROJECT["optional-dependencies"]
+    for package, extra in PACKAGES.items():
+        name = {"sklearn": "scikit-learn", "bson": "pymongo"}.get(package, package)
+        assert name in names_of(extras[extra]) or package == "sklearn", package
+        assert package not in CORE
+
+
+def test_all_brings_every_extra_but_dev() -> None:
+    extras = PROJECT["optional-dependencies"]
+
+    def brought(extra: str) -> set[str]:
+        inner = re.findall(r"barograph\[(.*?)\]", " ".join(extras[extra]))
+        return {extra}.union(*(brought(one) for part in inner for one in part.split(",")))
+
+    assert brought("all") == set(extras) - {"dev"}
+
+
+def test_missing_package_is_named_with_the_command_that_installs_it() -> None:
+    error = ModuleNotFoundError("No module named 'ruptures'", name="ruptures.base")
+    with pytest.raises(ConfigError) as caught, needed("detector pelt"):
+        raise error
+    assert str(caught.value) == (
+        "detector pelt needs the package ruptures: pip install 'barograph[detectors]', "
+        "or pip install '.[detectors]' in a clone"
+    )
+    assert missing(ModuleNotFoundError("x", name="barograph.gone"), "this") is None
+
+
+BLOCKED = f"""
+import sys
+sys.modules.update(dict.fromkeys({sorted(PACKAGES)}))
+import barograph as bg
+from barograph.errors import ConfigError
+values = [100.0 + k % 3 for k in range(40)] + [130.0 + k % 3 for k in range(40)]
+assert [point.index for point in bg.detect(values)] == [40]
+for name in ("Hunter", "EDivisive", "Setds", "StepFit"):
+    assert getattr(bg, name)().detect(values), name
+assert bg.Gesd().detect([*values[:40], 200.0])
+detector = bg.OnlineDetector()
+assert "change" in [detector.update(value).answer for value in values]
+assert bg.TriageModel.default("label_free").use == "label_free"
+for call in (
+    lambda: bg.Pelt().detect(values),
+    lambda: bg.plot(values),
+    lambda: bg.History.read("."),
+    lambda: bg.models.VotingTriage,
+):
+    try:
+        call()
+    except ConfigError as error:
+        print(error)
+"""
+
+
+def test_core_works_without_any_extra(tmp_path: Path) -> None:
+    done = subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", BLOCKED],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(SOURCE)},
+    )
+    assert done.returncode == 0, done.stderr
+    messages = done.stdout.splitlines()
+    named = [line.partition(" needs the package ")[2].split(":")[0] for line in messages]
+    assert named == ["ruptures", "matplotlib", "pyarrow", "sklearn"]

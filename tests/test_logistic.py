@@ -1,0 +1,31 @@
+"""The logistic function and its inverse equal SciPy's to the last bit."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+from barograph.logistic import LARGEST, MANY, expit, logit
+from barograph.series import Floats
+
+EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, LARGEST, -LARGEST, -745.0, 5e-324]
+
+
+def log_odds(size: int) -> Floats:
+    drawn = np.random.default_rng(0).normal(0.0, 20.0, size - len(EDGES))
+    return np.concatenate([drawn, EDGES])
+
+
+@pytest.mark.parametrize("size", [MANY - 1, MANY])  # interpreted, and compiled
+def test_expit_equals_scipys(size: int) -> None:
+    given = log_odds(size)
+    np.testing.assert_array_equal(expit(given), special.expit(given))
+
+
+def test_logit_equals_scipys() -> None:
+    given = np.concatenate([special.expit(log_odds(5000)), [0.3, 0.65, -1.0, 2.0]])
+    np.testing.assert_array_equal(logit(given), special.logit(given))
+
+
+def test_shape_is_kept() -> None:
+    assert expit(0.0).shape == logit(0.5).shape == ()
+    assert expit(np.zeros((2, 3))).shape == logit(np.full((2, 3), 0.5)).shape == (2, 3)
