@@ -149,3 +149,11 @@ def test_invocations_refuse_invalid_forms(client: TestClient, form: Any) -> None
     answer = client.post("/invocations", json=form)
     assert answer.status_code == 422
     assert answer.json()["error"]["kind"] == "invalid"
+
+
+def test_unknown_query_parameter_is_refused(client: TestClient) -> None:
+    reply = client.get("/api/v1/change-points", params={"verdikt": "not_triaged"})
+    assert reply.status_code == 422
+    assert "no query parameter 'verdikt'; allowed: " in reply.json()["error"]["message"]
+    assert "verdict" in reply.json()["error"]["message"]
+    assert client.get("/api/v1/model", params={"x": "1"}).status_code == 422

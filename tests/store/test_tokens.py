@@ -64,6 +64,18 @@ def _rows(connection: sa.Connection, table: str) -> list[object]:
     return list(connection.execute(sa.text(f"SELECT * FROM {table}")))  # noqa: S608 - our names
 
 
+@pytest.mark.parametrize("name", ["", "-x", "a/b", "a b", "a?", "..", "\u00e9", "x" * 201])
+def test_token_needs_a_name_that_a_url_holds(store: Store, name: str) -> None:
+    with pytest.raises(DataError, match="a token needs a name of 1 to 200 letters"):
+        make(store, name, Scope.READ)
+
+
+@pytest.mark.parametrize("name", ["local", "cli"])
+def test_names_of_callers_without_a_token_are_reserved(store: Store, name: str) -> None:
+    with pytest.raises(DataError, match=f"the name '{name}' is reserved"):
+        make(store, name, Scope.READ)
+
+
 def test_token_needs_an_unused_name_and_a_scope(store: Store) -> None:
     make(store, "ci", Scope.READ)
     with pytest.raises(DataError, match="already named 'ci'"):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from fastapi import APIRouter, Depends, Request, Security
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.responses import Response
@@ -67,17 +68,29 @@ class GuardedRoute(APIRoute):
     allow_stale: ClassVar[bool]
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of the route behind the guard."""
+        """Return the handler of the route after the guard."""
         handle = super().get_route_handler()
+        known = _query_parameters(self.dependant)
 
         async def guarded(request: Request) -> Response:
             auth: Auth = request.app.state.context.auth
             request.state.caller = await auth.admit(
                 request, self.scope, allow_stale=self.allow_stale
             )
+            # A misspelt filter must not answer with everything.
+            for name in request.query_params:
+                if name not in known:
+                    allowed = ", ".join(sorted(known)) or "none"
+                    raise ApiError(422, f"no query parameter {name!r:.60}; allowed: {allowed}")
             return await handle(ApiRequest(request.scope, request.receive))
 
         return guarded
+
+
+def _query_parameters(dependant: Dependant) -> set[str]:
+    """Return the names of the query parameters of a route and of its dependencies."""
+    own = {field.alias for field in dependant.query_params}
+    return own.union(*map(_query_parameters, dependant.dependencies))
 
 
 def guarded_router(scope: Scope, tag: str, *, allow_stale: bool = False) -> APIRouter:

@@ -7,6 +7,7 @@ neither stored nor logged.
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.store import audit
 from barograph.store.audit import now
-from barograph.store.measurement import CONTROL
 from barograph.store.schema import tokens
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")  # a URL holds it as it is
+RESERVED = ("local", "cli")  # these stand in the audit trail for callers without a token
 PREFIX = "baro_"  # lets scanners find published tokens
 
 
@@ -56,8 +58,13 @@ def create(connection: sa.Connection, name: str, scopes: Iterable[Scope], who: s
     wanted = sorted({Scope(scope).value for scope in scopes})
     if not wanted:
         raise DataError(f"a token needs a scope: {', '.join(Scope)}")
-    if not name or len(name) > 200 or CONTROL.search(name):
-        raise DataError(f"a token needs a name of 1 to 200 characters, got {name!r:.60}")
+    if not NAME.fullmatch(name):
+        raise DataError(
+            f"a token needs a name of 1 to 200 letters, digits and . _ - that begins with a letter "
+            f"or a digit, got {name!r:.60}"
+        )
+    if name in RESERVED:
+        raise DataError(f"the name {name!r} is reserved for what is done without a token")
     if connection.scalar(sa.select(tokens.c.id).where(tokens.c.name == name)) is not None:
         raise DataError(f"a token is already named {name!r}")
     secret, at = PREFIX + secrets.token_urlsafe(32), now()

@@ -19,7 +19,9 @@ Before = Annotated[int | None, Query(ge=1, le=INTEGER, description="From `next`.
 class TokenRequest(Schema):
     """A token to create."""
 
-    name: str = Field(min_length=1, max_length=200, examples=["ci"])
+    name: str = Field(
+        min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", examples=["ci"]
+    )
     scopes: list[Scope] = Field(min_length=1, max_length=4, examples=[["ingest"]])
 
 
