@@ -15,16 +15,22 @@ from barograph.plotting.panel import Panel
 from barograph.series import UNKNOWN_TIME, Floats, Ints, Series
 from barograph.wording import change_text, printable, probability_text, short_commit, typeset
 
-MOST = 600  # drawn results of a series: about one for each pixel column
+MOST, FEWEST = 600, 200  # drawn results of a series: about one for each pixel column
+ROOM = 350_000  # drawn results of all series, which take about 3 MB
 STEPS = 65534  # of the vertical axis
 DIGITS = 6
 
 
 class ChartData:
-    """Packs series for `drawSeries` of static/chart.js; all of them share their commits."""
+    """Packs series for `drawSeries` of static/chart.js; all of them share their commits.
 
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[str, str], int] = {}
+    Args:
+        count: The number of series that will be added: of many, fewer results are drawn.
+    """
+
+    def __init__(self, count: int = 1) -> None:
+        self._most = min(MOST, max(FEWEST, ROOM // max(count, 1)))
+        self._numbers: dict[tuple[str, str | int], int] = {}
         self._names: list[str] = []
         self._times: list[int] = []
         self._series: list[dict[str, Any]] = []
@@ -32,7 +38,7 @@ class ChartData:
     def add(self, series: Series, changes: Sequence[ReportedChange]) -> None:
         """Add a series with its changes."""
         panel = Panel(series.values, [change.point for change in changes])
-        kept = thinned(series.values, [change.point.index for change in changes])
+        kept = thinned(series.values, [change.point.index for change in changes], self._most)
         low, high = panel.limits
         shown = series.values[kept]
         scaled = np.clip((shown - low) / (high - low), 0.0, 1.0)
@@ -43,8 +49,8 @@ class ChartData:
                 "limits": [_rounded(low), _rounded(high)],
                 "values": _base64(np.round(STEPS * scaled), "<u2"),
                 "beyond": [[k, _rounded(shown[k])] for k in beyond],
-                "index": _base64(kept, "<u4") if kept.size < len(series) else None,
-                "names": _base64(np.array(self._places(series, kept)), "<u4"),
+                "index": _numbers(kept) if kept.size < len(series) else None,
+                "names": _numbers(np.array(self._places(series, kept))),
                 "levels": [[start, end, _rounded(level)] for start, end, level in panel.levels],
                 "changes": [_mark(change) for change in changes],
             }
@@ -61,17 +67,17 @@ class ChartData:
 
     def _places(self, series: Series, kept: Ints) -> list[int]:
         """Return the numbers of the commits of some results."""
-        project, found = series.id.project, []
-        for k in kept.tolist():
-            commit = series.commits[k] if len(series.commits) else ""
-            name = printable(short_commit(commit)) if commit else f"order {series.orders[k]}"
-            key = (project, commit or name)
+        project, places = series.id.project, kept.tolist()
+        commits = list(series.commits) or [""] * len(series)
+        orders = series.orders.tolist()
+        keys = [(project, commits[k] or orders[k]) for k in places]
+        for k, key in zip(places, keys, strict=True):
             if key not in self._numbers:
                 self._numbers[key] = len(self._names)
-                self._names.append(name)
+                commit = printable(short_commit(commits[k]))
+                self._names.append(commit or f"order {orders[k]}")
                 self._times.append(UNKNOWN_TIME if series.times is None else int(series.times[k]))
-            found.append(self._numbers[key])
-        return found
+        return [self._numbers[key] for key in keys]
 
 
 def thinned(values: Floats, change_points: Sequence[int], most: int = MOST) -> Ints:
@@ -112,6 +118,12 @@ def _mark(change: ReportedChange) -> list[Any]:
         change.effect,
         None if probability is None else round(probability, 3),
     ]
+
+
+def _numbers(numbers: Ints) -> list[Any]:
+    """Return whole numbers as bytes, and the bits of each of them."""
+    bits = 16 if numbers.max(initial=0) < 2**16 else 32
+    return [bits, _base64(numbers, f"<u{bits // 8}")]
 
 
 def _base64(numbers: npt.NDArray[Any], kind: str) -> str:

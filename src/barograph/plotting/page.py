@@ -65,7 +65,7 @@ class Report:
             True
         """
         style, script = _asset("tokens.css") + _asset("report.css"), _script()
-        data = ChartData()
+        data = ChartData(len(self.findings.changed))
         for k in self.findings.changed:
             data.add(self.findings.series[k], self.findings.changes[k])
         # Only these two pieces of code may run, and nothing may be requested.
@@ -141,7 +141,7 @@ class Report:
         name, rest = names_of(series)
         full = printable(f"{series.id} {change.commit} {change.subject}")
         probability = change.point.probability
-        is_cut = len(name) > NAME or len(rest) > REST or len(change.commit) > len(_place(change))
+        is_cut = len(name) > NAME or len(rest) > REST
         return {
             "card": self._card_of[change.series],
             "index": change.point.index,

@@ -1,8 +1,11 @@
 // Draws a series of results on a canvas: dots, levels, change points, and a readout.
 //
 //   const chart = drawSeries(canvas, data, { readout });
-//   chart.draw();      // again, after the theme or the size changed
+//   chart.draw();      // again, after the theme changed
 //   chart.release();   // frees the memory of the picture; draw() brings it back
+//
+// draw() takes the size of the canvas, { width, height }, where it is known: asking the browser in
+// the middle of other changes makes it lay out the page again.
 //
 // `data` has
 //   values   the results that are drawn, in order
@@ -22,11 +25,14 @@ const COLOURS = [
 const LANE = 34, AXIS = 22, TEXT = 12, LIKELY = 0.5;
 
 export function drawSeries(canvas, data, options = {}) {
-  const state = { chosen: -1, frame: 0 };
-  const draw = () => paint(canvas, data, state.chosen);
+  const state = { chosen: -1, frame: 0, size: options.size };
+  const draw = (size) => {
+    state.size = size ?? state.size;
+    paint(canvas, data, state.chosen, state.size);
+  };
   const later = () => {
     cancelAnimationFrame(state.frame);
-    state.frame = requestAnimationFrame(draw);
+    state.frame = requestAnimationFrame(() => draw());
   };
   const choose = (k) => {
     state.chosen = k;
@@ -45,7 +51,10 @@ export function drawSeries(canvas, data, options = {}) {
     },
   };
   for (const [name, listener] of Object.entries(listeners)) canvas.addEventListener(name, listener);
-  const sizes = new ResizeObserver(() => { if (canvas.width) later(); });
+  const sizes = new ResizeObserver(([{ contentRect }]) => {
+    state.size = contentRect;
+    if (canvas.width) later();
+  });
   sizes.observe(canvas);
   draw();
   return {
@@ -63,8 +72,8 @@ export function drawSeries(canvas, data, options = {}) {
 
 // Draws the levels of a series over its pale trace, without axes. `from` is the first result of the
 // level to colour.
-export function drawSparkline(canvas, data, from, effect) {
-  const view = prepare(canvas, data, { left: 1, right: 1, top: 3, bottom: 3 });
+export function drawSparkline(canvas, data, from, effect, size) {
+  const view = prepare(canvas, data, { left: 1, right: 1, top: 3, bottom: 3 }, size);
   if (!view) return;
   const { context, colour } = view;
   context.strokeStyle = colour.trace;
@@ -146,8 +155,8 @@ function margins(data) {
 }
 
 // Sizes the canvas for the screen, and returns the scales and the colours.
-function prepare(canvas, data, { left, right, top, bottom }) {
-  const width = canvas.clientWidth, height = canvas.clientHeight;
+function prepare(canvas, data, { left, right, top, bottom }, size) {
+  const { width, height } = size ?? canvas.getBoundingClientRect();
   if (width <= left + right || height <= top + bottom) return null;
   const ratio = Math.min(window.devicePixelRatio || 1, 3);
   canvas.width = Math.round(width * ratio);
@@ -165,22 +174,28 @@ function prepare(canvas, data, { left, right, top, bottom }) {
   };
 }
 
-// A custom property may hold light-dark(), which only a real property resolves.
-function palette(canvas) {
-  const probe = canvas.ownerDocument.createElement("span");
-  canvas.parentNode.append(probe);
-  const found = {};
-  for (const name of COLOURS) {
-    probe.style.color = `var(--${name})`;
-    found[name] = getComputedStyle(probe).color;
+// A custom property may hold light-dark(), which only a real property resolves. The colours are
+// looked up once for each theme.
+const palettes = new Map();
+function palette({ ownerDocument: page }) {
+  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const theme = `${page.documentElement.dataset.theme ?? ""} ${isDark}`;
+  if (!palettes.has(theme)) {
+    const probe = page.createElement("span");
+    page.body.append(probe);
+    const found = { font: getComputedStyle(page.body).fontFamily };
+    for (const name of COLOURS) {
+      probe.style.color = `var(--${name})`;
+      found[name] = getComputedStyle(probe).color;
+    }
+    probe.remove();
+    palettes.set(theme, found);
   }
-  probe.remove();
-  found.font = getComputedStyle(canvas).fontFamily;
-  return found;
+  return palettes.get(theme);
 }
 
-function paint(canvas, data, chosen) {
-  const view = prepare(canvas, data, margins(data));
+function paint(canvas, data, chosen, size) {
+  const view = prepare(canvas, data, margins(data), size);
   if (!view) return;
   view.context.font = `${TEXT}px ${view.colour.font}`;
   axes(view, data);

@@ -4,11 +4,24 @@ import { drawSeries, drawSparkline } from "./chart.js";
 
 const content = JSON.parse(document.getElementById("data").textContent);
 const times = elapsed(content.times);
-const series = content.series.map(decoded);
+const series = once((k) => decoded(content.series[k]));
 const charts = new Map();
+
+// Series are decoded when they are first drawn.
+function once(compute) {
+  const known = new Map();
+  return (k) => {
+    if (!known.has(k)) known.set(k, compute(k));
+    return known.get(k);
+  };
+}
 
 function bytes(text) {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
+}
+
+function whole([bits, text]) {
+  return bits === 16 ? new Uint16Array(bytes(text)) : new Uint32Array(bytes(text));
 }
 
 // Seconds since 1970, from the difference to the last known one; null stays null.
@@ -22,10 +35,10 @@ function decoded(packed) {
   const [low, high] = packed.limits;
   const values = Float64Array.from(levels, (level) => low + ((high - low) * level) / 65534);
   for (const [k, value] of packed.beyond) values[k] = value;
-  const names = new Uint32Array(bytes(packed.names));
+  const names = whole(packed.names);
   return {
     values,
-    index: packed.index ? new Uint32Array(bytes(packed.index)) : null,
+    index: packed.index && whole(packed.index),
     count: packed.count,
     limits: packed.limits,
     levels: packed.levels,
@@ -42,33 +55,40 @@ function decoded(packed) {
 
 // Pictures exist only near the screen: thousands of them would take gigabytes.
 const seen = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) {
-    if (isIntersecting) show(target); else hide(target);
+  for (const { target, isIntersecting, boundingClientRect } of entries) {
+    if (isIntersecting) show(target, boundingClientRect); else hide(target);
   }
 }, { rootMargin: "600px 0px" });
 
-function show(canvas) {
-  const data = series[canvas.dataset.series];
+function show(canvas, size) {
+  if (!size.width) return;
+  const data = series(Number(canvas.dataset.series));
   if (canvas.className === "spark") {
-    drawSparkline(canvas, data, Number(canvas.dataset.from), canvas.dataset.effect);
+    drawSparkline(canvas, data, Number(canvas.dataset.from), canvas.dataset.effect, size);
   } else if (charts.has(canvas)) {
-    charts.get(canvas).draw();
+    charts.get(canvas).draw(size);
   } else {
     const readout = canvas.parentNode.querySelector("output");
-    charts.set(canvas, drawSeries(canvas, data, { readout }));
+    charts.set(canvas, drawSeries(canvas, data, { readout, size }));
   }
 }
 
 function hide(canvas) {
+  if (!drawn(canvas)) return;
   if (canvas.className === "spark") canvas.width = canvas.height = 0;
-  else charts.get(canvas)?.release();
+  else charts.get(canvas).release();
 }
+
+// A canvas without a picture has the size of the standard, or none.
+function drawn(canvas) { return canvas.width > 0 && canvas.hasAttribute("width"); }
 
 const pictures = [...document.querySelectorAll("canvas[data-series]")];
 for (const canvas of pictures) seen.observe(canvas);
 
-function redraw() {
-  for (const canvas of pictures) if (canvas.width) show(canvas);
+// All sizes are read before the first picture changes the page.
+function redraw(chosen = pictures.filter(drawn)) {
+  const sizes = chosen.map((canvas) => canvas.getBoundingClientRect());
+  chosen.forEach((canvas, k) => show(canvas, sizes[k]));
 }
 
 // Search and filters.
@@ -80,7 +100,9 @@ const filters = [...document.querySelectorAll("[data-filter]")];
 const texts = new Map(rows.map((row) => [row, row.dataset.text || row.textContent.toLowerCase()]));
 
 function select() {
-  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  // Rows show the first 8 digits of a full hash.
+  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
+    .map((word) => (/^[0-9a-f]{40,64}$/.test(word) ? word.slice(0, 8) : word));
   const effect = filters.find((button) => button.ariaPressed === "true")?.dataset.filter;
   const kept = new Set();
   let count = 0;
@@ -136,14 +158,14 @@ document.getElementById("theme").addEventListener("click", () => {
   root.dataset.theme = isDark ? "light" : "dark";
   redraw();
 });
-dark.addEventListener("change", redraw);
+dark.addEventListener("change", () => redraw());
 
 // On paper every chart is drawn, on white.
 let before = null;
 addEventListener("beforeprint", () => {
   before = root.dataset.theme || "";
   root.dataset.theme = "light";
-  for (const canvas of pictures) if (!canvas.closest("[hidden]")) show(canvas);
+  redraw(pictures.filter((canvas) => !canvas.closest("[hidden]")));
 });
 addEventListener("afterprint", () => {
   if (before) root.dataset.theme = before; else delete root.dataset.theme;
