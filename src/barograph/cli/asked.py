@@ -31,18 +31,27 @@ class Asked:
     missing: list[str]
 
     @classmethod
-    def of(cls, series: Sequence[Series], newest: int = 1, since: str | None = None) -> Asked:
+    def of(
+        cls,
+        series: Sequence[Series],
+        newest: int = 1,
+        since: str | None = None,
+        most: Sequence[int] | None = None,
+    ) -> Asked:
         """Return what a job asks about.
 
         Args:
             series: All series.
             newest: Number of newest commits of each project.
             since: The commit, or order, after which all results are asked about, instead.
+            most: The largest number of results of each series: those of the judged branch.
 
         Raises:
             DataError: There is no such commit.
         """
         counts = _since(series, since) if since is not None else _newest(series, newest)
+        if most is not None:
+            counts = [min(pair) for pair in zip(counts, most, strict=True)]
         named = [*zip(series, counts, strict=True)]
         return cls(
             counts,
@@ -77,8 +86,9 @@ def _since(series: Sequence[Series], since: str) -> list[int]:
 def _newest(series: Sequence[Series], newest: int) -> list[int]:
     """Count the results of the newest commits, for each project by itself.
 
-    Without names, commits are known by their order. Orders that few series share are those of
-    single results, such as times: then the newest results of each series are asked about.
+    Without names, commits are known by their order. If fewer than half of the series have the
+    newest order, orders are those of single results, such as times: then the newest results of
+    each series are asked about.
     """
     projects: dict[str, list[int]] = defaultdict(list)
     for number, one in enumerate(series):
@@ -94,8 +104,9 @@ def _newest(series: Sequence[Series], newest: int) -> list[int]:
                 orders[key] = max(orders.get(key, int(one.orders[k])), int(one.orders[k]))
         last = set(sorted(orders, key=orders.__getitem__)[-newest:])
         found = [_trailing(series[number], last) for number in numbers]
-        unnamed = any(isinstance(key, int) for key in last)
-        if unnamed and 2 * sum(map(bool, found)) < len(numbers):
+        at_newest = [_key(series[number], -1) for number in numbers]
+        key = max(last, key=orders.__getitem__)
+        if isinstance(key, int) and 2 * at_newest.count(key) < len(numbers):
             found = [min(newest, len(series[number])) for number in numbers]
         for number, count in zip(numbers, found, strict=True):
             counts[number] = count

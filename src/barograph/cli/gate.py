@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from barograph.detection.online import OnlineJudge
     from barograph.history import History
     from barograph.series import Floats, Series
+    from barograph.sources.formats.read import FilesRead
 
 
 @click.command(epilog="Example: barograph gate results.csv --since 3f2a91c --min-change 2.5")
@@ -57,27 +58,29 @@ def command(
     Exit code 2 means a regression, 4 a suspected regression of 25 % or more, which a further run
     of the commit would settle, 3 that no series could be judged.
     """
-    job = gated(inputs.read(), judging, detector, inputs.options.aggregate)
-    render(job, output)
+    job = gated(inputs.load(), inputs.options.aggregate, judging, detector)
+    render(job, output, file=inputs.locations[0])
     context.exit(job.exit_code)
 
 
 def gated(
-    history: History, judging: Judging, detector: str | None = None, aggregate: str = "median"
+    found: FilesRead, aggregate: str, judging: Judging, detector: str | None = None
 ) -> JobAnswer:
-    """Return the answer on the newest results of a history.
+    """Return the answer on the newest results of some files.
 
     Args:
-        history: The history.
+        found: What was read from the files.
+        aggregate: How the runs of a commit became one value.
         judging: What is asked, and what fails the job.
         detector: The name of a detection method that judges instead of the online model.
-        aggregate: How the runs of a commit became one value.
     """
     from barograph.cli.asked import Asked
     from barograph.detection.online import make_judge
 
+    history = found.history
     series = [one for one in history if len(one)]
-    asked = Asked.of(series, judging.newest, judging.since)
+    own = [count for count, one in zip(found.of_branch.tolist(), history, strict=True) if len(one)]
+    asked = Asked.of(series, judging.newest, judging.since, own if found.branch else None)
     if detector is not None:
         method = make_detector(detector, RELEASED / "label_free.baro")
         job = judging.detected_job(detected(history, asked, method), asked)
@@ -86,8 +89,8 @@ def gated(
     judge, disabled = make_judge(models, judging.second_look)
     if disabled:
         click.echo(disabled, err=True)
-    found = judged(history, asked, judge, aggregate)
-    return judging.suppressed(judging.job(found, asked, judge, models.newest.feature_set), series)
+    every = judged(history, asked, judge, aggregate)
+    return judging.suppressed(judging.job(every, asked, judge, models.newest.feature_set), series)
 
 
 def judged(

@@ -10,6 +10,7 @@ import click
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.rendering import markdown, text
 from barograph.cli.rendering.words import answers_by_kind, detail, headline, movement, place
+from barograph.wording import printable
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 ANNOTATED = ("regression", "suspect", "uncertain", "improvement", "unsettled")
@@ -64,8 +65,8 @@ def _command(level: str, kind: str, answer: SeriesAnswer, file: str) -> str:
 
 
 def message(said: str) -> str:
-    """Escape the message of a workflow command."""
-    return said.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """Return the message of a workflow command, on one line."""
+    return printable(said).replace("##[", "## [").replace("%", "%25")
 
 
 def parameter(value: str) -> str:

@@ -25,14 +25,20 @@ def table(job: JobAnswer) -> str:
     for one in job.answers:
         writer.writerow(_row(one, kinds.get(id(one), "quiet"), fails=job.fails(one)))
     for kind, names in (("too short", job.too_short), ("missing", job.missing)):
-        writer.writerows([kind, name] + [""] * (len(COLUMNS) - 2) for name in names)
+        rows = ([kind, encodable(name)] for name in names)
+        writer.writerows(row + [""] * (len(COLUMNS) - len(row)) for row in rows)
     return lines.getvalue()
 
 
 def _row(answer: SeriesAnswer, kind: str, *, fails: bool) -> list[Any]:
-    first = (kind, answer.series, "yes" if fails else "no")
+    first = (kind, encodable(answer.series), "yes" if fails else "no")
     values = [getattr(answer, name) for name in COLUMNS[len(first) :]]
     return [*first, *("" if _is_unknown(value) else value for value in values)]
+
+
+def encodable(name: str) -> str:
+    """Return a name that UTF-8 can hold: lone surrogates become question marks."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def _is_unknown(value: object) -> bool:

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from barograph.detection.online.budget import Budget
-from barograph.detection.online.newest import departure, settle, suspect_score
+from barograph.detection.online.newest import SUSPECT, departure, settle, suspect_score
 from barograph.errors import DataError
 from barograph.models import TriageModel
 from barograph.series import Floats
@@ -25,6 +25,9 @@ from barograph.series import Floats
 FALSE_RED = 0.1  # the share of commits without a change that may turn a job red
 # Three of 100 spikes are confirmed by one to three reruns, at most: `benchmarks/newest_commit.py`.
 CONFIRMED_SPIKES = 0.03
+# Far out, the share of quiet points falls more slowly than the surprise of a suspect says, by this
+# factor of the nats above SUSPECT: `benchmarks/job_alarms.py`, on the half to choose on.
+TAIL = 0.75
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class JobBudget:
             surprise: How far the newest result departs, in nats; see `newest.departure`.
             probability: The probability of a change at the newest result.
         """
-        return math.exp(-suspect_score(surprise, self.budget.surprise(0, probability)))
+        return _rate_of(suspect_score(surprise, self.budget.surprise(0, probability)))
 
     def confirmed_rate(self, before: Floats, runs: Floats, probability: float) -> float:
         """Return the share of quiet commits whose runs make them a change as clear as this.
@@ -93,7 +96,7 @@ class JobBudget:
         """
         settled = settle(before, runs)
         if settled.is_step:
-            return CONFIRMED_SPIKES * math.exp(-departure(before, float(runs[0])).surprise)
+            return CONFIRMED_SPIKES * _rate_of(departure(before, float(runs[0])).surprise)
         return self.suspect_rate(departure(before, settled.value).surprise, probability)
 
     def highest_rate(self, rates: Sequence[float], series: int) -> float:
@@ -114,3 +117,8 @@ class JobBudget:
         allowed = self.share * np.arange(1, ordered.size + 1) / max(series, 1)
         counted = ordered[ordered <= allowed]
         return float(counted[-1]) if counted.size else -1.0
+
+
+def _rate_of(score: float) -> float:
+    """Return the share of quiet points with at least this score of a suspect."""
+    return math.exp(-min(score, SUSPECT) - TAIL * max(score - SUSPECT, 0.0))

@@ -1,0 +1,304 @@
+"""How many commits of quiet jobs turn red, and which steps are still found.
+
+A job has 50, 200 or 1,000 quiet series, and runs `barograph gate` with its defaults at every
+commit. It is red if a change for the worse is reported, or a suspect that is worse by 25 %. Quiet
+series are simulated ones of shared CI runners whose code never changes, and SAP HANA series; people
+marked nothing in either. Each job draws series, and where in its history each series is at the
+first commit. `before` counts every alarm of every series, `after` those that the budget of the job
+lets through; `5 % slower` are jobs in which all series get slower by 5 % for a single commit.
+
+Steps for the worse are put into the same series. `at once/2/5` is the share that turns the job red
+at the commit of the step, or at most 2 or 5 commits later, if no other series of the job moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from histories import SHARED, halves
+from human_marks import read
+from side_by_side import arguments, show, table
+
+from barograph.cli.answers import MIN_CHANGE, SUSPECT_FAILS_AT, change_percent
+from barograph.detection.online import (
+    ANSWERS,
+    Answer,
+    PendingSeries,
+    SecondLookConfig,
+    StepKind,
+    make_judge,
+)
+from barograph.detection.online.batch import advance_all
+from barograph.detection.online.job_budget import JobBudget
+from barograph.detection.online.newest import COMPARED
+from barograph.evaluation.marked import Marked
+from barograph.models import OnlineModels
+from barograph.series import Floats, Ints
+from barograph.sources.simulator import CI, Profile, Stream, World, stream, survey
+
+SIZES = (50, 200, 1000)
+FACTORS = (1.1, 1.25, 2.0)
+DELAYS = (0, 2, 5)
+FIRST = 5  # results before the first that is judged
+LEAD, AFTER = 48, 5  # points judged before a step, and after it
+COMMON = 0.05
+NEVER = (1e-12, 1e-12)
+
+MODELS = OnlineModels.default()
+CONFIG = SecondLookConfig()
+JUDGE, _ = make_judge(MODELS, CONFIG)
+assert JUDGE.budget is not None  # noqa: S101 - the shipped pair has one
+assert JUDGE.confirm is not None  # noqa: S101
+BUDGET = JobBudget.released(JUDGE.budget, JUDGE.confirm, CONFIG.alarm_policy)
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """Quiet series.
+
+    Attributes:
+        name: What they are.
+        series: The values of each.
+        worse: 1 if higher is worse, else -1, for each.
+    """
+
+    name: str
+    series: Sequence[Floats]
+    worse: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """An alarm, a step that makes one more certain, or a suspect.
+
+    Attributes:
+        at: The newest result.
+        change: The number of the change in its series; -1 for a suspect.
+        rate: How rarely a quiet point gets as far.
+        is_call: Whether it is the alarm of the change.
+        is_red: Whether it is for the worse, and large enough.
+    """
+
+    at: int
+    change: int
+    rate: float
+    is_call: bool
+    is_red: bool
+
+
+def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[list[Alarm]]:
+    """Judge the new points of each series, and return the alarms and suspects."""
+    done = advance_all(
+        pending, JUDGE.model, JUDGE.confirm, JUDGE.budget, history=JUDGE.history, threads=None
+    )
+    found: list[list[Alarm]] = []
+    end = 0
+    for series, sign, log in zip(pending, worse, done.logs, strict=True):
+        alarms: list[Alarm] = []
+        standing: dict[int, int] = {}
+        best: dict[int, float] = {}
+        change = -1
+        values = series.values
+        for step, state in zip(log.steps, log.states, strict=True):
+            before = step.index if step.moved_from is None else step.moved_from
+            own = standing.pop(before, None)
+            if step.kind is StepKind.WITHDRAWN:
+                continue
+            if own is None or step.kind is StepKind.CALLED:
+                change += 1
+                own = change
+            standing[step.index] = own
+            if state.score <= best.get(own, -np.inf):
+                continue
+            best[own] = state.score
+            moved = _percent(values[: step.at + 1], step.index) * sign
+            rate = BUDGET.alarm_rate(state.score)
+            is_call = step.kind is StepKind.CALLED
+            alarms.append(Alarm(step.at, own, rate, is_call, moved >= MIN_CHANGE))
+        begin, end = end, end + values.size - series.first
+        suspects = np.flatnonzero(done.answer[begin:end] == ANSWERS.index(Answer.SUSPECT))
+        for place in suspects.tolist():
+            at = series.first + place
+            level = float(np.median(values[max(0, at - COMPARED) : at]))
+            moved = 100.0 * (values[at] - level) / abs(level) * sign if level else np.inf
+            rate = BUDGET.suspect_rate(
+                float(done.surprise[begin + place]), float(done.newest[begin + place])
+            )
+            alarms.append(Alarm(at, -1, rate, True, moved >= SUSPECT_FAILS_AT))
+        found.append(alarms)
+    return found
+
+
+def _percent(values: Floats, index: int) -> float:
+    before, after = values[max(0, index - 500) : index], values[index:]
+    if not before.size:
+        return 0.0
+    return change_percent(before.tolist(), after.tolist(), MODELS.newest.feature_set)
+
+
+def red_shares(
+    quiet: Quiet, alarms: Sequence[Sequence[Alarm]], size: int, commits: int, rng: Any
+) -> tuple[float, float]:
+    """Return the share of red commits of a job without and with a shared budget."""
+    members = rng.integers(len(quiet.series), size=size)
+    by_commit: list[list[tuple[int, Alarm]]] = [[] for _ in range(commits)]
+    for slot, number in enumerate(members.tolist()):
+        length = quiet.series[number].size - FIRST
+        start = int(rng.integers(length))
+        for alarm in alarms[number]:
+            for commit in range((alarm.at - FIRST - start) % length, commits, length):
+                if alarm.at >= FIRST:
+                    by_commit[commit].append((slot, alarm))
+    before = after = 0
+    reported: set[tuple[int, int]] = set()
+    for found in by_commit:
+        highest = BUDGET.highest_rate([alarm.rate for _, alarm in found], size)
+        before += any(alarm.is_red and alarm.is_call for _, alarm in found)
+        is_red = False
+        for slot, alarm in found:
+            if alarm.is_call:
+                reported.discard((slot, alarm.change))
+            if alarm.rate <= highest and (slot, alarm.change) not in reported:
+                is_red |= alarm.is_red
+                if alarm.change >= 0:
+                    reported.add((slot, alarm.change))
+        after += is_red
+    return before / commits, after / commits
+
+
+def steps_found(quiet: Quiet, count: int, rng: Any) -> list[dict[str, Any]]:
+    """Put a step into some series; return the share that turns jobs of each size red."""
+    cuts: list[tuple[int, int]] = []
+    while len(cuts) < count:
+        number = int(rng.integers(len(quiet.series)))
+        size = quiet.series[number].size
+        if size > LEAD + AFTER + 1:
+            cuts.append((number, int(rng.integers(40, size - AFTER - 1))))
+    rows = []
+    for factor in FACTORS:
+        pending = []
+        for number, at in cuts:
+            values = quiet.series[number][: at + AFTER + 1].copy()
+            values[at:] *= factor if quiet.worse[number] > 0 else 1.0 / factor
+            pending.append(PendingSeries(values, max(0, at - LEAD), 0))
+        found = alarms_of(pending, [quiet.worse[number] for number, _ in cuts])
+        row: dict[str, Any] = {"series": quiet.name, "step": f"x{factor:g}"}
+        for size in (1, *SIZES):
+            first = [
+                min((a.at - at for a in own if a.at >= at and _is_red(a, size)), default=AFTER + 1)
+                for own, (_, at) in zip(found, cuts, strict=True)
+            ]
+            shares = [f"{100 * np.mean([one <= d for one in first]):.0f}" for d in DELAYS]
+            row[f"{size} series (at once/2/5)"] = "/".join(shares)
+        rows.append(row)
+    return rows
+
+
+def _is_red(alarm: Alarm, size: int) -> bool:
+    if size == 1:
+        return alarm.is_red and alarm.is_call
+    return alarm.is_red and alarm.rate <= BUDGET.highest_rate([alarm.rate], size)
+
+
+def simulated(count: int, seed: int = 77) -> Quiet:
+    """Return simulated series of shared runners that no simulated person marks."""
+    profile = quiet_profile()
+    world = World(seed, profile)
+    series, worse = [], []
+    for number in range(count):
+        one = world.series(number)
+        rng = stream(seed, Stream.CROWD, profile.key, number)
+        if not any(places.size for places in survey(one.values, one.events, 5, rng).marks):
+            series.append(one.values)
+            worse.append(-int(one.direction))
+    return Quiet("simulated CI", series, worse)
+
+
+def quiet_profile() -> Profile:
+    """Return the profile of shared runners without any change of the code."""
+    runners = CI.runners
+    assert runners is not None  # noqa: S101 - the profile is that of runners
+    still = replace(runners, jumps_per_100=0.0, modality_changes=0.0, tiny_per_100=NEVER)
+    return replace(
+        CI, steps_per_100=(0.0, 0.0), reverts_per_100=NEVER, ramps_per_300=0.0, runners=still
+    )
+
+
+def unmarked(name: str, marked: Marked) -> Quiet:
+    """Return the series in which nobody marked a change."""
+    numbers = [k for k in range(len(marked)) if not any(marked.marks[k])]
+    series = [marked.values[marked.offsets[k] : marked.offsets[k + 1]] for k in numbers]
+    return Quiet(name, series, [1] * len(series))
+
+
+def all_slower(quiet: Quiet, count: int, size: int, rng: Any) -> str:
+    """Return the share of jobs that are red as all series are slower for one commit."""
+    pending, worse = [], []
+    for number in rng.integers(len(quiet.series), size=count * size).tolist():
+        values = quiet.series[number]
+        at = int(rng.integers(FIRST, values.size))
+        cut = values[: at + 1].copy()
+        cut[at] *= (1 + COMMON) ** quiet.worse[number]
+        pending.append(PendingSeries(cut, at, 0))
+        worse.append(quiet.worse[number])
+    alarms = alarms_of(pending, worse)
+    before = after = 0
+    for first in range(0, count * size, size):
+        found = [alarm for own in alarms[first : first + size] for alarm in own]
+        highest = BUDGET.highest_rate([alarm.rate for alarm in found], size)
+        before += any(alarm.is_red for alarm in found)
+        after += any(alarm.is_red and alarm.rate <= highest for alarm in found)
+    return f"{100 * before / count:.0f} -> {100 * after / count:.0f}"
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = arguments(str(__doc__))
+    parser.add_argument("--simulated", type=int, default=1500, help="Simulated series.")
+    parser.add_argument("--jobs", type=int, default=10, help="Jobs of each size.")
+    parser.add_argument("--commits", type=int, default=200, help="Commits of each job.")
+    parser.add_argument("--steps", type=int, default=300, help="Steps of each size.")
+    options = parser.parse_args()
+    sets = [simulated(options.simulated)]
+    if (SHARED / "sap_hana" / "series.parquet").is_file():
+        for name, part in zip(
+            ("SAP HANA, choice half", "SAP HANA, other half"),
+            halves(read(SHARED / "sap_hana")),
+            strict=True,
+        ):
+            sets.append(unmarked(name, part))
+    rows, steps = [], []
+    for quiet in sets:
+        rng = np.random.default_rng(1)
+        alarms = alarms_of([PendingSeries(one, 0, 0) for one in quiet.series], quiet.worse)
+        for size in SIZES:
+            shares = [
+                red_shares(quiet, alarms, size, options.commits, rng) for _ in range(options.jobs)
+            ]
+            before, after = np.mean(shares, axis=0)
+            rows.append(
+                {
+                    "series": quiet.name,
+                    "of": f"{len(quiet.series)} series, {_points(quiet.series):,} results",
+                    "in the job": size,
+                    "red before, %": 100 * float(before),
+                    "red after, %": 100 * float(after),
+                }
+            )
+        rows[-1]["5 % slower, red, %"] = all_slower(quiet, 4, SIZES[-1], rng)
+        steps += steps_found(quiet, options.steps, rng)
+    if options.output == "text":
+        print(table(steps), end="\n\n")
+    show("red commits of quiet jobs", rows, options.output, steps=steps)
+
+
+def _points(series: Sequence[Floats]) -> int:
+    sizes: Ints = np.array([one.size for one in series])
+    return int(sizes.sum())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""What fails a job, and with which exit code."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from barograph.cli.answers import FailPolicy, JobAnswer, SeriesAnswer
+
+WORSE = SeriesAnswer(
+    series="a", direction=-1, order=9, commit="c9", answer="change", probability=0.9, percent=20.0
+)
+BETTER = replace(WORSE, series="b", percent=-20.0)
+UNCERTAIN = replace(WORSE, series="u", is_certain=False)
+SMALL = replace(WORSE, series="s", answer="suspect", percent=10.0)
+LARGE = replace(SMALL, series="l", percent=30.0)
+LIKELY_NOISE = replace(LARGE, series="n", is_certain=False)
+QUIET = replace(WORSE, series="q", answer="quiet", percent=0.0)
+
+
+@pytest.mark.parametrize(
+    ("answers", "regression", "suspect", "any_"),
+    [
+        ([], 3, 3, 3),
+        ([QUIET], 0, 0, 0),
+        ([WORSE], 2, 2, 2),
+        ([replace(WORSE, direction=0)], 2, 2, 2),
+        ([replace(WORSE, direction=1)], 0, 0, 2),
+        ([BETTER], 0, 0, 2),
+        ([UNCERTAIN], 0, 4, 4),
+        ([replace(UNCERTAIN, percent=-20.0)], 0, 0, 0),
+        ([SMALL], 0, 4, 4),
+        ([LARGE], 4, 4, 4),
+        ([replace(LARGE, percent=-30.0)], 0, 4, 4),
+        ([LIKELY_NOISE], 0, 4, 4),
+        ([LARGE, WORSE], 2, 2, 2),
+        ([LARGE, BETTER], 4, 4, 2),
+        ([replace(WORSE, percent=0.3)], 0, 0, 0),
+        ([replace(WORSE, suppressed="known")], 0, 0, 0),
+    ],
+)
+def test_exit_code_depends_on_what_fails_the_job(
+    answers: list[SeriesAnswer], regression: int, suspect: int, any_: int
+) -> None:
+    expected = {"regression": regression, "suspect": suspect, "any": any_}
+    codes = {
+        name: JobAnswer(answers, policy=FailPolicy(fail_on=name)).exit_code for name in expected
+    }
+    assert codes == expected
+
+
+@pytest.mark.parametrize(("answers", "expected"), [([QUIET], 3), ([WORSE], 2), ([LARGE], 4)])
+def test_missing_series_fail_a_job_that_wants_it(
+    answers: list[SeriesAnswer], expected: int
+) -> None:
+    strict = FailPolicy(fail_on_missing=True)
+    assert JobAnswer(answers, missing=["gone"], policy=strict).exit_code == expected
+    assert JobAnswer([QUIET], missing=["gone"]).exit_code == 0
+
+
+@pytest.mark.parametrize(("at", "expected"), [(10.0, 4), (10.1, 0)])
+def test_size_from_which_a_suspect_fails_can_be_set(at: float, expected: int) -> None:
+    assert JobAnswer([SMALL], policy=FailPolicy(suspect_fails_at=at)).exit_code == expected
+
+
+def test_json_has_a_list_of_each_kind_and_the_answer_on_every_series() -> None:
+    every = [WORSE, BETTER, UNCERTAIN, SMALL, QUIET, replace(WORSE, suppressed="known")]
+    found: dict[str, Any] = JobAnswer(every, ["t"], ["n"], ["m"], notes=["note"]).as_dict()
+    kinds = ("regressions", "improvements", "uncertain", "suspects", "suppressed")
+    assert [[one["series"] for one in found[kind]] for kind in kinds] == [
+        *(["a"], ["b"], ["u"], ["s"], ["a"])
+    ]
+    assert len(found["series"]) == len(every)
+    assert (found["too_short"], found["new"], found["missing"]) == (["t"], ["n"], ["m"])
+    assert (found["notes"], found["exit_code"]) == (["note"], 2)

@@ -1,0 +1,197 @@
+"""The formats of gate and score, with names that try to break out of them."""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import click
+import pytest
+
+from barograph.cli.answers import JobAnswer, SeriesAnswer
+from barograph.cli.rendering import FORMATS, github, junit, markdown, render, table, text
+
+HOSTILE = "a|b`c\n::error::x\r##[error]y\x01\ud800<b>&amp;@team *d* ]]>\x1b[31m,\"'"
+WORSE = SeriesAnswer(
+    series="db/insert",
+    direction=-1,
+    order=59,
+    commit="0123456789abcdef0123456789abcdef01234567",
+    answer="change",
+    probability=0.98,
+    percent=19.3,
+    begins=57,
+    begins_commit="c57",
+)
+SUSPECT = replace(
+    WORSE,
+    series="db/scan",
+    answer="suspect",
+    percent=12.0,
+    begins=None,
+    begins_commit="",
+    reruns=1,
+    reason="6.7 noise units beyond the last 20 results; none",
+)
+QUIET = replace(WORSE, series="db/quiet", answer="quiet", percent=0.0, begins=None)
+JOB = JobAnswer(
+    [WORSE, SUSPECT, QUIET, replace(WORSE, series="db/fast", percent=-30.0)],
+    ["db/short"],
+    ["db/new"],
+    ["db/gone"],
+)
+TRICKY = JobAnswer(
+    [replace(one, series=f"{k}{HOSTILE}") for k, one in enumerate(JOB.answers)],
+    [HOSTILE],
+    [HOSTILE],
+    [HOSTILE],
+    notes=[HOSTILE],
+)
+
+
+def parsed(job: JobAnswer) -> ET.Element:
+    return ET.fromstring(junit.report(job).encode())  # noqa: S314 - our own document
+
+
+def lines_of(job: JobAnswer) -> list[str]:
+    return [click.unstyle(line) for line in text.lines(job)]
+
+
+def test_text_is_aligned_and_ends_with_a_summary() -> None:
+    lines = lines_of(JOB)
+    assert lines[0] == (
+        "regression   db/insert  +19.3 %  worse   at c57       seen at 01234567; probability 0.98"
+    )
+    assert lines[1] == (
+        "suspect      db/scan    +12.0 %  worse   at 01234567  "
+        "6.7 noise units beyond the last 20 results; run this commit once more to settle it"
+    )
+    assert lines[2].startswith("improvement  db/fast    -30.0 %  better  at c57")
+    assert lines[-1] == (
+        "1 regression, 1 suspect, 1 improvement; "
+        "4 series judged, 1 too short to judge, 1 new, 1 without the newest commit"
+    )
+
+
+def test_text_has_one_line_for_each_answer_whatever_its_name() -> None:
+    assert len(lines_of(TRICKY)) == len(lines_of(JOB)) + 1  # the note
+    assert all(line.isprintable() for line in lines_of(TRICKY))
+
+
+@pytest.mark.parametrize(("no_color", "expected"), [("", True), ("1", False)])
+def test_colour_is_off_where_the_user_wants_none(
+    monkeypatch: pytest.MonkeyPatch, no_color: str, expected: bool
+) -> None:
+    given: list[bool | None] = []
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setattr(click, "echo", lambda _line, color=None: given.append(color))
+    text.echo(JOB)
+    assert set(given) == {None if expected else False}
+    assert "\x1b[31m" in text.lines(JOB)[0]
+
+
+def test_csv_has_a_row_for_each_answer() -> None:
+    for job in (JOB, TRICKY):
+        rows = [*csv.DictReader(io.StringIO(table.table(job), newline=""))]
+        assert [row["kind"] for row in rows] == [
+            *("regression", "suspect", "quiet", "improvement", "too short", "missing")
+        ]
+        assert rows[0]["series"] == table.encodable(job.answers[0].series)
+        assert [row["fails"] for row in rows] == ["yes", "no", "no", "no", "", ""]
+
+
+def test_markdown_shows_what_moved_and_folds_the_rest() -> None:
+    page = markdown.comment(JOB)
+    assert page.startswith("### Barograph: 1 regression, 1 suspect, 1 improvement\n")
+    assert "| **regression** | <code>db/insert</code> | up 19&#46;3 &#37; &#40;worse&#41;" in page
+    assert "down 30&#46;0 &#37; &#40;better&#41;" in page
+    assert "<details><summary>1 series new</summary>\n\n- <code>db/new</code>" in page
+
+
+def test_markdown_tables_keep_their_columns_whatever_the_names() -> None:
+    page = markdown.comment(TRICKY)
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert {row.count("|") for row in rows} == {6}
+    harmless = re.sub(r"&#\d+;|</?code>|</?details>|</?summary>|\*\*regression\*\*", "", page)
+    assert not re.search(r"[`@*<>\x01\x1b]|::|\[", harmless)
+    assert len(page.splitlines()) == len(markdown.comment(JOB).splitlines()) + 2
+
+
+def test_markdown_names_how_many_rows_are_left_out() -> None:
+    many = JobAnswer([replace(WORSE, series=f"s{k}") for k in range(markdown.SHOWN + 7)])
+    page = markdown.comment(many)
+    assert page.count("<code>s") == markdown.SHOWN
+    assert "7 more are not shown." in page
+
+
+def test_junit_has_a_case_for_each_series() -> None:
+    for job in (JOB, TRICKY):
+        suite = parsed(job).find("testsuite")
+        assert suite is not None
+        cases = suite.findall("testcase")
+        failures = [len(case.findall("failure")) for case in cases]
+        assert failures == [1] + [0] * (len(cases) - 1)
+        assert suite.get("tests") == str(len(cases))
+        assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
+        assert int(suite.get("skipped", "")) == len(suite.findall("testcase/skipped"))
+        assert "run this commit once more" in (cases[1].findtext("system-out") or "")
+
+
+def test_junit_escapes_what_xml_cannot_hold() -> None:
+    page = junit.report(TRICKY)
+    assert not re.search("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", page)
+    names = [case.get("name") or "" for case in parsed(TRICKY).iter("testcase")]
+    assert "\\x01\\ud800<b>&amp;@team" in names[0]
+
+
+def test_github_annotates_failures_as_errors_and_the_rest_as_warnings() -> None:
+    lines = github.workflow_commands(JOB, "bench/results.csv")
+    assert lines[0] == (
+        "::error file=bench/results.csv,title=regression%3A db/insert::db/insert: up 19.3 %25 "
+        "(worse) at c57; seen at 01234567; probability 0.98"
+    )
+    assert [line.split(" ")[0] for line in lines] == ["::error", "::warning", "::notice"]
+
+
+def test_github_finds_no_command_in_a_name(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    github.write(TRICKY)
+    for line in capsys.readouterr().out.splitlines():
+        assert "##[" not in line
+        if "::" in line:
+            assert re.match(r"::(error|warning|notice) title=[^:,]*::", line)
+
+
+def test_github_prints_ten_annotations_of_a_level(tmp_path: Path) -> None:
+    many = JobAnswer([replace(WORSE, series=f"s{k}") for k in range(25)])
+    lines = github.workflow_commands(many)
+    assert len(lines) == github.MOST
+    assert lines[-1] == "::error title=Barograph::16 more are in the log"
+
+
+def test_github_appends_to_the_job_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    github.write(JOB)
+    assert summary.read_text() == f"before\n{markdown.comment(JOB)}\n"
+    assert capsys.readouterr().out.count("::error") == 1
+
+
+@pytest.mark.parametrize("output", FORMATS)
+def test_every_format_prints_any_name_and_no_answer(
+    output: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for job in (TRICKY, JobAnswer([])):
+        render(job, output)
+        printed = capsys.readouterr().out
+        assert printed.encode("utf-8", "surrogatepass")
+    if output == "json":
+        assert json.loads(printed)["exit_code"] == 3

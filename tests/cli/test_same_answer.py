@@ -1,0 +1,71 @@
+"""Gate and score give the same answer on the same history."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cli.test_commands import code
+
+SERIES, LENGTH = 18, 56
+CUTS = (40, 42, 43, 45, 56)
+ORDER = ("gate", "score")
+
+
+def write(path: Path, last: int) -> None:
+    """Write the first commits of series with steps, spikes, several runs, and some that end."""
+    rng = np.random.default_rng(7)
+    lines = ["project,test,order,commit,run,direction,value"]
+    for k in range(SERIES):
+        values = 100 + rng.standard_normal((LENGTH, 2)) * rng.uniform(0.3, 3)
+        step = int(rng.integers(34, 46)) if k % 2 else LENGTH
+        values[step:] += rng.choice([-1, 1]) * rng.uniform(3, 60)
+        values[40:42, 0] *= 1.0 + (k < 8) * 0.05  # several series are slow at two commits
+        values[int(rng.integers(36, LENGTH)), 0] *= rng.uniform(1.2, 3)  # the first run alone
+        values[41, 0] *= 2.0 if k == 16 else 1.0  # a suspect at the newest commit
+        size = last if k % 7 else min(last, 44)
+        for order in range(0 if k % 9 else 39, size):
+            runs = 2 if (k + order) % 5 == 0 else 1
+            lines += [
+                f"p,s{k},{order},c{order},{run or ''},{-1 + k % 3},{values[order, run]}"
+                for run in range(runs)
+            ]
+    path.write_text("\n".join([*lines, ""]))
+
+
+@pytest.mark.parametrize(
+    ("options", "cuts"),
+    [
+        (("--false-red", "1"), CUTS),
+        ((), CUTS[1:2]),
+        (("--newest", "4"), CUTS[-2:]),
+        (("--since", "38"), CUTS[-2:-1]),
+        (("--no-second-look",), CUTS[1:2]),
+    ],
+)
+def test_gate_and_score_agree(
+    options: tuple[str, ...],
+    cuts: tuple[int, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "results.csv"
+    kinds: set[str] = set()
+    for cut in cuts:
+        write(path, cut)
+        found: dict[str, tuple[int, Any]] = {}
+        for command in ORDER:
+            store = ("--store", str(tmp_path / "ci.db")) if command == "score" else ()
+            left = code(command, str(path), *options, *store, "--format", "json")
+            found[command] = left, json.loads(capsys.readouterr().out)
+        answer = found["score"][1]
+        for name in ("points", "reasons"):
+            answer.pop(name)
+        assert found["gate"] == found["score"]
+        kinds |= {name for name, value in answer.items() if value}
+    if len(cuts) == len(CUTS):
+        assert {"regressions", "suspects", "improvements", "uncertain", "missing"} <= kinds

@@ -1,0 +1,69 @@
+"""The budget of a job: how rare an alarm must be among many series."""
+
+import math
+
+import numpy as np
+import pytest
+
+from barograph.detection.online import Budget, SecondLookConfig, make_judge
+from barograph.detection.online.job_budget import CONFIRMED_SPIKES, JobBudget
+from barograph.detection.online.newest import SUSPECT, departure
+from barograph.errors import DataError
+from barograph.models import OnlineModels
+
+JUDGE, _ = make_judge(OnlineModels.default(), SecondLookConfig())
+assert JUDGE.budget is not None
+assert JUDGE.confirm is not None
+BUDGET = JobBudget.released(JUDGE.budget, JUDGE.confirm, "steady")
+SIMPLE = JobBudget(Budget({}, {}, 6.0), {"1": 7.0, "3": 6.0, "10": 5.0})
+
+
+def test_rate_of_an_alarm_is_that_of_the_card_and_continues_beyond_it() -> None:
+    thresholds = JUDGE.confirm.card["alarm_thresholds"]["steady"]  # type: ignore[union-attr]
+    for rate, threshold in thresholds.items():
+        assert BUDGET.alarm_rate(threshold) == pytest.approx(float(rate) / 1000)
+    scores = np.arange(0.0, 40.0, 0.5)
+    rates = [BUDGET.alarm_rate(score) for score in scores.tolist()]
+    assert np.all(np.diff(rates) <= 0)
+    assert rates[0] <= 1.0
+    assert SIMPLE.alarm_rate(9.0) == pytest.approx(0.001 / 9)
+
+
+@pytest.mark.parametrize(
+    ("rates", "series", "expected"),
+    [
+        ([], 10, -1.0),
+        ([0.003], 30, 0.003),  # in a small job every alarm counts
+        ([0.003], 50, -1.0),
+        ([0.0001, 0.003], 1000, 0.0001),
+        ([0.003] * 40, 1000, 0.003),  # many series that move together
+        ([0.003] * 20, 1000, -1.0),
+    ],
+)
+def test_one_alarm_must_be_rarer_than_many_at_one_commit(
+    rates: list[float], series: int, expected: float
+) -> None:
+    assert SIMPLE.highest_rate(rates, series) == expected
+
+
+def test_quiet_commits_turn_red_as_often_as_allowed() -> None:
+    rng = np.random.default_rng(0)
+    for size in (50, 200, 1000):
+        red = [SIMPLE.highest_rate(rng.random(size).tolist(), size) >= 0 for _ in range(2000)]
+        assert np.mean(red) == pytest.approx(SIMPLE.share, abs=0.03)
+
+
+def test_change_that_reruns_confirm_is_as_rare_as_the_spike_and_its_confirmation() -> None:
+    before = 100 + np.random.default_rng(3).standard_normal(60)
+    runs = np.array([140.0, 141.0])
+    surprise = departure(before, 140.0).surprise
+    expected = CONFIRMED_SPIKES * BUDGET.suspect_rate(surprise, 0.0)
+    assert math.exp(-surprise) < expected / CONFIRMED_SPIKES < math.exp(-SUSPECT)
+    assert BUDGET.confirmed_rate(before, runs, 0.1) == expected
+    spike = BUDGET.confirmed_rate(before, np.array([140.0, 100.0]), 0.0)
+    assert spike > 100 * expected
+
+
+def test_card_without_thresholds_is_refused() -> None:
+    with pytest.raises(DataError, match="0 alarm_thresholds for 'loud'; 2 are needed"):
+        JobBudget.released(JUDGE.budget, JUDGE.confirm, "loud")  # type: ignore[arg-type]
