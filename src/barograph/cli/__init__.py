@@ -23,6 +23,7 @@ INTERRUPTED = 130  # 128 and the number of SIGINT, as shells report it
 UNCONFIGURED = ("completion", "formats", "init")  # these work with a broken configuration, too
 # Commands and their help texts; each is in the module of the same name.
 COMMANDS = {
+    "append": "Append the results of a run to a history file.",
     "classify": "Rank candidates by how likely people would call them real.",
     "completion": "Print the completion script of a shell.",
     "detect": "Find the change points of every series of a source.",

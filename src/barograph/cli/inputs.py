@@ -187,7 +187,7 @@ def input_options(function: F) -> F:
     @functools.wraps(function)
     def command(*arguments: Any, **values: Any) -> Any:
         chosen = {name: values.pop(name) for name in NAMES}
-        return function(*arguments, inputs=_inputs(**chosen), **values)
+        return function(*arguments, inputs=inputs_of(**chosen), **values)
 
     decorated: Any = command
     for option in reversed(OPTIONS):
@@ -323,9 +323,14 @@ OPTIONS: list[Callable[[Any], Any]] = [
 ]
 
 
-def _inputs(
+def inputs_of(
     files: tuple[str, ...], kind: str, delimiter: str, max_size: int, **options: Any
 ) -> Inputs:
+    """Return the files and the reading options of a command, given their parameters.
+
+    Raises:
+        DataError: The delimiter is not a character.
+    """
     from barograph.sources.formats.base import ReadOptions
 
     form = "" if kind in (AUTO, *DATABASES) else kind

@@ -13,6 +13,7 @@ from barograph.sources.formats.access import number
 from barograph.sources.formats.base import InputFile, Result, Sample
 
 LONGEST = 4_000  # characters of a line of text that may hold a result
+LINE_END = re.compile(r"\r\n?|\n")  # other line separators may be in the strings of JSON lines
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d*)?(?:[eE][+-]?\d{1,4})?|[+-]?\.\d+")
 # Names that hosted runners, containers, pods and cloud instances get: another one for each run.
@@ -66,7 +67,7 @@ def indexed(entries: Iterable[Any], where: str) -> Iterator[tuple[str, Any]]:
 
 def lines_of(file: InputFile, longest: int = LONGEST) -> Iterator[tuple[str, str]]:
     """Yield the place and the text of each line, without colours; longer lines are left out."""
-    for index, line in enumerate(file.text().splitlines(), 1):
+    for index, line in enumerate(LINE_END.split(file.text()), 1):
         if len(line) <= longest:
             yield f"line {index}", COLOUR.sub("", line) if "\x1b" in line else line
 

@@ -1,0 +1,83 @@
+"""`barograph append`: add the results of a run to a history file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from barograph.cli.inputs import DATABASES, NAMES, OPTIONS, inputs_of
+from barograph.cli.options import echo_json, format_option
+from barograph.errors import ConfigError
+
+if TYPE_CHECKING:
+    from barograph.sources.append import Appended
+
+# The reading options that make sense for results to append; --branch has another meaning here.
+LEFT_OUT = {"files", "aggregate", "base_branch", "branch", "order_by"}
+DEFAULTS: dict[str, Any] = {"aggregate": "median", "base_branch": "", "order_by": ""}
+SHOWN = 3  # commits
+
+
+def _reading_options(function: Any) -> Any:
+    for name, option in reversed([*zip(NAMES[1:], OPTIONS, strict=True)]):
+        function = function if name in LEFT_OUT else option(function)
+    return function
+
+
+@click.command(epilog="Example: barograph append history.csv benchmark.json --run $GITHUB_RUN_ID")
+@click.argument("history", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("files", nargs=-1, required=True, metavar="OUTPUT...")
+@_reading_options
+@click.option(
+    "--branch",
+    default="",
+    metavar="NAME",
+    help="Branch of results that name none. Defaults to that of the CI job.",
+)
+@click.option(
+    "--run",
+    default="",
+    metavar="NAME",
+    help="Name of the run. Earlier results of the same commit are kept if their run has another "
+    "name; without this option they are replaced.",
+)
+@format_option("text", "json")
+def command(
+    history: Path, files: tuple[str, ...], run: str, branch: str, output: str, **reading: Any
+) -> None:
+    """Append the results in OUTPUT to HISTORY, and create HISTORY if it does not exist.
+
+    OUTPUT is a file of any format that `barograph formats` lists. HISTORY is a CSV, NDJSON or JSON
+    file with a row for each result. A new commit comes after the last one in HISTORY. Results of
+    a commit that is already there replace its earlier results of the same series.
+
+    HISTORY is replaced in one step, so a failure leaves it unchanged, and several processes can
+    append at once.
+    """
+    from barograph.sources.append import append
+
+    inputs = inputs_of(files, branch=branch, **DEFAULTS, **reading)
+    if inputs.kind in DATABASES:
+        raise ConfigError(f"--kind {inputs.kind}: append reads files; `barograph import` reads it")
+    done = append(history, inputs.locations, inputs.options, run)
+    for note in done.notes:
+        click.echo(note, err=True)
+    if output == "json":
+        counts = {"results": done.results, "replaced": done.replaced, "skipped": done.skipped}
+        commits = [{"commit": name, "order": order} for name, order in done.commits.items()]
+        echo_json({"history": str(history), **counts, "commits": commits})
+    else:
+        click.echo(f"{history}: {_summary(done)}")
+
+
+def _summary(done: Appended) -> str:
+    """Return what was appended, in one line."""
+    names = [name[:12] or "without a name" for name in done.commits]
+    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    what = f"commit {shown}" if len(names) == 1 else f"{len(names)} commits ({shown})"
+    counts = f"{done.results:,} results of {what}"
+    replaced = f", {done.replaced:,} earlier results replaced" if done.replaced else ""
+    skipped = f", {done.skipped:,} unusable results left out" if done.skipped else ""
+    return counts + replaced + skipped

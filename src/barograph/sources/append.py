@@ -1,0 +1,282 @@
+"""Append the results of files to a history file.
+
+A new commit gets the order after the last: neither times nor git move rows that are there. Results
+of a commit that is there get its order, and replace its earlier results of the same series: all of
+them, or those of the same run if the run has a name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from barograph.errors import DataError
+from barograph.git import Repository
+from barograph.series import LABELS, UNKNOWN_TIME, SeriesId, canonical_text, normalize_args
+from barograph.sources.fields import EPOCH
+from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.collect import Collector
+from barograph.sources.formats.collected import Collected
+from barograph.sources.formats.context import RunContext, ci_context
+from barograph.sources.formats.locations import opened
+from barograph.sources.formats.orders import order_results
+from barograph.sources.formats.runs import complete_runs, in_one_unit
+from barograph.sources.history_file import HistoryFile, locked
+
+ARGUMENT = "args."
+DIRECTIONS = {-1: "lower", 0: "", 1: "higher"}
+PART = "."  # between the name of a run and the repetition in its file
+
+
+@dataclass(frozen=True)
+class Appended:
+    """What an append did.
+
+    Attributes:
+        results: The number of results that the history has now from these files.
+        replaced: The number of earlier results that they replaced.
+        commits: The commits of the results, with their orders.
+        skipped: The number of results that could not be used.
+        notes: What people should know, one line each.
+    """
+
+    results: int
+    replaced: int
+    commits: Mapping[str, int]
+    skipped: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Result:
+    """A result of a file, as the history will hold it."""
+
+    series: SeriesId
+    rank: int  # of its commit among those of the files
+    commit: str
+    time: int
+    branch: str
+    run: str
+    unit: str
+    direction: int
+    value: float
+
+
+def append(
+    history: str | Path,
+    outputs: Sequence[str | Path],
+    options: ReadOptions | None = None,
+    run: str = "",
+    repository: Repository | None = None,
+    context: RunContext | None = None,
+) -> Appended:
+    r"""Append the results of files of any format to a history file.
+
+    Args:
+        history: The history: CSV, NDJSON or JSON by its name; created if it does not exist.
+        outputs: The files.
+        options: What the files do not say: commit, time, branch, machine.
+        run: The name of the run, to keep earlier results of the same commit.
+        repository: Knows commits; the one of the current folder by default.
+        context: What the CI service says; from the environment by default.
+
+    Raises:
+        DataError: A file has no results, or the history is not a table that can be extended.
+
+    Example:
+        >>> _ = Path("out.json").write_text('[{"name": "sort", "unit": "ms", "value": 4.5}]')
+        >>> done = append("history.csv", ["out.json"], ReadOptions(commit="8674f78"))
+        >>> done.results, done.replaced, done.commits
+        (1, 0, {'8674f78': 1})
+        >>> append("history.csv", ["out.json"], ReadOptions(commit="8674f78")).replaced
+        1
+    """
+    options, repository = options or ReadOptions(), repository or Repository()
+    context = ci_context() if context is None else context
+    name = str(outputs[0]) if len(outputs) == 1 else f"{outputs[0]} and {len(outputs) - 1} more"
+    collector = Collector(options, name)
+    for file, form in opened(outputs, options):
+        collector.add(file, form)
+    collected = complete_runs(collector.finish(), options, context, repository)
+    collected = in_one_unit(collected, collector.report)
+    skipped = sum(entry.count for entry in collector.report.skipped["points"].values())
+    if not len(collected):
+        first = f": {collector.report.first_skip('points')}" if skipped else ""
+        raise DataError(f"{name}: no results{first}")
+    ordered = order_results(collected, repository)
+    branch = options.branch or context.branch
+    results = _results(collected, ordered.orders.tolist(), branch, run)
+    path = Path(history).resolve()  # a link to the history stays one
+    with locked(path):
+        found = HistoryFile.read(path)
+        replaced, commits = _merge(found, results, run)
+        found.write()
+    notes = (*collector.notes, *(f"{name}: {note}" for note in ordered.notes))
+    return Appended(len(results), replaced, commits, skipped, notes)
+
+
+def _results(collected: Collected, ranks: list[int], branch: str, run: str) -> list[_Result]:
+    """Return the results as the history will hold them; those of equal names are numbered."""
+    seen: dict[tuple[SeriesId, int, str, str], int] = {}
+    found = []
+    for row, rank in enumerate(ranks):
+        owner = int(collected.owners[row])
+        series = collected.ids[owner]
+        own = collected.branches[row] or branch
+        name = PART.join(part for part in (run, collected.runs[row]) if part)
+        key = (series, rank, own, name)
+        seen[key] = seen.get(key, 0) + 1
+        if seen[key] > 1:
+            name = PART.join(part for part in (name, str(seen[key])) if part)
+        direction = int(collected.directions[owner])
+        commit, time = collected.commits[row], int(collected.times[row])
+        unit, value = collected.units[row], float(collected.values[row])
+        found.append(_Result(series, rank, commit, time, own, name, unit, direction, value))
+    return found
+
+
+def _merge(history: HistoryFile, results: list[_Result], run: str) -> tuple[int, dict[str, int]]:
+    """Put results into a history; return how many they replaced, and the order of each commit."""
+    orders = _orders(history)
+    known: dict[str, dict[str, int]] = {}
+    for order, commit, branch in zip(
+        orders, history.texts("commit"), history.texts("branch"), strict=True
+    ):
+        if commit:
+            known.setdefault(commit, {}).setdefault(branch, order)
+    last = max(orders, default=0)
+    placed: dict[tuple[int, str], int] = {}  # by the rank and the branch of a result
+    for result in sorted(results, key=lambda result: result.rank):
+        place = (result.rank, result.branch)
+        if place not in placed:
+            there = _order_of(known.get(result.commit, {}), result.branch)
+            last += there is None
+            placed[place] = last if there is None else there
+    of_result = [placed[result.rank, result.branch] for result in results]
+    replaced = _remove(history, orders, {*zip(_series(results), of_result, strict=True)}, run)
+    directions = _directions(history, {one.series for one in results if not one.direction})
+    pairs = zip(results, of_result, strict=True)
+    history.extend([_row(result, order, directions, history) for result, order in pairs])
+    return replaced, {one.commit: order for one, order in zip(results, of_result, strict=True)}
+
+
+def _order_of(known: Mapping[str, int], branch: str) -> int | None:
+    """Return the order of a commit that the history has on this branch, or on an unnamed branch."""
+    if branch in known or "" in known:
+        return known.get(branch, known.get(""))
+    return None if branch else min(known.values(), default=None)
+
+
+def _series(results: list[_Result]) -> list[SeriesId]:
+    return [result.series for result in results]
+
+
+def _orders(history: HistoryFile) -> list[int]:
+    orders = []
+    for number, text in enumerate(history.texts("order"), 1):
+        try:
+            orders.append(int(text))
+        except ValueError:
+            shown = f"order is {text!r:.40}; it must be a whole number"
+            raise DataError(f"{history.path}: row {number}: {shown}") from None
+    return orders
+
+
+def _remove(
+    history: HistoryFile, orders: list[int], fresh: set[tuple[SeriesId, int]], run: str
+) -> int:
+    """Remove the results of some series and orders, or of one of their runs; return how many."""
+    changed = {order for _, order in fresh}
+    identify = _identifier(history)
+    kept = []
+    for row, order, name in zip(history.rows, orders, history.texts("run"), strict=True):
+        same_run = not run or name == run or name.startswith(run + PART)
+        if not (order in changed and same_run and (identify(row), order) in fresh):
+            kept.append(row)
+    removed = len(history.rows) - len(kept)
+    history.rows = kept
+    return removed
+
+
+def _directions(history: HistoryFile, wanted: set[SeriesId]) -> dict[SeriesId, str]:
+    """Return the directions that the history states for some series."""
+    if not wanted:
+        return {}
+    identify = _identifier(history)
+    pairs = zip(history.rows, history.texts("direction"), strict=True)
+    known = {identify(row): direction for row, direction in pairs if direction}
+    return {series: known[series] for series in wanted & known.keys()}
+
+
+def _identifier(history: HistoryFile) -> Callable[[list[Any]], SeriesId]:
+    """Return a function from the cells of a row to the identity of its series."""
+    labels = [(name, history.index(name)) for name in LABELS]
+    args = history.index("args")
+    named = [(place, name) for place, name in enumerate(history.columns) if _is_argument(name)]
+    cached: dict[tuple[str, ...], SeriesId] = {}
+
+    def identify(row: list[Any]) -> SeriesId:
+        own = tuple([_text(row[place]) for place in places])
+        if own not in cached:
+            found = {name: "" if place is None else _text(row[place]) for name, place in labels}
+            more = {name[len(ARGUMENT) :]: row[place] for place, name in named if _text(row[place])}
+            pairs = () if args is None else _arguments(_text(row[args]))
+            cached[own] = SeriesId(**found, args=pairs + normalize_args(more))
+        return cached[own]
+
+    chosen = [place for _, place in labels] + [args] + [place for place, _ in named]
+    places = [place for place in chosen if place is not None]
+    return identify
+
+
+def _is_argument(name: str) -> bool:
+    return name.startswith(ARGUMENT) and len(name) > len(ARGUMENT)
+
+
+def _text(cell: Any) -> str:
+    return cell if isinstance(cell, str) else "" if cell is None else canonical_text(cell)
+
+
+@lru_cache(4096)
+def _arguments(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the arguments in a cell; one that is not an object is left to the reader."""
+    try:
+        decoded = json.loads(text) if text else {}
+        return normalize_args(decoded) if isinstance(decoded, dict) else ()
+    except (ValueError, RecursionError):
+        return ()
+
+
+def _row(
+    result: _Result, order: int, directions: Mapping[SeriesId, str], history: HistoryFile
+) -> dict[str, Any]:
+    """Return the cells of a result by column."""
+    row: dict[str, Any] = {
+        "order": order,
+        "commit": result.commit or None,
+        "time": None if result.time == UNKNOWN_TIME else _shown(result.time),
+        "branch": result.branch or None,
+        "run": result.run or None,
+        **{name: label or None for name, label in result.series.labels.items()},
+        "unit": result.unit or None,
+        "direction": DIRECTIONS[result.direction] or directions.get(result.series),
+        "value": int(result.value) if _is_whole(result.value) else result.value,
+    }
+    if "args" not in history.columns and any(map(_is_argument, history.columns)):
+        return row | {ARGUMENT + name: value for name, value in result.series.args}
+    return row | {"args": result.series.args_json if result.series.args else None}
+
+
+def _is_whole(value: float) -> bool:
+    return value.is_integer() and abs(value) < 1e15
+
+
+def _shown(time: int) -> str:
+    """Return a time as ISO 8601 in UTC."""
+    moment = EPOCH + timedelta(milliseconds=time)
+    return moment.isoformat(timespec="milliseconds" if time % 1000 else "seconds")

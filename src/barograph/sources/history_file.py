@@ -1,0 +1,179 @@
+"""A history file as rows and columns: read whole, written whole or not at all.
+
+The file is a long table: a row for each result, with its order, commit and value, and the identity
+of its series. Columns and values that Barograph does not know are kept as they are.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import io
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from barograph.errors import ConfigError, DataError
+from barograph.files import whole
+from barograph.series import LABELS
+from barograph.sources.formats.base import decode_json
+
+COLUMNS = (
+    "order", "commit", "time", "branch", "run", *LABELS, "args", "unit", "direction", "value",
+)  # fmt: skip
+NEEDED = ("order", "commit", "value")
+LINES, ARRAY, CSV = (".ndjson", ".jsonl"), (".json",), (".csv",)
+PATIENCE = 60.0  # seconds to wait for the lock
+PAUSE = 0.02
+HINT = "append to a new file, or give it one row for each result with these columns"
+
+
+@dataclass
+class HistoryFile:
+    """The content of a history file.
+
+    Args:
+        path: The file, which need not exist.
+        columns: The names of the columns.
+        rows: The cells of each row, in the order of the columns. Those of a CSV are text; in JSON
+            a key that an object lacks is None.
+    """
+
+    path: Path
+    columns: list[str] = field(default_factory=lambda: list(COLUMNS))
+    rows: list[list[Any]] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path) -> HistoryFile:
+        """Read a history file; a file that does not exist is an empty history.
+
+        Raises:
+            DataError: The file is not a long table with orders, commits and values.
+            ConfigError: The name of the file does not end like that of a format.
+        """
+        kind = path.suffix.lower()
+        if kind not in (*CSV, *LINES, *ARRAY):
+            allowed = ", ".join((*CSV, *LINES, *ARRAY))
+            raise ConfigError(f"{path}: a history file must end with one of {allowed}")
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except FileNotFoundError:
+            return cls(path)
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}: not valid UTF-8 at byte {error.start}") from None
+        if not text.strip():
+            return cls(path)
+        columns, rows = _csv(text, path) if kind in CSV else _objects(text, path)
+        missing = [name for name in NEEDED if name not in columns]
+        if missing:
+            raise DataError(f"{path}: misses the columns {', '.join(missing)}; {HINT}")
+        if not any(name in columns for name in LABELS):
+            raise DataError(f"{path}: has none of the columns {', '.join(LABELS)}; {HINT}")
+        return cls(path, columns, rows)
+
+    def index(self, name: str) -> int | None:
+        """Return the position of a column, or None."""
+        return self.columns.index(name) if name in self.columns else None
+
+    def texts(self, name: str) -> Iterator[str]:
+        """Yield the cells of a column as text; missing ones are empty."""
+        position = self.index(name)
+        for row in self.rows:
+            cell = None if position is None else row[position]
+            yield cell if isinstance(cell, str) else "" if cell is None else str(cell)
+
+    def extend(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Add rows at the end, and the columns that they need."""
+        used = {name for row in rows for name, cell in row.items() if cell not in ("", None)}
+        fresh = [name for row in rows for name in row if name in used and name not in self.columns]
+        for name in dict.fromkeys(fresh):
+            self.columns.append(name)
+            for known in self.rows:
+                known.append(None)
+        self.rows += [[row.get(name) for name in self.columns] for row in rows]
+
+    def write(self) -> None:
+        """Replace the file.
+
+        Raises:
+            OSError: It cannot be written; the old file is unchanged.
+        """
+        kind = self.path.suffix.lower()
+        with whole(self.path) as draft:
+            draft.write_text(self._as_csv() if kind in CSV else self._as_json(kind), "utf-8")
+
+    def _as_csv(self) -> str:
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(["" if cell is None else cell for cell in row] for row in self.rows)
+        return buffer.getvalue()
+
+    def _as_json(self, kind: str) -> str:
+        pairs = (zip(self.columns, row, strict=True) for row in self.rows)
+        objects = ({name: cell for name, cell in pair if cell is not None} for pair in pairs)
+        lines = [json.dumps(entry, ensure_ascii=False) for entry in objects]
+        return "\n".join(lines) + "\n" if kind in LINES else "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def _csv(text: str, path: Path) -> tuple[list[str], list[list[Any]]]:
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        columns = [name.strip() for name in next(reader)]
+        rows: list[list[Any]] = []
+        for row in reader:
+            if len(row) != len(columns):
+                if not row:
+                    continue
+                counts = f"{len(row)} cells, but there are {len(columns)} columns"
+                raise DataError(f"{path}: line {reader.line_num}: {counts}")
+            rows.append(list(row))
+    except csv.Error as error:
+        raise DataError(f"{path}: line {reader.line_num}: {error}") from None
+    if len(set(columns)) < len(columns):
+        raise DataError(f"{path}: two columns have the same name")
+    return columns, rows
+
+
+def _objects(text: str, path: Path) -> tuple[list[str], list[list[Any]]]:
+    entries: Any
+    if path.suffix.lower() in LINES:
+        lines = enumerate(text.split("\n"), 1)
+        entries = [decode_json(line, f"{path}: line {n}") for n, line in lines if line.strip()]
+    else:
+        entries = decode_json(text, str(path))
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise DataError(f"{path}: must hold objects with order, commit and value; {HINT}")
+    columns = list(dict.fromkeys(name for entry in entries for name in entry))
+    return columns, [[entry.get(name) for name in columns] for entry in entries]
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep other processes from changing a file, until the end of the block.
+
+    The folder is locked, since writing replaces the file; the lock leaves nothing on the disk.
+
+    Raises:
+        DataError: Another process holds the lock for a minute.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise DataError(f"{path}: another process is writing to it") from None
+                time.sleep(PAUSE)
+        yield
+    finally:
+        os.close(handle)

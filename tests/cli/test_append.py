@@ -1,0 +1,98 @@
+"""`barograph append` on the command line, and the whole loop: append results, gate the history."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cli.test_commands import code
+
+SAMPLES = Path(__file__).parent.parent / "sources" / "formats" / "samples"
+COMMITS = 40
+STEP = 37  # index of the first slower commit
+
+
+@pytest.fixture(autouse=True)
+def outside_of_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GITHUB_SHA", "GITHUB_REF_NAME", "GITHUB_HEAD_REF", "GITHUB_BASE_REF"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def benchmark(folder: Path, index: int, seconds: float) -> Path:
+    """Write the JSON of pytest-benchmark for one commit."""
+    text = (SAMPLES / "pytest-benchmark" / "run.json").read_text(encoding="utf-8")
+    document: dict[str, Any] = json.loads(text)
+    day = f"2026-03-{1 + index // 2:02}T{8 + index % 2:02}:00:00+00:00"
+    document["commit_info"] |= {"id": f"{index:040x}", "time": day}
+    document["benchmarks"] = document["benchmarks"][:1]
+    document["benchmarks"][0]["stats"]["median"] = seconds
+    path = folder / f"out{index}.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def test_forty_appends_and_a_gate_find_the_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history, noise = tmp_path / "history.csv", np.random.default_rng(3)
+    for index in range(COMMITS):
+        level = 0.0126 if index < STEP else 0.0151
+        result = benchmark(tmp_path, index, level * float(1 + 0.01 * noise.standard_normal()))
+        assert code("append", str(history), str(result)) == 0
+    assert len(history.read_text(encoding="utf-8").splitlines()) == COMMITS + 1
+    capsys.readouterr()
+    left = code("gate", str(history), "--newest", "3", "--format", "json")
+    found = json.loads(capsys.readouterr().out)
+    assert left == 2
+    [regression] = found["regressions"]
+    assert regression["begins_commit"] == f"{STEP:040x}"
+    assert regression["percent"] == pytest.approx(20, abs=3)
+    assert code("gate", str(history), "--newest", "1", "--detector", "hunter") in (0, 2)
+
+
+def test_append_prints_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    history, result = tmp_path / "history.csv", benchmark(tmp_path, 7, 0.0126)
+    assert code("append", str(history), str(result)) == 0
+    assert capsys.readouterr().out == f"{history}: 1 results of commit 000000000000\n"
+    assert code("append", str(history), str(result), "--format", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == {
+        "history": str(history),
+        "results": 1,
+        "replaced": 1,
+        "skipped": 0,
+        "commits": [{"commit": f"{7:040x}", "order": 1}],
+    }
+
+
+def test_failed_benchmark_is_left_out_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history, result = tmp_path / "history.csv", SAMPLES / "hyperfine" / "run.json"
+    assert code("append", str(history), str(result), "--commit", "a1") == 0
+    assert "1 unusable results left out" in capsys.readouterr().out
+
+
+def test_branch_machine_and_commit_come_from_options_and_ci(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history, result = tmp_path / "history.ndjson", SAMPLES / "hyperfine" / "run.json"
+    monkeypatch.setenv("GITHUB_SHA", "8674f78")
+    monkeypatch.setenv("GITHUB_REF_NAME", "main")
+    assert code("append", str(history), str(result), "--machine", "perf-box-3", "--run", "r1") == 0
+    [row, *_] = map(json.loads, history.read_text(encoding="utf-8").splitlines())
+    found = [row[name] for name in ("commit", "branch", "variant", "run", "direction")]
+    assert found == ["8674f78", "main", "perf-box-3", "r1", "lower"]
+
+
+def test_unusable_output_is_one_error_and_no_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "out.json"
+    bad.write_text('{"context": {"num_cpus": 2}, "benchmarks": 5}', encoding="utf-8")
+    assert code("append", str(tmp_path / "history.csv"), str(bad)) == 1
+    error = capsys.readouterr().err
+    assert error == f"barograph: {bad}: benchmarks: is not an array (got 5)\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]

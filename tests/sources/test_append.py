@@ -1,0 +1,244 @@
+"""Appending the results of files to a history file."""
+
+import csv
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barograph.errors import ConfigError, DataError
+from barograph.git import Repository
+from barograph.sources.append import Appended, append
+from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.context import RunContext
+
+NOTHING = Repository("/")
+TIME = 1_772_439_342_000
+
+
+def output(folder: Path, *values: float, name: str = "out.json", unit: str = "ms") -> Path:
+    """Write a result file with a benchmark for each value."""
+    entries = [{"name": f"b{k}", "unit": unit, "value": value} for k, value in enumerate(values)]
+    path = folder / name
+    path.write_text(json.dumps(entries), encoding="utf-8")
+    return path
+
+
+def add(history: Path, *outputs: Path, commit: str, run: str = "", branch: str = "") -> Appended:
+    options = ReadOptions(commit=commit, time=TIME, branch=branch)
+    return append(history, outputs, options, run, NOTHING, RunContext())
+
+
+def rows(history: Path) -> list[dict[str, str]]:
+    with history.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def column(history: Path, name: str) -> list[str]:
+    return [row[name] for row in rows(history)]
+
+
+def test_append_creates_a_history_with_all_that_is_known(tmp_path: Path) -> None:
+    history = tmp_path / "new" / "history.csv"
+    done = add(history, output(tmp_path, 4.5, 8), commit="a1", branch="main")
+    assert (done.results, done.replaced, done.commits) == (2, 0, {"a1": 1})
+    first = {name: cell for name, cell in rows(history)[0].items() if cell}
+    assert first == {
+        "order": "1",
+        "commit": "a1",
+        "time": "2026-03-02T08:15:42+00:00",
+        "branch": "main",
+        "test": "b0",
+        "unit": "ms",
+        "direction": "lower",
+        "value": "4.5",
+    }
+    assert column(history, "value") == ["4.5", "8"]
+
+
+def test_new_commit_gets_the_order_after_the_last(tmp_path: Path) -> None:
+    history = tmp_path / "history.csv"
+    history.write_text("order,commit,test,value\n7,a1,b0,4\n3,a0,b0,4\n", encoding="utf-8")
+    add(history, output(tmp_path, 5), commit="a2")
+    assert column(history, "order") == ["7", "3", "8"]
+
+
+def test_same_commit_replaces_its_results_of_the_same_series_only(tmp_path: Path) -> None:
+    history = tmp_path / "history.csv"
+    add(history, output(tmp_path, 1, 2), commit="a1")
+    add(history, output(tmp_path, 3, 4), commit="a2")
+    done = add(history, output(tmp_path, 9), commit="a1")
+    assert (done.replaced, done.commits) == (1, {"a1": 1})
+    found = sorted((row["order"], row["test"], row["value"]) for row in rows(history))
+    assert found == [("1", "b0", "9"), ("1", "b1", "2"), ("2", "b0", "3"), ("2", "b1", "4")]
+
+
+def test_named_run_is_kept_beside_other_runs_of_its_commit(tmp_path: Path) -> None:
+    history = tmp_path / "history.csv"
+    add(history, output(tmp_path, 1), commit="a1")
+    add(history, output(tmp_path, 2), commit="a1", run="second")
+    add(history, output(tmp_path, 3), commit="a1", run="second")
+    found = [(row["run"], row["value"], row["order"]) for row in rows(history)]
+    assert found == [("", "1", "1"), ("second", "3", "1")]
+
+
+def test_unnamed_run_replaces_all_runs_of_its_commit(tmp_path: Path) -> None:
+    history = tmp_path / "history.csv"
+    add(history, output(tmp_path, 1), commit="a1", run="one")
+    add(history, output(tmp_path, 2), commit="a1", run="two")
+    assert add(history, output(tmp_path, 3), commit="a1").replaced == 2
+    assert column(history, "value") == ["3"]
+
+
+def test_several_files_of_one_commit_are_its_runs(tmp_path: Path) -> None:
+    history = tmp_path / "history.csv"
+    outputs = [output(tmp_path, value, name=f"out{value}.json") for value in (1, 2, 3)]
+    add(history, *outputs, commit="a1")
+    assert column(history, "value") == ["1", "2", "3"]
+    assert len(set(column(history, "run"))) == 3
+    assert set(column(history, "order")) == {"1"}
+
+
+def test_results_without_a_commit_are_never_replaced(tmp_path: Path) -> None:
+    history = tmp_path / "history.csv"
+    add(history, output(tmp_path, 1), commit="")
+    add(history, output(tmp_path, 1), commit="")
+    assert column(history, "order") == ["1", "2"]
+
+
+def test_commit_of_another_branch_gets_an_order_of_its_own(tmp_path: Path) -> None:
+    history = tmp_path / "history.csv"
+    add(history, output(tmp_path, 1), commit="a1", branch="feature")
+    add(history, output(tmp_path, 2), commit="a2", branch="main")
+    add(history, output(tmp_path, 3), commit="a1", branch="main")
+    found = [(row["branch"], row["order"], row["value"]) for row in rows(history)]
+    assert found == [("feature", "1", "1"), ("main", "2", "2"), ("main", "3", "3")]
+
+
+def test_columns_and_cells_of_others_are_kept_as_they_are(tmp_path: Path) -> None:
+    history = tmp_path / "history.csv"
+    history.write_text("order,commit,test,value,note\n1,a1,b0,4.50,calm\n", encoding="utf-8")
+    add(history, output(tmp_path, 5), commit="a2")
+    lines = history.read_text(encoding="utf-8").splitlines()
+    assert lines == [
+        "order,commit,test,value,note,time,unit,direction",
+        "1,a1,b0,4.50,calm,,,",
+        "2,a2,b0,5,,2026-03-02T08:15:42+00:00,ms,lower",
+    ]
+
+
+def test_direction_of_the_history_counts_where_the_file_has_none(tmp_path: Path) -> None:
+    history = tmp_path / "history.csv"
+    history.write_text("order,commit,test,direction,value\n1,a1,b0,higher,4\n", encoding="utf-8")
+    add(history, output(tmp_path, 5, unit="fruit"), commit="a2")
+    assert column(history, "direction") == ["higher", "higher"]
+
+
+def test_arguments_are_recognised_in_both_shapes(tmp_path: Path) -> None:
+    text = "order,commit,test,args.size,value\n1,a1,b0,8,4\n1,a1,b0,16,5\n"
+    history, more = tmp_path / "history.csv", tmp_path / "more.csv"
+    history.write_text(text, encoding="utf-8")
+    more.write_text('commit,test,args,value\na1,b0,"{""size"": 8}",6\n', encoding="utf-8")
+    assert append(history, [more], None, "", NOTHING, RunContext()).replaced == 1
+    found = sorted((row["args.size"], row["value"]) for row in rows(history))
+    assert found == [("16", "5"), ("8", "6")]
+
+
+@pytest.mark.parametrize("name", ["history.ndjson", "history.jsonl", "history.json"])
+def test_json_histories_are_extended(tmp_path: Path, name: str) -> None:
+    history = tmp_path / name
+    add(history, output(tmp_path, 4.5), commit="a1")
+    add(history, output(tmp_path, 5), commit="a2")
+    text = history.read_text(encoding="utf-8")
+    entries: list[dict[str, Any]] = (
+        json.loads(text) if name.endswith(".json") else [*map(json.loads, text.splitlines())]
+    )
+    assert [(entry["order"], entry["value"]) for entry in entries] == [(1, 4.5), (2, 5)]
+    assert "run" not in entries[0]
+
+
+def test_link_to_the_history_stays_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+    add(target, output(tmp_path, 1), commit="a1")
+    link.symlink_to(target)
+    add(link, output(tmp_path, 2), commit="a2")
+    assert link.is_symlink()
+    assert len(rows(target)) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("time,p50,p99\n1,2,3\n", "misses the columns order, commit, value"),
+        ("order;commit;test;value\n1;a1;b0;4\n", "misses the columns order, commit, value"),
+        ("order,commit,value\n1,a1,4\n", "has none of the columns project"),
+        ("order,commit,test,value\nfirst,a1,b0,4\n", "row 1: order is 'first'"),
+        ("order,commit,test,value\n1,a1\n", "line 2: 2 cells, but there are 4 columns"),
+        ("order,commit,test,value,value\n", "two columns have the same name"),
+    ],
+)
+def test_history_of_another_shape_is_refused_and_unchanged(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    history = tmp_path / "history.csv"
+    history.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message) as caught:
+        add(history, output(tmp_path, 1), commit="a1")
+    assert len(str(caught.value)) <= 300
+    assert history.read_text(encoding="utf-8") == text
+
+
+def test_history_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"must end with one of \.csv"):
+        add(tmp_path / "history.xlsx", output(tmp_path, 1), commit="a1")
+
+
+def test_bad_output_creates_no_history(tmp_path: Path) -> None:
+    bad = tmp_path / "out.json"
+    bad.write_text('[{"name": "b0", "unit": "ms", "value": null}]', encoding="utf-8")
+    with pytest.raises(DataError, match=r"out\.json"):
+        add(tmp_path / "history.csv", bad, commit="a1")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json"]
+
+
+def test_full_disk_leaves_the_old_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    history = tmp_path / "history.csv"
+    add(history, output(tmp_path, 1), commit="a1")
+    before = history.read_bytes()
+
+    def full(_handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        add(history, output(tmp_path, 2), commit="a2")
+    assert history.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["history.csv", "out.json"]
+
+
+APPENDS = """
+import sys
+from barograph.git import Repository
+from barograph.sources.append import append
+from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.context import RunContext
+history, output, name = sys.argv[1:]
+for number in range(15):
+    options = ReadOptions(commit=f"{name}{number}", time=0)
+    append(history, [output], options, "", Repository("/"), RunContext())
+"""
+
+
+def test_two_processes_at_once_lose_nothing(tmp_path: Path) -> None:
+    history, result = tmp_path / "history.csv", output(tmp_path, 1, 2)
+    command = [sys.executable, "-c", APPENDS, str(history), str(result)]
+    processes = [subprocess.Popen([*command, name]) for name in ("a", "b")]  # noqa: S603
+    assert [process.wait() for process in processes] == [0, 0]
+    assert len(rows(history)) == 60
+    assert set(column(history, "commit")) == {f"{who}{n}" for who in "ab" for n in range(15)}
+    assert sorted(set(map(int, column(history, "order")))) == list(range(1, 31))
