@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -247,3 +248,20 @@ def test_plot_draws_the_series_that_changed(table: Path, tmp_path: Path, suffix:
     detect(table, "--plot", str(picture))
     start = picture.read_bytes()[:100]
     assert start.startswith(b"\x89PNG") if suffix == "png" else b"<?xml" in start
+
+
+def test_changes_have_the_subjects_of_their_commits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments in (
+        ["init", "-q"],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "Add x", "--allow-empty"],
+    ):
+        subprocess.run(["git", *arguments], check=True)  # noqa: S603, S607
+    command = ["git", "rev-parse", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    head = done.stdout.strip()
+    rows = [f"{k},{head if k == 30 else k},{10 + k % 3 + 9 * (k >= 30)}" for k in range(60)]
+    (tmp_path / "r.csv").write_text("\n".join(["order,commit,value", *rows, ""]))
+    assert "Add x" in detect(tmp_path / "r.csv").stdout

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from barograph.cli.bulk import artifact_path, bulk_options, score_parts
 from barograph.cli.inputs import Inputs
 from barograph.cli.options import echo_json
+from barograph.cli.ranking import add_reasons, rank
 from barograph.errors import NotEnoughDataError
+from barograph.wording import plural, printable, probability_text, short_commit
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from barograph.history import History
 
 USE = "label_free"
 
@@ -47,35 +51,58 @@ def command(
     """Rank the candidates in FILE by how likely people would call them real.
 
     If FILE has no candidates, they are found as `detect` finds them, whatever their
-    probability. FILE may also be a folder of the three tables. Workers of a scheduler must see
-    it.
+    probability. A folder of the three tables is scored in parts, as is everything with --scheduler,
+    whose workers must see the folder, or --out.
     """
+    from barograph.models import TriageModel
+    from barograph.models.reasons import ReasonText, paragraph
+
+    scorer = TriageModel.load(model, USE) if model.exists() else TriageModel.default(USE)
+    if inputs.is_tables or scheduler is not None or out is not None:
+        every, history = _in_parts(inputs, model, triaged, workers, scheduler, out)
+    else:
+        history = inputs.read()
+        every = rank(history, scorer, triaged=triaged)
+    if not every:
+        missing = "no candidate without a verdict" if len(history.candidates) else "no change point"
+        raise NotEnoughDataError(f"{inputs.name}: {missing}")
+    shown = every[:limit]
+    add_reasons(history, scorer, shown, every)
+    real = sum(row["real"] for row in every)
+    if output == "json":
+        echo_json({"total": len(every), "real": real, "candidates": shown})
+        return
+    for row in shown:
+        place = short_commit(printable(row["commit"] or "")) or row["order"]
+        click.echo(f"{probability_text(row['probability']):>5} real  {place}  {row['name']}")
+        texts = [ReasonText(one["text"], one["contribution"]) for one in row["reasons"]]
+        click.echo(f"            {paragraph(texts)}")
+    verb = "is" if real == 1 else "are"
+    click.echo(f"{real:,} of {plural(len(every), 'candidate')} {verb} probably real")
+
+
+def _in_parts(
+    inputs: Inputs,
+    model: Path,
+    triaged: bool,
+    workers: int,
+    scheduler: str | None,
+    out: Path | None,
+) -> tuple[list[dict[str, Any]], History]:
+    """Score the tables of a folder in parts, and return the rows with the history."""
     from barograph.detection.bulk import score_part
-    from barograph.parquet import read_table
-    from barograph.series import SeriesId
+    from barograph.history import History
 
     with inputs.tables() as folder:
-        series = read_table(folder, "series").to_pylist()
         proposed = not has_candidates(folder)
         classify = partial(score_part, triaged=triaged, proposed=proposed)
         path = artifact_path(USE, model)
         table = score_parts(classify, folder, path, USE, workers=workers, scheduler=scheduler)
+        history = History.read(folder)
     table = table.sort_by([("probability", "descending"), ("series", "ascending")])
     if out is not None:
         _write(table, out)
-    if not table.num_rows:
-        missing = "no change point" if proposed else "no candidate without a verdict"
-        raise NotEnoughDataError(f"{inputs.name}: {missing}")
-    rows = table.slice(0, limit).to_pylist()
-    for row in rows:
-        row["name"] = str(SeriesId.from_row(series[row["series"]]))
-    real = sum(table.column("real").to_pylist())
-    if output == "json":
-        echo_json({"total": table.num_rows, "real": real, "candidates": rows})
-        return
-    for row in rows:
-        click.echo(f"{row['probability']:.3f}  {row['commit'] or row['order']}  {row['name']}")
-    click.echo(f"{real} of {table.num_rows} candidates are probably real")
+    return table.to_pylist(), history
 
 
 def has_candidates(folder: str) -> bool:

@@ -146,6 +146,7 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fo
         ]
         for number, (series, run) in enumerate(zip(every, runs, strict=True))
     ]
+    changes = _with_subjects(changes)
     if explain:
         changes = _explained(history, runs, changes, search.choice)
     return Found(Findings(every, changes, detector.shortest), discoveries)
@@ -156,6 +157,22 @@ def change_points(history: History, detector: Detector, label: str = "") -> list
     from barograph.detection import detect_many
 
     return detect_many(detector, history.values, history.offsets, label=label)
+
+
+def _with_subjects(changes: Sequence[Sequence[ReportedChange]]) -> list[list[ReportedChange]]:
+    """Return the changes with the subjects of their commits, where git knows them."""
+    from barograph.git import Repository
+
+    known = Repository().find({change.commit for own in changes for change in own})
+    return [
+        [
+            replace(change, subject=known[change.commit].subject)
+            if change.commit in known
+            else change
+            for change in own
+        ]
+        for own in changes
+    ]
 
 
 def _explained(

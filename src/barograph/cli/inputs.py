@@ -117,16 +117,21 @@ class Inputs:
 
         A folder that has them is used in place.
         """
-        if self.kind in (AUTO, "folder") and len(self.locations) == 1 and self._is_plain:
-            names = ("series", "points", "candidates")
-            folder = Path(self.locations[0])
-            if all((folder / f"{name}.parquet").is_file() for name in names):
-                yield str(folder.resolve())
-                return
+        if self.is_tables:
+            yield str(Path(self.locations[0]).resolve())
+            return
         history = self.read(needs_history=needs_history)
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder_name:
             history.write(folder_name)
             yield folder_name
+
+    @property
+    def is_tables(self) -> bool:
+        """Whether the input is a folder with the three Parquet tables, to be used as it is."""
+        if self.kind not in (AUTO, "folder") or len(self.locations) != 1 or not self._is_plain:
+            return False
+        names = ("series", "points", "candidates")
+        return all((Path(self.locations[0]) / f"{name}.parquet").is_file() for name in names)
 
     @property
     def _is_plain(self) -> bool:
