@@ -221,11 +221,10 @@ def test_classify_finds_candidates_if_the_source_has_none(
     [best] = output["candidates"]
     assert (best["order"], best["probability"]) == (found["order"], found["probability"])
     assert best["reasons"] == found["reasons"]
-    assert run(capsys, "classify", "steps.csv")[1].splitlines() == [
-        f" {best['probability']:.0%}".replace("%", " % real  20  db/query"),
-        f"            {' '.join(reason['text'] for reason in best['reasons'])}",
-        "1 of 1 candidate is probably real",
-    ]
+    first, why, last = run(capsys, "classify", "steps.csv")[1].splitlines()
+    assert first == f" {best['probability']:.0%}".replace("%", " % real  20  db/query")
+    assert all(reason["text"] in why for reason in best["reasons"])
+    assert last == "1 of 1 candidate is probably real"
 
 
 def test_classify_exits_3_without_candidates(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,6 +28,13 @@ CHARACTERISTICS = {
     "hurst": "Hurst exponent",
     "serial_correlation": "serial correlation",
 }
+DIFFERENCES = {
+    "delta_mean": "scaled means",
+    "delta_sd": "scaled standard deviations",
+    "delta_hurst": "Hurst exponents",
+    "delta_alpha": "Holt-Winters parameters alpha",
+    "delta_beta": "Holt-Winters parameters beta",
+}
 
 
 @dataclass(frozen=True)
@@ -206,6 +213,15 @@ def _characteristic(name: str) -> Callable[[FeatureRow, str], str]:
     return text
 
 
+def _difference(row: FeatureRow, name: str) -> str:
+    return f"The {DIFFERENCES[name]} of both sides differ by {row.values[name]:.3g}."
+
+
+def _distance(row: FeatureRow, name: str) -> str:
+    far = row.values[name]
+    return f"The characteristics before and after the change are at a distance of {far:.3g}."
+
+
 STEP, HOLD = "step", "hold"
 # The order is that of importance to people, for models that give no contributions.
 STEP_FACETS = (
@@ -236,4 +252,6 @@ STEP_FACETS = (
         )
         for name in CHARACTERISTICS
     ),
+    *(Facet(name, (name,), _difference) for name in DIFFERENCES),
+    Facet("distance", ("distance",), _distance),
 )
