@@ -224,7 +224,8 @@ def test_classify_finds_candidates_if_the_source_has_none(
     first, why, last = run(capsys, "classify", "steps.csv")[1].splitlines()
     assert first == f" {best['probability']:.0%}".replace("%", " % real  20  db/query")
     assert all(reason["text"] in why for reason in best["reasons"])
-    assert last == "1 of 1 candidate is probably real"
+    verb = "is" if output["real"] else "are"
+    assert last == f"{output['real']} of 1 candidate {verb} probably real"
 
 
 def test_classify_exits_3_without_candidates(capsys: pytest.CaptureFixture[str]) -> None:
