@@ -106,8 +106,8 @@ def test_csv_has_a_row_for_each_answer() -> None:
 def test_markdown_shows_what_moved_and_folds_the_rest() -> None:
     page = markdown.comment(JOB)
     assert page.startswith("### Barograph: 1 regression, 1 suspect, 1 improvement\n")
-    assert "| **regression** | <code>db/insert</code> | up 19&#46;3 &#37; &#40;worse&#41;" in page
-    assert "down 30&#46;0 &#37; &#40;better&#41;" in page
+    assert "| **regression** | <code>db/insert</code> | up 19.3 % (worse)" in page
+    assert "down 30.0 % (better)" in page
     assert "<details><summary>1 series new</summary>\n\n- <code>db/new</code>" in page
 
 

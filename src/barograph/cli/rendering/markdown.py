@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
@@ -20,8 +21,9 @@ SHOWN = 50  # rows of a table: the longest comment of GitHub has 65,536 characte
 LONGEST = 200  # characters of a name
 SHORTER_LIST = ("regressions", "suspects", "improvements")
 REST = ("uncertain", "unsettled", "suppressed", "known")
-# All other characters may mean something: emphasis, a link, a mention, a column.
-HARMLESS = " -/"
+# What may mean something: emphasis, a link, a mention, a column. Underscores within a word and dots
+# mean nothing, except in "www.".
+SPECIAL = re.compile(r"[^\w \-/.,+%()=]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.")
 
 
 def comment(job: JobAnswer) -> str:
@@ -76,5 +78,7 @@ def escaped(text: str) -> str:
     Example:
         >>> escaped("a|b `c`")
         'a&#124;b &#96;c&#96;'
+        >>> escaped("test_insert/p50 (+1.5 %) _x_ www.a")
+        'test_insert/p50 (+1.5 %) &#95;x&#95; www&#46;a'
     """
-    return "".join(c if c.isalnum() or c in HARMLESS else f"&#{ord(c)};" for c in printable(text))
+    return SPECIAL.sub(lambda found: f"&#{ord(found[0])};", printable(text))
