@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
     Attributes:
         file: A path, or a name such as "mongodb://host/db.time_series"; never a credential.
-        document: The number of the document, counted from 1.
+        document: The number of the document, counted from 1; 0 if the file is a single document.
     """
 
     file: str
@@ -44,7 +44,7 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         """`FILE: document N`."""
-        return f"{self.file}: document {self.document}"
+        return f"{self.file}: document {self.document}" if self.document else self.file
 
 
 class Document(NamedTuple):

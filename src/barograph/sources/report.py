@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from barograph.sources.base import Skip, shortened
+from barograph.sources.base import Place, Skip, shortened
 
 KINDS = ("series", "points", "candidates")
 EXAMPLES = 3
@@ -112,4 +112,5 @@ class LoadReport:
 
 
 def _describe(example: dict[str, Any]) -> str:
-    return "{file}: document {document}: {field} = {value}".format(**example)
+    place = Place(example["file"], example["document"])
+    return f"{place}: {example['field']} = {example['value']}"

@@ -16,7 +16,7 @@ import numpy as np
 
 from barograph.series import Floats
 
-START = 1_700_000_000  # seconds
+START = 1_699_999_200  # seconds, a full hour
 STEP = 3_600  # from one commit to the next
 Generator = Callable[[Path, Floats], Path]
 

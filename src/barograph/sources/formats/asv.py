@@ -70,13 +70,13 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     """Yield the results of all machines, environments and commits, in the order of the paths."""
     if file.content is not None:
         above = file.path.resolve().parent.parent if file.path is not None else None
-        benchmarks = _benchmarks(above / "benchmarks.json") if above else {}
+        benchmarks = _benchmarks(file, above / "benchmarks.json") if above else {}
         yield from _Reader(file, benchmarks).results(file.json(), "")
         return
     root = _root(file.path) if file.path is not None else None
     if root is None:
         raise DataError(f"{file.name}: no folder of a machine with machine.json")
-    reader = _Reader(file, _benchmarks(root / "benchmarks.json"))
+    reader = _Reader(file, _benchmarks(file, root / "benchmarks.json"))
     for machine in sorted(path.parent for path in root.glob("*/machine.json")):
         for path in sorted(machine.glob("*.json")):
             if path.name in NOT_RESULTS:
@@ -90,10 +90,10 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
             yield from reader.results(data, f"{name}: ")
 
 
-def _benchmarks(path: Path) -> dict[str, Any]:
+def _benchmarks(file: InputFile, path: Path) -> dict[str, Any]:
     """Return the benchmarks by name; without the file, the results speak for themselves."""
     try:
-        data = decode_json(path.read_bytes(), path.name)
+        data = decode_json(path.read_bytes(), f"{file.name}: {path.name}")
     except OSError:
         return {}
     return mapping(data, path.name)
@@ -131,7 +131,7 @@ class _Reader:
             values = values if isinstance(values, list) else [values]
             unit = optional_text(about.get("unit"), "benchmarks.json: unit")
             direction = _direction(name, about)
-            ids = self._ids(variant, text(name, where), params, len(values), about)
+            ids = self._ids(variant, text(name, where), params, len(values), about, where)
             for index, (series, value) in enumerate(zip(ids, values, strict=False)):
                 place = f"{where}[{index}]"
                 if value is None:  # null: failed; NaN, which is decoded as null, too: skipped
@@ -149,7 +149,13 @@ class _Reader:
         return None if version is not None and known is not None and version != known else about
 
     def _ids(
-        self, variant: str, name: str, params: list[Any], count: int, about: Mapping[str, Any]
+        self,
+        variant: str,
+        name: str,
+        params: list[Any],
+        count: int,
+        about: Mapping[str, Any],
+        where: str,
     ) -> list[SeriesId]:
         """Return the identity of each combination of parameters, at most `count`."""
         key = (variant, name, str(params) if params else "", count)
@@ -160,7 +166,7 @@ class _Reader:
             measurement = _kind(name, about)
             found = self.ids[key] = [
                 SeriesId("", variant, "", name, measurement, args)
-                for args in _combinations(params, names, count)
+                for args in _combinations(params, names, count, f"{where}.params")
             ]
         return found
 
@@ -191,9 +197,11 @@ def _cells(row: object, columns: list[str] | None, where: str) -> dict[str, Any]
     return row if isinstance(row, dict) else {"result": row}
 
 
-def _combinations(params: list[Any], names: list[Any], count: int) -> Iterator[Arguments]:
+def _combinations(
+    params: list[Any], names: list[Any], count: int, where: str
+) -> Iterator[Arguments]:
     """Yield the arguments of the first `count` combinations of the parameters."""
-    levels = [_levels(array(values, at("params", i)), i) for i, values in enumerate(params)]
+    levels = [_levels(values, f"{where}[{i}]") for i, values in enumerate(params)]
     titles = [
         text(names[i], "benchmarks.json: param_names") if names else f"param{i + 1}"
         for i in range(len(params))
@@ -202,9 +210,9 @@ def _combinations(params: list[Any], names: list[Any], count: int) -> Iterator[A
         yield tuple(zip(titles, combination, strict=True))
 
 
-def _levels(values: list[Any], index: int) -> list[str]:
+def _levels(values: object, where: str) -> list[str]:
     """Return the values of a parameter as text, without quotes if all stay different."""
-    shown = [label(value, at(at("params", index), i)) for i, value in enumerate(values)]
+    shown = [label(value, f"{where}[{i}]") for i, value in enumerate(array(values, where))]
     plain = [v[1:-1] if len(v) > 1 and v[0] == v[-1] and v[0] in "'\"" else v for v in shown]
     return plain if len(set(plain)) == len(set(shown)) else shown
 

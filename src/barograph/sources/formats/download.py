@@ -84,6 +84,7 @@ def download(url: str, timeout: float = TIMEOUT) -> bytes:
         with opener.open(_request(url), timeout=timeout) as response:
             return _body(response, shown)
     except urllib.error.HTTPError as error:
+        error.close()
         raise SourceError(f"{shown}: the server answers {error.code} {error.reason}") from None
     except urllib.error.URLError as error:
         raise SourceError(f"{shown}: cannot be reached: {error.reason}") from None
@@ -135,5 +136,6 @@ class _SameHost(urllib.request.HTTPRedirectHandler):
             SourceError: It names another host.
         """
         if urlsplit(newurl).hostname != urlsplit(req.full_url).hostname:
+            fp.close()
             raise SourceError(f"{shown_url(req.full_url)}: redirects to another host")
         return super().redirect_request(req, fp, code, msg, headers, newurl)

@@ -7,7 +7,7 @@ A URL of the API as the location is downloaded first; the query names the target
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from barograph.series import Direction, SeriesId
@@ -40,7 +40,6 @@ def points(
     series: SeriesId,
     direction: Direction = Direction.UNKNOWN,
     scale: float = 1.0,
-    event_at: Callable[[int], tuple[str, str]] | None = None,
 ) -> Iterator[Result]:
     """Yield the points of one target.
 
@@ -50,7 +49,6 @@ def points(
         series: The identity.
         direction: Which way is better.
         scale: A factor for the values.
-        event_at: Returns the commit and the branch at a time in milliseconds, "" if unknown.
     """
     place = at(where, "datapoints")
     for index, point in enumerate(array(target.get("datapoints"), place)):
@@ -61,8 +59,7 @@ def points(
             continue
         here = f"{place}[{index}]"
         value, time = number(value, here) * scale, time_ms(moment, here)
-        commit, branch = event_at(time) if event_at is not None else ("", "")
-        yield Result(series, value, here, "", direction, None, commit, time, "", branch)
+        yield Result(series, value, here, "", direction, None, "", time)
 
 
 FORMAT = Format(

@@ -86,11 +86,11 @@ def _file(
 ) -> Iterator[Result | Skip]:
     """Yield the results of one data file of a test."""
     try:
-        data = InputFile(path.name, path, path.read_bytes())
+        data = InputFile(f"{file.name}: {path.name}", path, path.read_bytes())
     except OSError as error:
-        raise DataError(f"{path.name}: cannot be read: {error.strerror}") from None
+        raise DataError(f"{file.name}: {path.name}: cannot be read: {error.strerror}") from None
     if test["type"] == "csv":
-        yield from otava_csv.read(file, data, config, name, test)
+        yield from otava_csv.read(file, data, path.name, config, name, test)
         return
     for item in nyrkio.read(data):
         if isinstance(item, Result):
@@ -118,7 +118,7 @@ def _tests(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def _merged(base: dict[str, Any], other: dict[str, Any], level: int = 0) -> dict[str, Any]:
     """Return two mappings merged: the second has priority, mappings in both are merged, too."""
     if level > LEVELS:
-        raise DataError("templates: nested too deeply")
+        raise FieldError("templates", other, "is nested too deeply")
     result = dict(base)
     for key, value in other.items():
         known = result.get(key)

@@ -30,6 +30,7 @@ COMMITS = ("commit", "git_commit", "commit_id", "commit_hash", "git_hash", "sha"
 def read(
     file: InputFile,
     data: InputFile,
+    shown: str,
     config: Mapping[str, Any],
     name: str,
     test: Mapping[str, Any],
@@ -39,6 +40,7 @@ def read(
     Args:
         file: The configuration.
         data: The CSV file.
+        shown: Its name, for places in it.
         config: The whole configuration, for options of all CSV files.
         name: The name of the test.
         test: The test, with its templates.
@@ -56,7 +58,7 @@ def read(
         layout = _Layout(data.name, header, metrics, test, name)
         for row in rows:
             if row:
-                yield from layout.results(file, row, f"{data.name} line {rows.line_num}")
+                yield from layout.results(file, row, f"{shown} line {rows.line_num}")
     except csv.Error as error:
         raise DataError(f"{data.name} line {rows.line_num}: {error}") from None
 

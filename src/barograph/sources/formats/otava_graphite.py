@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 from urllib.parse import quote
@@ -30,7 +30,7 @@ from barograph.sources.formats.otava_metrics import Metric, metrics_of
 PERIOD = "from=-365d&until=now"
 QUERY = 3_500  # characters of targets in one URL; servers refuse long ones
 DATA = 10_000  # characters of an event's data
-Lookup = Callable[[int], tuple[str, str]]
+Events = dict[int, tuple[str, str]]  # commits and branches
 
 
 def read(
@@ -51,13 +51,9 @@ def read(
     where = at("tests", name)
     url = _server(config)
     paths = _paths(config, test, where)
-    answers = [answer for query in _queries(list(paths)) for answer in _ask(url, query)]
-    event_at: Lookup | None = None
-    if test.get("tags"):
-        try:
-            event_at = _events(url, test, where, _resolution(answers))
-        except SourceError as error:
-            yield skipped(file, f"{where}.tags", None, f"no events: {error}"[:100])
+    answers = [answer for query in _queries(list(paths)) for answer in _ask(file, url, query)]
+    found: list[Result] = []
+    times: list[list[int]] = []  # also of gaps, which `found` lacks
     for index, answer in enumerate(answers):
         place = f"{shown_url(url)}: [{index}]"
         target = text(answer.get("target"), f"{place}.target")
@@ -66,10 +62,21 @@ def read(
             yield skipped(file, f"{place}.target", target, "not a metric of the test")
             continue
         series = SeriesId("", "", "", name, metric.name)
-        for result in graphite.points(
-            answer, place, series, metric.direction, metric.scale, event_at
-        ):
-            yield result._replace(unit=metric.unit)
+        points = graphite.points(answer, place, series, metric.direction, metric.scale)
+        found.extend(result._replace(unit=metric.unit) for result in points)
+        times.append([time_ms(point[1], place) for point in answer["datapoints"]])
+    if not test.get("tags"):
+        yield from found
+        return
+    events: Events = {}
+    step = _resolution(times)
+    try:
+        events = _events(file, url, test, where, step)
+    except SourceError as error:
+        yield skipped(file, f"{where}.tags", str(error), "no events")
+    for result in found:
+        commit, branch = events.get(result.time // step, ("", ""))
+        yield result._replace(commit=commit, branch=branch)
 
 
 def _server(config: Mapping[str, Any]) -> str:
@@ -114,37 +121,40 @@ def _queries(targets: list[str]) -> Iterator[str]:
         yield "&".join(query)
 
 
-def _ask(url: str, query: str) -> list[dict[str, Any]]:
+def _ask(file: InputFile, url: str, query: str) -> list[dict[str, Any]]:
     """Return the targets that the server answers a query with."""
     shown = f"{shown_url(url)}render"
-    answer = decode_json(download(f"{url}render?{query}&format=json&{PERIOD}"), shown)
+    body = download(f"{url}render?{query}&format=json&{PERIOD}")
+    answer = decode_json(body, f"{file.name}: {shown}")
     return [mapping(item, at(shown, index)) for index, item in enumerate(array(answer, shown))]
 
 
-def _resolution(answers: list[dict[str, Any]]) -> int:
+def _resolution(series: list[list[int]]) -> int:
     """Return the milliseconds between points, which Graphite rounds the times to."""
-    steps = set()
-    for index, answer in enumerate(answers):
-        points = graphite.points(answer, at("", index), SeriesId("", "", "", "", ""))
-        steps |= {later.time - earlier.time for earlier, later in pairwise(points)}
+    steps = {later - earlier for times in series for earlier, later in pairwise(times)}
     return min((step for step in steps if step > 0), default=1000)
 
 
-def _events(url: str, test: Mapping[str, Any], where: str, step: int) -> Lookup:
-    """Return a function that looks up the commit and the branch of a time in milliseconds."""
+def _events(file: InputFile, url: str, test: Mapping[str, Any], where: str, step: int) -> Events:
+    """Return the commits and branches by their times, in steps between points."""
     tags = [text(tag, f"{where}.tags") for tag in array(test["tags"], f"{where}.tags")]
     query = f"tags={'+'.join(quote(tag) for tag in tags)}&{PERIOD}&set=intersection"
     shown = f"{shown_url(url)}events/get_data"
-    events = array(decode_json(download(f"{url}events/get_data?{query}"), shown), shown)
-    known: dict[int, tuple[str, str]] = {}
+    body = download(f"{url}events/get_data?{query}")
+    events = array(decode_json(body, f"{file.name}: {shown}"), shown)
+    known: Events = {}
     for index, item in enumerate(events):
         event = mapping(item, at(shown, index))
         data = _data(event.get("data"))
         commit = optional_text(data.get("commit"), f"{at(shown, index)}.data.commit")
         branch = optional_text(data.get("branch"), f"{at(shown, index)}.data.branch")
         time = time_ms(event.get("when"), f"{at(shown, index)}.when")
-        known[time // step] = (commit.replace("null", ""), branch.replace("null", ""))
-    return lambda time: known.get(time // step, ("", ""))
+        unknown = "null"  # what Otava's scripts write
+        known[time // step] = (
+            commit if commit != unknown else "",
+            branch if branch != unknown else "",
+        )
+    return known
 
 
 def _data(value: object) -> dict[str, Any]:

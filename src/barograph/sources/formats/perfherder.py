@@ -70,8 +70,8 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
             try:
                 content = path.read_bytes()
             except OSError as error:
-                raise DataError(f"{name}: cannot be read: {error.strerror}") from None
-            export.collect(decode_json(content, name), name)
+                raise DataError(f"{file.name}/{name}: cannot be read: {error.strerror}") from None
+            export.collect(decode_json(content, f"{file.name}/{name}"), name)
     if not export.points and not export.summaries:
         raise DataError(f"{file.name}: holds neither performance data nor alerts")
     yield from export.results()

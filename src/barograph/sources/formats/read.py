@@ -25,6 +25,7 @@ from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.runs import complete_runs, in_one_unit
 from barograph.sources.report import LoadReport
 
+TABULAR = ("tables", "folder")
 TABLES = ("series", "points", "candidates")
 
 
@@ -130,13 +131,16 @@ def _require_usable(
     results: Collected, report: LoadReport, options: ReadOptions, left_out: int
 ) -> None:
     share, limit = report.skipped_share("points"), options.max_skipped_share
-    if share > limit and report.skipped["points"]:
+    # Tools write down which of their results failed; in tables, bad cells mean a wrong reading.
+    of_tables = any(file.form in TABULAR for file in results.files)
+    if of_tables and share > limit and report.skipped["points"]:
         raise DataError(
             f"{report.source}: {share:.1%} of {report.read['points']:,} results are unusable, "
             f"{limit:.0%} allowed: {report.first_skip('points')}"
         )
     if not len(results):
-        reason = f"; --metric leaves out all {left_out} series" if left_out else ""
+        reason = f": {report.first_skip('points')}" if report.skipped["points"] else ""
+        reason = f"; --metric leaves out all {left_out} series" if left_out else reason
         raise DataError(f"{report.source}: no results{reason}")
 
 

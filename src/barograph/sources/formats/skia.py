@@ -61,11 +61,19 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise DataError(f"{name}: cannot be read: {error.strerror}") from None
-        found = HOUR.search(f"{file.path.as_posix()}/{name}")
-        hour = time_ms("{}-{}-{} {}:00".format(*found.groups()), name) if found else UNKNOWN_TIME
-        for place, item in records(InputFile(name, path, content)):
+            raise DataError(f"{file.name}/{name}: cannot be read: {error.strerror}") from None
+        hour = _hour(f"{file.path.as_posix()}/{name}")
+        for place, item in records(InputFile(f"{file.name}/{name}", path, content)):
             yield from reader.run(item, f"{name}: {place}" if place else f"{name}: ", hour)
+
+
+def _hour(path: str) -> int:
+    """Return the hour that the folders of a path say."""
+    found = HOUR.search(path)
+    try:
+        return time_ms("{}-{}-{} {}:00".format(*found.groups()), path) if found else UNKNOWN_TIME
+    except FieldError:
+        return UNKNOWN_TIME
 
 
 @dataclass

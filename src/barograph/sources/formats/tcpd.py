@@ -61,9 +61,9 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
             continue
         name = path.relative_to(file.path).as_posix()
         try:
-            data = decode_json(path.read_bytes(), name)
+            data = decode_json(path.read_bytes(), f"{file.name}/{name}")
         except OSError as error:
-            raise DataError(f"{name}: cannot be read: {error.strerror}") from None
+            raise DataError(f"{file.name}/{name}: cannot be read: {error.strerror}") from None
         if isinstance(data, dict) and "n_obs" in data:
             yield from _dataset(file, path, data, f"{name}: ", annotated)
 
@@ -84,7 +84,7 @@ def _dataset(
     name = text(top.get("name"), f"{prefix}name")
     times = _times(top.get("time"), f"{prefix}time")
     dimensions = array(top.get("series"), f"{prefix}series")
-    marks = _marks(top, path, name, prefix, annotated)
+    marks = _marks(file, top, path, name, prefix, annotated)
     if marks and len(dimensions) > 1:
         yield skipped(file, f"{prefix}annotations", None, "marks of several dimensions together")
         marks = []
@@ -133,12 +133,17 @@ def _time(value: object, form: str) -> int:
 
 
 def _marks(
-    top: Mapping[str, Any], path: Path | None, name: str, prefix: str, annotated: Annotations
+    file: InputFile,
+    top: Mapping[str, Any],
+    path: Path | None,
+    name: str,
+    prefix: str,
+    annotated: Annotations,
 ) -> list[int]:
     """Return the indices that a majority of the annotators mark."""
     found, where = top.get("annotations"), f"{prefix}annotations"
     if found is None and path is not None:
-        found, where = _above(path.absolute().parent, annotated), ANNOTATIONS
+        found, where = _above(path.absolute().parent, annotated, file.name), ANNOTATIONS
     people = mapping({} if found is None else found, where)
     if isinstance(people.get(name), dict):  # of all data sets, by name
         people = people[name]
@@ -147,14 +152,14 @@ def _marks(
     return agreed([_indices(marks, at(where, person)) for person, marks in people.items()])
 
 
-def _above(folder: Path, annotated: Annotations) -> object:
-    """Return the annotations in a folder or in one of the next above it."""
+def _above(folder: Path, annotated: Annotations, name: str) -> object:
+    """Return the annotations in a folder or in one of the next above it; `name` is for errors."""
     found = None
     for place in [folder, *folder.parents][:ABOVE]:
         if place not in annotated:
             try:
                 content = (place / ANNOTATIONS).read_bytes()
-                annotated[place] = decode_json(content, ANNOTATIONS)
+                annotated[place] = decode_json(content, f"{name}: {ANNOTATIONS}")
             except OSError:
                 annotated[place] = None
         found = annotated[place]

@@ -1,0 +1,263 @@
+"""Otava's configuration: templates, CSV options, Graphite tests against a local server, errors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from barograph.errors import DataError, SourceError
+from barograph.series import Direction
+from barograph.sources.base import Skip
+from barograph.sources.fields import FieldError
+from barograph.sources.formats import download, otava
+from barograph.sources.formats.base import InputFile, Result
+from barograph.sources.formats.yaml_text import decode_yaml
+from tests.sources.formats.graphite_server import GraphiteServer, graphite_server
+
+CSV = "tests:\n  t:\n    type: csv\n    file: data.csv\n    metrics: [a]\n"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[GraphiteServer]:
+    with graphite_server() as running:
+        yield running
+
+
+def read(folder: Path, config: str) -> list[Result | Skip]:
+    """Return what a configuration in a folder yields; it has no verdicts."""
+    path = folder / "otava.yaml"
+    file = InputFile("otava.yaml", path, config.encode())
+    return [entry for entry in otava.read(file) if isinstance(entry, Result | Skip)]
+
+
+def results(folder: Path, config: str) -> list[Result]:
+    return [entry for entry in read(folder, config) if isinstance(entry, Result)]
+
+
+def test_a_later_template_and_the_test_override_earlier_templates(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("time,x,b\n2026-01-01,3,4\n")
+    config = """
+templates:
+  one: {type: csv, file: missing.csv, metrics: {a: {column: x, direction: 1, scale: 10}}}
+  two: {file: data.csv, metrics: {a: {scale: 100}}}
+tests:
+  t: {inherit: [one, two], metrics: {b: {}}}
+  u: {inherit: two, type: csv, metrics: {a: {column: b, direction: "-1"}}}
+"""
+    read_ = [
+        (r.series.test, r.series.measurement, r.value, r.direction)
+        for r in results(tmp_path, config)
+    ]
+    assert read_ == [
+        ("t", "a", 300, Direction.HIGHER_IS_BETTER),
+        ("t", "b", 4, Direction.UNKNOWN),
+        ("u", "a", 400, Direction.LOWER_IS_BETTER),
+    ]
+
+
+def test_delimiter_and_quotes_are_those_of_the_test(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(
+        "time|run|a\n'2026|01|01'|7|'1,5'\n".replace("|01|01", "-01-01")
+    )
+    config = CSV + "    csv_options: {delimiter: '|', quotechar: \"'\"}\n"
+    (result,) = results(tmp_path, config)
+    assert (result.value, result.run) == (15.0, "7")  # a comma groups digits, as in "1,024"
+
+
+def test_a_pattern_reads_all_files_in_order(tmp_path: Path) -> None:
+    for name, value in (("p2", 2), ("p1", 1)):
+        (tmp_path / f"{name}.csv").write_text(f"time,a\n2026-01-01,{value}\n")
+    found = results(tmp_path, CSV.replace("data.csv", "'p*.csv'"))
+    assert [(r.value, r.where) for r in found] == [(1, "p1.csv line 2"), (2, "p2.csv line 2")]
+
+
+def test_a_json_test_is_named_by_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_text(
+        '[{"timestamp": 1, "metrics": [{"name": "a", "value": 2}]}]'
+    )
+    (result,) = results(tmp_path, "tests: {t: {type: json, file: data.json}}")
+    assert (result.series.test, result.series.measurement, result.value) == ("t", "a", 2)
+
+
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        ("tests: [1]", "tests"),
+        ("tests: {t: 1}", "tests.t"),
+        ("tests: {t: {file: x}}", "tests.t.type"),
+        ("tests: {t: {type: csv, inherit: gone}}", "tests.t.inherit"),
+        ("tests: {t: {type: csv, file: no.csv}}", "tests.t.file"),
+        (CSV.replace("[a]", "3"), "tests.t.metrics"),
+        (CSV.replace("[a]", "{a: {direction: 2}}"), "tests.t.metrics.a.direction"),
+        (CSV.replace("[a]", "{a: {scale: [1]}}"), "tests.t.metrics.a.scale"),
+        (CSV + "    csv_options: {delimiter: ab}", "tests.t.csv_options.delimiter"),
+        (CSV.replace("[a]", "[b]"), "data.csv line 2"),
+        ("tests: {t: {type: graphite, prefix: p}}", "graphite"),
+        ("{graphite: {url: 'ftp://h'}, tests: {t: {type: graphite}}}", "graphite.url"),
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, config: str, field: str) -> None:
+    (tmp_path / "data.csv").write_text("time,a,b\n2026-01-01,1,x\n")
+    with pytest.raises(FieldError) as raised:
+        read(tmp_path, config)
+    assert raised.value.field == field
+
+
+def test_a_missing_column_is_named_with_those_that_exist(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("time,b\n")
+    with pytest.raises(DataError, match=r"otava\.yaml: data\.csv: no column 'a'; has time, b"):
+        read(tmp_path, CSV)
+
+
+def test_tests_of_other_types_only_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no test of the type csv, graphite or json"):
+        read(tmp_path, "tests: {t: {type: bigquery}}")
+
+
+GRAPHITE = """
+graphite: {{url: "{url}"}}
+tests:
+  read:
+    type: graphite
+    prefix: perf.read
+    tags: [perf, daily]
+    metrics:
+      p50: {{suffix: client.p50, direction: -1, scale: 0.5, unit: ms}}
+      ops: {{suffix: client.ops}}
+      gone: {{suffix: gone}}
+"""
+
+
+def test_graphite_tests_are_asked_for_with_events_as_commits(
+    server: GraphiteServer, tmp_path: Path
+) -> None:
+    server.targets = {
+        "perf.read.client.p50": [[4.0, 1700000040], [None, 1700000100], [6.0, 1700000160]],
+        "perf.read.client.ops": [[9.0, 1700000100]],
+    }
+    server.events = [
+        {
+            "what": "Performance Test",
+            "when": 1700000045,
+            "data": {"commit": "c1", "branch": "main"},
+        },
+        {
+            "what": "Performance Test",
+            "when": 1700000110,
+            "data": "{'commit': 'c2', 'branch': 'null'}",
+        },
+    ]
+    found = [
+        (r.series.measurement, r.value, r.unit, r.commit, r.branch, r.time)
+        for r in results(tmp_path, GRAPHITE.format(url=server.url))
+    ]
+    assert found == [
+        ("p50", 2.0, "ms", "c1", "main", 1700000040000),
+        ("p50", 3.0, "ms", "", "", 1700000160000),
+        ("ops", 9.0, "", "c2", "", 1700000100000),
+    ]
+    assert "tags=perf+daily" in server.asked[-1]
+
+
+def test_a_server_without_events_gives_results_and_a_note(
+    server: GraphiteServer, tmp_path: Path
+) -> None:
+    server.targets, server.events = {"perf.read.client.p50": [[4.0, 1700000040]]}, None
+    note, result = read(tmp_path, GRAPHITE.format(url=server.url))
+    assert isinstance(note, Skip)
+    assert "404" in str(note.value)
+    assert isinstance(result, Result)
+
+
+def test_targets_and_suffixes_stand_for_metrics(
+    server: GraphiteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.targets = {"a.b": [[1.0, 1700000040]], "p.x": [[2.0, 1700000040]]}
+    monkeypatch.setitem(os.environ, "GRAPHITE_ADDRESS", server.url)
+    config = """
+graphite: {url: "${GRAPHITE_ADDRESS}", suffixes: [x]}
+tests:
+  one: {type: graphite, targets: [a.b]}
+  two: {type: graphite, prefix: p}
+"""
+    found = [(r.series.test, r.series.measurement, r.value) for r in results(tmp_path, config)]
+    assert found == [("one", "a.b", 1.0), ("two", "x", 2.0)]
+
+
+def test_many_targets_are_asked_for_in_several_queries(
+    server: GraphiteServer, tmp_path: Path
+) -> None:
+    names = [f"perf.benchmark_number_{i}.p50" for i in range(200)]
+    server.targets = {name: [[1.0, 1700000040]] for name in names}
+    asked = len(server.asked)
+    config = (
+        f"{{graphite: {{url: '{server.url}'}}, tests: {{t: {{type: graphite, targets: {names}}}}}}}"
+    )
+    assert len(results(tmp_path, config)) == 200
+    assert all(len(path) < 4_000 for path in server.asked[asked:])
+    assert len(server.asked) - asked > 1
+
+
+def test_a_render_url_is_answered_in_json(server: GraphiteServer) -> None:
+    server.targets = {"a.b": [[1.0, 1700000040]]}
+    url = download.with_json_format(f"{server.url}render?target=a.b&format=png&from=-1d")
+    assert download.download(url) == b'[{"target": "a.b", "datapoints": [[1.0, 1700000040]]}]'
+
+
+def test_credentials_go_to_the_server_and_into_no_message(server: GraphiteServer) -> None:
+    url = server.url.replace("http://", "http://me:se%63ret@")
+    with pytest.raises(SourceError) as raised:
+        download.download(f"{url}missing?token=secret")
+    assert server.credentials[-1] == "Basic bWU6c2VjcmV0"
+    assert str(raised.value) == f"{server.url}missing: the server answers 404 Not Found"
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("{url}away?key=secret", "redirects to another host"),
+        ("http://127.0.0.1:1/render?key=secret", "cannot be reached"),
+        ("http://me:secret@[::1/render", "cannot be read"),
+        ("http://127.0.0.1:port/secret", "cannot be"),
+        ("http://127.0.0.1/a b\r\nX: 1", "cannot be read"),
+    ],
+)
+def test_a_failing_url_is_one_error_without_secrets(
+    server: GraphiteServer, url: str, message: str
+) -> None:
+    with pytest.raises(SourceError, match=message) as raised:
+        download.download(url.format(url=server.url), timeout=2)
+    assert "key=" not in str(raised.value)
+    assert "me:" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [x]\nb: &b ["
+        + "*a, " * 60
+        + "]\nc: &c ["
+        + "*b, " * 60
+        + "]\nd: ["
+        + "*c, " * 60
+        + "]",
+        "a: &a {k0: 1}\n" + "".join(f"a{i}: &a{i} {{<<: [{'*a, ' * 100}]}}\n" for i in range(30)),
+        "a: &a [*a]",
+        "[" * 300,
+        "a: !!python/object/apply:os.system [ls]",
+        "a: !!int ''",
+        "a: !!timestamp x",
+        "a: 2026-13-45",
+        "a: " + "9" * 5_000,
+        "{[1]: 2}",
+        "a: [",
+        "\x00",
+    ],
+    ids=range(12),
+)
+def test_hostile_yaml_is_one_error(text: str) -> None:
+    with pytest.raises(DataError, match=r"^f\.yaml: "):
+        decode_yaml(text, "f.yaml")
