@@ -19,9 +19,9 @@ from side_by_side import Row, arguments, show
 
 from barograph.features import ADAPTIVE, FEATURE_SETS, feature_matrix, subseries
 from barograph.history import History
-from barograph.pipeline.simulate import SimulateParams, simulate
 from barograph.series import Floats
 from barograph.sources import load, open_source
+from barograph.training.simulation import SimulateParams, simulate
 
 SHARED = Path(os.environ.get("BAROGRAPH_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 PUBLISHED = SHARED / "data" / "mongodb" / "triaged_points.csv"

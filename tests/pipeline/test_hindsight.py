@@ -29,7 +29,7 @@ from barograph.training import registry
 from barograph.training.online.pair import Lesson
 from barograph.training.online.pair_comparison import BESIDE
 from barograph.training.registry import Index
-from barograph.training.release import ReleaseParams, decide
+from barograph.training.release import Evidence, ReleaseParams, decide
 
 REPORTS = Path("data/reports")
 CHANGES = {
@@ -88,7 +88,7 @@ def test_pipeline_runs_without_a_verdict() -> None:
     # What cannot be learned without a verdict stays as shipped, and the card says so.
     kept = TriageModel.load(train.FOLDER / "label_free.baro")
     assert kept.version == TriageModel.default("label_free").version
-    assert kept.card["kept"] == "the shipped model: too few verdicts"
+    assert kept.card["kept"] == "the built-in model: too few verdicts"
     # The online pair learned from hindsight, and was compared by it.
     pair = load_models(train.FOLDER / "online.baro")
     for model in pair.values():
@@ -114,7 +114,7 @@ def decided(challenger: Path, champion: Path) -> Mapping[str, Any]:
     index.folder("former").mkdir(parents=True, exist_ok=True)
     shutil.copy(champion, index.folder("former") / registry.TWIN)
     params = parameters(ReleaseParams, "release")
-    return decide(models, index, params, release.learned_from)
+    return decide(models, index, params, Evidence(learned_from=release.learned_from))
 
 
 BESIDE_BY_HAND = {"labels": "hindsight", "is_better": False}
@@ -129,9 +129,10 @@ def test_pair_that_reports_no_more_than_the_shipped_one_is_kept_out() -> None:
     def learned_from() -> Lesson:
         raise AssertionError("the champion plays no part")
 
-    decision = decide(pair, Index("online"), ReleaseParams(0.5, 0.05, 200, 1), learned_from)
+    evidence = Evidence(learned_from=learned_from)
+    decision = decide(pair, Index("online"), ReleaseParams(0.5, 0.05, 200, 1), evidence)
     assert not decision["promoted"]
     assert decision["why"] == "reports no more changes than the shipped pair"
     # The shipped models have an AUC on simulated verdicts; no model below the least is released.
-    decision = decide(pair, Index("online"), ReleaseParams(1.1, 0.05, 200, 1), learned_from)
+    decision = decide(pair, Index("online"), ReleaseParams(1.1, 0.05, 200, 1), evidence)
     assert decision["why"].endswith("is below 1.1")

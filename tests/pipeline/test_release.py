@@ -15,7 +15,7 @@ import yaml
 from barograph.errors import ConfigError, DataError
 from barograph.models import OnlineModels, TriageModel
 from barograph.pipeline import characterise, release, subseries, train
-from barograph.training import candidates, tables
+from barograph.training import candidates, challengers, tables
 from barograph.training import release as releasing
 from barograph.training.registry import Index
 from tests.service.models import small_model
@@ -29,7 +29,7 @@ def trained(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with models; only one use is released, to save time."""
     monkeypatch.setattr(release, "FILES", {USE: (USE,)})
     monkeypatch.setattr(train, "FILES", {USE: (USE,)})
-    monkeypatch.setattr(train, "USES", (USE,))
+    monkeypatch.setattr(challengers, "USES", (USE,))
     monkeypatch.setattr(candidates.TrainParams, "__post_init__", lambda _: None)
     subseries.main()
     characterise.main()
@@ -65,7 +65,7 @@ def report() -> Any:
 def test_release_promotes_first_model_once() -> None:
     release.main()
     first = report(), SERVED.read_bytes()
-    assert first[0]["why"] == "there was no champion"
+    assert first[0]["why"].startswith("the built-in model cannot be judged any more: ")
     shutil.rmtree("data/release")
     release.main()
     assert (report(), SERVED.read_bytes()) == first
@@ -149,7 +149,11 @@ def pairs(project: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """A project whose models are made by hand, and the p value of each comparison."""
     p_values = dict.fromkeys(PAIR, 0.9)
     monkeypatch.setattr(release, "FILES", {"online": PAIR})
-    monkeypatch.setattr(releasing, "compare", lambda twin, *_: {"p_worse": p_values[twin.use]})
+    monkeypatch.setattr(
+        releasing,
+        "compare",
+        lambda twin, *_: {"p_worse": p_values[twin.use], "real": 9, "noise": 9},
+    )
     return p_values
 
 
@@ -209,20 +213,26 @@ def test_rollback_restores_the_former_pair_for_good() -> None:
         releasing.rollback("online")
 
 
+@pytest.mark.parametrize("step", ["keep", "write", "serve"])
 @pytest.mark.usefixtures("trained")
-def test_killed_release_keeps_the_champion(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_release_leaves_the_former_file_in_service(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     release.main()
-    before = Index.read(USE)
+    before = SERVED.read_bytes()
     retrain(trees=11)
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Index, "write", killed)
-    with pytest.raises(KeyboardInterrupt):
-        release.main()
-    assert Index.read(USE) == before
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(Index, step, killed)
+        with pytest.raises(KeyboardInterrupt):
+            release.main()
+    assert SERVED.read_bytes() == before
+    release.main()
+    assert SERVED.read_bytes() == Path(f"data/models/{USE}.baro").read_bytes() != before
+    assert len(Index.read(USE).champions) == 2
 
 
 @pytest.mark.usefixtures("trained")

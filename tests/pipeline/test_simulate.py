@@ -9,11 +9,11 @@ import pytest
 
 from barograph.errors import ConfigError
 from barograph.history import History
-from barograph.pipeline.simulate import CHUNK, SimulateParams, simulate, tasks
 from barograph.series import FINAL, UNKNOWN_TIME, Verdict
 from barograph.sources import load, open_source
 from barograph.sources.simulator import LONG, SHORT
 from barograph.sources.simulator.truth import SCHEMAS
+from barograph.training.simulation import CHUNK, SimulateParams, simulate, tasks
 
 SMALL = SimulateParams(seed=4, long_series=CHUNK + 10, short_series=2 * CHUNK)
 

@@ -13,6 +13,7 @@ from barograph.models.catalogue import classifier
 from barograph.models.triage import TriageModel
 from barograph.pipeline import characterise, report, subseries, train, tune
 from barograph.training import candidates, tables
+from barograph.training import tune as tuning
 
 SECTION = """
 tune:
@@ -72,7 +73,7 @@ def test_tune_sees_only_training_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append((name, matrix))
         return "not today"
 
-    monkeypatch.setattr(tune, "searched", spied)
+    monkeypatch.setattr(tuning, "searched", spied)
     tune.main()
     np.testing.assert_array_equal(seen[0][1], rows.matrix[split.train])
     assert "Not tuned, label_free, logistic: not today." in (tune.FOLDER / "tuning.md").read_text()
@@ -80,9 +81,9 @@ def test_tune_sees_only_training_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tune_reports_too_few_verdicts() -> None:
-    params = tune.TuneParams({}, 2, 5, 1)
+    params = tuning.TuneParams({}, 2, 5, 1)
     few = np.zeros((4, 2))
-    said = tune.searched("logistic", few, np.array([0, 1, 0, 1]), np.arange(4), params, 5)
+    said = tuning.searched("logistic", few, np.array([0, 1, 0, 1]), np.arange(4), params, 5)
     assert said == "4 groups cannot be divided into 5 folds"
 
 
@@ -95,4 +96,4 @@ def test_tune_reports_too_few_verdicts() -> None:
 )
 def test_tune_refuses_unknown_searches(searches: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        tune.TuneParams(searches, 1, 5, 1)
+        tuning.TuneParams(searches, 1, 5, 1)

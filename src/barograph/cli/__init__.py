@@ -35,6 +35,7 @@ COMMANDS = {
     "report": "Write a page with the changes of every series.",
     "recompute": "Recompute the change points of every series in the store.",
     "replay": "Judge every commit of a source as if it were the newest.",
+    "retrain": "Learn from the verdicts in the store, and release what is not worse.",
     "score": "Add results to the store, and fail if the newest are a regression.",
     "serve": "Start the HTTP service.",
     "token": "Create, list and revoke the tokens of the service.",

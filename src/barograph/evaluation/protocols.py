@@ -65,7 +65,7 @@ def stable_split(identities: npt.ArrayLike, commits: npt.ArrayLike, seed: int) -
         commits: The name of each row's commit.
         seed: Another seed holds out another part.
     """
-    series, commit = _hashed(identities, f"series {seed}"), _hashed(commits, f"commit {seed}")
+    series, commit = hashed(identities, f"series {seed}"), hashed(commits, f"commit {seed}")
     in_test = (series < TEST_SHARE) & (commit < TEST_SHARE)
     learned = (series >= TEST_SHARE) & (commit >= TEST_SHARE)
     chosen = series < TEST_SHARE + (1 - TEST_SHARE) * VALIDATION_SHARE
@@ -106,8 +106,13 @@ def _validated(train: Ints, test: Ints, generator: np.random.Generator) -> Split
     return Split(np.sort(order[cut:]), np.sort(order[:cut]), np.sort(test))
 
 
-def _hashed(names: npt.ArrayLike, salt: str) -> Floats:
-    """Return a fixed number from 0 to 1 for each name."""
+def hashed(names: npt.ArrayLike, salt: str) -> Floats:
+    """Return a fixed number for each name, from 0 to below 1.
+
+    Args:
+        names: Names, possibly several times.
+        salt: Another salt gives other numbers.
+    """
     unique, position = np.unique(np.asarray(names), return_inverse=True)
     digests = [hashlib.blake2b(f"{salt}:{n}".encode(), digest_size=8).digest() for n in unique]
     numbers = np.frombuffer(b"".join(digests), dtype="<u8") / 2.0**64

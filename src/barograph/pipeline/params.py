@@ -20,9 +20,18 @@ PARAMS = Path("params.yaml")
 T = TypeVar("T")
 
 
-def parameters(kind: type[T], stage: str, path: Path = PARAMS) -> T:
-    """Return the parameters of one stage, checked against the fields of `kind`."""
+def parameters(kind: type[T], stage: str, path: Path = PARAMS, profile: str | None = None) -> T:
+    """Return the parameters of one stage, checked against the fields of `kind`.
+
+    Args:
+        kind: A dataclass.
+        stage: The name of the section.
+        path: The file.
+        profile: A section that adds to it; by default the one that the file names.
+    """
     document = _document(path)
+    if profile is not None:
+        document = {**document, "profile": profile}
     section = {**_section(document, stage, path), **_section(_profile(document, path), stage, path)}
     hints = get_type_hints(kind)
     known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]

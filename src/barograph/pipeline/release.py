@@ -5,6 +5,9 @@ and commits. A pair that learned from hindsight must also report more changes in
 shipped pair.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from barograph.history import History
 from barograph.models.triage import FILES
 from barograph.pipeline import report
@@ -14,17 +17,30 @@ from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER, TWINS
 from barograph.training.candidates import TrainParams, usable_verdicts
 from barograph.training.online.pair import Lesson, lesson
-from barograph.training.release import ReleaseParams, release
+from barograph.training.registry import FOLDERS
+from barograph.training.release import Evidence, ReleaseParams, release
 
 
 def main() -> None:
     """Run the stage."""
     params = parameters(ReleaseParams, "release")
+    evidence = Evidence(learned_from=learned_from)
     decisions = {
-        name: release(name, FOLDER / f"{name}.baro", TWINS / f"{name}.baro", params, learned_from)
+        name: release(name, FOLDER / f"{name}.baro", TWINS / f"{name}.baro", params, evidence)
         for name in FILES
     }
+    report.write_text(FOLDERS.served / "release.md", page(decisions))
     report.write_json(report.FOLDER / "release.json", decisions)
+
+
+def page(decisions: Mapping[str, Mapping[str, Any]]) -> str:
+    """Render which files were released, and why others were not."""
+    lines = [
+        f"- {name}: {'released' if decision['promoted'] else 'not released'}; {decision['why']}."
+        for name, decision in decisions.items()
+    ]
+    note = "Commands and service use the built-in model of a use without a file in this folder."
+    return "\n".join(["# Released models", "", *lines, "", note, ""])
 
 
 def learned_from() -> Lesson:

@@ -2,20 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
-from barograph.features.subseries import (
-    ADAPTIVE,
-    LABEL_FREE,
-    WIDEST,
-    Policy,
-    subseries,
-)
+from barograph.features.subseries import ADAPTIVE, LABEL_FREE, WIDEST, Policy
 from barograph.history import History
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.stage import run
+from barograph.training import tables
 
 OUT = INTERIM / "subseries.parquet"
 POLICIES: tuple[Policy, ...] = tuple(
@@ -25,28 +17,9 @@ POLICIES: tuple[Policy, ...] = tuple(
 )
 
 
-def bounded(history: History) -> pd.DataFrame:
-    """Return one row for each policy and candidate."""
-    frames = []
-    for policy in POLICIES:
-        starts, splits, ends = subseries(policy, history.offsets, history.candidates)
-        frames.append(
-            pd.DataFrame(
-                {
-                    "policy": str(policy),
-                    "candidate": np.arange(splits.size),
-                    "start": starts,
-                    "split": splits,
-                    "end": ends,
-                }
-            )
-        )
-    return pd.concat(frames, ignore_index=True)
-
-
 def main(folder: Path = INTERIM) -> None:
     """Run the stage."""
-    report.write_parquet(OUT, bounded(History.read(folder)))
+    report.write_parquet(OUT, tables.bounds(History.read(folder), POLICIES))
 
 
 if __name__ == "__main__":

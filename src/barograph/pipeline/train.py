@@ -8,75 +8,24 @@ The two online models learn from every point of whole histories, if their featur
 and `confirm`; all others from the candidates alone.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
-from barograph.detection import triaged
-from barograph.errors import NotEnoughDataError
 from barograph.history import History
-from barograph.models.triage import FILES, TABLES, USES, file_of, save_models
-from barograph.parallel import map_parallel
+from barograph.models.triage import FILES, TABLES, file_of, save_models
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 from barograph.pipeline.tune import TABLE, chosen_for
-from barograph.training import tables
-from barograph.training.candidates import (
-    Trained,
-    TrainParams,
-    read_prior,
-    shipped,
-    train,
-    usable_verdicts,
-)
-from barograph.training.online.pair import train_pair
-from barograph.training.reporting import with_rule
+from barograph.training.candidates import Trained, TrainParams, read_prior
+from barograph.training.challengers import Material, train_all
+from barograph.training.tables import read_for
 from barograph.training.tracking import tracked
 
 FOLDER = Path("data/models")
 TWINS = FOLDER / "judged"
 LIBRARY = FOLDER / "library"  # boosted trees in their library's form, for the stage `explain`
 FIGURES = report.FOLDER / "train"
-
-
-def train_all(params: TrainParams) -> Iterator[tuple[str, Trained]]:
-    """Learn the models of all uses.
-
-    Where verdicts are scarce, the online models also learn from hindsight. The shipped model stays
-    for a use that cannot be learned from the verdicts there are.
-    """
-    rows = {use: usable_verdicts(use, params) for use in USES}
-    pair = FILES["online"] if params.learns_histories else ()
-    learned = [(use, table) for use, table in rows.items() if use not in pair and table is not None]
-    calls = []
-    for use, table in learned:
-        scarce = np.unique(table.candidates).size < params.enough
-        prior = read_prior(use, params.feature_sets[use]) if scarce else None
-        settings = {**chosen_for(use, params.classifier), **params.settings}
-        calls.append((use, table, prior, params, profile_name(), settings))
-    results = map_parallel(train, calls, "train")
-    for (use, table), trained in zip(learned, results, strict=True):
-        yield use, with_rule(trained, table, params) if use == triaged.USE else trained
-    for use in USES:
-        if use not in pair and rows[use] is None:
-            yield use, shipped(use, "too few verdicts")
-    if pair:
-        yield from _train_pair(rows, params)
-
-
-def _train_pair(
-    rows: dict[str, tables.Labelled | None], params: TrainParams
-) -> Iterator[tuple[str, Trained]]:
-    try:
-        yield from train_pair(History.read(INTERIM), rows, params, profile_name())
-    except NotEnoughDataError as error:
-        if rows["online"] is not None:
-            raise
-        for use in FILES["online"]:
-            yield use, shipped(use, str(error))
 
 
 def record(use: str, trained: Trained) -> None:
@@ -101,7 +50,9 @@ def record(use: str, trained: Trained) -> None:
 
 def main() -> None:
     """Run the stage."""
-    results = dict(train_all(parameters(TrainParams, "train")))
+    params = parameters(TrainParams, "train")
+    material = Material(History.read(INTERIM), read_for, read_prior, chosen_for, profile_name())
+    results = dict(train_all(params, material))
     for name, uses in FILES.items():
         save_models(FOLDER / f"{name}.baro", [results[use].model for use in uses])
         save_models(TWINS / f"{name}.baro", [results[use].twin for use in uses])

@@ -6,100 +6,21 @@ series and commits.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from barograph.errors import ConfigError, NotEnoughDataError
-from barograph.models.triage import USES
-from barograph.models.tuning import SPACES, Search, search
-from barograph.parallel import map_parallel
+from barograph.models.tuning import Search
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
-from barograph.series import Floats, Ints
-from barograph.training import tables
-from barograph.training.candidates import TrainParams, held_out
+from barograph.training.candidates import TrainParams
+from barograph.training.tune import TuneParams, tune
 
 FOLDER = report.FOLDER / "tune"
 TABLE = FOLDER / "tuning.csv"
 CHOSEN = FOLDER / "settings.json"
 SHOWN = ["use", "classifier", "tried", "settings", "auc", "sd", "chosen"]
-
-
-@dataclass(frozen=True)
-class TuneParams:
-    """What is tuned, and how long the search is.
-
-    Attributes:
-        searches: The classifiers that are tuned for each use.
-        trials: Settings that are tried for each.
-        folds: Of the cross-validation.
-        seed: Of the search.
-    """
-
-    searches: dict[str, Any]
-    trials: int
-    folds: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be tuned."""
-        for use, names in self.searches.items():
-            if use not in USES:
-                raise ConfigError(f"tune.searches: no use {use!r}; known: {list(USES)}")
-            unknown = sorted(set(names) - set(SPACES))
-            if unknown:
-                raise ConfigError(
-                    f"tune.searches.{use}: {unknown[0]!r} has nothing to tune; "
-                    f"tuned are {sorted(SPACES)}"
-                )
-
-
-def searched(
-    name: str,
-    matrix: Floats,
-    truth: Ints,
-    groups: Ints,
-    params: TuneParams,
-    trees: int,
-) -> Search | str:
-    """Return the search, or why it is not possible."""
-    try:
-        return search(
-            name,
-            matrix,
-            truth,
-            groups,
-            seed=params.seed,
-            trees=trees,
-            trials=params.trials,
-            folds=params.folds,
-        )
-    except NotEnoughDataError as error:
-        return str(error)
-
-
-def tune(params: TuneParams, learned: TrainParams) -> dict[tuple[str, str], Search | str]:
-    """Search for every use and classifier."""
-    calls: dict[tuple[str, str], tuple[Any, ...]] = {}
-    without: dict[tuple[str, str], Search | str] = {}
-    for use, names in params.searches.items():
-        try:
-            part = _part(use, learned)
-        except NotEnoughDataError as error:
-            without |= dict.fromkeys(((use, name) for name in names), str(error))
-        else:
-            calls |= {(use, name): (name, *part, params, learned.trees) for name in names}
-    results = map_parallel(searched, list(calls.values()), label="tune")
-    return without | dict(zip(calls, results, strict=True))
-
-
-def _part(use: str, learned: TrainParams) -> tuple[Floats, Ints, Ints]:
-    rows = tables.labelled(tables.read_for(use), str(learned.feature_sets[use]))
-    part = held_out(rows, learned.seed).train
-    return rows.matrix[part], rows.truth[part], rows.identities[part]
 
 
 def table_of(searches: dict[tuple[str, str], Search]) -> pd.DataFrame:

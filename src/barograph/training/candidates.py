@@ -18,8 +18,10 @@ from barograph.models.flat.boosted import library_bytes
 from barograph.models.triage import FILES, USES, TriageModel
 from barograph.series import Floats, Ints
 from barograph.training import tables
+from barograph.training.cross_fit import CROSS_FIT, beside_built_in
 
 PRIOR = Path("data/prior")  # the feature tables of a simulated history
+KEPT = "kept"  # the entry of a card of the built-in model, where nothing could be learned
 DRAWS = 100  # seeds that are tried for held-out rows of both classes
 LIMITS = (
     "Says how people judged the candidates of the data named here. Series, detectors and people "
@@ -139,18 +141,30 @@ def train(
     )
     truth = rows.truth[split.test]
     probability = twin.predict_proba(rows.matrix[split.test])[:, 1]
-    twin = replace(
-        twin,
-        metrics=scores(truth, probability, twin.threshold),
-        card=card(rows, split, params, profile) | {"settings": dict(settings)},
-    )
+    facts = card(rows, split, params, profile) | {"settings": dict(settings)}
+    if params.histories == "own":
+        facts["held_out_seed"] = held_out_seed(rows, params.seed)
+    if prior is not None:
+        default = TriageModel.default(use)
+        if default.feature_set == twin.feature_set:
+            facts[CROSS_FIT] = beside_built_in(
+                default, rows, lambda part: _fit(rows, part, prior, params, settings)
+            )
+    twin = replace(twin, metrics=scores(truth, probability, twin.threshold), card=facts)
     everything = _fit(rows, np.arange(rows.truth.size), prior, params, settings)
     model = replace(twin, flat=flatten(everything))
     return Trained(model, twin, truth, probability, library_bytes(everything))
 
 
-def usable_verdicts(use: str, params: TrainParams) -> tables.Labelled | None:
+def usable_verdicts(
+    use: str, params: TrainParams, frames: tables.Frames = tables.read_for
+) -> tables.Labelled | None:
     """Read the verdicts of a use; None where they are too few to learn from and to hold out.
+
+    Args:
+        use: One of `USES`.
+        params: What is learned.
+        frames: Returns the feature table of a use.
 
     Raises:
         NotEnoughDataError: They are too few, and nothing else may be mixed in.
@@ -159,7 +173,7 @@ def usable_verdicts(use: str, params: TrainParams) -> tables.Labelled | None:
     disputed_as_noise = params.disputed_as_noise and use not in pair
     try:
         rows = tables.labelled(
-            tables.read_for(use), params.feature_sets[use], disputed_as_noise=disputed_as_noise
+            frames(use), params.feature_sets[use], disputed_as_noise=disputed_as_noise
         )
         held_out_seed(rows, params.seed)
     except NotEnoughDataError:
@@ -170,14 +184,14 @@ def usable_verdicts(use: str, params: TrainParams) -> tables.Labelled | None:
 
 
 def shipped(use: str, reason: str) -> Trained:
-    """Return the shipped model of a use, for a history that it cannot be learned from.
+    """Return the built-in model of a use, for a history that it cannot be learned from.
 
     Args:
         use: One of `USES`.
         reason: Why it was not learned; named on the card.
     """
     model = TriageModel.default(use)
-    kept = replace(model, card={**model.card, "kept": f"the shipped model: {reason}"})
+    kept = replace(model, card={**model.card, KEPT: f"the built-in model: {reason}"})
     return Trained(kept, kept, np.empty(0, dtype=np.int64), np.empty(0), None)
 
 

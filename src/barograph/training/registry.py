@@ -1,9 +1,10 @@
 """All model files that were ever candidates for release, and which of them is in service.
 
-data/registry/NAME/DIGEST holds a model file, its twins and its card; data/registry/NAME.json lists
-the champion, the former champions, and the files that were withdrawn. The champion is copied to
-data/release, where a service loads it from. Every file is written whole and the index last, so a
-process that is killed in between leaves the champion unchanged.
+registry/NAME/DIGEST holds a model file, its twins and its card; registry/NAME.json lists the
+champion, the former champions, and the files that were withdrawn. The champion is copied to the
+folder that a service loads it from. Both folders are under data/ unless the caller names others.
+Every file is written whole: the model, then the index, then the copy. A process that is killed
+leaves the former file in service, and the next release of the champion copies it again.
 """
 
 from __future__ import annotations
@@ -15,13 +16,33 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from barograph.errors import ConfigError, DataError
+from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.files import whole
 from barograph.models.artifact import file_digest
+from barograph.models.triage import TriageModel, load_models
 
-FOLDER = Path("data/registry")
-SERVED = Path("data/release")
 MODEL, TWIN, CARD = "model.baro", "judged.baro", "card.md"
+
+
+@dataclass(frozen=True)
+class ReleaseFolders:
+    """Where released models are.
+
+    Attributes:
+        registry: Every model that was ever a candidate.
+        served: The champions, where a service loads them from.
+    """
+
+    registry: Path = Path("data/registry")
+    served: Path = Path("data/release")
+
+    @classmethod
+    def beside(cls, served: Path) -> ReleaseFolders:
+        """Return a folder of champions with the registry next to it."""
+        return cls(served.parent / "registry", served)
+
+
+FOLDERS = ReleaseFolders()
 
 
 @dataclass(frozen=True)
@@ -33,24 +54,25 @@ class Index:
         champions: The digests of all champions; the last one is in service.
         withdrawn: The digests of those that were rolled back.
         decisions: Why each champion was promoted, by digest.
+        folders: Where the files are.
     """
 
     name: str
     champions: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
     decisions: Mapping[str, Any] = field(default_factory=dict)
+    folders: ReleaseFolders = FOLDERS
 
     @classmethod
-    def read(cls, name: str) -> Index:
+    def read(cls, name: str, folders: ReleaseFolders = FOLDERS) -> Index:
         """Read the index of a name; empty if nothing was released yet."""
-        path = FOLDER / f"{name}.json"
+        path = folders.registry / f"{name}.json"
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
-            return cls(
-                name, tuple(stored["champions"]), tuple(stored["withdrawn"]), stored["decisions"]
-            )
+            champions, withdrawn = tuple(stored["champions"]), tuple(stored["withdrawn"])
+            return cls(name, champions, withdrawn, stored["decisions"], folders)
         except FileNotFoundError:
-            return cls(name)
+            return cls(name, folders=folders)
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(f"{path}: not an index of released models: {error!r}") from error
 
@@ -59,14 +81,23 @@ class Index:
         """The digest of the file in service."""
         return self.champions[-1] if self.champions else None
 
+    def champion_twins(self) -> Mapping[str, TriageModel]:
+        """Return the twins of the champion by use; none if there is no champion to read."""
+        if self.champion is None:
+            return {}
+        try:
+            return load_models(self.folder(self.champion) / TWIN)
+        except ArtifactError:
+            return {}
+
     def folder(self, digest: str) -> Path:
         """Return the folder of a model file."""
-        return FOLDER / self.name / digest
+        return self.folders.registry / self.name / digest
 
     def write(self) -> None:
         """Write the index."""
         content = {name: getattr(self, name) for name in ("champions", "withdrawn", "decisions")}
-        with whole(FOLDER / f"{self.name}.json") as draft:
+        with whole(self.folders.registry / f"{self.name}.json") as draft:
             draft.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
     def promoted(self, digest: str, decision: Mapping[str, Any]) -> Index:
@@ -89,14 +120,14 @@ class Index:
         return replace(self, champions=tuple(before), withdrawn=(*self.withdrawn, last))
 
     def take_effect(self) -> None:
-        """Put the champion in service, and write the index."""
-        self.serve(self.champions[-1])
+        """Write the index, and put the champion in service."""
         self.write()
+        self.serve(self.champions[-1])
 
     def serve(self, digest: str) -> None:
         """Copy a model file and its card to the folder that a service loads from."""
-        _copy(self.folder(digest) / CARD, SERVED / f"{self.name}.md")
-        _copy(self.folder(digest) / MODEL, SERVED / f"{self.name}.baro")
+        _copy(self.folder(digest) / CARD, self.folders.served / f"{self.name}.md")
+        _copy(self.folder(digest) / MODEL, self.folders.served / f"{self.name}.baro")
 
     def keep(self, model: Path, twin: Path, card: str) -> str:
         """Store a model file with its twins and its card, and return its digest."""

@@ -1,7 +1,9 @@
 """Decide whether a new model may replace the released one; put it in service, or take it back.
 
 Both sides are judged on held-out series and commits that neither has seen, by the twins that were
-learned without them. A file with several models is replaced only if none of them got worse.
+learned without them. Where nothing was released yet, the built-in model is the champion; while
+verdicts are scarce, it is compared on all of them (`cross_fit`). A file with several models is
+replaced only if none of them got worse.
 
 To put the former model back in service: `python -m barograph.training.release rollback NAME`.
 """
@@ -13,16 +15,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from barograph.errors import ArtifactError, BarographError, DataError, NotEnoughDataError
-from barograph.evaluation.comparison import compared
+from barograph.evaluation.comparison import auc, compared
+from barograph.evaluation.protocols import stable_split
 from barograph.models.triage import FILES, TABLES, TriageModel, load_models
 from barograph.training import registry, tables
-from barograph.training.candidates import held_out
+from barograph.training.candidates import KEPT
+from barograph.training.cross_fit import CROSS_FIT
 from barograph.training.online.pair import Lesson, compare_with_champion
 from barograph.training.online.pair_comparison import BESIDE
 from barograph.training.registry import Index
 from barograph.training.tracking import record_rollback, tracked
 
+BUILT_IN = "the built-in model"
 Decision = Mapping[str, Any]
 
 
@@ -35,61 +42,93 @@ class ReleaseParams:
         level: A new model counts as worse than the champion if p is below this.
         draws: Bootstrap draws of the comparison.
         seed: Of the bootstrap.
+        least_verdicts: The minimum number of verdicts of each kind that two models are compared on.
     """
 
     least_auc: float
     level: float
     draws: int
     seed: int
+    least_verdicts: int = 10
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What new models are compared with the champion on.
+
+    Attributes:
+        frames: Returns the feature table of a use.
+        learned_from: Returns what a pair learned from; called only for a pair that learned from
+            hindsight.
+    """
+
+    frames: tables.Frames = tables.read_for
+    learned_from: Callable[[], Lesson] | None = None
 
 
 def release(
-    name: str,
-    model: Path,
-    twin: Path,
-    params: ReleaseParams,
-    learned_from: Callable[[], Lesson] | None = None,
+    name: str, model: Path, twin: Path, params: ReleaseParams, evidence: Evidence
 ) -> dict[str, Any]:
     """Register a new model file, and promote it where it may be; return what was decided.
+
+    Everything is recorded in MLflow, too.
 
     Args:
         name: One of `FILES`.
         model: The new file.
         twin: The same models, learned without the held-out rows.
         params: What is required.
-        learned_from: Returns what a pair learned from; called only for a pair that learned from
-            hindsight.
+        evidence: What they are compared on.
     """
     models, index = load_models(model), Index.read(name)
-    digest = index.keep(model, twin, "\n".join(card(part) for part in models.values()))
-    if digest in index.withdrawn:
-        decision: Decision = {"promoted": False, "why": "it was rolled back before"}
-    elif digest == index.champion:
-        decision = index.decisions[digest]  # what was decided when it was promoted
-        index.serve(digest)  # its files may have been deleted since
-    else:
-        decision = decide(load_models(twin), index, params, learned_from)
+    digest = register(index, model, twin)
+    decision = decide_file(index, digest, load_models(twin), params, evidence)
     metrics = {use: dict(one.metrics) for use, one in models.items()}
     with tracked(f"release {name}") as run:
         run.parameters(asdict(params) | {"use": name, "digest": digest})
         run.metrics(metrics | dict(decision))
         run.register(name, model, digest)
-        if decision["promoted"] and digest != index.champion:
-            index.promoted(digest, decision).take_effect()
+        promote(index, digest, decision)
         run.promote(name, str(Index.read(name).champion))
     return {**decision, "candidate": digest, "metrics": metrics}
 
 
-def decide(
-    twins: Mapping[str, TriageModel],
+def register(index: Index, model: Path, twin: Path) -> str:
+    """Store a new model file in the registry, and return its digest."""
+    return index.keep(model, twin, "\n".join(map(card, load_models(model).values())))
+
+
+def decide_file(
     index: Index,
+    digest: str,
+    twins: Mapping[str, TriageModel],
     params: ReleaseParams,
-    learned_from: Callable[[], Lesson] | None = None,
+    evidence: Evidence,
+) -> Decision:
+    """Say whether a file may become the champion; a file that was decided on before stays so."""
+    if digest in index.withdrawn:
+        return {"promoted": False, "why": "it was rolled back before"}
+    if digest == index.champion:
+        decided: Decision = index.decisions[digest]
+        return decided
+    return decide(twins, index, params, evidence)
+
+
+def promote(index: Index, digest: str, decision: Decision) -> None:
+    """Put a file in service if that was decided; a killed process leaves the former champion."""
+    if digest == index.champion:
+        index.serve(digest)  # its files may have been deleted since
+    elif decision["promoted"]:
+        index.promoted(digest, decision).take_effect()
+
+
+def decide(
+    twins: Mapping[str, TriageModel], index: Index, params: ReleaseParams, evidence: Evidence
 ) -> Decision:
     """Say whether new models may take the champion's place, and why."""
-    if learned_from is not None and any(BESIDE in twin.card for twin in twins.values()):
-        return _decide_pair(twins, index, params, learned_from)
-    uses = {use: _decide_use(twin, index, params) for use, twin in twins.items()}
+    if evidence.learned_from is not None and any(BESIDE in twin.card for twin in twins.values()):
+        return _decide_pair(twins, index, params, evidence.learned_from)
+    uses = {use: _decide_use(twin, index, params, evidence) for use, twin in twins.items()}
     rejected = {use: found for use, found in uses.items() if not found["promoted"]}
     reasons = {use: str(found["why"]) for use, found in (rejected or uses).items()}
     if len(set(reasons.values())) == 1 and len(reasons) == len(uses):
@@ -100,21 +139,53 @@ def decide(
     return {"promoted": not rejected, "why": why, "uses": uses, **champion}
 
 
-def _decide_use(twin: TriageModel, index: Index, params: ReleaseParams) -> dict[str, Any]:
+def _decide_use(
+    twin: TriageModel, index: Index, params: ReleaseParams, evidence: Evidence
+) -> dict[str, Any]:
+    if KEPT in twin.card:
+        return _decided(False, f"nothing was learned: {twin.card[KEPT].partition(': ')[2]}")
     if (why := _below_least(twin, params)) is not None:
         return _decided(False, why)
-    if index.champion is None:
-        return _decided(True, "there was no champion")
+    other = BUILT_IN if index.champion is None else "the champion"
     try:
-        champion = TriageModel.load(index.folder(index.champion) / registry.TWIN, twin.use)
-        comparison = compare(twin, champion, params)
+        found, is_worse = _comparison(twin, index, params, evidence)
     except NotEnoughDataError as error:
-        return _decided(False, f"it cannot be compared with the champion: {error}")
+        return _decided(False, f"it cannot be compared with {other}: {error}")
     except (ArtifactError, DataError) as error:
-        return _decided(True, f"the champion cannot be judged any more: {error}")
-    if comparison["p_worse"] < params.level:
-        return _decided(False, "worse than the champion", **comparison)
-    return _decided(True, "not worse than the champion", **comparison)
+        return _decided(True, f"{other} cannot be judged any more: {error}")
+    if min(found["real"], found["noise"]) < params.least_verdicts:
+        why = (
+            f"too few verdicts to tell: {found['real']} real and {found['noise']} noise, "
+            f"{params.least_verdicts} of each are needed"
+        )
+        return _decided(False, why, **found)
+    if is_worse:
+        return _decided(False, f"worse than {other}", **found)
+    return _decided(True, f"not worse than {other}", **found)
+
+
+def _comparison(
+    twin: TriageModel, index: Index, params: ReleaseParams, evidence: Evidence
+) -> tuple[Mapping[str, Any], bool]:
+    """Compare a twin with the champion, or with the built-in model if there is no champion.
+
+    While verdicts are scarce, both sides are known by their leads over the built-in model.
+
+    Returns:
+        The facts of the comparison, and whether the twin is worse.
+    """
+    facts = twin.card.get(CROSS_FIT)
+    if index.champion is not None:
+        champion = TriageModel.load(index.folder(index.champion) / registry.TWIN, twin.use)
+        lead = champion.card.get(CROSS_FIT, {}).get("difference")
+        if facts is None or lead is None:
+            found = compare(twin, champion, params, evidence.frames)
+            return {**found, "other": "the champion"}, found["p_worse"] < params.level
+        facts = {**facts, "lead_of_champion": lead}
+        return {**facts, "other": BUILT_IN}, facts.get("high", lead) < lead
+    if facts is None:
+        facts = compare(twin, TriageModel.default(twin.use), params, evidence.frames)
+    return {**facts, "other": BUILT_IN}, facts.get("p_worse", 1.0) < params.level
 
 
 def _decide_pair(
@@ -159,25 +230,39 @@ def _decided(promoted: bool, why: str, **facts: Any) -> dict[str, Any]:
     return {"promoted": promoted, "why": why, **facts}
 
 
-def compare(twin: TriageModel, champion: TriageModel, params: ReleaseParams) -> dict[str, float]:
-    """Compare the twins of two models on the held-out rows, each with the features it needs.
+def compare(
+    twin: TriageModel, other: TriageModel, params: ReleaseParams, frames: tables.Frames
+) -> dict[str, Any]:
+    """Compare two models on held-out rows that neither has seen, each with the features it needs.
+
+    Args:
+        twin: A new model, learned without the held-out rows.
+        other: The twin of the champion, or the built-in model, which has seen none of the rows.
+        params: How they are compared.
+        frames: Returns the feature table of a use.
+
+    Returns:
+        The number of rows by kind, the AUC of both, and the comparison.
 
     Raises:
-        DataError: They were not learned without the same rows.
+        NotEnoughDataError: There are no rows of both kinds to compare on.
     """
-    frame = tables.read_for(twin.use)
-    new, old = (tables.labelled(frame, model.feature_set) for model in (twin, champion))
-    if twin.card["seed"] != champion.card["seed"]:
-        raise DataError(f"it held out other rows, by the seed {champion.card['seed']}")
-    test = held_out(new, twin.card["seed"]).test
-    return compared(
-        new.truth[test],
-        twin.predict_proba(new.matrix[test])[:, 1],
-        champion.predict_proba(old.matrix[test])[:, 1],
-        new.identities[test],
-        seed=params.seed,
-        draws=params.draws,
-    )._asdict()
+    frame = frames(twin.use)
+    new, old = (tables.labelled(frame, model.feature_set) for model in (twin, other))
+    test = np.ones(new.truth.size, dtype=np.bool_)
+    for model in (twin, other):
+        if "held_out_seed" in model.card and model.card.get("histories", "own") == "own":
+            split = stable_split(new.identities, new.commits, model.card["held_out_seed"])
+            test &= np.isin(np.arange(test.size), split.test)
+    truth = new.truth[test]
+    counts: dict[str, Any] = {"real": int(truth.sum()), "noise": int((1 - truth).sum())}
+    if min(counts.values()) == 0:
+        raise NotEnoughDataError(f"{truth.size} held-out verdicts, {counts['real']} of them real")
+    own, others = (m.predict_proba(r.matrix[test])[:, 1] for m, r in ((twin, new), (other, old)))
+    groups = new.identities[test]
+    found = compared(truth, own, others, groups, seed=params.seed, draws=params.draws)
+    aucs = {"auc": auc(truth, own), "auc_of_other": auc(truth, others)}
+    return counts | aucs | found._asdict()
 
 
 def card(model: TriageModel) -> str:

@@ -7,9 +7,9 @@ table says which feature sets it holds, and of which version of the features.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,7 @@ from barograph.features import (
 from barograph.features.bauer import CHANGES, DIFFERENCES
 from barograph.features.families import Derived
 from barograph.features.matrix import columns_of
-from barograph.features.subseries import WIDEST, Policy
+from barograph.features.subseries import WIDEST, Policy, subseries
 from barograph.history import History
 from barograph.models.triage import TriageModel
 from barograph.series import FINAL, UNKNOWN_TIME, Floats, Ints, Verdict
@@ -44,6 +44,8 @@ POLICIES: dict[str, tuple[str, ...]] = {
     "confirm": CONFIRM,
 }
 
+
+Frames = Callable[[str], pd.DataFrame]  # returns what a model of one use learns from
 
 # These sets follow the current regime by themselves: their Pre is the whole past.
 WHOLE_PAST = frozenset({"online", "confirm"})
@@ -76,6 +78,47 @@ class Labelled:
         """The SHA-256 over what a model would learn from these rows."""
         shape = f"{self.matrix.dtype}{self.matrix.shape}".encode()
         return hashlib.sha256(shape + self.matrix.tobytes() + self.truth.tobytes()).digest()
+
+
+def bounds(history: History, policies: Iterable[Policy]) -> pd.DataFrame:
+    """Return the bounds of Pre and After: one row for each policy and candidate."""
+    frames = []
+    for policy in policies:
+        starts, splits, ends = subseries(policy, history.offsets, history.candidates)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "policy": str(policy),
+                    "candidate": np.arange(splits.size),
+                    "start": starts,
+                    "split": splits,
+                    "end": ends,
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def frames_of(history: History, feature_sets: Mapping[str, Sequence[str]]) -> Frames:
+    """Return the feature tables of the candidates that people looked at, without writing them.
+
+    Args:
+        history: The values, and the candidates with their verdicts.
+        feature_sets: The feature sets of each use.
+    """
+    keys = keys_of(history)
+    is_seen = (keys["verdict"] != Verdict.NOT_TRIAGED.value).to_numpy()
+
+    @cache
+    def frame(use: str) -> pd.DataFrame:
+        return _joined(
+            [
+                build(history, edges[is_seen[edges["candidate"]]], feature_sets[use], keys)
+                for edges in (bounds(history, [Policy.named(name)]) for name in POLICIES[use])
+            ]
+        )
+
+    return frame
 
 
 def build(
@@ -155,7 +198,11 @@ def read(policy: str, root: Path = Path()) -> pd.DataFrame:
 
 def read_for(use: str, root: Path = Path()) -> pd.DataFrame:
     """Read what a model of one use learns from; for `confirm`, the tables of all windows."""
-    return pd.concat([read(policy, root) for policy in POLICIES[use]], ignore_index=True)
+    return _joined([read(policy, root) for policy in POLICIES[use]])
+
+
+def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(parts, ignore_index=True)
 
 
 def columns(frame: pd.DataFrame, feature_set: str) -> Floats:

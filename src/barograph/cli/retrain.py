@@ -1,0 +1,130 @@
+"""`barograph retrain`: learn from the verdicts in the store, and release what is not worse."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from barograph.cli.options import RELEASED, echo_json, format_option, open_existing, store_option
+from barograph.errors import ConfigError
+
+if TYPE_CHECKING:
+    from barograph.history import History
+    from barograph.training.retrain import RetrainParams
+
+BUILT_IN = "retrain.yaml"
+PRIOR = "prior"  # the profile of the simulated history
+
+
+@click.command(epilog="Example: barograph retrain --store ci.db --dry-run")
+@store_option
+@click.option(
+    "--release-to",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=RELEASED,
+    show_default=True,
+    metavar="FOLDER",
+    help="Folder that models are released to. All models are kept in the folder registry next to "
+    "it.",
+)
+@click.option(
+    "--params",
+    "path",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    show_default="those of the profile quick",
+    help="Parameters, in the form of the pipeline's params.yaml.",
+)
+@click.option("--profile", help="Profile of --params.", show_default="the one it names")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of everything that is drawn.")
+@click.option("--dry-run", is_flag=True, help="Learn and compare, but release nothing.")
+@format_option("text", "json")
+def command(
+    url: str,
+    release_to: Path,
+    path: Path | None,
+    profile: str | None,
+    seed: int | None,
+    dry_run: bool,
+    output: str,
+) -> None:
+    """Learn models from the verdicts in the store, and release those that are not worse.
+
+    A model for every use is learned from all verdicts, and compared with the released or built-in
+    model on verdicts that neither of them has seen. Too few verdicts, or a worse model, change
+    nothing. A running service loads a released model by itself.
+    """
+    from barograph.parallel import Progress
+    from barograph.training.registry import ReleaseFolders
+    from barograph.training.retrain import STEPS, retrain
+
+    _require_xgboost()
+    params = _read_params(path, profile, seed)
+    folders = ReleaseFolders.beside(release_to)
+    history = _read_store(url)
+    show = Progress("retrain", STEPS)
+    result = retrain(history, params, folders, dry_run=dry_run, step=show.update)
+    if output == "json":
+        counts = {"real": result.real, "noise": result.noise, "series": result.series}
+        released = [str(file) for file in result.released]
+        echo_json(
+            {
+                "verdicts": counts,
+                "files": {name: dict(found) for name, found in result.decisions.items()},
+                "released": released,
+                "dry_run": dry_run,
+            }
+        )
+        return
+    for line in result.lines():
+        click.echo(line)
+    if dry_run:
+        click.echo("dry run: nothing was written")
+    elif result.released:
+        names = ", ".join(file.name for file in result.released)
+        click.echo(f"released to {release_to}: {names}; a running service loads them by itself")
+    else:
+        click.echo("nothing was released")
+
+
+def _require_xgboost() -> None:
+    try:
+        import xgboost  # noqa: F401
+    except ModuleNotFoundError:
+        raise ConfigError("retrain needs xgboost: pip install 'barograph[train]'") from None
+
+
+def _read_params(path: Path | None, profile: str | None, seed: int | None) -> RetrainParams:
+    """Read the parameters of a file, by default the built-in ones."""
+    from barograph.pipeline.params import parameters, profile_name
+    from barograph.training.candidates import TrainParams
+    from barograph.training.release import ReleaseParams
+    from barograph.training.retrain import RetrainParams
+    from barograph.training.simulation import SimulateParams
+    from barograph.training.tune import TuneParams
+
+    with resources.as_file(resources.files("barograph.training") / BUILT_IN) as built_in:
+        file = path or built_in
+        train = parameters(TrainParams, "train", file, profile)
+        return RetrainParams(
+            train if seed is None else replace(train, seed=seed),
+            parameters(TuneParams, "tune", file, profile),
+            parameters(ReleaseParams, "release", file, profile),
+            parameters(SimulateParams, "simulate", file, PRIOR),
+            profile or profile_name(file),
+        )
+
+
+def _read_store(url: str) -> History:
+    """Read the points and the verdicts of a store."""
+    from barograph.history import History
+    from barograph.store.export import export_tables
+
+    with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
+        with open_existing(url) as store, store.read() as connection:
+            export_tables(connection, folder)
+        return History.read(folder)

@@ -1,0 +1,232 @@
+"""Retrain on the verdicts of a team: learn challengers, compare them with the champions, release.
+
+The same parameters, seed and verdicts give the same model files as the stages of the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from barograph.history import History
+from barograph.models.artifact import file_digest
+from barograph.models.triage import FILES, USES, TriageModel, load_models, save_models
+from barograph.models.tuning import Search
+from barograph.series import FINAL, Verdict
+from barograph.sources import load, open_source
+from barograph.training import tables
+from barograph.training.candidates import KEPT, Trained, TrainParams, usable_verdicts
+from barograph.training.challengers import Material, train_all
+from barograph.training.online.pair import Lesson, lesson
+from barograph.training.online.pair_comparison import BESIDE
+from barograph.training.registry import Index, ReleaseFolders
+from barograph.training.release import (
+    Decision,
+    Evidence,
+    ReleaseParams,
+    decide_file,
+    promote,
+    register,
+)
+from barograph.training.simulation import SimulateParams, simulate
+from barograph.training.tune import TuneParams, tune
+
+STEPS = 2 + len(USES) + len(FILES)  # features, settings, each model, each comparison
+
+
+@dataclass(frozen=True)
+class RetrainParams:
+    """How models are learned and released.
+
+    Attributes:
+        train: What is learned.
+        tune: How long settings are searched for; only those of the classifier that is learned.
+        release: What a new model must reach.
+        prior: The simulated history that is mixed with scarce verdicts.
+        profile: The name of the parameters, for the cards of the models.
+    """
+
+    train: TrainParams
+    tune: TuneParams
+    release: ReleaseParams
+    prior: SimulateParams
+    profile: str
+
+
+@dataclass(frozen=True)
+class Retrained:
+    """What was learned from, and what became of each file.
+
+    Attributes:
+        real: Number of candidates that people called real.
+        noise: Number of candidates that people called noise.
+        series: Number of series with such candidates.
+        decisions: What was decided on each file of `FILES`.
+        released: The files that were replaced; none in a dry run.
+    """
+
+    real: int
+    noise: int
+    series: int
+    decisions: Mapping[str, Decision]
+    released: tuple[Path, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield one line for the verdicts, and one for each file."""
+        verdicts = f"{self.real + self.noise} verdicts: {self.real} real, {self.noise} noise"
+        yield f"{verdicts}, in {self.series} series"
+        for name, decision in self.decisions.items():
+            outcome = "better or equal" if decision["promoted"] else "kept as it is"
+            facts = "".join(f"; {fact}" for fact in _facts(name, decision))
+            yield f"{name}: {outcome}: {decision['why']}{facts}"
+
+
+def retrain(
+    history: History,
+    params: RetrainParams,
+    folders: ReleaseFolders,
+    *,
+    dry_run: bool = False,
+    step: Callable[[int], None] | None = None,
+) -> Retrained:
+    """Learn models for every use, and release the files that are not worse than the champions.
+
+    Args:
+        history: All series, with people's verdicts on their candidates.
+        params: How models are learned and released.
+        folders: Where the champions are, and where new ones are released.
+        dry_run: Decide, but write nothing.
+        step: Called with the number of steps that are done, of `STEPS`.
+    """
+    steps = map(step or (lambda _: None), count(1))
+    indices = {name: Index.read(name, folders) for name in FILES}
+    frames = tables.frames_of(history, _feature_sets(params, indices))
+    for use in USES:
+        frames(use)
+    next(steps)
+    settings = _settings(params, frames)
+    next(steps)
+    material = Material(history, frames, _prior(params), settings, params.profile)
+    trained: dict[str, Trained] = {}
+    for use, model in train_all(params.train, material):
+        trained[use] = model
+        next(steps)
+
+    def learned_from() -> Lesson:
+        return lesson(history, usable_verdicts("online", params.train, frames), params.train)
+
+    evidence = Evidence(frames, learned_from)
+    decisions: dict[str, Decision] = {}
+    released: list[Path] = []
+    with TemporaryDirectory(prefix="barograph-") as folder:
+        for name in FILES:
+            files = _save(Path(folder), name, trained)
+            decisions[name] = _decide(
+                indices[name], *files, params.release, evidence, dry_run=dry_run
+            )
+            if decisions[name]["promoted"] and not dry_run:
+                released.append(folders.served / f"{name}.baro")
+            next(steps)
+    return Retrained(*_counts(history), decisions, tuple(released))
+
+
+def _feature_sets(
+    params: RetrainParams, indices: Mapping[str, Index]
+) -> dict[str, tuple[str, ...]]:
+    """Return the feature sets of each use: of the model that is learned, and of the champion."""
+    result: dict[str, tuple[str, ...]] = {}
+    for name, uses in FILES.items():
+        champions = indices[name].champion_twins()
+        for use in uses:
+            champion = champions.get(use) or TriageModel.default(use)
+            result[use] = str(params.train.feature_sets[use]), champion.feature_set
+    return result
+
+
+def _settings(
+    params: RetrainParams, frames: tables.Frames
+) -> Callable[[str, str], Mapping[str, Any]]:
+    """Search for the settings of the classifier that is learned, where the parameters want it."""
+    name = params.train.classifier
+    searches = {use: [name] for use, names in params.tune.searches.items() if name in names}
+    found = tune(replace(params.tune, searches=searches), params.train, frames)
+
+    def settings(use: str, classifier: str) -> Mapping[str, Any]:
+        result = found.get((use, classifier))
+        return result.best.settings if isinstance(result, Search) else {}
+
+    return settings
+
+
+def _prior(params: RetrainParams) -> Callable[[str, str], tables.Labelled]:
+    """Return what reads the simulated rows; they are simulated when they are first needed."""
+
+    @cache
+    def frames() -> tables.Frames:
+        with TemporaryDirectory(prefix="barograph-") as folder:
+            simulate(params.prior, Path(folder))
+            load(open_source("mongodump", str(Path(folder, "dump"))), Path(folder, "tables"))
+            simulated = History.read(Path(folder, "tables"))
+        sets = {use: (str(name),) for use, name in params.train.feature_sets.items()}
+        return tables.frames_of(simulated, sets)
+
+    return lambda use, feature_set: tables.labelled(frames()(use), feature_set)
+
+
+def _save(folder: Path, name: str, trained: Mapping[str, Trained]) -> tuple[Path, Path]:
+    """Write the models of a file and their twins; return both paths."""
+    model, twin = folder / f"{name}.baro", folder / f"{name}.judged.baro"
+    save_models(model, [trained[use].model for use in FILES[name]])
+    save_models(twin, [trained[use].twin for use in FILES[name]])
+    return model, twin
+
+
+def _decide(
+    index: Index,
+    model: Path,
+    twin: Path,
+    params: ReleaseParams,
+    evidence: Evidence,
+    *,
+    dry_run: bool,
+) -> Decision:
+    """Decide on a file, and release it unless it is worse."""
+    twins = load_models(twin)
+    digest = file_digest(model)
+    decision = decide_file(index, digest, twins, params, evidence)
+    if not dry_run and not any(KEPT in one.card for one in twins.values()):
+        register(index, model, twin)
+        promote(index, digest, decision)
+    return decision
+
+
+def _counts(history: History) -> tuple[int, int, int]:
+    """Return how many candidates are real and noise, and the number of their series."""
+    verdicts = history.candidates.verdict
+    real = int((verdicts == Verdict.TRUE_POSITIVE.value).sum())
+    decided = np.isin(verdicts, FINAL)
+    series = history.candidates.series[decided]
+    return real, int(decided.sum()) - real, int(np.unique(series).size)
+
+
+def _facts(name: str, decision: Decision) -> Iterator[str]:
+    """Yield the figures that a decision rests on, as text."""
+    found = decision.get(BESIDE)
+    if found is not None:
+        new, old = (f"{np.mean(found[key]):.0%}" for key in ("reported", "reported_by_other"))
+        yield f"{new} of {found['changes']} changes reported in time, {old} by the built-in pair"
+    for use, facts in decision.get("uses", {}).items():
+        if "auc" in facts:
+            own = "" if use == name else f"{use} "
+            verdicts = facts["real"] + facts["noise"]
+            yield (
+                f"{own}AUC {facts['auc']:.3f}, {facts['other']} {facts['auc_of_other']:.3f}, "
+                f"on {verdicts} verdicts"
+            )

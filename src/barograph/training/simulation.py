@@ -1,0 +1,158 @@
+"""Simulate a performance database: the default data, and the prior of scarce verdicts.
+
+A detector runs over simulated series, simulated people judge its candidates, and the result is
+written in the format of mongodump. Tables with the true changes are written next to the dump; no
+later stage reads them. docs/simulator.md describes every parameter.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import bson
+from bson.raw_bson import RawBSONDocument
+
+from barograph.detection import Hunter
+from barograph.errors import ConfigError
+from barograph.parallel import map_parallel
+from barograph.sources.simulator import (
+    CI,
+    LONG,
+    SHORT,
+    Habits,
+    Profile,
+    Stream,
+    World,
+    stream,
+    survey,
+    triage_candidates,
+)
+from barograph.sources.simulator.documents import (
+    candidate_document,
+    dump_writer,
+    series_document,
+)
+from barograph.sources.simulator.truth import Row, rows_of, truth_writer
+
+CHUNK = 50  # series of one task; independent of the number of workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulateParams:
+    """How much is simulated, how people judge it, and the parameters of the detector."""
+
+    seed: int = 1
+    long_series: int = 400
+    short_series: int = 2000
+    ci_series: int = 0
+    long_pvalue: float = 0.001
+    short_pvalue: float = 0.007
+    ci_pvalue: float = 0.001
+    window: int = 50
+    people: int = 5
+    watched: float = 0.7
+    missed: float = 0.1
+    mistaken: float = 0.03
+    investigated: float = 0.5
+    days_to_triage: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name in ("long_series", "short_series", "ci_series"):
+            _check(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
+        for name in ("watched", "missed", "mistaken", "investigated"):
+            share = getattr(self, name)
+            _check(name, share, 0.0 <= share <= 1.0, "from 0 to 1")
+        _check("people", self.people, self.people >= 1, "at least 1")
+        _check("days_to_triage", self.days_to_triage, self.days_to_triage >= 0.0, "at least 0")
+
+    @property
+    def habits(self) -> Habits:
+        """The habits of the simulated team."""
+        return Habits(
+            watched=self.watched,
+            missed=self.missed,
+            mistaken=self.mistaken,
+            investigated=self.investigated,
+            days=self.days_to_triage,
+        )
+
+
+def _check(name: str, value: object, allowed: bool, what: str) -> None:
+    if not allowed:
+        raise ConfigError(f"simulate.{name} is {value!r}; expected {what}")
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedChunk:
+    """The result of one task: encoded documents, and rows of truth."""
+
+    series: list[bytes]
+    change_points: list[bytes]
+    truth: list[Mapping[str, list[Row]]]
+    counts: Counter[str]
+
+
+def simulate(params: SimulateParams, out: Path) -> dict[str, int]:
+    """Write `out/dump` and the tables of truth next to it; return the number of each kind."""
+    counts: Counter[str] = Counter()
+    with dump_writer(out / "dump") as dump, truth_writer(out) as truth:
+        calls = [(params, task) for task in tasks(params)]
+        for chunk in map_parallel(make, calls, label="simulate"):
+            for document in chunk.series:
+                dump.add_series(RawBSONDocument(document))
+            for document in chunk.change_points:
+                dump.add_change_point(RawBSONDocument(document))
+            for rows in chunk.truth:
+                truth.add(rows)
+            counts.update(chunk.counts)
+    return dict(sorted(counts.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationTask:
+    """The series `start` to `stop - 1` of one profile, from number `first` of the dump on."""
+
+    profile: Profile
+    pvalue: float
+    first: int
+    start: int
+    stop: int
+
+
+def tasks(params: SimulateParams) -> Iterator[SimulationTask]:
+    """Cut the work into tasks, which depend on the parameters alone."""
+    first = 0
+    for profile, count, pvalue in (
+        (LONG, params.long_series, params.long_pvalue),
+        (SHORT, params.short_series, params.short_pvalue),
+        (CI, params.ci_series, params.ci_pvalue),
+    ):
+        for start in range(0, count, CHUNK):
+            yield SimulationTask(profile, pvalue, first + start, start, min(start + CHUNK, count))
+        first += count
+
+
+def make(params: SimulateParams, task: SimulationTask) -> SimulatedChunk:
+    """Simulate one task: its series, the candidates of the detector, and the verdicts."""
+    profile = task.profile
+    options = {"window": params.window, "pvalue": task.pvalue}
+    algorithm = {"name": "hunter", "version": 1, "options": options}
+    detector = Hunter(window=params.window, pvalue=task.pvalue)
+    chunk = SimulatedChunk([], [], [], Counter())
+    many = World(params.seed, profile).stream(task.start, task.stop)
+    for number, series in enumerate(many, task.first):
+        rng = stream(params.seed, Stream.CROWD, profile.key, series.number)
+        crowd = survey(series.values, series.events, params.people, rng)
+        changes = detector.detect(series.values)
+        indices = [change.index for change in changes]
+        triaged = triage_candidates(series, crowd, indices, params.habits, params.seed)
+        chunk.series.append(bson.encode(series_document(series)))
+        chunk.change_points.extend(
+            bson.encode(candidate_document(series, *pair, algorithm))
+            for pair in zip(changes, triaged, strict=True)
+        )
+        chunk.truth.append(rows_of(number, series, crowd, triaged))
+        chunk.counts.update(series=1, points=series.values.size, candidates=len(triaged))
+        chunk.counts.update(candidate.verdict.value for candidate in triaged)
+    return chunk
