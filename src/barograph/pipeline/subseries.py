@@ -7,7 +7,7 @@ from barograph.history import History
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.stage import run
-from barograph.training import tables
+from barograph.training.bounds import bounds_table
 
 OUT = INTERIM / "subseries.parquet"
 POLICIES: tuple[Policy, ...] = tuple(
@@ -19,7 +19,7 @@ POLICIES: tuple[Policy, ...] = tuple(
 
 def main(folder: Path = INTERIM) -> None:
     """Run the stage."""
-    report.write_parquet(OUT, tables.bounds(History.read(folder), POLICIES))
+    report.write_parquet(OUT, bounds_table(History.read(folder), POLICIES))
 
 
 if __name__ == "__main__":

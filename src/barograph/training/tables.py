@@ -7,7 +7,7 @@ table says which feature sets it holds, and of which version of the features.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -28,10 +28,11 @@ from barograph.features import (
 from barograph.features.bauer import CHANGES, DIFFERENCES
 from barograph.features.families import Derived
 from barograph.features.matrix import columns_of
-from barograph.features.subseries import WIDEST, Policy, subseries
+from barograph.features.subseries import WIDEST, Policy
 from barograph.history import History
 from barograph.models.triage import TriageModel
 from barograph.series import FINAL, UNKNOWN_TIME, Floats, Ints, Verdict
+from barograph.training.bounds import bounds_table
 
 FOLDER = Path("data/processed")
 CONFIRM = tuple(f"label_free:w{width}" for width in range(1, WIDEST + 1))
@@ -80,25 +81,6 @@ class Labelled:
         return hashlib.sha256(shape + self.matrix.tobytes() + self.truth.tobytes()).digest()
 
 
-def bounds(history: History, policies: Iterable[Policy]) -> pd.DataFrame:
-    """Return the bounds of Pre and After: one row for each policy and candidate."""
-    frames = []
-    for policy in policies:
-        starts, splits, ends = subseries(policy, history.offsets, history.candidates)
-        frames.append(
-            pd.DataFrame(
-                {
-                    "policy": str(policy),
-                    "candidate": np.arange(splits.size),
-                    "start": starts,
-                    "split": splits,
-                    "end": ends,
-                }
-            )
-        )
-    return pd.concat(frames, ignore_index=True)
-
-
 def frames_of(history: History, feature_sets: Mapping[str, Sequence[str]]) -> Frames:
     """Return the feature tables of the candidates that people looked at, without writing them.
 
@@ -114,7 +96,7 @@ def frames_of(history: History, feature_sets: Mapping[str, Sequence[str]]) -> Fr
         return _joined(
             [
                 build(history, edges[is_seen[edges["candidate"]]], feature_sets[use], keys)
-                for edges in (bounds(history, [Policy.named(name)]) for name in POLICIES[use])
+                for edges in (bounds_table(history, [Policy.named(name)]) for name in POLICIES[use])
             ]
         )
 
