@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from barograph.cli.options import (
     format_option,
 )
 from barograph.cli.rendering import FORMATS, render
+from barograph.cli.rerun import MAX_RERUNS, Rerun, settle
 from barograph.wording import percent
 
 if TYPE_CHECKING:
@@ -39,6 +41,20 @@ if TYPE_CHECKING:
     help="Judge by this detection method instead of the online model: each series by itself, "
     "without suspects, and without --model and the options of alarms.",
 )
+@click.option(
+    "--rerun",
+    metavar="COMMAND",
+    help="Shell command that measures suspects again. {suspects} stands for the names of the "
+    "tests, {suspects_file} for a file with a name on each line, {out} for the file that the "
+    "command writes. The results are appended to FILE as further runs of the commit.",
+)
+@click.option(
+    "--max-reruns",
+    type=click.IntRange(min=1),
+    default=MAX_RERUNS,
+    show_default=True,
+    help="Largest number of times that --rerun runs.",
+)
 @format_option(*FORMATS)
 @click.pass_context
 def command(
@@ -46,6 +62,8 @@ def command(
     inputs: Inputs,
     judging: Judging,
     detector: str | None,
+    rerun: str | None,
+    max_reruns: int,
     output: str,
 ) -> None:
     """Fail if the newest commit of a series in FILE is a regression.
@@ -58,7 +76,10 @@ def command(
     Exit code 2 means a regression, 4 a suspected regression of 25 % or more, which a further run
     of the commit would settle, 3 that no series could be judged.
     """
-    job = gated(inputs.load(), inputs.options.aggregate, judging, detector)
+    aggregate = inputs.options.aggregate
+    judge = functools.partial(gated, aggregate=aggregate, judging=judging, detector=detector)
+    again = None if rerun is None else Rerun(rerun, max_reruns)
+    job = judge(inputs.load()) if again is None else settle(inputs, again, judge)
     render(job, output, file=inputs.locations[0])
     context.exit(job.exit_code)
 

@@ -1,0 +1,159 @@
+"""`gate --rerun`: measure the suspects again, and append the results to the history file."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from barograph.cli.answers import JobAnswer, SeriesAnswer
+from barograph.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from barograph.cli.inputs import Inputs
+    from barograph.history import History
+    from barograph.sources.formats.read import FilesRead
+
+MAX_RERUNS = 3
+# Runs are sorted by name, and the first one counts as the first run: no other name comes after.
+RUN = "~rerun-{}"
+SHOWN = 3  # names in an error
+STDERR = 2  # of this process: its standard output is the answer
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """A command that measures benchmarks again.
+
+    Args:
+        command: A command for the shell. `{suspects}` stands for the names of the tests, quoted and
+            separated by spaces; `{suspects_file}` for a file with a name on each line; `{out}` for
+            the file that the command writes its results to, in any format that can be read.
+        limit: The largest number of times that it runs.
+
+    Raises:
+        ConfigError: The command does not say where it writes the results.
+    """
+
+    command: str
+    limit: int = MAX_RERUNS
+
+    def __post_init__(self) -> None:
+        """Refuse a command without a place for its results."""
+        if "{out}" not in self.command:
+            raise ConfigError(f"--rerun {self.command!r:.60}: needs {{out}}, the file to write")
+
+    def run(self, tests: Sequence[str], folder: Path) -> Path:
+        """Measure tests again; return the file with the results.
+
+        Args:
+            tests: The names of the tests.
+            folder: An empty folder for files.
+
+        Raises:
+            DataError: The command failed, or wrote no file.
+        """
+        out, names = folder / "results", folder / "suspects"
+        names.write_text("".join(f"{name}\n" for name in tests), encoding="utf-8")
+        placed = {
+            "{suspects_file}": shlex.quote(str(names)),
+            "{suspects}": shlex.join(tests),
+            "{out}": shlex.quote(str(out)),
+        }
+        done = subprocess.run(  # noqa: S602 - the user's own command line
+            _placed(self.command, placed), shell=True, check=False, stdout=STDERR
+        )
+        if done.returncode:
+            raise DataError(f"--rerun: the command ended with exit status {done.returncode}")
+        if not out.exists():
+            raise DataError("--rerun: the command wrote no results to {out}")
+        return out
+
+
+def _placed(command: str, placed: Mapping[str, str]) -> str:
+    """Replace placeholders in one pass, so that nothing in a name is taken for one."""
+    pattern = "|".join(map(re.escape, placed))
+    return re.sub(pattern, lambda found: placed[found[0]], command)
+
+
+def settle(inputs: Inputs, rerun: Rerun, judge: Callable[[FilesRead], JobAnswer]) -> JobAnswer:
+    """Judge a history, and measure again what reruns would settle, up to the limit.
+
+    Args:
+        inputs: The history file, to which the results are appended.
+        rerun: Measures.
+        judge: Returns the answer on what was read from the file.
+
+    Raises:
+        ConfigError: There is more than one file.
+        DataError: The command failed, or measured something else.
+    """
+    if len(inputs.locations) != 1:
+        raise ConfigError(f"--rerun appends to one file; there are {len(inputs.locations)}")
+    found = inputs.load()
+    job = judge(found)
+    for number in range(1, rerun.limit + 1):
+        wanted = [one for one in job.answers if one.reruns and not one.suppressed]
+        if not wanted:
+            break
+        names = {str(one.id): one.id.test or str(one.id) for one in found.history}
+        tests = [*dict.fromkeys(names[one.series] for one in wanted)]
+        click.echo(f"rerun {number} of at most {rerun.limit}: {shlex.join(tests)}", err=True)
+        with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
+            out = rerun.run(tests, Path(folder))
+            _append(inputs, out, wanted, RUN.format(number))
+        found = inputs.load()
+        job = judge(found)
+    return job
+
+
+def _append(inputs: Inputs, out: Path, wanted: Sequence[SeriesAnswer], run: str) -> None:
+    """Append results as a further run of the commit of the suspects."""
+    from barograph.sources.append import append
+    from barograph.sources.formats.base import ReadOptions
+    from barograph.sources.formats.read import read_files
+
+    commits = {one.commit for one in wanted}
+    if len(commits) > 1 or "" in commits:
+        named = ", ".join(sorted(commits - {""})[:SHOWN]) or "none"
+        raise ConfigError(f"--rerun needs one commit with a name; the suspects have {named}")
+    commit = commits.pop()
+    own = inputs.options  # its other options are about the columns of the history
+    options = ReadOptions(
+        commit=commit,
+        project=own.project,
+        machine=own.machine,
+        branch=own.branch,
+        base_branch=own.base_branch,
+    )
+    measured = read_files([out], options).history
+    found = {str(one.id) for one in measured}
+    others = {name for one in measured for name in one.commits} - {commit, ""}
+    if others:
+        raise DataError(f"--rerun: the command measured commit {min(others)}, not {commit}")
+    if not found & {one.series for one in wanted}:
+        named = ", ".join(sorted(found)[:SHOWN])
+        raise DataError(f"--rerun: the command measured none of the suspects, but {named}")
+    if any("" in one.commits for one in measured):  # a table, of which no commit is known
+        out = _with_commit(measured, commit, out.with_suffix(".ndjson"))
+    append(inputs.locations[0], [out], options, run)
+
+
+def _with_commit(measured: History, commit: str, path: Path) -> Path:
+    """Write results with the name of their commit, each as a run of its own."""
+    rows = [
+        {**one.id.labels, "args": dict(one.id.args), "direction": int(one.direction)}
+        | {"commit": commit, "value": value}
+        for one in measured
+        for value in one.values.tolist()
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path

@@ -1,0 +1,47 @@
+"""The commands of docs/gate.md run, and print what the page says."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import code
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "gate.md").read_text(encoding="utf-8")
+COMMANDS = re.findall("^    barograph (.+)$", PAGE, re.MULTILINE)
+
+
+def block(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_of_the_page_runs(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(DOCS / "results.csv", tmp_path)
+    # The script of the page measures a value on the other side of the usual level.
+    (tmp_path / "bench.sh").write_text(
+        '#!/bin/sh\nfor test; do echo \'{"project": "db", "measurement": "ops_per_sec", '
+        '"test": "\'$test\'", "value": 20300}\'; done\n'
+    )
+    (tmp_path / "bench.sh").chmod(0o755)
+    (tmp_path / "accepted.toml").write_text(block("toml"), encoding="utf-8")
+    assert code(*shlex.split(command)) == 0
+    printed = capsys.readouterr().out
+    if command in COMMANDS[:2]:  # the same answer with and without a store
+        assert printed == block("text")
+
+
+def test_page_shows_every_format_and_exit_code() -> None:
+    assert len(COMMANDS) >= 8
+    assert [int(row) for row in re.findall(r"^\| (\d) \|", PAGE, re.MULTILINE)] == [0, 1, 2, 4, 3]

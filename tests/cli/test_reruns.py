@@ -1,0 +1,107 @@
+"""`gate --rerun`: suspects are measured again, and the results settle them."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from barograph.cli.rerun import Rerun
+from barograph.errors import ConfigError
+from tests.cli.test_commands import code
+
+SCRIPT = """\
+import json, sys
+*names, value, out = sys.argv[1:]
+rows = [{"test": name, "value": float(value), "direction": "lower"} for name in names]
+with open(out, "w") as file:
+    file.write("\\n".join(map(json.dumps, rows)))
+with open("log", "a") as file:
+    file.write(json.dumps(names) + "\\n")
+"""
+NAME = "it's $HOME; {out}"
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a quiet series, and one whose newest result is 1.4 times as high."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "measure.py").write_text(SCRIPT)
+    rng = np.random.default_rng(3)
+    rows = ["test,order,commit,run,direction,value"]
+    for name in ("quiet", NAME):
+        for order, value in enumerate((100 + rng.standard_normal(61)).tolist()):
+            spike = 40.0 if order == 60 and name == NAME else 0.0
+            rows.append(f'"{name}",{order},c{order},,lower,{value + spike}')
+    path = tmp_path / "history.csv"
+    path.write_text("\n".join([*rows, ""]))
+    return path
+
+
+def gate(path: Path, measured: str, *more: str) -> int:
+    command = f"{shlex.quote(sys.executable)} measure.py {{suspects}} {measured} {{out}}"
+    return code("gate", str(path), "--rerun", command, "--format", "json", *more)
+
+
+@pytest.mark.parametrize(
+    ("measured", "expected", "kind"), [("141", 2, "regressions"), ("100.5", 0, None)]
+)
+def test_rerun_settles_a_suspect(
+    history: Path,
+    capsys: pytest.CaptureFixture[str],
+    measured: str,
+    expected: int,
+    kind: str | None,
+) -> None:
+    assert code("gate", str(history)) == 4
+    capsys.readouterr()
+    assert gate(history, measured) == expected
+    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    for name in ("regressions", "suspects"):
+        assert [one["series"] for one in answer[name]] == ([NAME] if name == kind else [])
+    assert [json.loads(line) for line in Path("log").read_text().splitlines()] == [[NAME]]
+    added = history.read_text().splitlines()[123:]
+    assert len(added) == 1
+    assert "c60" in added[0]
+    assert "~rerun-1" in added[0]
+    assert code("gate", str(history)) == expected  # without measuring again
+
+
+def test_runs_that_contradict_each_other_are_measured_up_to_the_limit(history: Path) -> None:
+    gate(history, "115", "--max-reruns", "2")
+    assert len(Path("log").read_text().splitlines()) == 2
+
+
+def test_nothing_is_measured_without_a_suspect(history: Path) -> None:
+    history.write_text("\n".join(history.read_text().splitlines()[:122]) + "\n")
+    assert gate(history, "100") == 0
+    assert not Path("log").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("exit 7 # {out}", "--rerun: the command ended with exit status 7"),
+        ("true {out}", "--rerun: the command wrote no results to {out}"),
+        ('echo \'[{"test": "other", "value": 3}]\' > {out}', "none of the suspects, but other"),
+        ("true", "--rerun 'true': needs {out}, the file to write"),
+    ],
+)
+def test_command_that_does_not_measure_the_suspects_is_an_error(
+    history: Path, capsys: pytest.CaptureFixture[str], command: str, message: str
+) -> None:
+    before = history.read_text()
+    assert code("gate", str(history), "--rerun", command) == 1
+    assert message in capsys.readouterr().err
+    assert history.read_text() == before
+
+
+def test_names_are_quoted_for_the_shell_and_listed_in_a_file(tmp_path: Path) -> None:
+    command = 'for name in {suspects}; do echo "$name"; done | diff - {suspects_file} > {out}'
+    out = Rerun(command).run(["a b", "$(touch x)", "{out}"], tmp_path)
+    assert out.read_text() == ""
+    with pytest.raises(ConfigError, match=r"needs \{out\}"):
+        Rerun("measure {suspects}")
