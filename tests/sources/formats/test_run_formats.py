@@ -1,6 +1,7 @@
 """What the formats of single runs do beyond their samples."""
 
 import json
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from barograph.sources.formats import (
     vitest,
 )
 from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.context import RunContext
+from barograph.sources.formats.read import read_files
 from tests.sources.formats.samples import SAMPLES
 
 
@@ -137,3 +140,25 @@ def test_long_lines_take_no_longer_than_short_ones(form: Format, line: str) -> N
     started = time.process_time()
     assert not results(form, f"{line}\n" * 20)
     assert time.process_time() - started < 0.5
+
+
+def test_run_with_failed_benchmarks_is_read() -> None:
+    found = read_files([SAMPLES / "hyperfine" / "run.json"], context=RunContext())
+    assert len(found.history) == 2
+    assert found.report.skipped_share("points") > 0.3
+
+
+def test_run_in_which_every_benchmark_failed_names_the_first(tmp_path: Path) -> None:
+    document = sample("hyperfine/run.json")
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(document | {"results": document["results"][1:]}), encoding="utf-8")
+    with pytest.raises(DataError, match="no results: the command failed"):
+        read_files([path], context=RunContext())
+
+
+def test_error_in_a_file_of_a_folder_names_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "steps"
+    shutil.copytree(SAMPLES / "criterion" / "folder", folder)
+    (folder / "graft" / "new" / "estimates.json").write_bytes(b'{"\xff')
+    with pytest.raises(DataError, match=r"steps/graft/new/estimates\.json: not valid UTF-8"):
+        read_files([folder], context=RunContext())

@@ -234,6 +234,8 @@ def decode_json(text: str | bytes, name: str) -> Any:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         message = str(error)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{name}: not valid UTF-8 at byte {error.start}") from None
     except RecursionError:
         raise DataError(f"{name}: nested too deeply") from None
     try:

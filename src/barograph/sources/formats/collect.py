@@ -32,6 +32,7 @@ NUMBERS = ("owners", "orders", "times", "sources", "rows")
 TEXTS = ("commits", "runs", "branches", "units")
 OTHER_DIRECTION = "results with another direction than the first of their series, which counts"
 DROPPED = -1
+LONGEST = 300  # characters of an error
 
 
 class Collector:
@@ -82,9 +83,11 @@ class Collector:
                     self._skip(item)
         except FieldError as fault:
             shown = f"{fault.reason} (got {shortened(fault.value)})"
-            raise DataError(f"{file.name}: {fault.field}: {shown}") from None
+            raise _named(file.name, f"{fault.field}: {shown}") from None
+        except DataError as error:
+            raise _named(file.name, str(error)) from error
         except RecursionError:
-            raise DataError(f"{file.name}: nested too deeply") from None
+            raise _named(file.name, "nested too deeply") from None
         self._flush()
 
     def series(self, name: SeriesId, direction: int) -> int:
@@ -195,6 +198,13 @@ class Collector:
             codes = [known.setdefault(text, len(known)) for text in texts.names]
             self._chunks[name].append(np.array(codes, dtype=np.int32)[texts.codes][chosen])
         self._values.append(batch.values[chosen])
+
+
+def _named(name: str, message: str) -> DataError:
+    """Return an error of one line that names the file; a folder's message may name a file in it."""
+    text = " ".join(message.split())
+    shown = text if name in text else f"{name}: {text}"
+    return DataError(shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}...")
 
 
 def _joined(chunks: list[npt.NDArray[np.integer]]) -> npt.NDArray[np.integer]:
