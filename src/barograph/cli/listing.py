@@ -25,7 +25,7 @@ from barograph.wording import (
 
 COLOURS = {WORSE: "red", BETTER: "green", CHANGED: "yellow"}
 WORDS = {WORSE: "WORSE", BETTER: "better", CHANGED: "changed"}
-NOUNS = {WORSE: "regression", BETTER: "improvement", CHANGED: "change of unknown direction"}
+NOUNS = {WORSE: "regression", BETTER: "improvement", CHANGED: "change"}
 NEW = 3  # a level of fewer results is named as such
 NAME = 100  # longest name in a line
 SUBJECT = 60
@@ -64,7 +64,7 @@ def summary(findings: Findings, seconds: float) -> str:
     """
     changes = len(findings.worst_first)
     named = [
-        plural(count, NOUNS[effect]).replace("unknown directions", "unknown direction")
+        plural(count, NOUNS[effect]) + (" of unknown direction" if effect == CHANGED else "")
         for effect in EFFECTS
         if (count := findings.count(effect))
     ]

@@ -104,7 +104,7 @@ def _worded(found: Sequence[tuple[Facet, str, float | None]]) -> list[ReasonText
     by_name = {facet.name: (text, part) for facet, text, part in found}
     step, hold = by_name.get(STEP), by_name.get(HOLD)
     held = "The new level held for "
-    if step is None or hold is None or not hold[0].startswith(held):
+    if step is None or hold is None or "," in step[0] or not hold[0].startswith(held):
         return [ReasonText(text, part) for _, text, part in found]
     if (step[1] or 0.0) * (hold[1] or 0.0) < 0:
         return [ReasonText(text, part) for _, text, part in found]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
-
-import numpy as np
 
 from barograph.series import Floats
 
@@ -23,6 +22,7 @@ def sparkline(values: Floats, change_points: Sequence[int] = (), width: int = WI
         width: Number of characters of all stretches with a mark between them.
 
     Example:
+        >>> import numpy as np
         >>> sparkline(np.array([1.0, 1.0, 1.0, 2.0, 2.0, 8.0]), [3, 5])
         ['▁▁▁', '▂▂', '█']
     """
@@ -32,13 +32,24 @@ def sparkline(values: Floats, change_points: Sequence[int] = (), width: int = WI
         max(1, round(room * (end - start) / values.size)) if values.size > room else end - start
         for start, end in pairwise(edges)
     ]
+    results = values.tolist()
     medians = [
-        np.array([np.median(part) for part in np.array_split(values[start:end], size)])
+        [_median(results[a:b]) for a, b in pairwise(_cuts(start, end, size))]
         for (start, end), size in zip(pairwise(edges), sizes, strict=True)
     ]
-    shown = np.concatenate(medians)
-    low, extent = float(shown.min()), float(shown.max() - shown.min())
-    if not extent or not np.isfinite(extent):
+    shown = [value for part in medians for value in part]
+    low, extent = min(shown), max(shown) - min(shown)
+    if not extent or not math.isfinite(extent):
         return ["".join(BLOCKS[0] for _ in part) for part in medians]
     top = len(BLOCKS) - 1
     return ["".join(BLOCKS[round(top * (v - low) / extent)] for v in part) for part in medians]
+
+
+def _cuts(start: int, end: int, count: int) -> list[int]:
+    """Return the edges of `count` stretches of about the same size."""
+    return [start + k * (end - start) // count for k in range(count + 1)]
+
+
+def _median(results: list[float]) -> float:
+    """Return the upper median, which is one of the results; NumPy is slower for a handful."""
+    return sorted(results)[len(results) // 2]
