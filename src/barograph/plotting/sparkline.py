@@ -51,5 +51,6 @@ def _cuts(start: int, end: int, count: int) -> list[int]:
 
 
 def _median(results: list[float]) -> float:
-    """Return the upper median, which is one of the results; NumPy is slower for a handful."""
-    return sorted(results)[len(results) // 2]
+    """Return the median; NumPy is slower for a handful of numbers."""
+    ordered, size = sorted(results), len(results)
+    return 0.5 * (ordered[(size - 1) // 2] + ordered[size // 2])
