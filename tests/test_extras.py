@@ -1,6 +1,7 @@
 """What a plain install has is enough for the core: everything else is imported when it is used."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -139,6 +140,7 @@ BLOCKED = f"""
 import sys
 sys.modules.update(dict.fromkeys({sorted(PACKAGES)}))
 import barograph as bg
+from barograph.cli import main
 from barograph.errors import ConfigError
 values = [100.0 + k % 3 for k in range(40)] + [130.0 + k % 3 for k in range(40)]
 assert [point.index for point in bg.detect(values)] == [40]
@@ -157,20 +159,40 @@ for call in (
     try:
         call()
     except ConfigError as error:
-        print(error)
+        print("needed", error)
+for command in sys.argv[1:]:
+    try:
+        main(command.split())
+    except SystemExit as left:
+        print("left", command.split()[0], left.code or 0)
 """
+COMMANDS = (
+    *("detect results.csv", "gate results.csv", "score results.csv", "append own.csv run.json"),
+    *("report results.csv --out report.html", "classify results.csv", "import results.csv"),
+    *("recompute", "token add ci --scope read", "formats", "export tables", "serve"),
+)
 
 
 def test_core_works_without_any_extra(tmp_path: Path) -> None:
+    values = [100.0 + k % 3 for k in range(40)] + [130.0 + k % 3 for k in range(39)]
+    rows = [f"insert,{k},{value}" for k, value in enumerate(values)]
+    (tmp_path / "results.csv").write_text("\n".join(["test,order,value", *rows, ""]))
+    run = [{"name": "insert", "unit": "ops/s", "value": 131.0}]
+    (tmp_path / "run.json").write_text(json.dumps(run))
     done = subprocess.run(  # noqa: S603 - our own interpreter and code
-        [sys.executable, "-c", BLOCKED],
+        [sys.executable, "-c", BLOCKED, *COMMANDS],
         capture_output=True,
         text=True,
         check=False,
         cwd=tmp_path,
-        env={"PYTHONPATH": str(SOURCE)},
+        env={"PYTHONPATH": str(SOURCE), "BAROGRAPH_STORE": "store.db"},
     )
     assert done.returncode == 0, done.stderr
-    messages = done.stdout.splitlines()
-    named = [line.partition(" needs the package ")[2].split(":")[0] for line in messages]
-    assert named == ["ruptures", "matplotlib", "pyarrow", "sklearn"]
+    lines = [line.split() for line in done.stdout.splitlines()]
+    named = [line[line.index("package") + 1] for line in lines if line[:1] == ["needed"]]
+    assert named == ["ruptures:", "matplotlib:", "pyarrow:", "sklearn:"]
+    codes = {line[1]: line[2] for line in lines if line[:1] == ["left"]}
+    assert list(codes) == [command.split()[0] for command in COMMANDS]
+    assert {name for name, code in codes.items() if code != "0"} == {"export", "serve"}
+    assert "export needs the package pyarrow: pip install" in done.stderr
+    assert re.search("the service needs the package [a-z]+: pip install", done.stderr)

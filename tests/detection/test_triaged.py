@@ -113,6 +113,14 @@ def test_change_points_have_probability_and_the_regions_between_those_reported()
     assert (point.before.count, point.after.count) == (150, 150)
 
 
+def test_detectors_are_equal_if_the_versions_of_their_models_are() -> None:
+    again, other = TriageModel.default("label_free"), replace(MODEL, threshold=0.25)
+    assert Triaged(model=MODEL) == Triaged(model=again)
+    assert Triaged(model=MODEL) != Triaged(model=other)
+    assert MODEL.version != MODEL
+    assert len({MODEL, again, other}) == 2
+
+
 def test_number_replaces_the_reporting_rule() -> None:
     values = series(step, 0)
     some, most = (Triaged(min_probability=p).detect(values) for p in (0.5, 0.0))

@@ -69,6 +69,16 @@ class LazyGroup(click.Group):
             configure(ctx, command, name)
         return name, command, rest
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command, and name the extra that it needs if one is missing."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            found = missing(error, ctx.invoked_subcommand or "barograph")
+            if found is None:
+                raise
+            raise found from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
         with formatter.section("Commands"):
@@ -111,12 +121,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(TOO_LITTLE)
     except (BarographError, OSError) as error:
         _print_error(error)
-        sys.exit(ERROR)
-    except ModuleNotFoundError as error:
-        found = missing(error, "this command")
-        if found is None:
-            raise
-        _print_error(found)
         sys.exit(ERROR)
 
 

@@ -50,10 +50,11 @@ def command(
 
     Rows that the store already has are skipped, so an import can be repeated.
     """
-    from barograph.store import archive
     from barograph.store.exchange import import_history
 
     if restore:
+        from barograph.store import archive
+
         with open_store(url) as store:
             counts = archive.restore(store, inputs.locations[0])
         if output == "json":

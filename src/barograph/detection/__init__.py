@@ -1,17 +1,21 @@
-"""Change point detectors, one module each."""
+"""Change point detectors, one module each, imported on first use."""
 
-from barograph.detection.base import Nothing
-from barograph.detection.batch import detect_many
-from barograph.detection.edivisive import EDivisive, IncrementalEDivisive, energy_statistic
-from barograph.detection.false_discovery import Discoveries, control_discoveries
-from barograph.detection.gesd import Gesd, OutlierTest
-from barograph.detection.hunter import Hunter
-from barograph.detection.least_squares import Dynp, Pelt
-from barograph.detection.online import OnlineDetector
-from barograph.detection.setds import Setds
-from barograph.detection.stepfit import StepCluster, StepFit, cluster_steps
-from barograph.detection.threshold import Threshold
-from barograph.detection.triaged import Triaged
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from barograph.detection.base import Nothing
+    from barograph.detection.batch import detect_many
+    from barograph.detection.edivisive import EDivisive, IncrementalEDivisive, energy_statistic
+    from barograph.detection.false_discovery import Discoveries, control_discoveries
+    from barograph.detection.gesd import Gesd, OutlierTest
+    from barograph.detection.hunter import Hunter
+    from barograph.detection.least_squares import Dynp, Pelt
+    from barograph.detection.online import OnlineDetector
+    from barograph.detection.setds import Setds
+    from barograph.detection.stepfit import StepCluster, StepFit, cluster_steps
+    from barograph.detection.threshold import Threshold
+    from barograph.detection.triaged import Triaged
 
 __all__ = [
     "Discoveries",
@@ -34,3 +38,34 @@ __all__ = [
     "detect_many",
     "energy_statistic",
 ]
+
+_MODULES = {
+    "Discoveries": "false_discovery",
+    "Dynp": "least_squares",
+    "EDivisive": "edivisive",
+    "Gesd": "gesd",
+    "Hunter": "hunter",
+    "IncrementalEDivisive": "edivisive",
+    "Nothing": "base",
+    "OnlineDetector": "online",
+    "OutlierTest": "gesd",
+    "Pelt": "least_squares",
+    "Setds": "setds",
+    "StepCluster": "stepfit",
+    "StepFit": "stepfit",
+    "Threshold": "threshold",
+    "Triaged": "triaged",
+    "cluster_steps": "stepfit",
+    "control_discoveries": "false_discovery",
+    "detect_many": "batch",
+    "energy_statistic": "edivisive",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a name on first use: a command needs two or three of the detectors."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found

@@ -14,7 +14,6 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +143,8 @@ def file_digest(path: Path) -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of this program, its features, and the packages it is built on."""
+    from importlib.metadata import version
+
     return {
         "barograph": __version__,
         "features": FEATURES_VERSION,

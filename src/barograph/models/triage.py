@@ -38,12 +38,12 @@ TABLES = ("tails", "alarm_thresholds")  # long entries of a card that decisions 
 DECISIVE = (*TABLES, "reporting")  # all entries of a card that decisions depend on
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class TriageModel:
     """Estimates from a row of features how likely a person would call a candidate real.
 
     A matrix of features is a table with the columns of the model in any order, or an array in the
-    order of `columns`.
+    order of `columns`. Models are equal if their versions are.
 
     Attributes:
         use: What the model is for, one of USES.
@@ -198,6 +198,16 @@ class TriageModel:
         tables = {name: self.card[name] for name in DECISIVE if name in self.card}
         content = self._description() | tables | {"features": features}
         return artifact.seal(content, self._arrays())[:SHORT]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether predictions and decisions of both models are the same."""
+        if not isinstance(other, TriageModel):
+            return NotImplemented
+        return self is other or self.version == other.version
+
+    def __hash__(self) -> int:
+        """Return the hash of the version."""
+        return hash(self.version)
 
     def __repr__(self) -> str:
         """Return use, version, features, classifier and training in a few lines."""

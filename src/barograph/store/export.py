@@ -56,14 +56,6 @@ def export_tables(connection: sa.Connection, folder: str | Path) -> dict[str, in
     return {"series": len(rows), "points": count, "runs": runs, "candidates": len(found)}
 
 
-def is_export(folder: str | Path) -> bool:
-    """Return whether `export_tables` wrote the tables of a folder: they have runs."""
-    try:
-        return bool(pq.read_schema(Path(folder) / "points.parquet").names == RUNS_SCHEMA.names)
-    except (OSError, pa.ArrowInvalid):
-        return False
-
-
 def _series_row(row: sa.Row[Any]) -> dict[str, object]:
     name = series_id(row)
     return {**name.labels, "args": name.args_json, "direction": row.direction}

@@ -12,7 +12,7 @@ from barograph.errors import DataError, SourceError
 from barograph.series import Direction
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats import download, otava
+from barograph.sources.formats import download, otava, urls
 from barograph.sources.formats.base import InputFile, Result
 from barograph.sources.formats.yaml_text import decode_yaml
 from tests.sources.formats.graphite_server import GraphiteServer, graphite_server
@@ -203,7 +203,7 @@ def test_many_targets_are_asked_for_in_several_queries(
 
 def test_a_render_url_is_answered_in_json(server: GraphiteServer) -> None:
     server.targets = {"a.b": [[1.0, 1700000040]]}
-    url = download.with_json_format(f"{server.url}render?target=a.b&format=png&from=-1d")
+    url = urls.with_json_format(f"{server.url}render?target=a.b&format=png&from=-1d")
     assert download.download(url) == b'[{"target": "a.b", "datapoints": [[1.0, 1700000040]]}]'
 
 

@@ -11,60 +11,15 @@ import time
 import urllib.error
 import urllib.request
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from barograph.errors import SourceError
+from barograph.sources.formats.urls import shown_url
 
 TIMEOUT = 30.0  # seconds without an answer
 DEADLINE = 300.0  # seconds in all
 LIMIT = 512 * 2**20  # bytes
 CHUNK = 2**20
-
-
-def is_url(location: str) -> bool:
-    """Whether a location is a URL that `download` reads.
-
-    Example:
-        >>> is_url("https://graphite.example/render?target=a.b"), is_url("results.csv")
-        (True, False)
-    """
-    return location.lower().startswith(("http://", "https://"))
-
-
-def shown_url(url: str) -> str:
-    """Return a URL as messages may show it: without credentials and query.
-
-    Example:
-        >>> shown_url("https://me:secret@graphite.example:8080/render?target=a&token=1")
-        'https://graphite.example:8080/render'
-    """
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        host = f"{host}:{parts.port}" if parts.port else host
-    except ValueError:
-        return "URL"
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
-
-
-def with_json_format(url: str) -> str:
-    """Return the URL of a Graphite render query so that the server answers in JSON.
-
-    Other URLs stay as they are.
-
-    Example:
-        >>> with_json_format("http://graphite.example/render?target=a.b&format=png")
-        'http://graphite.example/render?target=a.b&format=json'
-    """
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url
-    if not parts.path.rstrip("/").endswith("/render"):
-        return url
-    query = [(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if k != "format"]
-    encoded = urlencode([*query, ("format", "json")], safe="*{},()", quote_via=quote)
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, encoded, ""))
 
 
 def download(url: str, timeout: float = TIMEOUT) -> bytes:

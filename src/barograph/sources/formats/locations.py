@@ -10,8 +10,8 @@ from pathlib import Path
 
 from barograph.errors import DataError
 from barograph.sources.formats.base import HEAD, Format, InputFile, ReadOptions, Sample
-from barograph.sources.formats.download import download, is_url, shown_url
 from barograph.sources.formats.registry import named, recognise, recognised
+from barograph.sources.formats.urls import is_url, shown_url
 
 STDIN = "-"
 GZIP = b"\x1f\x8b"
@@ -33,6 +33,8 @@ def opened(
     """
     for location in map(str, locations):
         if is_url(location):
+            from barograph.sources.formats.download import download
+
             yield _recognised(shown_url(location), None, download(location), options)
             continue
         for path in _paths(location):

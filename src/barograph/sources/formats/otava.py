@@ -27,7 +27,6 @@ from barograph.sources.fields import FieldError
 from barograph.sources.formats import nyrkio, otava_csv, otava_graphite
 from barograph.sources.formats.access import at, mapping, skipped, text
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
-from barograph.sources.formats.yaml_text import decode_yaml
 
 TESTS = re.compile(rb"^tests\s*:", re.MULTILINE)
 TEST_KEYS = re.compile(rb"\b(?:type|inherit)\s*:")
@@ -46,6 +45,8 @@ def matches(sample: Sample) -> bool:
 
 def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     """Yield the results of all tests that can be read."""
+    from barograph.sources.formats.yaml_text import decode_yaml
+
     if file.content is None and file.path is not None:
         file = _opened(file, file.path)
     config = mapping(decode_yaml(file.text(), file.name), "configuration")

@@ -24,8 +24,8 @@ from barograph.sources.formats.access import (
     time_ms,
 )
 from barograph.sources.formats.base import InputFile, Result, decode_json
-from barograph.sources.formats.download import download, is_url, shown_url
 from barograph.sources.formats.otava_metrics import Metric, metrics_of
+from barograph.sources.formats.urls import is_url, shown_url
 
 PERIOD = "from=-365d&until=now"
 QUERY = 3_500  # characters of targets in one URL; servers refuse long ones
@@ -123,6 +123,8 @@ def _queries(targets: list[str]) -> Iterator[str]:
 
 def _ask(file: InputFile, url: str, query: str) -> list[dict[str, Any]]:
     """Return the targets that the server answers a query with."""
+    from barograph.sources.formats.download import download
+
     shown = f"{shown_url(url)}render"
     body = download(f"{url}render?{query}&format=json&{PERIOD}")
     answer = decode_json(body, f"{file.name}: {shown}")
@@ -139,6 +141,8 @@ def _events(file: InputFile, url: str, test: Mapping[str, Any], where: str, step
     """Return the commits and branches by their times, in steps between points."""
     tags = [text(tag, f"{where}.tags") for tag in array(test["tags"], f"{where}.tags")]
     query = f"tags={'+'.join(quote(tag) for tag in tags)}&{PERIOD}&set=intersection"
+    from barograph.sources.formats.download import download
+
     shown = f"{shown_url(url)}events/get_data"
     body = download(f"{url}events/get_data?{query}")
     events = array(decode_json(body, f"{file.name}: {shown}"), shown)
