@@ -21,7 +21,7 @@ from barograph.sources.formats import (
     pytest_benchmark,
     vitest,
 )
-from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.base import Format, InputFile, Result, decode_json
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import read_files
 from tests.sources.formats.samples import SAMPLES
@@ -162,3 +162,9 @@ def test_error_in_a_file_of_a_folder_names_the_folder(tmp_path: Path) -> None:
     (folder / "graft" / "new" / "estimates.json").write_bytes(b'{"\xff')
     with pytest.raises(DataError, match=r"steps/graft/new/estimates\.json: not valid UTF-8"):
         read_files([folder], context=RunContext())
+
+
+def test_lone_surrogates_in_json_become_replacement_characters() -> None:
+    assert decode_json(r'{"a\ud800": ["\udc00b", NaN, "\ud83d\ude00"]}', "out") == {
+        "a\ufffd": ["\ufffdb", None, "\U0001f600"]
+    }

@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 
 from barograph.sources.base import Skip
-from barograph.sources.formats.base import Judgement, Result
+from barograph.sources.formats.base import Judgement, ReadOptions, Result
+from barograph.sources.formats.collect import Collector
 from barograph.sources.formats.registry import recognise
 from tests.sources.formats.samples import (
     SAMPLES,
     all_formats,
+    as_input,
     as_sample,
     read_all,
     sample_name,
@@ -31,8 +33,9 @@ def test_sample_is_recognised_as_its_own_format_only(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sample_paths(), ids=sample_name)
 def test_sample_holds_results(path: Path) -> None:
-    results, _, _ = read_all(FORMATS[path.parent.name], path)
-    assert results
+    collector = Collector(ReadOptions(), path.name)
+    collector.add(as_input(path), FORMATS[path.parent.name])
+    assert len(collector.finish())
 
 
 def test_every_format_of_runs_has_a_sample() -> None:
@@ -61,6 +64,8 @@ def shown(entry: Result | Judgement | Skip) -> str:
 def test_samples_are_read_as_written_down(kind: str, name: str) -> None:
     lines = []
     for path in sample_paths(kind):
+        if path.parent.name in ("tables", "folder"):
+            continue  # read in batches; tests of tables say what they hold
         results, judgements, skips = read_all(FORMATS[path.parent.name], path)
         entries: list[Result | Judgement | Skip] = [*results, *judgements, *skips]
         lines += [sample_name(path), *map(shown, entries)]

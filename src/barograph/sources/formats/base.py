@@ -239,11 +239,24 @@ def decode_json(text: str | bytes, name: str) -> Any:
     except RecursionError:
         raise DataError(f"{name}: nested too deeply") from None
     try:
-        return json.loads(text, parse_constant=lambda _name: None)
+        decoded = json.loads(text, parse_constant=lambda _name: None)
+        escaped = text if isinstance(text, str) else text.decode("utf-8", "replace")
+        return _valid_texts(decoded) if "\\ud" in escaped.lower() else decoded
     except RecursionError:
         raise DataError(f"{name}: nested too deeply") from None
     except ValueError:
         raise DataError(f"{name}: not valid JSON: {message}") from None
+
+
+def _valid_texts(value: Any) -> Any:
+    """Return a decoded value with replacement characters for lone surrogates, which JSON allows."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_valid_texts(entry) for entry in value]
+    if isinstance(value, dict):
+        return {_valid_texts(name): _valid_texts(entry) for name, entry in value.items()}
+    return value
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,11 @@ def _layout(file: InputFile, content: bytes) -> TextLayout:
         raise DataError(f"{file.name}: no header; the first line must name the columns")
     rows = list(itertools.islice(stream, 20))
     delimiter = file.options.delimiter or sniffed(header, rows)
-    names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [""])]
+    try:
+        cells = next(csv.reader([header], delimiter=delimiter), [""])
+    except csv.Error as error:
+        raise DataError(f"{file.name}: line {skipped + 1}: {error}") from None
+    names = [name.strip() for name in cells]
     if all(NUMBER.fullmatch(name.replace(",", ".")) for name in names if name):
         if len(names) == 1:  # plain numbers, one in each line
             return TextLayout(delimiter, ["value"], skipped)
