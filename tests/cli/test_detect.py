@@ -265,3 +265,23 @@ def test_changes_have_the_subjects_of_their_commits(
     rows = [f"{k},{head if k == 30 else k},{10 + k % 3 + 9 * (k >= 30)}" for k in range(60)]
     (tmp_path / "r.csv").write_text("\n".join(["order,commit,value", *rows, ""]))
     assert "Add x" in detect(tmp_path / "r.csv").stdout
+
+
+def test_page_shows_what_the_command_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = Path(__file__).resolve().parent.parent.parent / "docs"
+    monkeypatch.chdir(tmp_path)
+    text = (docs / "detect.md").read_text(encoding="utf-8")
+    block = text.split("$ barograph detect docs/results.csv\n")[1].split("\n\n")[0]
+    shown = [line.removeprefix("    ") for line in block.splitlines()]
+    printed = detect(docs / "results.csv").stdout.splitlines()
+    assert printed[:-1] == shown[:-1]
+    assert printed[-1].partition(" (")[0] == shown[-1].partition(" (")[0]
+
+
+def test_names_cannot_control_the_terminal(tmp_path: Path) -> None:
+    rows = [f"a\x1b[31m\u202eb,{k},{10 + k % 3 + 9 * (k >= 30)}" for k in range(60)]
+    (tmp_path / "r.csv").write_text("\n".join(["test,order,value", *rows, ""]), encoding="utf-8")
+    heading = detect(tmp_path / "r.csv").stdout.splitlines()[0]
+    assert heading.startswith("a\ufffd[31m\ufffdb  60 points")
