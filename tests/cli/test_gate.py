@@ -267,3 +267,32 @@ def test_every_standing_change_of_the_newest_commits_is_reported(
     assert [one["begins"] for one in found["improvements"]] == [130]
     left, _ = gate_json(capsys, str(path), "--newest", "142")  # the whole history is new
     assert left == 2
+
+
+def test_canary_that_moves_is_named_in_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = with_newest(tmp_path, 140.0)
+    (tmp_path / "barograph.toml").write_text('[patterns]\ncanary = ["q"]\n')
+    _, found = gate_json(capsys, path)
+    assert found["notes"] == ["canaries moved, so the machine may have changed: q"]
+
+
+def test_results_of_a_branch_are_judged_after_the_base_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = 100 + np.random.default_rng(3).standard_normal(60)
+    rows = [f"q,{k},c{k},main,lower,{value}" for k, value in enumerate(values.tolist())]
+    rows += ["r" + row[1:] for row in rows]
+    path = tmp_path / "branches.csv"
+    header = "test,order,commit,branch,direction,value"
+    path.write_text("\n".join([header, *rows, "q,40,f1,fix,lower,140", ""]))
+    left, found = gate_json(capsys, str(path), "--branch", "fix")
+    assert left == 4
+    assert [one["commit"] for one in found["suspects"]] == ["f1"]
+    assert (len(found["series"]), found["missing"]) == (1, ["r"])
+    # Later results of the base branch are not asked about.
+    assert gate_json(capsys, str(path), "--branch", "fix", "--since", "c50")[1] == found
+    left, found = gate_json(capsys, str(path), "--branch", "main")
+    assert (left, found["suspects"], len(found["series"])) == (0, [], 2)

@@ -106,10 +106,11 @@ class JudgedSeries:
     ) -> float:
         if budget is None:
             return 0.0
+        rate = budget.alarm_rate(score)
         if index == at and at in self.runs:
-            before = self.values[:at]
-            return budget.confirmed_rate(before, self.runs[at], probability)
-        return budget.alarm_rate(score)
+            before = self.values[max(0, self.newest - self.baseline_size) : at]
+            return min(rate, budget.confirmed_rate(before, self.runs[at], probability))
+        return rate
 
     def answers(
         self, job: Job, budget: JobBudget | None, feature_set: str

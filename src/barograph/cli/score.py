@@ -60,5 +60,6 @@ def command(
     judge, _ = make_judge(models, judging.second_look)
     job = judging.job(judged, asked, judge, models.newest.feature_set)
     job = judging.suppressed(job, series)
-    render(job, output, {"points": filled.points, "reasons": filled.reasons})
+    stored = {"points": filled.points, "reasons": filled.reasons}
+    render(job, output, stored, inputs.locations[0])
     context.exit(job.exit_code)
