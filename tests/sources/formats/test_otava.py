@@ -14,6 +14,7 @@ from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import download, otava, urls
 from barograph.sources.formats.base import InputFile, Result
+from barograph.sources.formats.read import read_files
 from barograph.sources.formats.yaml_text import decode_yaml
 from tests.sources.formats.graphite_server import GraphiteServer, graphite_server
 
@@ -201,10 +202,12 @@ def test_many_targets_are_asked_for_in_several_queries(
     assert len(server.asked) - asked > 1
 
 
-def test_a_render_url_is_answered_in_json(server: GraphiteServer) -> None:
-    server.targets = {"a.b": [[1.0, 1700000040]]}
-    url = urls.with_json_format(f"{server.url}render?target=a.b&format=png&from=-1d")
-    assert download.download(url) == b'[{"target": "a.b", "datapoints": [[1.0, 1700000040]]}]'
+def test_a_render_url_is_read_like_a_file(server: GraphiteServer) -> None:
+    server.targets = {"a.b": [[1.5, 1700000040], [2.5, 1700000100]]}
+    found = read_files([f"{server.url}render?target=a.b&format=png&from=-1d"])
+    assert [(str(one.id), one.values.tolist()) for one in found.history] == [("a.b", [1.5, 2.5])]
+    assert "format=json" in server.asked[-1]
+    assert found.files[0].name == f"{server.url}render"
 
 
 def test_credentials_go_to_the_server_and_into_no_message(server: GraphiteServer) -> None:

@@ -35,7 +35,9 @@ def opened(
         if is_url(location):
             from barograph.sources.formats.download import download
 
-            yield _recognised(shown_url(location), None, download(location), options)
+            yield _recognised(
+                shown_url(location), None, download(with_json_format(location)), options
+            )
             continue
         for path in _paths(location):
             if path is None:
