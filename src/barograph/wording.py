@@ -47,7 +47,7 @@ def number(value: float) -> str:
     """Return a value with four digits, and separators of thousands.
 
     Example:
-        >>> number(18205.25), number(0.012345)
+        >>> number(18205.25), number(0.012341)
         ('18,205', '0.01234')
     """
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
