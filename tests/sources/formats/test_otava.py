@@ -12,7 +12,7 @@ from barograph.errors import DataError, SourceError
 from barograph.series import Direction
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats import download, otava, urls
+from barograph.sources.formats import download, otava
 from barograph.sources.formats.base import InputFile, Result
 from barograph.sources.formats.read import read_files
 from barograph.sources.formats.yaml_text import decode_yaml

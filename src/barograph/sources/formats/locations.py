@@ -11,7 +11,7 @@ from pathlib import Path
 from barograph.errors import DataError
 from barograph.sources.formats.base import HEAD, Format, InputFile, ReadOptions, Sample
 from barograph.sources.formats.registry import named, recognise, recognised
-from barograph.sources.formats.urls import is_url, shown_url
+from barograph.sources.formats.urls import is_url, shown_url, with_json_format
 
 STDIN = "-"
 GZIP = b"\x1f\x8b"
