@@ -49,7 +49,25 @@ def test_forty_appends_and_a_gate_find_the_step(
     [regression] = found["regressions"]
     assert regression["begins_commit"] == f"{STEP:040x}"
     assert regression["percent"] == pytest.approx(20, abs=3)
-    assert code("gate", str(history), "--newest", "1", "--detector", "hunter") in (0, 2)
+
+
+def test_gate_judges_the_branch_of_the_ci_job_after_the_base_branch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history, noise = tmp_path / "history.csv", np.random.default_rng(1)
+    rows = [
+        f"{k},c{k},{'main' if k < 40 else 'feature'},sort,lower,{level * (1 + 0.01 * draw):.4f}"
+        for k, level, draw in zip(
+            range(43), [10.0] * 40 + [14.0] * 3, noise.standard_normal(43), strict=True
+        )
+    ]
+    header = "order,commit,branch,test,direction,value"
+    history.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    assert code("gate", str(history), "--newest", "3") == 0
+    monkeypatch.setenv("GITHUB_HEAD_REF", "feature")
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    assert code("gate", str(history), "--newest", "3") == 2
+    assert "worse" in capsys.readouterr().out
 
 
 def test_append_prints_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

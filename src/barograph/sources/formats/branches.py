@@ -37,7 +37,7 @@ def split_branches(results: Collected, options: ReadOptions, context: RunContext
 
     The base branch is the one of the options, that of the CI job's target, `main`, `master` or
     `trunk`, or else the most frequent. Results of a history that name no branch are of it. The
-    judged branch is the one of the options, or that of the single runs.
+    judged branch is the one of the options, that of the CI job, or that of the single runs.
 
     Args:
         results: All results.
@@ -65,7 +65,8 @@ def split_branches(results: Collected, options: ReadOptions, context: RunContext
     base = _base(options, context, counts, present)
     is_base = np.array([name in ("", base) for name in names], dtype=np.bool_)[codes]
     _require(options.branch, "--branch", present)
-    chosen = options.branch or _branch_of_runs(results, names, codes, is_base)
+    of_job = context.branch if context.branch in present else ""
+    chosen = options.branch or of_job or _branch_of_runs(results, names, codes, is_base)
     judged = nothing
     if chosen and chosen != base:
         judged = np.array([name == chosen for name in names], dtype=np.bool_)[codes]
