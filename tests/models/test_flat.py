@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -39,6 +40,7 @@ FRESH = sample(1000, seed=9)[0]
         ("xgboost", 3e-6),
         ("logistic", 1e-12),
         ("most_frequent", 1e-15),
+        ("voting", 1e-15),
     ],
 )
 @pytest.mark.parametrize("rows", [1, 1000])
@@ -108,6 +110,12 @@ def test_linear_parts_are_proportional_to_the_terms() -> None:
     assert base == pytest.approx(1 / (1 + np.exp(-model["model"].intercept_[0])))
 
 
+def test_parts_of_the_voting_scheme_are_the_shares_of_the_votes() -> None:
+    flat = flatten(fitted("voting"))
+    base, parts = flat.parts(FRESH)
+    np.testing.assert_allclose(base + parts.sum(axis=1), flat.predict_proba(FRESH)[:, 1])
+
+
 def test_parts_are_finite_if_the_terms_cancel_out() -> None:
     flat = FlatLinear.from_arrays(
         {
@@ -127,6 +135,7 @@ BROKEN = [
     ("svm", "border", 0, -1.0, r"the kernel's gamma is -1\.0"),
     ("svm", "scale", 0, 0.0, "array 'scale': every number must be above 0"),
     ("logistic", "weights", 0, np.inf, "array 'weights' contains a number that is not finite"),
+    ("voting", "above", 0, 0.5, "the votes need sides of 0 or 1"),
     ("xgboost", "margins", 0, np.nan, "a number is not finite"),
     ("xgboost", "base", 0, np.inf, "a number is not finite"),
     (
@@ -151,7 +160,7 @@ def test_from_arrays_refuses_wrong_numbers(
         kind_named(flat.kind).from_arrays(arrays, COLUMNS)
 
 
-@pytest.mark.parametrize("name", ["random_forest", "svm", "xgboost", "logistic"])
+@pytest.mark.parametrize("name", ["random_forest", "svm", "xgboost", "logistic", "voting"])
 def test_from_arrays_refuses_missing_and_misshapen_arrays(name: str) -> None:
     flat = flatten(fitted(name))
     arrays = flat.arrays()
@@ -171,8 +180,8 @@ def test_from_arrays_refuses_missing_and_misshapen_arrays(name: str) -> None:
 
 def test_flatten_refuses_unsupported_classifiers() -> None:
     matrix, truth = sample(100)
-    with pytest.raises(ConfigError, match="a VotingTriage has no flat form"):
-        flatten(classifier("voting", seed=0, trees=1).fit(matrix, truth))
+    with pytest.raises(ConfigError, match="a DummyClassifier has no flat form"):
+        flatten(DummyClassifier(strategy="uniform").fit(matrix, truth))
     with pytest.raises(ConfigError, match=r"classes must be 0 and 1, not \[0 2\]"):
         flatten(RandomForestClassifier(2).fit(matrix, truth * 2))
     with pytest.raises(ConfigError, match="a SVC has no flat form"):

@@ -60,6 +60,7 @@ def test_summary_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     told = "data: data/raw/somewhere, 2,400 series, 295,244 points (2 skipped), 0 candidates\n"
     assert told in said
     assert "share 0.25" in said
+    assert "`mlflow ui --backend-store-uri sqlite:///data/mlflow.db`" in said
 
 
 def test_summary_without_results_names_the_command() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from barograph.errors import ConfigError, DataError
 from barograph.models.catalogue import classifier
+from barograph.models.triage import USES, TriageModel
 from barograph.pipeline import characterise, subseries, train
 from barograph.training import candidates, tables
 
@@ -63,3 +64,20 @@ def test_disputed_candidates_count_as_not_real_where_asked() -> None:
     everything = tables.labelled(frame, "bauer8", disputed_as_noise=True)
     assert everything.truth.size == decided.truth.size + 7
     assert everything.truth.sum() == decided.truth.sum() == real.sum() - 7
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("random_forest", "forest"), ("svm", "svm"), ("voting", "voting")]
+)
+def test_train_keeps_a_model_of_every_classifier(
+    name: str, kind: str, described: tables.Labelled, tmp_path: Path
+) -> None:
+    sets = dict.fromkeys(USES, "bauer8")
+    params = candidates.TrainParams(sets, name, "sigmoid", 5, "accuracy", 1, enough=500)
+    found = candidates.train("label_free", described, described, params, "tiny", {})
+    found.model.save(tmp_path / "model.baro")
+    model = TriageModel.load(tmp_path / "model.baro", "label_free")
+    assert model.flat.kind == kind
+    assert model.card["classifier"] == name
+    right = model.predict(described.matrix) == described.truth
+    assert right.mean() > 0.9

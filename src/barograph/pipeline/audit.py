@@ -11,7 +11,7 @@ from barograph.training import tables
 from barograph.training.label_audit import audit
 
 FOLDER = report.FOLDER / "audit"
-KEYS = ["candidate", "series", "index", "commit", "verdict"]
+KEYS = ["name", "candidate", "series", "index", "commit", "verdict"]
 
 
 @dataclass(frozen=True)

@@ -4,23 +4,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from barograph.models.artifact import file_digest
 from barograph.models.conformal import UNSURE
+from barograph.models.reasons import explain, paragraph
 from barograph.models.triage import TriageModel, file_of
 from barograph.pipeline import report
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
-from barograph.series import Floats
 from barograph.training import tables
 
 MODELS = Path("data/models")
 FOLDER = report.FOLDER / "classify"
 PAPER_SHARE = 0.40  # Bauer et al. 2022, 3.3: 40 % of the commits not triaged were called real
 ANSWERS = {0: "noise", 1: "real", UNSURE: "unsure, a person should decide"}
-KEYS = ["candidate", "series", "index", "commit", "verdict"]
+KEYS = ["name", "candidate", "series", "index", "commit", "verdict"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class ClassifyParams:
     Attributes:
         use: Of the model.
         coverage: Of the prediction sets.
-        reasons: Number of features that are named for each candidate.
+        reasons: Maximum number of sentences that explain each candidate.
     """
 
     use: str
@@ -50,24 +49,10 @@ def classify(
         probability=probability,
         real=probability >= model.threshold,
         answer=[ANSWERS[int(index)] for index in sets],
-        reasons=reasons(model, rows, params.reasons),
+        reasons=[paragraph(reasons) for reasons in explain(model, rows, limit=params.reasons)],
         model=version,
     )
     return table.sort_values(["probability", "candidate"], ascending=[False, True])
-
-
-def reasons(model: TriageModel, rows: Floats, count: int) -> list[str]:
-    """Return the features that contribute most to each probability, with their parts."""
-    if not rows.shape[0]:
-        return []
-    _, parts = model.reasons(rows)
-    names = np.array(model.reason_names)
-    order = np.argsort(-np.abs(parts), axis=1, kind="stable")[:, :count]
-    largest = np.take_along_axis(parts, order, axis=1)
-    return [
-        "; ".join(f"{name} {part:+.3f}" for name, part in zip(names[at], line, strict=True))
-        for at, line in zip(order, largest, strict=True)
-    ]
 
 
 def main() -> None:

@@ -25,7 +25,8 @@ from barograph.studies.importance import (
 from barograph.training import tables
 
 FOLDER = report.FOLDER / "explain"
-KEYS = ["candidate", "series", "index", "commit"]
+KEYS = ["name", "candidate", "series", "index", "commit"]
+LABEL = 24  # characters of a series name that the picture shows
 LARGEST = 4  # features that the page names for each candidate
 
 
@@ -104,7 +105,9 @@ def main() -> None:
     candidates = pd.concat([keys.assign(base=explanation.base), single], axis=1)
     report.write_csv(FOLDER / "candidates.csv", candidates)
     drawn = means[means["use"] == params.use].head(params.features)
-    labels = [str(number) for number in keys["candidate"]]
+    labels = [
+        f"{name[-LABEL:]} @{index}" for name, index in zip(keys["name"], keys["index"], strict=True)
+    ]
     picture = FOLDER / "importance.png"
     importance_figure(drawn, explanation.names, explanation.parts, labels, picture)
     report.write_text(FOLDER / "explain.md", page(means, keys, explanation, params))

@@ -31,6 +31,18 @@ def main() -> None:
     }
     report.write_text(FOLDERS.served / "release.md", page(decisions))
     report.write_json(report.FOLDER / "release.json", decisions)
+    report.write_json(report.FOLDER / "summary.json", summary(decisions))
+
+
+def summary(decisions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what `dvc metrics show` prints: the AUC of each use, and the number of releases."""
+    aucs = {
+        f"auc {use}": facts["auc"]
+        for decision in decisions.values()
+        for use, facts in decision["metrics"].items()
+        if "auc" in facts
+    }
+    return {**aucs, "released": sum(bool(one["promoted"]) for one in decisions.values())}
 
 
 def page(decisions: Mapping[str, Mapping[str, Any]]) -> str:

@@ -55,10 +55,13 @@ def main(options: Sequence[str] = ()) -> None:
     calls = [(part, task) for part in history_parts(INTERIM, CHUNK)]
     points = pa.concat_tables(map_parallel(replay_part, calls, label="replay"))
     name = "replay_second_look" if second_look else "replay"
+    history = History.read(INTERIM)
     found = found_points(points).to_pandas()
+    names = [str(one) for one in history.ids]
+    found.insert(0, "name", [names[number] for number in found["series"]])
     report.write_csv(report.FOLDER / name / "found.csv", found)
     report.write_parquet(report.FOLDER / name / "found.parquet", found)
-    report.write_json(report.FOLDER / f"{name}.json", _metrics(History.read(INTERIM), points))
+    report.write_json(report.FOLDER / f"{name}.json", _metrics(history, points))
 
 
 def _metrics(history: History, points: pa.Table) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import pandas as pd
 from barograph.errors import DataError
 from barograph.files import whole
 from barograph.sources.report import KINDS
+from barograph.training.tracking import STORE
 
 FOLDER = Path("data/reports")
 WIDTH = 120  # columns of the terminal that the summary fits into
@@ -24,9 +25,10 @@ NEXT = {
     "data/reports/classify/": "the candidates without a verdict, most likely real first",
     "data/reports/replay/": "what the online detector reports, commit by commit",
     "data/reports/tune/tuning.md": "the settings that were tried",
-    "data/release/": "the models and their cards; `mlflow ui` shows the runs",
+    "data/release/": "the models that were released, and their cards",
     "params.yaml": "point `load` at your own history and run `make repro` again",
 }
+RUNS = f"`mlflow ui --backend-store-uri sqlite:///{STORE}` shows every run."
 STUDIES = "`make studies` runs the papers' experiments, the label audit and the explanations."
 
 
@@ -90,7 +92,7 @@ def summary() -> str:
     stages = "\n".join([_loaded(), _numbers("replay"), _numbers("classify")])
     width = max(map(len, NEXT))
     following = "\n".join(f"  {place.ljust(width)}  {what}" for place, what in NEXT.items())
-    return f"{table}\n\n{stages}\n\nWhere to look next\n{following}\n\n{STUDIES}\n"
+    return f"{table}\n\n{stages}\n\nWhere to look next\n{following}\n\n{RUNS}\n{STUDIES}\n"
 
 
 def _loaded() -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import has_fit_parameter
 
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation.metrics import scores
@@ -226,8 +227,11 @@ def prior_weight(verdicts: int, weight: float, enough: int) -> float:
 def fit_with_prior(
     model: Any, matrix: Floats, truth: Ints, prior: tables.Labelled, weight: float
 ) -> Any:
-    """Fit a classifier to own rows of weight 1 and simulated rows of a lower weight."""
-    if not weight:
+    """Fit a classifier to own rows of weight 1 and simulated rows of a lower weight.
+
+    A classifier without weights, such as the voting scheme, learns from the own rows alone.
+    """
+    if not weight or not has_fit_parameter(model[-1], "sample_weight"):
         return model.fit(matrix, truth)
     both = np.concatenate([matrix, prior.matrix])
     verdicts = np.concatenate([truth, prior.truth])

@@ -139,10 +139,12 @@ def build(
 def keys_of(history: History) -> pd.DataFrame:
     """Return what a feature table says about each candidate besides its features."""
     table = history.candidates
+    names = np.array([str(one) for one in history.ids], dtype=object)
     is_dated = table.triaged_on != UNKNOWN_TIME
     return pd.DataFrame(
         {
             "candidate": np.arange(len(table)),
+            "name": names[table.series],
             "series": table.series,
             "identity": history.identities()[table.series],
             "index": table.index,

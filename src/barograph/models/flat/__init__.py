@@ -10,11 +10,21 @@ from barograph.models.flat.boosted import FlatBoosted
 from barograph.models.flat.forest import FlatForest
 from barograph.models.flat.linear import FlatLinear
 from barograph.models.flat.svm import FlatSvm
+from barograph.models.flat.voting import FlatVoting
 
-__all__ = ["KINDS", "Flat", "FlatBoosted", "FlatForest", "FlatLinear", "FlatSvm", "flatten"]
+__all__ = [
+    "KINDS",
+    "Flat",
+    "FlatBoosted",
+    "FlatForest",
+    "FlatLinear",
+    "FlatSvm",
+    "FlatVoting",
+    "flatten",
+]
 
 KINDS: dict[str, type[Flat]] = {
-    flat.kind: flat for flat in (FlatForest, FlatBoosted, FlatLinear, FlatSvm)
+    flat.kind: flat for flat in (FlatForest, FlatBoosted, FlatLinear, FlatSvm, FlatVoting)
 }
 
 
@@ -48,6 +58,8 @@ def flatten(fitted: Any) -> Flat:
         return FlatLinear.of(model, scaler)
     if isinstance(model, DummyClassifier) and model.strategy == "prior":
         return FlatLinear.constant(float(model.class_prior_[1]), model.n_features_in_)
+    if type(model).__name__ == "VotingTriage" and scaler is None:
+        return FlatVoting.of(model)
     if type(model).__name__ == "XGBClassifier" and scaler is None:  # importing xgboost is slow
         return FlatBoosted.of(model)
     raise ConfigError(
