@@ -22,7 +22,7 @@ CORE = {"alembic", "click", "jinja2", "msgspec", "numba", "numpy", "sqlalchemy",
 # Whole rooms and packages that need an extra, and single modules of others.
 EXTRA_ROOMS = (
     *("evaluation", "pipeline", "service", "studies", "training"),
-    *("sources.simulator", "sources.tabular"),
+    "sources.simulator",
 )
 EXTRA_MODULES = {
     *("detection.bulk", "parquet", "plotting.drawing", "plotting.labels"),

@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from barograph.detection import Hunter
 from barograph.errors import DataError
@@ -29,6 +31,35 @@ NAME = SeriesId("db", "linux", "insert", "load", "ops", (("threads", "8"), ("siz
 def test_series_id_sorts_its_arguments() -> None:
     assert NAME.args == (("size", "1"), ("threads", "8"))
     assert str(NAME) == "db/linux/insert/load/ops size=1 threads=8"
+
+
+@pytest.mark.parametrize(
+    ("labels", "name"),
+    [
+        (("", "", "", "insert", ""), "insert"),
+        (("", "", "", "core::sort", "p99"), "core::sort/p99"),
+        (("db", "", "", "insert", "ops"), "db/insert/ops"),
+        (("db", "", "", "insert", ""), "db/insert/-"),
+        (("", "arm", "", "insert", ""), "-/arm/-/insert/-"),
+        (("", "", "test_io.py", "test_read", "median"), "test_io.py: test_read/median"),
+        (("", "", "", "tests/test_io.py", ""), '"tests/test_io.py"'),
+    ],
+)
+def test_series_id_prints_as_people_name_it(
+    labels: tuple[str, str, str, str, str], name: str
+) -> None:
+    assert str(SeriesId(*labels)) == name
+
+
+PART = st.text(alphabet='ab/ -"=:\\', max_size=3)
+ARGS = st.dictionaries(PART, PART, max_size=2).map(lambda found: tuple(found.items()))
+IDS = st.builds(SeriesId, PART, PART, PART, PART, PART, ARGS)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(IDS, min_size=2, max_size=40))
+def test_no_two_series_ids_print_equally(ids: list[SeriesId]) -> None:
+    assert len(set(map(str, ids))) == len(set(ids))
 
 
 def test_series_id_survives_a_table_row() -> None:

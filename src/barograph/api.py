@@ -47,7 +47,7 @@ def detect(values: Any) -> list[ChangePoint]:
 
 
 def read(
-    location: str | Path, kind: str = "tabular", *, max_skipped_share: float = 0.05, **options: Any
+    location: str | Path, kind: str = "files", *, max_skipped_share: float = 0.05, **options: Any
 ) -> History:
     r"""Read a file, a folder of tables, a dump or a database into memory.
 
@@ -55,9 +55,9 @@ def read(
 
     Args:
         location: A path, or the name of a database, as the kind defines it.
-        kind: `tabular` for CSV, JSON and Parquet, `mongodump`, `mongodb` or `zenodo`.
+        kind: `files` for result files of any known format, `mongodump`, `mongodb` or `zenodo`.
         max_skipped_share: The maximum share of the results that may be skipped.
-        **options: Options of the kind, such as `delimiter` for `tabular`.
+        **options: Options of the kind, such as `delimiter` for `files`.
 
     Returns:
         The history; iterate over it, or index it by number, for the series.
@@ -75,12 +75,17 @@ def read(
         [('results', 30)]
     """
     from barograph.sources import load, open_source
+    from barograph.sources.files import Files
     from barograph.sources.report import KINDS
 
     source = open_source(kind, str(location), **options)
-    with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
-        report = load(source, folder, max_skipped_share=max_skipped_share)
-        history = History.read(folder)
+    if isinstance(source, Files):
+        found = source.read(max_skipped_share)
+        history, report = found.history, found.report
+    else:
+        with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
+            report = load(source, folder, max_skipped_share=max_skipped_share)
+            history = History.read(folder)
     for name in KINDS:
         if share := report.skipped_share(name):
             count = round(share * report.read[name])

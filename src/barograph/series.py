@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -93,10 +94,47 @@ class SeriesId:
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     def __str__(self) -> str:
-        """Return the non-empty labels as a path, followed by the arguments."""
-        parts = (self.project, self.variant, self.task, self.test, self.measurement)
-        path = "/".join(part for part in parts if part)
-        return path + "".join(f" {name}={value}" for name, value in self.args)
+        """Return the labels as a path, followed by the arguments; no two identities print equally.
+
+        A test alone is its name. Up to five parts mean: test and measurement; project, test and
+        measurement; project, task, test and measurement; all labels. In a longer path than the
+        labels need, "-" is an empty label; "task: test" is a test without a project. Parts that
+        would be ambiguous, such as those with "/", are in quotes.
+
+        Example:
+            >>> print(SeriesId("db", "", "", "insert", "ops"), SeriesId("db", "", "", "insert", ""))
+            db/insert/ops db/insert/-
+            >>> print(SeriesId("", "", "", "a/b", ""), SeriesId("", "", "io", "read", "p99"))
+            "a/b" io: read/p99
+        """
+        labels = {name: part for name, part in self.labels.items() if part}
+        shape = next(one for one in SHAPES if labels.keys() <= set(one))
+        path = "/".join(_quoted(labels[name]) if name in labels else "-" for name in shape)
+        if "task" in labels and not (self.project or self.variant):
+            test = _quoted(self.test) if self.test else "-"
+            measurement = f"/{_quoted(self.measurement)}" if self.measurement else ""
+            path = f"{_quoted(self.task)}: {test}{measurement}"
+        return path + "".join(
+            f" {_quoted(name, '=')}={_quoted(value)}" for name, value in self.args
+        )
+
+
+# The labels of a path by the number of its parts.
+SHAPES = (
+    ("test",),
+    ("test", "measurement"),
+    ("project", "test", "measurement"),
+    ("project", "task", "test", "measurement"),
+    LABELS,
+)
+# What makes a part of a path ambiguous: a sign of the path, a space at an end, or an argument.
+AMBIGUOUS = re.compile(r'[/"\\]|: |:$|^-?$|^\s|\s$|[^\S ]|\s.*=|=.*\s')
+
+
+def _quoted(part: str, sign: str = "/") -> str:
+    """Return a part of a path, in quotes if it could be read otherwise or holds a sign."""
+    unclear = sign in part or AMBIGUOUS.search(part)
+    return json.dumps(part, ensure_ascii=False) if unclear else part
 
 
 def normalize_args(args: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:

@@ -49,7 +49,7 @@ def test_gate_fails_on_a_change_for_the_worse(
         assert len(found[name]) == (name == kind)
     if kind is not None:
         [one] = found[kind]
-        assert (one["series"], one["answer"]) == ("db/query", "change")
+        assert (one["series"], one["answer"]) == ("db/query/-", "change")
         assert one["begins_commit"] == "c57"
         assert one["percent"] == pytest.approx(shift, abs=1.5)
 
@@ -68,7 +68,7 @@ def test_gate_is_red_when_a_change_is_found_and_names_it_as_known_later(
     assert (left, found["series"][0]["known_since"]) == (0, "c57")
     assert gate_json(capsys, path) == (left, found)  # again
     code("gate", path)
-    assert "known        db/query  +19.3 %  worse  at c57\n" in capsys.readouterr().out
+    assert "known        db/query/-  +19.3 %  worse  at c57\n" in capsys.readouterr().out
 
 
 def test_gate_passes_old_and_small_changes(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_gate_exits_3_without_enough_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     left, found = gate_json(capsys, str(results(tmp_path, 0, length=5, at=5)))
-    assert (left, found["too_short"], found["series"]) == (3, ["db/query"], [])
+    assert (left, found["too_short"], found["series"]) == (3, ["db/query/-"], [])
     left, _ = gate_json(capsys, str(results(tmp_path, 0, length=6, at=6)))
     assert left == 0
 

@@ -73,7 +73,7 @@ def test_score_fails_on_a_regression_and_repeats_its_answer(
     assert code == 2
     assert output["points"]["written"] == 60
     [one] = output["regressions"]
-    assert (one["series"], one["order"]) == ("db/query", 29)
+    assert (one["series"], one["order"]) == ("db/query/-", 29)
     assert one["percent"] == pytest.approx(30, abs=3)
     code, again = run_json(capsys, "score", name)
     assert code == 2
@@ -172,7 +172,7 @@ def test_export_is_a_source_of_every_command(
     assert (code, output["points"], output["runs"]) == (0, 60, 3)
     assert run_json(capsys, "import", "out", "--store", "s.db")[1]["points"]["written"] == 62
     assert run_json(capsys, "import", "out", "--store", "s.db")[1]["points"]["duplicate"] == 62
-    report = load(open_source("tabular", "out"), "interim")
+    report = load(open_source("files", "out"), "interim")
     assert report.skipped_share("points") == 0
     assert History.read("interim").values.size == 60
     for command in ("detect", "gate", "score"):

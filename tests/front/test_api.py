@@ -96,7 +96,7 @@ def test_read_passes_options_to_the_source(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     path.write_text("order;value\n1;2\n2;3\n")
     assert bg.read(path, delimiter=";").values_of(0).tolist() == [2.0, 3.0]
-    with pytest.raises(ConfigError, match=r"source tabular: .*'speed'; options:"):
+    with pytest.raises(ConfigError, match=r"source files: .*'speed'; options:"):
         bg.read(path, speed=1)
     with pytest.raises(ConfigError, match="no kind 'graph'; allowed"):
         bg.read(path, kind="graph")

@@ -51,7 +51,7 @@ def test_a_frame_is_read_like_a_file(tmp_path: Path) -> None:
 def test_rows_are_sorted_and_runs_combined() -> None:
     history = bg.History.from_frame(FULL)
     insert = history[0]
-    assert str(insert.id) == "db/insert b=2 threads=8"
+    assert str(insert.id) == "db/insert/- b=2 threads=8"
     assert insert.direction is Direction.HIGHER_IS_BETTER
     assert (insert.orders.tolist(), np.asarray(insert).tolist()) == ([2, 3], [7.5, 9.0])
     assert list(insert.commits) == ["c2", "c3"]

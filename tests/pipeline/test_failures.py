@@ -154,8 +154,8 @@ def test_load_skips_and_reports_one_bad_value(
         ({"kind": "mango"}, "no kind 'mango'; allowed: mongodump"),
         ({"options": {"colour": "red"}}, "'colour'; options: ['time_series', 'change_points']"),
         ({"max_skipped_share": "much"}, "load.max_skipped_share: expected float, got 'much'"),
-        ({"kind": "tabular"}, "has no table points: expected points with one of"),
-        ({"kind": "tabular", "location": "params.yaml"}, "DataError: params.yaml: "),
+        ({"kind": "files"}, "of no known format"),
+        ({"kind": "files", "location": "params.yaml"}, "DataError: params.yaml: "),
     ],
 )
 def test_load_prints_wrong_parameters_in_one_line(changes: dict[str, object], says: str) -> None:

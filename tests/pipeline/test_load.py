@@ -29,7 +29,7 @@ def test_params_accept_locations_without_credentials(location: str) -> None:
     assert LoadParams("mongodb", location, 0.05).location == location
 
 
-@pytest.mark.parametrize("kind", ["tabular", "store"])
+@pytest.mark.parametrize("kind", ["files", "store"])
 def test_load_finds_candidates_where_the_source_has_none(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -42,7 +42,7 @@ def test_load_finds_candidates_where_the_source_has_none(
     location = "r.csv"
     if kind == "store":
         location = "ci.db"
-        load_source(open_source("tabular", "r.csv"), "tables")
+        load_source(open_source("files", "r.csv"), "tables")
         with Store(location, Rule()) as store:
             import_history(store, History.read("tables"), "test")
     Path("params.yaml").write_text(

@@ -23,7 +23,7 @@ from barograph.pipeline import (
 from tests.pipeline.conftest import PARAMS
 
 CHANGES = {
-    "profile: tiny": "profile: tiny\nload: {kind: tabular, location: r.csv, max_skipped_share: 0}",
+    "profile: tiny": "profile: tiny\nload: {kind: files, location: r.csv, max_skipped_share: 0}",
     "label_free: [bauer8]": "label_free: [bauer8, contrast]",
     "label_free_windows: [bauer8]": "label_free_windows: [confirm]",
     "online: bauer8, confirm: bauer8": "online: online, confirm: confirm",

@@ -23,7 +23,7 @@ def loaded(folder: Path, text: str, **options: object) -> tuple[History, LoadRep
     """Load one flat file."""
     path = folder / "points.csv"
     path.write_text(text)
-    report = load(open_source("tabular", str(path), **options), folder / "out")
+    report = load(open_source("files", str(path), **options), folder / "out")
     return History.read(folder / "out"), report
 
 
@@ -56,7 +56,7 @@ def test_mean_instead_of_the_median_by_option(tmp_path: Path) -> None:
     history, _ = loaded(tmp_path, HEAD + rows, aggregate="mean")
     assert history.values.tolist() == [pytest.approx(36.5 / 3), 3.25]
     with pytest.raises(ConfigError, match="'best'; allowed: median, mean"):
-        open_source("tabular", "x.csv", aggregate="best")
+        open_source("files", "x.csv", aggregate="best")
 
 
 def test_rows_without_a_run_are_runs_unless_time_and_value_are_equal(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_commit_that_only_a_later_run_names_is_kept(tmp_path: Path) -> None:
 def test_tables_with_runs_come_back_as_they_were(tmp_path: Path) -> None:
     rows = "a,1,x,1,10\na,1,x,2,14\na,1,x,10,11.5\na,2,y,,20\nb,1,x,,1\nb,1,x,,2\nb,1,x,,3.5\n"
     first, _ = loaded(tmp_path, HEAD + rows)
-    load(open_source("tabular", str(tmp_path / "out")), tmp_path / "again")
+    load(open_source("files", str(tmp_path / "out")), tmp_path / "again")
     second = History.read(tmp_path / "again")
     assert second.repeats is not None
     assert_same(second, first)
@@ -120,7 +120,7 @@ def test_invalid_column_of_results_is_reported(tmp_path: Path, cell: str) -> Non
     quoted = cell.replace('"', '""')
     lines = "".join(f"0,{k},{k},\n" for k in range(30)) + f'0,30,5,"{quoted}"\n'
     (tmp_path / "t" / "points.csv").write_text("series,order,value,results\n" + lines)
-    report = load(open_source("tabular", str(tmp_path / "t")), tmp_path / "out")
+    report = load(open_source("files", str(tmp_path / "t")), tmp_path / "out")
     assert report.kept["points"] == 30
     assert list(report.skipped["points"]) == ["not a JSON object of the value of each run"]
 

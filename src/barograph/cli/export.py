@@ -50,7 +50,7 @@ def _refuse_stage_output(folder: Path) -> None:
                 raise ConfigError(
                     f"{folder}: the stage {stage!r} of {PROJECT} writes {out.relative_to(root)} "
                     "and would replace the export; export to data/raw/export and load it with "
-                    "`load: {kind: tabular, location: data/raw/export}` in params.yaml, or read "
+                    "`load: {kind: files, location: data/raw/export}` in params.yaml, or read "
                     "the store itself with `kind: store`"
                 )
 

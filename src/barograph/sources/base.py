@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +23,14 @@ from barograph.repeats import Repeats
 from barograph.series import Floats, Ints, SeriesId
 from barograph.texts import Texts
 
+if TYPE_CHECKING:
+    from barograph.sources.report import LoadReport
+
 SOURCES = {
     "mongodump": ("barograph.sources.mongodump", "MongoDump"),
     "mongodb": ("barograph.sources.mongodb", "MongoDB"),
     "zenodo": ("barograph.sources.zenodo", "Zenodo"),
-    "tabular": ("barograph.sources.tabular", "Tabular"),
+    "files": ("barograph.sources.files", "Files"),
 }
 
 
@@ -177,8 +180,11 @@ class Source(ABC):
     def change_points(self) -> Iterator[Document | Skip]:
         """Stream the change point documents; the loader calls this after reading all series."""
 
-    def columns(self) -> Iterator[SeriesColumns | Document | Skip]:
-        """Stream the same as `time_series`; a source may yield valid series as columns, faster."""
+    def columns(self) -> Iterator[SeriesColumns | LoadReport | Document | Skip]:
+        """Stream the same as `time_series`; a source may yield valid series as columns, faster.
+
+        A source that counts by itself also yields a report of what it read, skipped and corrected.
+        """
         return self.time_series()
 
 

@@ -92,6 +92,9 @@ def _columns(source: Source, report: LoadReport) -> Iterator[SeriesColumns]:
             report.corrected.update(item.corrected)
             yield item
             continue
+        if isinstance(item, LoadReport):
+            report.add(item)
+            continue
         if isinstance(item, Skip):
             report.read[item.kind or "series"] += 1
             report.skip(item.kind or "series", item)

@@ -72,6 +72,16 @@ class LoadReport:
         """Count `count` skips of a kind."""
         self.skipped[kind].setdefault(skip.reason, Skipped()).add(skip, count)
 
+    def add(self, other: LoadReport) -> None:
+        """Add what was read, skipped and corrected before; kept rows are not counted again."""
+        self.read.update(other.read)
+        self.corrected.update(other.corrected)
+        for kind, reasons in other.skipped.items():
+            for reason, entry in reasons.items():
+                own = self.skipped[kind].setdefault(reason, Skipped())
+                own.count += entry.count
+                own.examples = [*own.examples, *entry.examples][:EXAMPLES]
+
     def skipped_share(self, kind: str) -> float:
         """Return the share of a kind that was read and skipped."""
         count = sum(entry.count for entry in self.skipped[kind].values())

@@ -52,7 +52,7 @@ def numbers(cells: Sequence[Any], field: str, decimal_comma: bool) -> tuple[Floa
     if not decimal_comma:
         try:
             found = np.fromiter(map(float, cells), np.float64, len(cells))
-            if np.isfinite(found).all() and bool not in set(map(type, cells)):
+            if np.isfinite(found).all() and not _is_odd(cells):
                 return found, {}
         except (ValueError, TypeError, OverflowError):
             pass
@@ -64,6 +64,12 @@ def numbers(cells: Sequence[Any], field: str, decimal_comma: bool) -> tuple[Floa
         except FieldError as fault:
             faults[row] = fault
     return values, faults
+
+
+def _is_odd(cells: Sequence[Any]) -> bool:
+    """Return whether Python reads as a number what is none: `1_000` or `true`."""
+    kinds = set(map(type, cells))
+    return bool in kinds or (str in kinds and any("_" in c for c in cells if type(c) is str))
 
 
 def number(cell: Any, field: str, decimal_comma: bool = False) -> float:
@@ -92,7 +98,7 @@ def number(cell: Any, field: str, decimal_comma: bool = False) -> float:
 def orders(cells: Sequence[Any], field: str) -> tuple[Ints, Faults]:
     """Convert to whole numbers; `NO_ORDER` in place of cells that cannot be used."""
     kinds = set(map(type, cells))
-    if kinds <= {str} or kinds <= {int}:
+    if (kinds <= {str} and not _is_odd(cells)) or kinds <= {int}:
         try:
             found = np.fromiter(map(int, cells), np.int64, len(cells))
             if not found.size or found.min() != NO_ORDER:

@@ -151,6 +151,10 @@ def _points(file: InputFile, series: dict[int, _SeriesRow | None]) -> Iterator[R
             number = int(owners[row])
             reason = SKIPPED if number in series else NO_SERIES
             faults.setdefault(row, FieldError("series", number, reason))
+        runs: list[dict[str, float]] = [{} for _ in range(size)]
+        if any(chunk.cells.get("results", ())):
+            runs, found = _run_values(chunk.cells["results"])
+            faults = found | faults
         yield from (
             Skip(Place(file.name, chunk.rows[row] + chunk.lines), f.field, f.value, f.reason)
             for row, f in sorted(faults.items())
@@ -170,14 +174,12 @@ def _points(file: InputFile, series: dict[int, _SeriesRow | None]) -> Iterator[R
             units=Texts.unknown(int(sound.sum())),
             rows=np.asarray(chunk.rows, dtype=np.int64)[sound],
         )
-        cells = chunk.cells.get("results", empty)
-        results = [cell for cell, keep in zip(cells, sound.tolist(), strict=True) if keep]
-        yield _with_runs(file, batch, results) if any(results) else batch
+        of_rows = [own for own, keep in zip(runs, sound.tolist(), strict=True) if keep]
+        yield _with_runs(batch, of_rows) if any(of_rows) else batch
 
 
-def _with_runs(file: InputFile, batch: ResultBatch, results: Sequence[Any]) -> ResultBatch:
+def _with_runs(batch: ResultBatch, runs: Sequence[dict[str, float]]) -> ResultBatch:
     """Replace each point with several runs by a result for each of them."""
-    runs = [_runs(file, cell, int(row)) for cell, row in zip(results, batch.rows, strict=True)]
     counts: Ints = np.array([max(1, len(found)) for found in runs], dtype=np.int64)
     place = np.repeat(np.arange(counts.size), counts)
     pairs = zip(runs, batch.runs, batch.values.tolist(), strict=True)
@@ -195,21 +197,23 @@ def _with_runs(file: InputFile, batch: ResultBatch, results: Sequence[Any]) -> R
     )
 
 
-def _runs(file: InputFile, cell: Any, row: int) -> dict[str, float]:
+def _run_values(cells: Sequence[Any]) -> tuple[list[dict[str, float]], Faults]:
     """Return the value of each run by its name; none for a single run without a name."""
-    if cell is None or cell == "":
-        return {}
-    try:
-        found = cell if isinstance(cell, dict) else json.loads(cell, parse_int=float)
-        if isinstance(found, dict) and all(map(_is_finite, found.values())):
-            return found
-    except (ValueError, TypeError, RecursionError):
-        pass
-    shown = repr(cell)[:40]
-    raise DataError(
-        f"{file.name}: row {row + 1}: results is {shown}; expected a JSON object of the value of "
-        "each run"
-    )
+    found: list[dict[str, float]] = []
+    faults: Faults = {}
+    for row, cell in enumerate(cells):
+        found.append({})
+        if cell is None or cell == "":
+            continue
+        try:
+            runs = cell if isinstance(cell, dict) else json.loads(cell, parse_int=float)
+        except (ValueError, TypeError, RecursionError):
+            runs = None
+        if isinstance(runs, dict) and runs and all(map(_is_finite, runs.values())):
+            found[-1] = runs
+        else:
+            faults[row] = FieldError("results", cell, "not a JSON object of the value of each run")
+    return found, faults
 
 
 def _is_finite(value: Any) -> bool:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from barograph.errors import ConfigError, DataError
+from barograph.errors import DataError
+from barograph.extras import needed
 from barograph.sources.formats.base import InputFile
 from barograph.sources.formats.rows import CHUNK, Chunk, check_keys
 
@@ -27,13 +28,9 @@ def read_parquet(file: InputFile, content: bytes) -> Iterator[Chunk]:
         ConfigError: pyarrow is not installed.
         DataError: The file is damaged.
     """
-    try:
+    with needed(f"{file.name}: a Parquet file"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError:
-        raise ConfigError(
-            f"{file.name}: reading Parquet needs pyarrow: pip install '.[parquet]'"
-        ) from None
     try:
         with pq.ParquetFile(io.BytesIO(content)) as table:
             check_keys(file, len(table.schema_arrow.names))

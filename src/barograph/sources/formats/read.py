@@ -136,7 +136,7 @@ def _require_usable(
     if of_tables and share > limit and report.skipped["points"]:
         raise DataError(
             f"{report.source}: {share:.1%} of {report.read['points']:,} results are unusable, "
-            f"{limit:.0%} allowed: {report.first_skip('points')}"
+            f"{limit:.1%} allowed: {report.first_skip('points')}"
         )
     if not len(results):
         reason = f": {report.first_skip('points')}" if report.skipped["points"] else ""

@@ -18,7 +18,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "order": ("order", "sequence", "seq", "position", "build", "build_number", "revision_number"),
     "time": (
         "time", "timestamp", "date", "datetime", "commit_time", "commit_date", "commit_timestamp",
-        "created_at", "measured_at", "measured_on", "when", "ts",
+        "created_at", "create_time", "measured_at", "measured_on", "push_timestamp", "ts",
     ),
     "commit": (
         "commit", "sha", "commit_sha", "commit_hash", "commit_id", "commitid", "git_commit",
@@ -35,7 +35,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "project": ("project", "repository", "repo"),
     "variant": ("variant", "machine", "platform", "environment", "env", "host", "os", "testbed"),
     "task": ("task", "suite", "group"),
-    "test": ("test", "benchmark", "name", "test_name", "benchmark_name", "bench", "command"),
+    "test": ("test", "benchmark", "series", "name", "test_name", "bench", "command"),
     "measurement": ("measurement", "metric", "measure", "statistic", "metric_name"),
     "args": ("args", "params", "parameters"),
 }  # fmt: skip
@@ -45,6 +45,11 @@ ARGUMENTS = re.compile(r"(?:args|params|parameters|param)\.(.+)", re.IGNORECASE)
 NOT_TRACKED = frozenset((
     "stddev", "std", "std_dev", "stdev", "sd", "variance", "error", "stderr", "iterations",
     "rounds", "count", "samples", "n", "id", "index", "seed", "runs", "spread",
+))  # fmt: skip
+# Numbers that say how a benchmark was called: arguments of the series.
+PARAMETERS = frozenset((
+    "threads", "thread_level", "thread_count", "num_threads", "clients", "connections",
+    "concurrency", "workers", "processes", "batch_size", "size", "scale", "arg", "param",
 ))  # fmt: skip
 IDENTITY = (*LABELS, "args")
 SHOWN = 6
@@ -106,8 +111,9 @@ def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where
     taken = {*mapped, *chosen, *fields.values()}
     for name in names:
         match = ARGUMENTS.fullmatch(name.strip())
-        if match and name not in taken:
-            args[match[1]] = name
+        known = match[1] if match else name.strip() if canonical(name) in PARAMETERS else ""
+        if known and name not in taken:
+            args[known] = name
             taken.add(name)
     _by_name(names, fields, taken, skip_value=bool(chosen))
     values = [(name, name.strip()) for name in chosen]
