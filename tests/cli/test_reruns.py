@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from barograph.cli.rerun import Rerun
+from barograph.cli.rerun import RerunCommand
 from barograph.errors import ConfigError
 from tests.cli.test_commands import code
 
@@ -101,7 +101,7 @@ def test_command_that_does_not_measure_the_suspects_is_an_error(
 
 def test_names_are_quoted_for_the_shell_and_listed_in_a_file(tmp_path: Path) -> None:
     command = 'for name in {suspects}; do echo "$name"; done | diff - {suspects_file} > {out}'
-    out = Rerun(command).run(["a b", "$(touch x)", "{out}"], tmp_path)
+    out = RerunCommand(command).run(["a b", "$(touch x)", "{out}"], tmp_path)
     assert out.read_text() == ""
     with pytest.raises(ConfigError, match=r"needs \{out\}"):
-        Rerun("measure {suspects}")
+        RerunCommand("measure {suspects}")

@@ -19,7 +19,7 @@ from barograph.cli.options import (
     format_option,
 )
 from barograph.cli.rendering import FORMATS, render
-from barograph.cli.rerun import MAX_RERUNS, Rerun, settle
+from barograph.cli.rerun import MAX_RERUNS, RerunCommand, settle
 from barograph.wording import percent
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def command(
     """
     aggregate = inputs.options.aggregate
     judge = functools.partial(gated, aggregate=aggregate, judging=judging, detector=detector)
-    again = None if rerun is None else Rerun(rerun, max_reruns)
+    again = None if rerun is None else RerunCommand(rerun, max_reruns)
     job = judge(inputs.load()) if again is None else settle(inputs, again, judge)
     render(job, output, file=inputs.locations[0])
     context.exit(job.exit_code)

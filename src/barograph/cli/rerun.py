@@ -30,7 +30,7 @@ STDERR = 2  # of this process: its standard output is the answer
 
 
 @dataclass(frozen=True)
-class Rerun:
+class RerunCommand:
     """A command that measures benchmarks again.
 
     Args:
@@ -84,7 +84,9 @@ def _placed(command: str, placed: Mapping[str, str]) -> str:
     return re.sub(pattern, lambda found: placed[found[0]], command)
 
 
-def settle(inputs: Inputs, rerun: Rerun, judge: Callable[[FilesRead], JobAnswer]) -> JobAnswer:
+def settle(
+    inputs: Inputs, rerun: RerunCommand, judge: Callable[[FilesRead], JobAnswer]
+) -> JobAnswer:
     """Judge a history, and measure again what reruns would settle, up to the limit.
 
     Args:
