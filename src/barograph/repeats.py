@@ -178,7 +178,7 @@ def combine(results: Results, aggregate: str = "median") -> Combined:
     plain = _without_repeats(results, runs)
     if plain is not None:
         none = np.zeros(0, dtype=np.int64)
-        return Combined(plain, Repeats.single(plain.values.size), none, Counter())
+        return Combined(plain, _single_runs(plain), none, Counter())
     results, moved = _at_first_order(results, runs)
     rows = np.lexsort((runs, results.orders, results.owners))
     conflicts = _conflicts(results, rows)
@@ -208,11 +208,12 @@ def combine(results: Results, aggregate: str = "median") -> Combined:
 
 
 def _without_repeats(results: Results, runs: Ints) -> Results | None:
-    """Return the results sorted by owner and order, None if two are of one point or name a run.
+    """Return the results sorted by owner and order, None if two are of one point.
 
     Most histories have no repeats, and need only this.
     """
-    if (runs >= 0).any():
+    named = runs >= 0
+    if named.any() and _share_a_commit(results.take(np.flatnonzero(named))):
         return None
     owners, orders = np.diff(results.owners), np.diff(results.orders)
     if np.all((owners > 0) | ((owners == 0) & (orders > 0))):
@@ -235,6 +236,25 @@ def medians(values: Floats, points: Ints, firsts: Ints, counts: Ints) -> Floats:
     low, high = ordered[firsts + (counts - 1) // 2], ordered[firsts + counts // 2]
     middle: Floats = np.where(low == high, low, 0.5 * low + 0.5 * high)
     return middle
+
+
+def _share_a_commit(results: Results) -> bool:
+    """Return whether two results of one owner are of one commit."""
+    commits, names = results.commits.ranks()
+    places = np.sort((results.owners * len(names) + commits)[commits >= 0])
+    return bool((np.diff(places) == 0).any())
+
+
+def _single_runs(results: Results) -> Repeats:
+    """Return the runs of points with one result each."""
+    single, named = Repeats.single(results.values.size), results.runs.known()
+    return replace(
+        single,
+        offsets=np.append(0, np.cumsum(named)),
+        names=results.runs.take(named),
+        values=results.values[named],
+        times=results.times[named],
+    )
 
 
 def _at_first_order(results: Results, runs: Ints) -> tuple[Results, int]:

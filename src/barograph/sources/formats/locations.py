@@ -120,6 +120,7 @@ def decompressed(content: bytes, name: str, limit: int) -> bytes:
         DataError: The content is damaged.
 
     Example:
+        >>> import gzip
         >>> decompressed(gzip.compress(b"value"), "results.csv.gz", 3)
         b'valu'
     """
