@@ -59,7 +59,9 @@ def test_explain_uses_decision_paths_for_forests(project: Path) -> None:
     assert not train.LIBRARY.exists()
     explain.main()
     found = pd.read_csv(explain.FOLDER / "candidates.csv")
-    parts = found.drop(columns=["candidate", "series", "index", "commit", "probability", "base"])
+    parts = found.drop(
+        columns=["name", "candidate", "series", "index", "commit", "probability", "base"]
+    )
     total = found["base"] + parts.sum(axis=1)
     np.testing.assert_allclose(total, found["probability"], atol=1e-9)
     text = (explain.FOLDER / "explain.md").read_text()
