@@ -150,6 +150,7 @@ assert bg.Gesd().detect([*values[:40], 200.0])
 detector = bg.OnlineDetector()
 assert "change" in [detector.update(value).answer for value in values]
 assert bg.TriageModel.default("label_free").use == "label_free"
+assert len(bg.read("results.csv")) == 1
 for call in (
     lambda: bg.Pelt().detect(values),
     lambda: bg.plot(values),

@@ -74,7 +74,7 @@ def read(
         >>> [(str(series.id), len(series)) for series in history]
         [('results', 30)]
     """
-    from barograph.sources import load, open_source
+    from barograph.sources import open_source
     from barograph.sources.files import Files
     from barograph.sources.report import KINDS
 
@@ -83,6 +83,8 @@ def read(
         found = source.read(max_skipped_share)
         history, report = found.history, found.report
     else:
+        from barograph.sources import load
+
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
             report = load(source, folder, max_skipped_share=max_skipped_share)
             history = History.read(folder)
