@@ -63,7 +63,7 @@ def test_catch2_reads_xml_that_states_another_encoding() -> None:
         '<BenchmarkResults name="größe"><mean value="5"/></BenchmarkResults>'
         "</TestCase></Catch2TestRun>"
     )
-    assert str(results(catch2.FORMAT, document)[0].series) == "T/größe/mean"
+    assert str(results(catch2.FORMAT, document)[0].series) == "T: größe/mean"
 
 
 def test_jmh_reads_the_score_where_raw_data_are_missing() -> None:
@@ -161,6 +161,17 @@ def test_error_in_a_file_of_a_folder_names_the_folder(tmp_path: Path) -> None:
     shutil.copytree(SAMPLES / "criterion" / "folder", folder)
     (folder / "graft" / "new" / "estimates.json").write_bytes(b'{"\xff')
     with pytest.raises(DataError, match=r"steps/graft/new/estimates\.json: not valid UTF-8"):
+        read_files([folder], context=RunContext())
+
+
+def test_name_of_a_file_that_is_too_long_is_an_error_of_the_file_that_names_it(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "project"
+    shutil.copytree(SAMPLES / "otava" / "project", folder)
+    for path in folder.rglob("*.yaml"):
+        path.write_text(path.read_text(encoding="utf-8").replace("read.csv", "x" * 5_000 + ".csv"))
+    with pytest.raises(DataError, match=r"project.*: cannot be read: File name too long"):
         read_files([folder], context=RunContext())
 
 

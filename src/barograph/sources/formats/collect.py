@@ -88,6 +88,8 @@ class Collector:
             raise _named(file.name, str(error)) from error
         except RecursionError:
             raise _named(file.name, "nested too deeply") from None
+        except OSError as error:  # of a file that this one names
+            raise _named(file.name, f"cannot be read: {error.strerror or error}") from error
         self._flush()
 
     def series(self, name: SeriesId, direction: int) -> int:
