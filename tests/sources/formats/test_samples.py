@@ -64,6 +64,8 @@ def shown(entry: Result | Judgement | Skip) -> str:
 def test_samples_are_read_as_written_down(kind: str, name: str) -> None:
     lines = []
     for path in sample_paths(kind):
+        if path.parent.name in ("tables", "folder"):
+            continue  # read in batches; tests of tables say what they hold
         results, judgements, skips = read_all(FORMATS[path.parent.name], path)
         entries: list[Result | Judgement | Skip] = [*results, *judgements, *skips]
         lines += [sample_name(path), *map(shown, entries)]
