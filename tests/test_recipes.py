@@ -1,0 +1,256 @@
+"""The shell steps of action.yml and of docs/ci.md work, and the Dockerfile starts the service."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pytest
+import yaml
+
+from barograph.cli import COMMANDS, group
+
+ROOT = Path(__file__).resolve().parent.parent
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+STEPS = {step["id"]: step for step in ACTION["runs"]["steps"] if "run" in step}
+PAGE = (ROOT / "docs/ci.md").read_text(encoding="utf-8")
+INSERT = "test_insert"
+# A stand-in for the user's benchmarks: its results are in BENCHMARK_RESULT.
+TOOLS = {
+    "barograph": f'exec "{sys.executable}" -m barograph "$@"\n',
+    "pytest": 'cp "$BENCHMARK_RESULT" output.json\n',
+    "gh": 'printf "%s\\n" "$@" >> "$GH_LOG"; cat "$COMMENT" >> "$GH_LOG"\n',
+    "copyArtifacts": "true\n",
+}
+
+
+def benchmark(seconds: float) -> str:
+    """Return what pytest-benchmark writes about one benchmark."""
+    stats = {"min": seconds, "max": seconds, "mean": seconds, "median": seconds, "stddev": 0.0}
+    stats |= {"rounds": 5, "iterations": 1, "ops": 1 / seconds}
+    row: dict[str, Any] = {
+        "group": None,
+        "name": INSERT,
+        "fullname": f"bench.py::{INSERT}",
+        "params": None,
+    }
+    row |= {"param": None, "extra_info": {}, "options": {}, "stats": stats}
+    return json.dumps(
+        {"machine_info": {}, "commit_info": {}, "benchmarks": [row], "datetime": "", "version": "5"}
+    )
+
+
+class Job:
+    """A checkout with a remote, and the variables that CI services set."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.temp = folder / "checkout", folder / "temp"
+        self.remote = folder / "remote.git"
+        tools = folder / "tools"
+        for place in (self.temp, tools):
+            place.mkdir()
+        for name, script in TOOLS.items():
+            (tools / name).write_text(f"#!/bin/sh\n{script}")
+            (tools / name).chmod(0o755)
+        kept = ("HOME", "NUMBA_CACHE_DIR", "LANG")
+        self.environment = {name: os.environ[name] for name in kept if name in os.environ} | {
+            "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT / "src"),
+            "RUNNER_TEMP": str(self.temp),
+            "GITHUB_OUTPUT": str(self.temp / "output"),
+            "GITHUB_STEP_SUMMARY": str(self.temp / "summary.md"),
+            "GH_LOG": str(self.temp / "gh.log"),
+            "BENCHMARK_RESULT": str(self.temp / "result.json"),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_AUTHOR_NAME": "a",
+            "GIT_AUTHOR_EMAIL": "a@b",
+            "GIT_COMMITTER_NAME": "a",
+            "GIT_COMMITTER_EMAIL": "a@b",
+        }
+        self.shell(f"git init -q --bare -b main {self.remote}", folder)
+        self.shell(f"git clone -q {self.remote} checkout 2> /dev/null", folder)
+        self.shell("git commit -q --allow-empty -m first && git push -q origin HEAD:main")
+        self.sha = self.shell("git rev-parse HEAD").strip()
+
+    def shell(self, script: str, folder: Path | None = None) -> str:
+        """Run a script as CI services do, and return what it prints."""
+        done = self.run(script, {}, folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def run(
+        self, script: str, more: Mapping[str, str], folder: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a script with more variables."""
+        return subprocess.run(  # noqa: S603 - our own scripts
+            ["/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+            cwd=folder or self.folder,
+            env=self.environment | dict(more),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def step(self, name: str, values: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        """Run a step of the action; the values are those of its variables."""
+        assert set(values) == set(STEPS[name]["env"])
+        return self.run(STEPS[name]["run"], values)
+
+    def outputs(self) -> dict[str, str]:
+        """Return the outputs that the steps have written."""
+        lines = (self.temp / "output").read_text().splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
+
+def quiet_history(path: Path) -> None:
+    """Write a history of 30 commits with a level of one second."""
+    noise = np.random.default_rng(5).normal(0, 0.005, 30)
+    rows = [
+        f"{k},c{k},main,bench.py,{INSERT},median,lower,{1 + x:.6f}" for k, x in enumerate(noise)
+    ]
+    header = "order,commit,branch,task,test,measurement,direction,value"
+    path.write_text("\n".join([header, *rows, ""]))
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return Job(tmp_path)
+
+
+GITHUB = {"GITHUB_ACTIONS": "true", "GITHUB_REF_NAME": "main", "GITHUB_REPOSITORY": "o/r"}
+
+
+def reading(history: str) -> dict[str, str]:
+    return {"HISTORY": history, "OUTPUTS": "output.json", "TOOL": "auto", "NAME": ""}
+
+
+def test_action_gates_comments_and_stores(job: Job) -> None:
+    job.environment |= GITHUB | {"GITHUB_SHA": job.sha, "GITHUB_REF": "refs/heads/main"}
+    branch = {"BRANCH": "barograph"}
+    first = job.step("history", branch | {"FOLDER": "data", "EXTERNAL": "", "SKIP_FETCH": "false"})
+    assert first.returncode == 0, first.stderr
+    history = job.outputs()["path"]
+    quiet_history(Path(history))
+    (job.folder / "output.json").write_text(benchmark(2.5))
+    flags = {"FAIL_ON": "regression", "MIN_CHANGE": "0.5", "IS_PULL_REQUEST": "false"}
+    gate = job.step("gate", reading(history) | flags)
+    assert gate.returncode == 0, gate.stdout + gate.stderr
+    found = job.outputs()
+    assert found["exit-code"] in ("2", "4")  # two and a half times as slow at the newest commit
+    assert INSERT in gate.stdout
+    assert INSERT in (job.temp / "summary.md").read_text()
+    assert "<html" in Path(found["report"]).read_text()
+    stored = job.step("store", branch | reading(history))
+    assert stored.returncode == 0, stored.stderr
+    kept = job.shell("git show barograph:data/history.csv", job.remote)
+    assert kept.count("\n") == 32
+    assert job.sha in kept
+    comment = {"GH_TOKEN": "t", "COMMENT": found["comment"], "CC": "@alice", "NUMBER": ""}
+    assert job.step("comment", comment).returncode == 0
+    log = (job.temp / "gh.log").read_text()
+    assert f"repos/o/r/commits/{job.sha}/comments" in log
+    assert "CC: @alice" in log
+    assert job.step("fail", {"CODE": "4", "FAIL_ON_ALERT": "true"}).returncode == 4
+    assert job.step("fail", {"CODE": "3", "FAIL_ON_ALERT": "true"}).returncode == 0
+    assert job.step("fail", {"CODE": "2", "FAIL_ON_ALERT": "false"}).returncode == 0
+
+
+def test_action_judges_a_pull_request_without_storing_it(job: Job) -> None:
+    job.environment |= GITHUB | {"GITHUB_SHA": job.sha, "GITHUB_HEAD_REF": "faster"}
+    job.environment |= {"GITHUB_BASE_REF": "main", "GITHUB_REF_NAME": "7/merge"}
+    history = job.temp / "history.csv"
+    quiet_history(history)
+    before = history.read_bytes()
+    (job.folder / "output.json").write_text(benchmark(1.001))
+    flags = {"FAIL_ON": "regression", "MIN_CHANGE": "0.5", "IS_PULL_REQUEST": "true"}
+    gate = job.step("gate", reading(str(history)) | flags)
+    assert gate.returncode == 0, gate.stdout + gate.stderr
+    assert job.outputs()["exit-code"] == "0"
+    assert history.read_bytes() == before
+
+
+def test_action_appends_again_if_another_job_pushed_first(job: Job) -> None:
+    job.environment |= GITHUB | {"GITHUB_SHA": job.sha, "GITHUB_REF": "refs/heads/main"}
+    values = {"BRANCH": "barograph", "FOLDER": ".", "EXTERNAL": "", "SKIP_FETCH": "false"}
+    assert job.step("history", values).returncode == 0
+    history = job.outputs()["path"]
+    quiet_history(Path(history))
+    job.shell(
+        "git add -A && git commit -qm other && git push -q origin HEAD:refs/heads/barograph",
+        Path(history).parent,
+    )
+    job.shell("git reset -q --hard HEAD~1", Path(history).parent)
+    (job.folder / "output.json").write_text(benchmark(1.0))
+    job.shell(f"barograph append {history} output.json")
+    stored = job.step("store", {"BRANCH": "barograph"} | reading(history))
+    assert stored.returncode == 0, stored.stderr
+    assert job.shell("git show barograph:history.csv", job.remote).count("\n") == 32
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def gitlab_script() -> str:
+    [document] = [yaml.safe_load(text) for text in blocks("yaml") if "gitlab" in text]
+    return "\n".join(document["benchmarks"]["script"])
+
+
+def jenkins_script() -> str:
+    [text] = blocks("groovy")
+    shells = re.findall(r"sh '''(.*?)'''|sh '(.*?)'", text, re.DOTALL)
+    return "\n".join(long or short for long, short in shells)
+
+
+@pytest.mark.parametrize(
+    ("script", "history"),
+    [(gitlab_script(), ".barograph/history.csv"), (jenkins_script(), "history.csv")],
+    ids=["gitlab", "jenkins"],
+)
+def test_recipe_passes_a_quiet_commit_and_fails_a_doubled_run_time(
+    job: Job, script: str, history: str
+) -> None:
+    path = job.folder / history
+    path.parent.mkdir(exist_ok=True)
+    quiet_history(path)
+    sha = {"CI_COMMIT_SHA": job.sha, "GIT_COMMIT": job.sha}
+    for seconds, expected in {1.001: [0], 2.0: [2, 4]}.items():
+        (job.temp / "result.json").write_text(benchmark(seconds))
+        done = job.run(script, sha)
+        assert done.returncode in expected, done.stdout + done.stderr
+    assert "<testsuite" in (job.folder / "barograph.xml").read_text()
+    assert "<html" in (job.folder / "barograph.html").read_text()
+
+
+def test_action_and_page_name_the_same_inputs_and_defaults() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \| ([^|]*)\|", PAGE, re.MULTILINE)
+    shown = {name: default.strip().strip("`") for name, default in rows}
+    assert set(shown) == set(ACTION["inputs"])
+    for name, one in ACTION["inputs"].items():
+        expected = "required" if one.get("required") else str(one.get("default", ""))
+        assert shown[name] == ("the job's" if "${{" in expected else expected)
+
+
+def test_steps_get_expressions_by_variables_only() -> None:
+    # An expression inside of a script would run what a branch name says.
+    for name, step in STEPS.items():
+        assert "${{" not in step["run"], name
+
+
+def test_dockerfile_runs_commands_that_exist() -> None:
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    entry: list[Any] = json.loads(re.findall(r"^ENTRYPOINT (.*)$", text, re.MULTILINE)[0])
+    name, *arguments = json.loads(re.findall(r"^CMD (.*)$", text, re.MULTILINE)[0])
+    assert (entry, name) == (["barograph"], "serve")
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    command.make_context(name, list(arguments))
+    assert all(word in COMMANDS for word in re.findall(r"^RUN barograph (\w+)", text, re.MULTILINE))
+    for source in re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE):
+        assert all((ROOT / path).exists() for path in source.split())
