@@ -1,0 +1,105 @@
+"""Write the tables of options in docs/cli.md from the help texts of the commands.
+
+    python tools/reference.py          # write them
+    python tools/reference.py --check  # fail if they are out of date
+
+Each table stands between two comments, `<!-- options of COMMAND -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from barograph.cli import group
+from barograph.cli.inputs import OPTIONS
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
+TABLE = re.compile(r"(<!-- options of ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def page(text: str) -> str:
+    """Return the page with the tables that belong into it."""
+    return TABLE.sub(lambda found: found[1] + table_of(found[2]) + found[3], text)
+
+
+def table_of(name: str) -> str:
+    """Return the table of a command or subcommand, or of the reading options (`files`)."""
+    context = click.Context(group, info_name="barograph")
+    if name == "files":
+        return "\n".join((*table(reading_options(), context), ""))
+    command: click.Command = group
+    for word in name.split():
+        parent = command
+        assert isinstance(parent, click.Group)  # noqa: S101 - for the type checker
+        found = parent.get_command(context, word)
+        if found is None:
+            sys.exit(f"{PAGE.name}: there is no command {name!r}")
+        command, context = found, click.Context(found, info_name=word, parent=context)
+    options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
+    own = [one for one in options if one.name not in SHARED]
+    lines = [*table(own, context)]
+    if len(own) < len(options):
+        lines += ["", "It also has the options of [reading files](#reading-files)."]
+    return "\n".join((*lines, ""))
+
+
+def reading_options() -> list[click.Option]:
+    """Return the options that say how files are read."""
+    command = click.Command("files")
+    for decorator in OPTIONS:
+        decorator(command)
+    return [one for one in command.params if isinstance(one, click.Option)]
+
+
+SHARED = {one.name for one in reading_options()}
+
+
+def table(options: Sequence[click.Option], context: click.Context) -> Iterator[str]:
+    """Yield options as a table."""
+    if not options:
+        return
+    yield "| option | default | |"
+    yield "|---|---|---|"
+    for option in options:
+        found = option.get_help_record(context)
+        text = option.help or (found[1] if found else "")
+        names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+        yield f"| {names} | {default(option, context)} | {cell(text)}{choices(option)} |"
+
+
+def default(option: click.Option, context: click.Context) -> str:
+    """Return the default of an option as its help shows it."""
+    if option.required:
+        return "required"
+    value = option.get_help_extra(context).get("default", "").strip("()")
+    return cell(f"`{value}`" if value and " " not in value else value)
+
+
+def choices(option: click.Option) -> str:
+    """Return the allowed values of an option."""
+    if not isinstance(option.type, click.Choice):
+        return ""
+    return " Allowed: " + ", ".join(f"`{choice}`" for choice in option.type.choices) + "."
+
+
+def cell(text: str) -> str:
+    """Return text that cannot end a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def main() -> None:
+    """Write the tables, or check them."""
+    text = PAGE.read_text(encoding="utf-8")
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(page(text), encoding="utf-8")
+    elif text != page(text):
+        sys.exit(f"{PAGE.name} is out of date: run python tools/reference.py")
+
+
+if __name__ == "__main__":
+    main()
