@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from barograph.detection.online import BatchDecisions, PendingSeries
-from barograph.detection.online.newest import advised_reruns, settle
+from barograph.detection.online.newest import settle
 from barograph.detection.online.views import kept_from
 from barograph.series import Floats
 from barograph.store.results import CHANGE
@@ -33,8 +33,8 @@ class Rule:
                 kept = max(0, kept_from(base + split, self.history) - base)
                 reruns.append(0)
                 if split in runs:
-                    values[split] = settle(values[kept:split], runs[split]).value
-                    reruns[-1] = advised_reruns(values[kept:split], runs[split])
+                    counted = settle(values[kept:split], runs[split])
+                    values[split], reruns[-1] = counted.value, counted.advised
                 settled.append(float(values[split]))
                 begin = max(start, kept)
                 score = self.score(values[begin:split], values[split]) if split else 0.0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from barograph.detection.online import Answer, Judge, OnlineDetector, OnlineJudge
-from barograph.detection.online.newest import advised_reruns, settle
+from barograph.detection.online.newest import settle
 from barograph.history import History
 from barograph.series import SeriesId
 from barograph.store import Measurement, PointResult, Store, exchange, export, reading
@@ -138,11 +138,11 @@ def test_settled_values_are_those_of_the_library(store: Store) -> None:
         runs = [one for one in rows if one.order == order]
         before = np.array(values)[max(0, (order // 250 - 1) * 250) :]
         measured = np.array([one.value for one in runs])
-        values.append(settle(before, measured).value)
+        settled = settle(before, measured)
+        values.append(settled.value)
         assert runs[0].settled == values[-1]
         if len(runs) > 1:
-            advised = advised_reruns(before, measured)
-            assert {one.decision.reruns for one in runs} == {advised}
+            assert {one.decision.reruns for one in runs} == {settled.advised}
 
 
 def test_decisions_equal_those_of_the_detector(store: Store) -> None:

@@ -209,6 +209,8 @@ class Ingest:
         entries.sort()
         if entries[0].order <= self.tails[series].last:
             return False
+        if len(entries) == 1:
+            return True
         return all(one[:2] != other[:2] for one, other in pairwise(entries))
 
     def _append(

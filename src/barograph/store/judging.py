@@ -135,9 +135,9 @@ def decide(
     ends = zip_longest(unjudged.items(), pending, judged.starts, judged.logs)
     for (series, commits), values, start, log in ends:
         order_at = _Orders(connection, series, tails[series].count, commits)
-        records = {} if log is None else rows.add_steps(series, log, order_at)
+        records = rows.add_steps(series, log, order_at) if log is not None and log.steps else {}
         for place, commit in enumerate(commits, values.first):
-            settled, known, *decision = next(decisions)
+            settled, known, decision = next(decisions)
             if commit.reruns:
                 values.values[place] = settled  # in the tail, where the first run stood
             since = None if known < 0 else order_at(known)
@@ -153,21 +153,20 @@ def decide(
 
 def _pending(tails: TailCache, series: int, commits: list[UnjudgedCommit]) -> PendingSeries:
     tail = tails[series]
-    first = tail.values.size
+    first = tail.size
     values = tails.extended(series, [commit.value for commit in commits])
-    runs = {
-        place: np.array(commit.values)
-        for place, commit in enumerate(commits, first)
-        if commit.reruns
-    }
-    return PendingSeries(values, first, tail.start, tail.base, tail.state, runs)
+    pending = PendingSeries(values, first, tail.start, tail.base, tail.state)
+    runs = [(first + k, commit) for k, commit in enumerate(commits) if commit.reruns]
+    if not runs:
+        return pending
+    return pending._replace(runs={place: np.array(commit.values) for place, commit in runs})
 
 
-def _decisions(judged: BatchDecisions) -> Iterator[tuple[Any, ...]]:
+def _decisions(judged: BatchDecisions) -> Iterator[tuple[float, int, tuple[Any, ...]]]:
     """Yield the settled value, the position of a known change, and the decision of each commit."""
-    columns = judged.settled, judged.known_since, judged.answer, judged.probability
-    more = judged.surprise, judged.baseline_size, judged.reruns
-    return zip(*(column.tolist() for column in (*columns, *more)), strict=True)
+    columns = judged.answer, judged.probability, judged.surprise, judged.baseline_size
+    decided = zip(*(column.tolist() for column in (*columns, judged.reruns)), strict=True)
+    return zip(judged.settled.tolist(), judged.known_since.tolist(), decided, strict=True)
 
 
 class _Orders:
@@ -179,6 +178,8 @@ class _Orders:
         first: Position of the first new commit.
         commits: The new commits.
     """
+
+    __slots__ = ("_before", "_commits", "_connection", "_first", "_series")
 
     def __init__(
         self, connection: sa.Connection, series: int, first: int, commits: list[UnjudgedCommit]

@@ -107,9 +107,9 @@ points = sa.Table(
     sa.Column("answer", sa.SmallInteger, nullable=False),  # 0 quiet, 1 suspect, 2 change
     sa.Column("probability", sa.Double, nullable=False),
     sa.Column("surprise", sa.Double, nullable=False),  # of the settled value, in nats
+    sa.Column("baseline_size", sa.Integer, nullable=False),  # number of commits in Pre
     sa.Column("reruns", sa.Integer, nullable=False),  # number of further runs that are advised
     sa.Column("known_since", sa.BigInteger, nullable=True),  # order of the standing change
-    sa.Column("baseline_size", sa.Integer, nullable=False),  # number of commits in Pre
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=False),
     sa.Column("reasons", sa.Text, nullable=True),  # JSON; null until they are requested
     _time("decided"),

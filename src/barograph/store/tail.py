@@ -54,16 +54,18 @@ class SeriesTail:
         count: Number of commits of the whole series.
 
     Attributes:
+        size: Number of values that are kept.
+        room: Number of values that the buffer can hold.
         state: State of the second look; its positions count all commits of the series.
     """
 
-    __slots__ = ("_buffer", "_size", "count", "last", "start", "state")
+    __slots__ = ("_buffer", "count", "last", "room", "size", "start", "state")
 
     def __init__(
         self, values: Floats | None = None, start: int = 0, last: int = NOWHERE, count: int = 0
     ) -> None:
         self._buffer = np.empty(0) if values is None else values
-        self._size = self._buffer.size
+        self.size = self.room = self._buffer.size
         self.start = start
         self.last = last
         self.count = count
@@ -72,36 +74,31 @@ class SeriesTail:
     @property
     def values(self) -> Floats:
         """The values, oldest first: a view that the next `extended` may invalidate."""
-        return self._buffer[: self._size]
+        return self._buffer[: self.size]
 
     @property
     def base(self) -> int:
         """Number of older values that are not kept."""
-        return self.count - self._size
-
-    @property
-    def room(self) -> int:
-        """Number of values that the buffer can hold."""
-        return self._buffer.size
+        return self.count - self.size
 
     def extended(self, values: list[float]) -> Floats:
         """Return the values with new ones appended; they are kept only once `accept` is called."""
-        size = self._size + len(values)
-        if size > self._buffer.size:
+        size = self.size + len(values)
+        if size > self.room:
             grown = np.empty(int(size * SLACK) + 4)
-            grown[: self._size] = self.values
-            self._buffer = grown
-        self._buffer[self._size : size] = values
+            grown[: self.size] = self.values
+            self._buffer, self.room = grown, grown.size
+        self._buffer[self.size : size] = values
         return self._buffer[:size]
 
     def accept(self, added: int, start: int, last: int, history: int) -> None:
         """Keep the values of the last `extended`, and drop those that no decision reads again."""
-        self._size += added
+        self.size += added
         self.start, self.last, self.count = start, last, self.count + added
-        drop = self._size - needed(self.count, history)
+        drop = self.size - needed(self.count, history)
         if drop > 0:
-            self._buffer = self._buffer[drop : self._size].copy()
-            self._size -= drop
+            self._buffer = self._buffer[drop : self.size].copy()
+            self.size = self.room = self._buffer.size
             self.start = max(0, self.start - drop)
 
 

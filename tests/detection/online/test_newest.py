@@ -14,7 +14,6 @@ from barograph.detection.online.newest import (
     FEWEST,
     SUSPECT,
     Departure,
-    advised_reruns,
     departure,
     departures,
     settle,
@@ -184,8 +183,8 @@ def test_runs_settle(runs: list[float], value: float, *, is_step: bool) -> None:
 def test_one_rerun_is_advised_and_two_more_if_it_lies_in_between(
     way: tuple[float, ...], advised: int
 ) -> None:
-    assert advised_reruns(CALM, LEVEL + 20.0 * np.array(way)) == advised
+    assert settle(CALM, LEVEL + 20.0 * np.array(way)).advised == advised
 
 
 def test_no_rerun_is_advised_after_runs_that_never_departed() -> None:
-    assert advised_reruns(CALM, np.array([LEVEL, LEVEL + 0.5])) == 0
+    assert settle(CALM, np.array([LEVEL, LEVEL + 0.5])).advised == 0

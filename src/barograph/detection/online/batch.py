@@ -18,7 +18,7 @@ import numpy.typing as npt
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer
 from barograph.detection.online.newest import MODEL_LEAD, SUSPECT, departures
-from barograph.detection.online.pending import Flags, PendingBatch, PendingSeries, parts_of
+from barograph.detection.online.pending import Flags, PendingBatch, PendingSeries, batches_of
 from barograph.detection.online.second_look import (
     SECOND_LOOK_WINDOWS,
     AlarmRule,
@@ -31,7 +31,6 @@ from barograph.detection.online.second_look import (
 from barograph.detection.online.views import (
     BEFORE,
     direction_of,
-    kept_from,
     part_of_step,
     sides_of,
     views_for,
@@ -127,15 +126,10 @@ def advance_all(
             depend on it.
     """
     by_change_points = views_for([model.feature_set])[model.feature_set].by_change_points
-    first = np.array([series.base + series.first for series in pending], dtype=np.int64)
-    base = np.array([series.base for series in pending], dtype=np.int64)
-    low = np.maximum(kept_from(first, history) - base, 0)
-    if by_change_points:
-        low = np.maximum(low, [series.start for series in pending])
-    parts: list[BatchLog] = []
-    for part in parts_of(np.array([series.values.size for series in pending]) - low):
-        batch = PendingBatch.of(pending[part], low[part].tolist(), history)
-        parts.append(_Run(batch, model, confirm, budget, threads).decide())
+    parts = [
+        _Run(batch, model, confirm, budget, threads).decide()
+        for batch in batches_of(pending, history, by_change_points=by_change_points)
+    ]
     return BatchLog.of(parts) if parts else NOTHING
 
 
@@ -271,7 +265,7 @@ class _Run:
         """Return what is known of a row besides the scores, as the detector does."""
         rerun = self._batch.reruns.get(row)
         way = partial(self._way, row, shift)
-        step, clear = (False, True) if rerun is None else rerun.settled[1:]
+        step, clear = (False, True) if rerun is None else (rerun.is_step, rerun.is_clear)
         return NewestResult(float(self._departure[row]), rerun is not None, step, clear, way)
 
     def _way(self, row: int, shift: int, split: int) -> float:
@@ -322,7 +316,7 @@ class _Run:
         scored = rows[self._batch.places[rows] >= self._first]
         model = self._surprise[0][scored] + MODEL_LEAD
         unusual = np.maximum(self._departure[scored], model) >= SUSPECT
-        steps = [row for row, rerun in self._batch.reruns.items() if rerun.settled.is_step]
+        steps = [row for row, rerun in self._batch.reruns.items() if rerun.is_step]
         return np.union1d(scored[unusual], np.intersect1d(scored, steps).astype(np.int64))
 
     def _standing(self) -> Flags:

@@ -21,7 +21,7 @@ from barograph.detection.online.decision import (
 from barograph.detection.online.newest import (
     COMPARED,
     Departure,
-    advised_reruns,
+    Settled,
     departure,
     settle,
 )
@@ -146,10 +146,10 @@ class OnlineDetector:
             DataError: The value is not a finite number. The detector is unchanged.
         """
         number = as_float(value, self._window.count)
-        self._before = self._memory.copy()
+        self._before = self._memory
         self._runs = [number]
         self._window.append(number)
-        return self._decide()
+        return self._decide(Settled(number, is_step=False, is_clear=True, advised=1))
 
     def update_many(self, values: npt.ArrayLike) -> list[Decision]:
         """Add the results of several new commits, oldest first.
@@ -180,12 +180,12 @@ class OnlineDetector:
         if not self._runs:
             raise DataError("there is no commit to repeat: the first result is an update")
         number = as_float(value, self._window.count - 1)
-        self._memory = self._before.copy()
+        self._memory = self._before
         self._rule = rule_for(self._model, self._budget, self._memory.alarm)
         self._runs.append(number)
         settled = settle(self._window.before_newest(), np.array(self._runs))
         self._window.replace_newest(settled.value)
-        return self._decide(is_step=settled.is_step, is_clear=settled.is_clear)
+        return self._decide(settled)
 
     def state(self) -> dict[str, Any]:
         """Return everything the detector knows, for `json.dumps` and `from_state`.
@@ -252,25 +252,24 @@ class OnlineDetector:
         models = [self._model] if self._confirm is None else [self._model, self._confirm]
         return [model.version for model in models]
 
-    def _decide(self, *, is_step: bool = False, is_clear: bool = True) -> Decision:
-        """Decide on the newest value, which is settled."""
+    def _decide(self, settled: Settled) -> Decision:
+        """Decide on the newest value, given what the runs of its commit amount to."""
         at = self._window.count - 1
         rows: Rows = {}
         departed = self._departure()
         surprise = 0.0 if departed is None else departed.surprise
         has_reruns, way = len(self._runs) > 1, self._window.way
-        newest = NewestResult(surprise, has_reruns, is_step, is_clear, way)
+        newest = NewestResult(surprise, has_reruns, settled.is_step, settled.is_clear, way)
         score, rise = partial(self._score, rows), self._window.direction
         answer, alarm, steps, scores = self._rule.advance(at, self._first, score, rise, newest)
-        self._memory.alarm = self._rule.state
-        if steps:
-            self._memory.record(steps)
         known = self._rule.state_at(at)
         since: int | None = None
-        if steps and known is not None and known.change is not None:
-            row = rows.get((at - known.change, known.change))
-            if row is not None:
-                self._memory.reason = at - known.change, row
+        if steps:
+            reason = self._memory.reason
+            if known is not None and known.change is not None:
+                row = rows.get((at - known.change, known.change))
+                reason = reason if row is None else (at - known.change, row)
+            self._memory = self._memory.after(steps, self._rule.state, reason)
         if known is not None and known.change is not None and answer is not Answer.SUSPECT:
             index, probability = known.change, known.probability
             explain = self._explain(self._memory.reason)
@@ -281,7 +280,8 @@ class OnlineDetector:
         else:
             index, probability, explain = at, 0.0, list
         return Decision(
-            *(index, at, probability, answer, since, departed, self._advised(answer)),
+            *(index, at, probability, answer, since, departed),
+            reruns=settled.advised if has_reruns or answer is Answer.SUSPECT else 0,
             steps=tuple(steps),
             explain=explain,
         )
@@ -292,14 +292,6 @@ class OnlineDetector:
             return None
         departed = departure(self._window.before_newest(), self._window.newest)
         return departed if departed.surprise > 0.0 else None
-
-    def _advised(self, answer: Answer) -> int:
-        """Return how many further runs of the newest commit are advised."""
-        if answer is Answer.SUSPECT:
-            return 1
-        if len(self._runs) == 1:
-            return 0
-        return advised_reruns(self._window.before_newest(), np.array(self._runs))
 
     def _score(self, rows: Rows, requests: list[Request]) -> list[WindowScore]:
         """Score windows and splits with one call of each model; note the rows."""

@@ -87,11 +87,14 @@ class Settled(NamedTuple):
         value: The value that counts for the commit.
         is_step: Whether the first run departed, and the others confirm it.
         is_clear: Whether the value differs from the level before by more than the runs differ.
+        advised: How many further runs are advised: 1 after a first run that is a suspect, and 2
+            more if the second lies between a quarter and three quarters of the way to it.
     """
 
     value: float
     is_step: bool
-    is_clear: bool = True
+    is_clear: bool
+    advised: int
 
 
 def departure(before: Floats, value: float) -> Departure:
@@ -161,7 +164,7 @@ def settle(before: Floats, runs: Floats) -> Settled:
     """
     first = float(runs[0])
     if runs.size == 1:
-        return Settled(first, is_step=False)
+        return Settled(first, is_step=False, is_clear=True, advised=1)
     departed = departure(before, first)
     has_departed = departed.surprise >= SUSPECT
     counted = runs[1:] if has_departed else runs
@@ -169,23 +172,9 @@ def settle(before: Floats, runs: Floats) -> Settled:
     is_step = has_departed and _way(departed.level, first, value) > 0.5
     spread = _MAD * _middle_of(np.abs(counted - value))
     is_clear = abs(value - departed.level) > CLEAR * spread / math.sqrt(counted.size)
-    return Settled(value, is_step, is_clear)
-
-
-def advised_reruns(before: Floats, runs: Floats) -> int:
-    """Return how many more runs would settle a commit whose first run was a suspect.
-
-    Returns:
-        1 after the first run; 2 more if the second lies between a quarter and three quarters of
-        the way to a departed first run; otherwise 0.
-    """
-    if runs.size == 1:
-        return 1
-    departed = departure(before, float(runs[0]))
-    if runs.size > 2 or departed.surprise < SUSPECT:
-        return 0
-    way = _way(departed.level, float(runs[0]), float(runs[1]))
-    return 2 if 0.25 <= way <= 0.75 else 0
+    is_between = has_departed and 0.25 <= _way(departed.level, first, float(runs[1])) <= 0.75
+    advised = 2 if runs.size == 2 and is_between else 0
+    return Settled(value, is_step, is_clear, advised)
 
 
 def _way(level: float, first: float, value: float) -> float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.detection.online.newest import Settled, advised_reruns, settle
+from barograph.detection.online.newest import Settled, settle
 from barograph.detection.online.second_look import AlarmState
 from barograph.detection.online.views import kept_from
 from barograph.series import Floats, Ints
@@ -40,50 +40,19 @@ class PendingSeries(NamedTuple):
     state: AlarmState | None = None
     runs: Mapping[int, Floats] = MappingProxyType({})
 
-    def settled(self, history: int) -> tuple[Self, dict[int, Rerun]]:
-        """Return the series with the settled value of each commit, and what its runs amount to.
+    def settled(self, history: int) -> tuple[Floats, dict[int, Settled]]:
+        """Return the settled value of each commit, and what its runs amount to.
 
         Args:
             history: Number of values kept, as in `OnlineDetector`.
         """
-        if not self.runs:
-            return self, {}
         values = self.values.copy()
         found = {}
         for place in sorted(self.runs):
             begin = max(kept_from(self.base + place, history) - self.base, 0)
-            found[place] = Rerun.of(values[begin:place], self.runs[place])
-            values[place] = found[place].settled.value
-        return self._replace(values=values, runs=MappingProxyType({})), found
-
-
-class Rerun(NamedTuple):
-    """What several runs of one commit amount to.
-
-    Attributes:
-        settled: The value that counts, and whether it is a step.
-        advised: How many more runs are advised.
-    """
-
-    settled: Settled
-    advised: int
-
-    @classmethod
-    def of(cls, before: Floats, runs: Floats) -> Self:
-        """Settle the runs of one commit; see `newest.settle`."""
-        return cls(settle(before, runs), advised_reruns(before, runs))
-
-
-def parts_of(sizes: Ints) -> Iterator[slice]:
-    """Cut a list of series so that no part holds more than VALUES_PER_BATCH values."""
-    first = held = 0
-    for k, size in enumerate(sizes.tolist()):
-        if held and held + size > VALUES_PER_BATCH:
-            yield slice(first, k)
-            first, held = k, 0
-        held += size
-    if sizes.size:
-        yield slice(first, sizes.size)
+            found[place] = settle(values[begin:place], self.runs[place])
+            values[place] = found[place].value
+        return values, found
 
 
 @dataclass(frozen=True)
@@ -108,32 +77,62 @@ class PendingBatch:
     bounds: Ints
     changes: Ints
     states: Sequence[AlarmState | None]
-    reruns: Mapping[int, Rerun]
+    reruns: Mapping[int, Settled]
 
-    @classmethod
-    def of(cls, pending: Sequence[PendingSeries], low: Sequence[int], history: int) -> Self:
-        """Concatenate the settled values of each series from a position on."""
-        sizes = np.array([series.values.size for series in pending])
-        counts = sizes - [series.first for series in pending]
+
+def batches_of(
+    pending: Sequence[PendingSeries], history: int, *, by_change_points: bool
+) -> Iterator[PendingBatch]:
+    """Concatenate the settled values that decisions on the new points read.
+
+    Args:
+        pending: The series.
+        history: Number of values kept of each series, as in `OnlineDetector`.
+        by_change_points: Whether no value before the last change point is read.
+    """
+    if not pending:
+        return
+    # One pass over the series: their objects lie scattered in memory, which is slow.
+    every, first, start, base, states, runs = zip(*pending, strict=True)
+    sizes = np.fromiter(map(len, every), np.int64, len(every))
+    firsts, starts, bases = (np.array(column, dtype=np.int64) for column in (first, start, base))
+    low = np.maximum(kept_from(bases + firsts, history) - bases, 0)
+    if by_change_points:
+        low = np.maximum(low, starts)
+    for part in _parts_of(sizes - low):
+        size, cut = sizes[part], low[part]
+        counts = size - firsts[part]
         bounds = np.concatenate([[0], np.cumsum(counts)])
-        pieces: list[Floats] = []
-        reruns: dict[int, Rerun] = {}
-        for series, k, row in zip(pending, low, bounds.tolist(), strict=False):
-            settled, found = series.settled(history)
-            pieces.append(settled.values[k:])
-            reruns |= {row + place - series.first: rerun for place, rerun in found.items()}
-        ends = np.cumsum([piece.size for piece in pieces])
-        held = ends - sizes  # where the first value of each series is, or would be
+        values = list(every[part])
+        reruns: dict[int, Settled] = {}
+        for k in [k for k, found in enumerate(runs[part]) if found]:
+            series = pending[part.start + k]
+            values[k], found = series.settled(history)
+            row = int(bounds[k]) - series.first
+            reruns |= {row + place: rerun for place, rerun in found.items()}
+        ends = np.cumsum(size - cut)
+        held = ends - size  # where the first value of each series is, or would be
         newest = np.arange(bounds[-1]) + np.repeat(ends - bounds[1:], counts)
-        origin = np.repeat(held - [series.base for series in pending], counts)
+        origin = np.repeat(held - bases[part], counts)
         places = newest - origin
-        return cls(
-            np.concatenate(pieces),
+        yield PendingBatch(
+            np.concatenate([piece[k:] for piece, k in zip(values, cut.tolist(), strict=True)]),
             newest,
             places,
             origin + kept_from(places, history),
             bounds,
-            held + [series.start for series in pending],
-            [series.state for series in pending],
+            held + starts[part],
+            states[part],
             reruns,
         )
+
+
+def _parts_of(sizes: Ints) -> Iterator[slice]:
+    """Cut a list of series so that no part holds more than VALUES_PER_BATCH values."""
+    first = held = 0
+    for k, size in enumerate(sizes.tolist()):
+        if held and held + size > VALUES_PER_BATCH:
+            yield slice(first, k)
+            first, held = k, 0
+        held += size
+    yield slice(first, sizes.size)

@@ -25,9 +25,9 @@ from barograph.series import Floats, as_floats, require_finite
 FORMAT, FORMAT_VERSION = "barograph-online-detector", 1
 
 
-@dataclass
+@dataclass(frozen=True)
 class Memory:
-    """What decisions depend on besides the values, and what was decided.
+    """What decisions depend on besides the values, and what was decided; it does not change.
 
     Attributes:
         steps: The last steps, in order.
@@ -41,21 +41,23 @@ class Memory:
     change_points: dict[int, float] = field(default_factory=dict)
     reason: tuple[int, Floats] | None = None
 
-    def copy(self) -> Self:
-        """Return a copy that changes independently."""
-        return type(self)(self.steps.copy(), self.alarm, self.change_points.copy(), self.reason)
-
-    def record(self, steps: Sequence[AlarmStep]) -> None:
-        """Append steps and update the change points."""
+    def after(
+        self,
+        steps: Sequence[AlarmStep],
+        alarm: AlarmState | None,
+        reason: tuple[int, Floats] | None,
+    ) -> Self:
+        """Return the memory after further steps."""
+        change_points = self.change_points.copy()
         for step in steps:
             gone = step.index if step.kind is StepKind.WITHDRAWN else step.moved_from
             if gone is not None:
-                self.change_points.pop(gone, None)
+                change_points.pop(gone, None)
             if step.kind is not StepKind.WITHDRAWN:
-                self.change_points[step.index] = step.probability
+                change_points[step.index] = step.probability
         # A change point dropped here is older than all kept values: no Pre starts there.
-        self.change_points = dict(sorted(self.change_points.items())[-(self.steps.maxlen or 0) :])
-        self.steps += steps
+        change_points = dict(sorted(change_points.items())[-(self.steps.maxlen or 0) :])
+        return type(self)(self.steps + deque(steps), alarm, change_points, reason)
 
     def to_json(self) -> dict[str, Any]:
         """Return the memory as JSON has it."""

@@ -15,6 +15,7 @@ from msgspec import Meta, Raw, Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from barograph.detection.online import Answer
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId, normalize_args
 from barograph.service.context import CallerName, Context, guarded_router
@@ -28,7 +29,6 @@ from barograph.service.requests import (
 from barograph.service.responses import MAX_DETAILS, ApiError
 from barograph.store import IngestResult, Limits, Measurement, PointResult, PointStatus
 from barograph.store.measurement import INTEGER
-from barograph.store.results import CommitDecision
 from barograph.store.tokens import Scope
 
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
@@ -132,11 +132,11 @@ class KnownSince(Struct):
 class PointDecision(Struct):
     """What happened to one result, and what the detector says about its commit."""
 
-    status: Literal["written", "duplicate", "revised", "rejected"]
+    status: PointStatus
     series: Annotated[int | None, Meta(description="Id of the series; null if rejected.")]
     order: int | None
     answer: Annotated[
-        Literal["change", "suspect", "quiet"] | None,
+        Answer | None,
         Meta(
             description="`suspect`: so unusual that only a rerun can tell a spike from a change. "
             "Null if rejected, as the next fields."
@@ -195,7 +195,8 @@ EXAMPLE = {
 MODEL_EXAMPLE = "online-3f1c2b7a90de"
 STEP_EXAMPLE = SecondLookStep("moved", 1024, 0.93, 1025)
 DECISION_EXAMPLE = PointDecision(
-    *("revised", 7, 1026, "quiet", False, 0.93, 0.0, 0, KnownSince(1024, "3f9a1c7"), 58),
+    *(PointStatus.REVISED, 7, 1026, Answer.QUIET, False, 0.93, 0.0, 0),
+    *(KnownSince(1024, "3f9a1c7"), 58),
     *("the value 18234.5 holds", [STEP_EXAMPLE]),
 )
 ANSWER_EXAMPLE = IngestAnswer(0, 0, 1, 0, {}, MODEL_EXAMPLE, [DECISION_EXAMPLE])
@@ -234,6 +235,7 @@ ANSWER = {
         }
     }
 }
+NO_DECISION = (None,) * 7
 DECODER = msgspec.json.Decoder(Result)
 routes = guarded_router(Scope.INGEST, "ingest")
 
@@ -341,30 +343,26 @@ def _respond(outcomes: list[PointResult], model: str) -> Response:
 
 
 def _decision(outcome: PointResult) -> PointDecision:
-    return PointDecision(
-        outcome.status.value,
-        outcome.series or None,
-        outcome.order,
-        *_decision_fields(outcome.decision),
-        outcome.reason or None,
-        [SecondLookStep(*step) for step in outcome.steps],  # type: ignore[arg-type]
-    )
-
-
-def _decision_fields(
-    decision: CommitDecision | None,
-) -> tuple[Any, Any, Any, Any, Any, Any, Any]:
+    decision = outcome.decision
+    status, reason = outcome.status, outcome.reason or None
     if decision is None:
-        return None, None, None, None, None, None, None
+        return PointDecision(
+            status, outcome.series or None, outcome.order, *NO_DECISION, reason, []
+        )
     known = decision.known_since
-    return (
-        decision.answer.value,
-        decision.is_change,
+    return PointDecision(
+        status,
+        outcome.series,
+        outcome.order,
+        decision.answer,
+        decision.answer is Answer.CHANGE,
         decision.probability,
         decision.surprise,
         decision.reruns,
         None if known is None else KnownSince(*known),
         decision.baseline_size,
+        reason,
+        [SecondLookStep(*step) for step in outcome.steps],  # type: ignore[arg-type]
     )
 
 
