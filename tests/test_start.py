@@ -1,7 +1,14 @@
 """Commands start quickly."""
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+from barograph.cli import main
 
 BIG = ("numpy", "numba", "pandas", "pyarrow", "sklearn", "scipy", "mlflow", "xgboost", "tsfeatures")
 
@@ -16,3 +23,53 @@ def test_help_imports_no_large_package() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+CSV = "test,order,value\n" + "".join(
+    f"{test},{order},{100 + (order * 7) % 5 + (20 if test == 'b' and order >= 60 else 0)}\n"
+    for test in "ab"
+    for order in range(90)
+)
+
+
+@pytest.mark.parametrize("command", ["detect", "gate"])
+def test_small_input_needs_no_compiler_and_gets_the_same_answer(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "results.csv").write_text(CSV)
+    arguments = [command, str(tmp_path / "results.csv"), "--format", "json"]
+    code = (
+        f"import sys\nsys.argv[1:] = {arguments!r}\nfrom barograph.cli import main\n"
+        "try:\n    main()\nfinally:\n"
+        "    print('numba' in sys.modules, 'llvmlite' in sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+    )
+    assert done.stderr.splitlines() == ["False False"]
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert (ended.value.code or 0) == done.returncode
+    interpreted, compiled = json.loads(done.stdout), json.loads(capsys.readouterr().out)
+    close = {
+        path: pytest.approx(part, rel=1e-12, abs=1e-12) if isinstance(part, float) else part
+        for path, part in flat(compiled).items()
+    }
+    assert flat(interpreted) == close
+
+
+def flat(content: object, path: str = "") -> dict[str, object]:
+    """Return the parts of JSON by their path, without the time that a command took."""
+    if isinstance(content, dict):
+        pairs = [(str(name), part) for name, part in content.items() if name != "seconds"]
+    elif isinstance(content, list):
+        pairs = [(str(number), part) for number, part in enumerate(content)]
+    else:
+        return {path: content}
+    return {
+        key: value for name, part in pairs for key, value in flat(part, f"{path}/{name}").items()
+    }

@@ -1,10 +1,20 @@
-"""Decorators that compile numeric kernels with Numba and keep their Python signature."""
+"""Decorators that compile numeric kernels with Numba, or leave them to the interpreter.
 
-from collections.abc import Callable
+Compiling takes seconds, and importing Numba alone half a second; a few hundred points need neither.
+So a command whose files are small, and that has not been compiled yet, runs the same functions
+interpreted. The choice holds for the whole process and is made before the first kernel is defined.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
-
-import numba
-from numba.core.caching import FunctionCache
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -12,23 +22,26 @@ R = TypeVar("R")
 # Long sums may be reordered and use fused multiply-add. Full fast-math is never used, because it
 # gives up the meaning of NaN and infinity.
 FUSED = frozenset({"reassoc", "contract", "nsz"})
+# Bytes of files that a command handles in less time interpreted than the compiler needs. `score`
+# judges every result that is new to its store, the others only whole series or newest results.
+SMALL = {"detect": 100_000, "gate": 100_000, "report": 100_000, "score": 30_000}
+# Other detectors and models may need much more time in the interpreter.
+COMPILED_OPTIONS = ("--detector", "--model")
+PACKAGE = Path(__file__).resolve().parent
 
 
-class KernelCache(FunctionCache):
-    """Numba's cache on disk, which survives an upgrade of the package in place.
+class _Choice:
+    """What this process does with kernels.
 
-    Numba unpickles an index before it compares it with the source file. The index of a former
-    version may name a class, such as a NamedTuple among the arguments, that no longer exists.
+    Attributes:
+        interprets: Whether kernels are left to the interpreter.
+        is_made: Whether a kernel was defined, so that it is too late to choose.
+        marker: The file that says that the kernels of the running command are compiled.
     """
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled function for a signature, None if it has to be compiled."""
-        cache: Any = super()
-        try:
-            return cache.load_overload(sig, target_context)
-        except (AttributeError, ImportError):
-            cache.flush()
-            return None
+    interprets = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    is_made = False
+    marker: Path | None = None
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -41,9 +54,78 @@ def fused_kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, fastmath=set(FUSED))
 
 
+def is_interpreted() -> bool:
+    """Whether kernels run interpreted in this process."""
+    return _Choice.interprets
+
+
+def interpret_small(arguments: Sequence[str]) -> None:
+    """Choose the interpreter if a command reads small files and its kernels are not compiled yet.
+
+    Args:
+        arguments: The command and its arguments.
+    """
+    command, *rest = arguments or [""]
+    if _Choice.is_made or command not in SMALL:
+        return
+    if any(text.startswith(COMPILED_OPTIONS) for text in rest):
+        return
+    marker = marker_of(command)
+    if marker.exists():
+        return
+    if _size_of(rest) <= SMALL[command]:
+        _Choice.interprets = True
+    else:
+        _Choice.marker = marker
+
+
+def mark_compiled() -> None:
+    """Note that the command that now ends well has compiled its kernels."""
+    marker = _Choice.marker
+    if marker is None or not _Choice.is_made:
+        return
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    marker.touch()
+
+
+def marker_of(command: str) -> Path:
+    """Return the file that says that the kernels of a command are compiled.
+
+    Its name ends as those of Numba's index files, so that whatever deletes the compiled code
+    deletes it, too. A new version of the package or of Numba needs another one.
+    """
+    numba = find_spec("numba")
+    files = [*PACKAGE.rglob("*.py"), Path(numba.origin if numba and numba.origin else "")]
+    newest = max(path.stat().st_mtime_ns for path in files)
+    return cache_folder() / f"barograph-{command}-{sys.implementation.cache_tag}-{newest}.nbi"
+
+
+def cache_folder() -> Path:
+    """Return the folder below which Numba writes compiled code; it names it for each module."""
+    if named := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(named)
+    beside = PACKAGE / "__pycache__"
+    if os.access(beside if beside.exists() else PACKAGE, os.W_OK):
+        return beside
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
+
+
+def _size_of(arguments: Sequence[str]) -> float:
+    """Return the bytes of the files among some arguments; a folder or `-` may hold anything."""
+    files = [Path(text) for text in arguments if not text.startswith("-")]
+    found = [path for path in files if path.exists()]
+    if not found or "-" in arguments or any(path.is_dir() for path in found):
+        return math.inf
+    return sum(path.stat().st_size for path in found)
+
+
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
-    compiled: Callable[P, R] = numba.njit(nogil=True, error_model="numpy", **options)(function)
-    if compiled is not function:  # NUMBA_DISABLE_JIT returns the function itself
-        make_cache: Callable[..., KernelCache] = KernelCache
-        vars(compiled)["_cache"] = make_cache(function)
-    return compiled
+    if not _Choice.is_made:
+        _Choice.is_made = True
+        if _Choice.interprets:  # compiled code gives NaN or infinity without a word
+            warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"barograph\.")
+    if _Choice.interprets:
+        return function
+    from barograph.jit import compile_kernel
+
+    return compile_kernel(function, options)

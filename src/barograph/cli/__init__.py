@@ -15,6 +15,7 @@ from typing import NoReturn
 import click
 
 from barograph import __version__
+from barograph.compiled import interpret_small, mark_compiled
 from barograph.errors import BarographError, NotEnoughDataError
 from barograph.extras import missing
 
@@ -103,9 +104,18 @@ def group(config: Path | None) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit with its code; errors are printed as one line on stderr."""
+    """Run a command and exit with its code; errors are printed as one line on stderr.
+
+    Args:
+        arguments: The command and its arguments. Defaults to those of the process, which is then
+            at its start, so that it may choose how kernels run.
+    """
+    if arguments is None:
+        interpret_small(sys.argv[1:])
     try:
-        sys.exit(group.main(arguments, prog_name="barograph", standalone_mode=False))
+        code = group.main(arguments, prog_name="barograph", standalone_mode=False)
+        mark_compiled()
+        sys.exit(code)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except (click.Abort, KeyboardInterrupt):

@@ -92,7 +92,7 @@ def fill(values: Floats, found: Sequence[Excursion]) -> Floats:
 @kernel
 def _mark_far_points(values: Floats, side: Ints) -> None:
     """Write 1 for each point far above the median around it, -1 far below, and 0 otherwise."""
-    window = np.empty(2 * HALF_WINDOW + 1)
+    window = np.empty(2 * HALF_WINDOW + 2)  # a value enters before another one leaves
     size = 0
     for i in range(min(HALF_WINDOW, values.size)):
         size = insert_sorted(window, size, values[i])

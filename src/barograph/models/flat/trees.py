@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import kernel
+from barograph.compiled import is_interpreted, kernel
 from barograph.errors import ArtifactError
 from barograph.models.artifact import Arrays, typed_array
 from barograph.series import Floats, Ints
@@ -71,6 +71,8 @@ class Trees:
         """Add the values of the leaves to `out` in the order of the trees, as the libraries do."""
         keys = keys_of(singles(matrix))
         walk = walk_rows if keys.shape[0] >= LANES else walk_trees
+        if is_interpreted():
+            walk = walk_arrays
         walk(keys, self.roots, self.nodes, self.values, out)
 
     def parts(self, matrix: Floats) -> Floats:
@@ -238,6 +240,19 @@ def walk_trees(
         for tree in range(count):
             for column in range(values.shape[1]):
                 out[row, column] += values[at[np.uint64(tree)], column]
+
+
+def walk_arrays(
+    keys: Keys, roots: Ints, nodes: Ints, values: npt.NDArray[Any], out: npt.NDArray[Any]
+) -> None:
+    """Walk all rows through all trees in step with NumPy: what the kernels do, not compiled."""
+    rows = np.arange(keys.shape[0])[:, None]
+    at = np.tile(roots, (rows.size, 1))
+    while (distance := ((node := nodes[at]) & LOW_MASK) >> FEATURE_BITS).any():
+        left = keys[rows, node & FEATURE_MASK] <= node >> (FEATURE_BITS + CHILD_BITS)
+        at += distance - left
+    for places in at.T:  # one tree after another: the sum depends on the order
+        out += values[places]
 
 
 @kernel

@@ -1,0 +1,42 @@
+"""Kernels compiled by Numba, with a cache on disk; `compiled` imports it where they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+import numba
+from numba.core.caching import FunctionCache
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache on disk, which survives an upgrade of the package in place.
+
+    Numba unpickles an index before it compares it with the source file. The index of a former
+    version may name a class, such as a NamedTuple among the arguments, that no longer exists.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled function for a signature, None if it has to be compiled."""
+        cache: Any = super()
+        try:
+            return cache.load_overload(sig, target_context)
+        except (AttributeError, ImportError):
+            cache.flush()
+            return None
+
+
+def compile_kernel(function: Callable[P, R], options: Mapping[str, Any]) -> Callable[P, R]:
+    """Return a function that Numba compiles when it is called, and keeps on disk.
+
+    Args:
+        function: The function.
+        options: Further options of `numba.njit`.
+    """
+    compiled: Callable[P, R] = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    make_cache: Callable[..., KernelCache] = KernelCache
+    vars(compiled)["_cache"] = make_cache(function)
+    return compiled
