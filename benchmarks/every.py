@@ -26,6 +26,7 @@ BENCHMARKS = (
     "evaluate",
     "online_marks",
     "gate",
+    "job_alarms",
     "hindsight",
     "newest_commit",
     "online_settings",

@@ -58,7 +58,9 @@ def test_history_without_repeats_keeps_no_runs() -> None:
 
 
 def test_results_of_two_commits_at_one_order_are_refused() -> None:
-    with pytest.raises(DataError, match=r"db/insert: .* order 2 is of commit 'zz'; another commit"):
+    with pytest.raises(
+        DataError, match=r"db/insert/-: .* order 2 is of commit 'zz'; another commit"
+    ):
         History.from_results(NAMES, [0, 0], results([*ROWS, (0, 2, 9, 5.0, "zz", "c")]))
 
 

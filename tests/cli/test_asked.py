@@ -24,7 +24,7 @@ def test_newest_commits_of_the_project_count_and_not_those_of_each_series(named:
     ]
     asked = Asked.of(every)
     assert asked.counts == [1, 1, 0, 1]
-    assert (asked.new, asked.missing) == (["p/first"], ["p/retired"])
+    assert (asked.new, asked.missing) == (["p/first/-"], ["p/retired/-"])
     assert Asked.of(every, newest=2).counts == [2, 1, 0, 1]
     assert Asked.of(every, newest=3).counts == [3, 2, 1, 1]
 
@@ -45,7 +45,7 @@ def test_since_asks_about_all_results_after_a_commit(since: str) -> None:
     every = [series("a", [1, 2, 3, 4]), series("b", [1, 3]), series("c", [1, 2])]
     if since == "commit-2":
         asked = Asked.of(every, since=since)
-        assert (asked.counts, asked.missing) == ([2, 1, 0], ["p/c"])
+        assert (asked.counts, asked.missing) == ([2, 1, 0], ["p/c/-"])
     elif since == "commit":  # the start of a name: the newest of them
         assert Asked.of(every, since=since).counts == [0, 0, 0]
     else:

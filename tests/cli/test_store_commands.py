@@ -222,7 +222,7 @@ def test_classify_finds_candidates_if_the_source_has_none(
     assert (best["order"], best["probability"]) == (found["order"], found["probability"])
     assert best["reasons"] == found["reasons"]
     first, why, last = run(capsys, "classify", "steps.csv")[1].splitlines()
-    assert first == f" {best['probability']:.0%}".replace("%", " % real  20  db/query")
+    assert first == f" {best['probability']:.0%}".replace("%", " % real  20  db/query/-")
     assert all(reason["text"] in why for reason in best["reasons"])
     verb = "is" if output["real"] else "are"
     assert last == f"{output['real']} of 1 candidate {verb} probably real"
@@ -476,6 +476,7 @@ TAKE_MODELS = [
         (("detect", "results.csv"), ("--model",)),
         (("gate", "results.csv"), ("--model",)),
         (("replay", "results.csv"), ("--model",)),
+        (("report", "results.csv"), ("--model",)),
         (("score", "results.csv"), ("--model",)),
         (("serve",), ("--model", "--label-free")),
     )
