@@ -31,7 +31,15 @@ STAGES = (
 )
 STUDIES = ("learning", "audit", "explain", "statistics")  # and `detectors` and `selection`
 # Modules that no result depends on.
-PLUMBING = {"__init__.py", "compiled.py", "errors.py", "extras.py", "files.py", "parallel.py"}
+PLUMBING = {
+    "__init__.py",
+    "compiled.py",
+    "errors.py",
+    "extras.py",
+    "files.py",
+    "jit.py",
+    "parallel.py",
+}
 COPIED = ("dvc.yaml", "params.yaml", "studies", ".dvc/config", ".dvcignore", ".gitignore")
 SMALL = {
     "simulate": {"long_series": 25, "short_series": 200},
