@@ -31,8 +31,11 @@ BASE_VARIABLES = (
     "CHANGE_TARGET",
     "BUILDKITE_PULL_REQUEST_BASE_BRANCH",
     "CI_DEFAULT_BRANCH",
+    "BUILDKITE_PIPELINE_DEFAULT_BRANCH",
 )
-NO_BRANCH = {"HEAD", "false"}
+# GitHub, Jenkins and Buildkite give the name of a tag as that of the branch, too.
+TAG_VARIABLES = ("TAG_NAME", "BUILDKITE_TAG")
+UNKNOWN = {"HEAD", "false", "detached"}
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,11 @@ def ci_context(variables: Mapping[str, str] | None = None) -> RunContext:
         RunContext(commit='8674f78', branch='main', base_branch='')
     """
     known = os.environ if variables is None else variables
+    branch = _first(known, BRANCH_VARIABLES)
+    is_tag = known.get("GITHUB_REF_TYPE") == "tag" or branch in map(known.get, TAG_VARIABLES)
     return RunContext(
         _first(known, COMMIT_VARIABLES),
-        _first(known, BRANCH_VARIABLES),
+        "" if is_tag else branch,
         _first(known, BASE_VARIABLES),
     )
 
@@ -71,6 +76,6 @@ def ci_context(variables: Mapping[str, str] | None = None) -> RunContext:
 def _first(known: Mapping[str, str], names: tuple[str, ...]) -> str:
     for name in names:
         text = known.get(name, "").strip().removeprefix("refs/heads/").removeprefix("origin/")
-        if text and text not in NO_BRANCH:
+        if text and text not in UNKNOWN:
             return text
     return ""
