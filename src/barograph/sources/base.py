@@ -40,14 +40,16 @@ class Place(NamedTuple):
     Attributes:
         file: A path, or a name such as "mongodb://host/db.time_series"; never a credential.
         document: The number of the document, counted from 1; 0 if the file is a single document.
+        unit: What is counted: documents, the lines of a text, or the rows of a table.
     """
 
     file: str
     document: int
+    unit: str = "document"
 
     def __str__(self) -> str:
         """`FILE: document N`."""
-        return f"{self.file}: document {self.document}" if self.document else self.file
+        return f"{self.file}: {self.unit} {self.document}" if self.document else self.file
 
 
 class Document(NamedTuple):

@@ -23,10 +23,9 @@ class Skipped:
         """Add `count` skips, of which `skip` is an example."""
         self.count += count
         if len(self.examples) < EXAMPLES:
-            file, document = skip.place
-            value = shortened(skip.value)
-            example = {"file": file, "document": document, "field": skip.field, "value": value}
-            self.examples.append(example)
+            file, number, unit = skip.place
+            example = {"file": file, unit: number, "field": skip.field}
+            self.examples.append(example | {"value": shortened(skip.value)})
 
 
 @dataclass
@@ -122,5 +121,6 @@ class LoadReport:
 
 
 def _describe(example: dict[str, Any]) -> str:
-    place = Place(example["file"], example["document"])
+    unit = next(name for name in ("document", "line", "row") if name in example)
+    place = Place(example["file"], example[unit], unit)
     return f"{place}: {example['field']} = {example['value']}"

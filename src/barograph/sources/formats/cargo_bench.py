@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from barograph.series import Direction, SeriesId
-from barograph.sources.base import Place, Skip
+from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import text
+from barograph.sources.formats.access import skipped, text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.entries import head_text, lines_of, number_in
 
@@ -28,7 +28,7 @@ def matches(sample: Sample) -> bool:
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the time and the throughput of each benchmark."""
     task = ""
-    for position, (where, line) in enumerate(lines_of(file), 1):
+    for where, line in lines_of(file):
         target = TARGET.fullmatch(line) if "Running " in line else None
         name, between, rest = line.partition(BETWEEN)
         found = RESULT.fullmatch(rest) if between and name.startswith(BEFORE) else None
@@ -38,8 +38,7 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
             try:
                 yield from _results(name[len(BEFORE) :].strip(), found, where, task)
             except FieldError as error:
-                place = Place(file.name, position)
-                yield Skip(place, error.field, error.value, error.reason, "points")
+                yield skipped(file, error.field, error.value, error.reason)
 
 
 def _results(name: str, found: re.Match[str], where: str, task: str) -> Iterator[Result]:

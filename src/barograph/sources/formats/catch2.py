@@ -11,9 +11,9 @@ from xml.parsers import expat
 
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
-from barograph.sources.base import Place, Skip
+from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import text
+from barograph.sources.formats.access import skipped, text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.entries import head_text, lines_of, number_in
 
@@ -88,8 +88,7 @@ class _Reader:
                 value = number_in(attributes.get("value", ""), where)
                 self._found.append(_result(path, self._open[-1][1], value, where, "ns"))
             except FieldError as error:
-                place = Place(self._file.name, len(self._found) + 1)
-                skip = Skip(place, error.field, error.value, error.reason, "points")
+                skip = skipped(self._file, error.field, error.value, error.reason)
                 self._found.append(skip)
         self._open.append((tag, attributes.get("name", "")))
 
@@ -103,7 +102,7 @@ def _console(file: InputFile) -> Iterator[Result | Skip]:
     path: list[str] = []
     block: list[str] = []  # the lines since the last rule
     name: str | None = None  # of the benchmark whose mean comes next
-    for position, (where, line) in enumerate(lines_of(file), 1):
+    for where, line in lines_of(file):
         times = TIMES.fullmatch(line)
         if RULE.fullmatch(line.strip()):
             if line.startswith("-") and block and not COLUMNS.match(block[0]):
@@ -114,8 +113,7 @@ def _console(file: InputFile) -> Iterator[Result | Skip]:
                 label = text(name or None, where)
                 yield _result(path, label, number_in(times[1], where), where, times[2])
             except FieldError as error:
-                place = Place(file.name, position)
-                yield Skip(place, error.field, error.value, error.reason, "points")
+                yield skipped(file, error.field, error.value, error.reason)
             block, name = [], None
         elif (named := _named(line)) is not None:
             name, block = " ".join(filter(None, [*block, named])), []

@@ -12,9 +12,9 @@ from typing import Any
 
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
-from barograph.sources.base import Place, Skip
+from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import at, mapping, number, text
+from barograph.sources.formats.access import at, mapping, number, skipped, text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample, decode_json
 from barograph.sources.formats.entries import each, head_text, lines_of, number_in
 from barograph.sources.formats.outline import outline
@@ -107,7 +107,7 @@ def _result(series: SeriesId, name: str, value: float, where: str, unit: str) ->
 def _lines(file: InputFile) -> Iterator[Result | Skip]:
     """Read what `cargo bench` prints."""
     before = ""
-    for position, (where, line) in enumerate(lines_of(file), 1):
+    for where, line in lines_of(file):
         name, colon, rest = line.partition(" time:")
         found = TIME.fullmatch(rest) if colon else None
         if found:
@@ -116,8 +116,7 @@ def _lines(file: InputFile) -> Iterator[Result | Skip]:
                 series = SeriesId("", "", "", text(name or None, where), "")
                 yield _result(series, "time", number_in(found[1], where), where, found[2])
             except FieldError as error:
-                place = Place(file.name, position)
-                yield Skip(place, error.field, error.value, error.reason, "points")
+                yield skipped(file, error.field, error.value, error.reason)
         before = "" if line.startswith((" ", *PROGRESS)) else line.strip()
 
 

@@ -85,7 +85,7 @@ def _next(
                 raise DataError(f"{file.name}: line {line} or before: {reason}") from None
             broken.append(len(rows))
             rows.append([])
-            place = Place(file.name, layout.skipped + start + len(rows))
+            place = Place(file.name, layout.skipped + start + len(rows), "line")
             skips.append(Skip(place, "(whole row)", "", f"not readable as CSV: {error}"))
     width, count = len(layout.names), len(rows)
     numbers: range | list[int] = range(start, start + count)
@@ -94,7 +94,7 @@ def _next(
             (k, row) for k, row in enumerate(rows) if row and len(row) != width and k not in broken
         ]
         for k, row in bad:
-            place = Place(file.name, layout.skipped + start + k + 1)
+            place = Place(file.name, layout.skipped + start + k + 1, "line")
             shown = layout.delimiter.join(row)
             skips.append(Skip(place, "(whole row)", shown, WIDTH))
         kept = [(start + k, row) for k, row in enumerate(rows) if len(row) == width]

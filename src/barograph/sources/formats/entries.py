@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from barograph.sources.base import Place, Skip
+from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import number
+from barograph.sources.formats.access import number, skipped
 from barograph.sources.formats.base import InputFile, Result, Sample
 
 LONGEST = 4_000  # characters of a line of text that may hold a result
@@ -47,12 +47,11 @@ def each(
         entries: The place and the content of each entry.
         read: Yields the results of one entry, given its content and its place.
     """
-    for position, (where, entry) in enumerate(entries, 1):
+    for where, entry in entries:
         try:
             yield from read(entry, where)
         except FieldError as error:
-            place = Place(file.name, position)
-            yield Skip(place, error.field, error.value, error.reason, "points")
+            yield skipped(file, error.field, error.value, error.reason)
 
 
 def indexed(entries: Iterable[Any], where: str) -> Iterator[tuple[str, Any]]:

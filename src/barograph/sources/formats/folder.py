@@ -16,7 +16,7 @@ import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, Ints, SeriesId
-from barograph.sources.base import Place, Skip
+from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError, identity_of, verdict_of
 from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch, Sample
 from barograph.sources.formats.cells import (
@@ -99,7 +99,7 @@ def _series(file: InputFile, found: dict[int, _SeriesRow | None]) -> Iterator[Sk
                 found[number] = _series_row(row)
             except FieldError as fault:
                 found[number] = None
-                place = Place(file.name, number + chunk.lines)
+                place = chunk.place(file, k)
                 yield Skip(place, fault.field, fault.value, fault.reason, "series")
 
 
@@ -156,7 +156,7 @@ def _points(file: InputFile, series: dict[int, _SeriesRow | None]) -> Iterator[R
             runs, found = _run_values(chunk.cells["results"])
             faults = found | faults
         yield from (
-            Skip(Place(file.name, chunk.rows[row] + chunk.lines), f.field, f.value, f.reason)
+            Skip(chunk.place(file, row), f.field, f.value, f.reason)
             for row, f in sorted(faults.items())
         )
         sound = np.ones(size, dtype=np.bool_)
@@ -232,7 +232,7 @@ def _judgements(
             try:
                 yield _judgement(row, series, number + chunk.lines, parse)
             except FieldError as fault:
-                place = Place(file.name, number + chunk.lines)
+                place = chunk.place(file, k)
                 yield Skip(place, fault.field, fault.value, fault.reason, "candidates")
 
 

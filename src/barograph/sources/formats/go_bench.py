@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
-from barograph.sources.base import Place, Skip
+from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import text, time_ms
+from barograph.sources.formats.access import skipped, text, time_ms
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
 from barograph.sources.formats.entries import head_text, lines_of, number_in
 
@@ -31,7 +31,7 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
         "MB/s": Direction.HIGHER_IS_BETTER
     }
     runs: dict[str, int] = {}
-    for position, (where, line) in enumerate(lines_of(file), 1):
+    for where, line in lines_of(file):
         fields = line.split() if line.startswith("Benchmark") else []
         if len(fields) >= 4 and len(fields) % 2 == 0 and fields[1].isdecimal():
             name = f"{settings.get('pkg', '')} {fields[0]}"
@@ -39,8 +39,7 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
             try:
                 yield from _results(fields, where, settings, directions, runs[name])
             except FieldError as error:
-                place = Place(file.name, position)
-                yield Skip(place, error.field, error.value, error.reason, "points")
+                yield skipped(file, error.field, error.value, error.reason)
         elif line.startswith("Unit "):
             directions |= _unit(line)
         elif setting := SETTING.fullmatch(line):

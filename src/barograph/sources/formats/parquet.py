@@ -40,7 +40,7 @@ def read_parquet(file: InputFile, content: bytes) -> Iterator[Chunk]:
                 if len(set(names)) < len(names):
                     raise DataError(f"{file.name}: two columns of one name")
                 cells = {name: _cells(batch.column(name)) for name in names}
-                yield Chunk(cells, range(start, start + batch.num_rows), 1)
+                yield Chunk(cells, range(start, start + batch.num_rows), 0)
                 start += batch.num_rows
     except (pa.ArrowException, OSError) as error:
         message = str(error).partition("\n")[0][:200]

@@ -32,6 +32,11 @@ class Chunk(NamedTuple):
     lines: int
     skips: Sequence[Skip] = ()
 
+    def place(self, file: InputFile, row: int) -> Place:
+        """Return where messages find a row of this chunk."""
+        unit = "line" if self.lines else "row"
+        return Place(file.name, self.rows[row] + (self.lines or 1), unit)
+
 
 Table = Iterator[Chunk]
 
@@ -143,7 +148,7 @@ def _chunk(file: InputFile, rows: list[Any], start: int, lines: int) -> Chunk:
         pairs = [(n, row) for n, row in zip(numbers, rows, strict=True) if row is not _Blank]
         for number, row in pairs:
             if not isinstance(row, dict):
-                place = Place(file.name, number + 1)
+                place = Place(file.name, number + 1, "line" if lines else "row")
                 skips.append(Skip(place, "(whole row)", row, "not a JSON object"))
         pairs = [(number, row) for number, row in pairs if isinstance(row, dict)]
         numbers, rows = [number for number, _ in pairs], [row for _, row in pairs]

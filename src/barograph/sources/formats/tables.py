@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from barograph.series import LABELS, UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, normalize_args
-from barograph.sources.base import Place, Skip
+from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import (
     NO_ORDER,
@@ -226,7 +226,7 @@ class _TableReader:
             yield self._skip(chunk, row, fault)
 
     def _skip(self, chunk: Chunk, row: int, fault: FieldError) -> Skip:
-        place = Place(self._file.name, chunk.rows[row] + chunk.lines)
+        place = chunk.place(self._file, row)
         return Skip(place, fault.field, fault.value, fault.reason, "points")
 
     def _batch(
