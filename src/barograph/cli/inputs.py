@@ -14,7 +14,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -86,8 +86,9 @@ class Inputs:
 
         if self.kind in DATABASES:
             return self._from_database()
-        found = read_files(self.locations, self.options)
-        found = replace(found, history=_directed(found.history))
+        config = current_config()
+        known = config.direction_of if config.directions else None
+        found = read_files(self.locations, self.options, direction_of=known)
         for note in notes_of(found):
             click.echo(note, err=True)
         if needs_history and found.is_run:
@@ -158,18 +159,6 @@ class Inputs:
         if any(report.skipped_share(name) for name in ("series", "points", "candidates")):
             click.echo(str(report), err=True)
         return FilesRead(history, "", np.zeros(len(history), np.int64), (), (), report)
-
-
-def _directed(history: History) -> History:
-    """Set the unknown directions that the configuration knows."""
-    config = current_config()
-    unknown = (history.directions == 0).nonzero()[0].tolist() if config.directions else []
-    if not unknown:
-        return history
-    directions = history.directions.copy()
-    for number in unknown:
-        directions[number] = config.direction_of(str(history.ids[number]))
-    return replace(history, directions=directions)
 
 
 def notes_of(found: FilesRead) -> Iterator[str]:

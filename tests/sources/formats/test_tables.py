@@ -38,7 +38,7 @@ def values(found: FilesRead) -> dict[str, list[float]]:
 def skips(found: FilesRead) -> dict[str, tuple[str, int, int]]:
     """Return the kind, the count and the first line of the skips of each reason."""
     return {
-        reason: (kind, entry.count, entry.examples[0]["document"])
+        reason: (kind, entry.count, [*entry.examples[0].values()][1])
         for kind, reasons in found.report.skipped.items()
         for reason, entry in reasons.items()
     }
@@ -160,10 +160,53 @@ def test_day_and_month_are_told_apart_by_the_file(tmp_path: Path) -> None:
         ("test,unit,value\na,ops/s,1\n", 1),
         ("commit,latency (ms)\nx,1\n", -1),
         ("test,value\na,1\n", 0),
+        ("commit,p50_ms\nx,1\n", -1),
+        ("commit,opsPerSecond\nx,1\n", 1),
+        ("metric,value\nreal_time_ns,1\n", -1),
+        ("metric,unit,value\nqueue_ms,ops/s,1\n", 1),  # the unit counts
+        ("metric,direction,value\nuptime_ms,higher,1\n", 1),
+        *[(f"metric,value\n{name},1\n", 0) for name in ("latency_min", "ops_s", "free_bytes")],
+        ("test,value\nsleep_10_ms,1\n", 0),  # not a measurement
     ],
 )
 def test_direction_is_known_from(tmp_path: Path, content: str, direction: int) -> None:
     assert read(tmp_path / "t.csv", content).history.directions.tolist() == [direction]
+
+
+def test_the_caller_knows_a_direction_better_than_the_name_of_a_measurement(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("commit,age_ms,wait (ms),kept\nx,1,1,1\n")
+    found = read_files([path], None, NOWHERE, RunContext(), lambda name: int("age" in name))
+    assert found.history.directions.tolist() == [1, -1, 0]
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "index"])
+def test_the_row_numbers_of_pandas_are_no_metric(tmp_path: Path, name: str) -> None:
+    found = read(tmp_path / "t.csv", f"{name},commit,latency\n0,x,1\n1,y,2\n")
+    assert values(found) == {"t/latency": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("# by hand\ncommit,value\nx,1\ny,many\n", "line 4"),
+        ('{"commit": "x", "value": 1}\n{"commit": "y", "value": "many"}\n', "line 2"),
+        ('[{"commit": "x", "value": "many"}, {"commit": "y", "value": 1}]', "row 1"),
+        ("commit,unit,value\nx,ms,1\ny,MB,2\n", "row 2"),
+    ],
+)
+def test_a_skipped_value_is_named_by_its(tmp_path: Path, content: str, place: str) -> None:
+    found = read(tmp_path / "t.csv", content)
+    assert f"t.csv: {place}: " in found.report.first_skip("points")
+
+
+def test_a_run_of_a_commit_in_the_history_is_a_run_of_that_commit(tmp_path: Path) -> None:
+    (tmp_path / "h.csv").write_text("commit,test,value\nx,t,10\ny,t,20\n")
+    (tmp_path / "run.json").write_text('[{"name": "t", "unit": "ms", "value": 22}]')
+    paths = [tmp_path / "h.csv", tmp_path / "run.json"]
+    history = read_files(paths, ReadOptions(commit="y"), NOWHERE, RunContext()).history
+    assert history.values.tolist() == [10, 21]
+    assert history.repeats.counts.tolist() == [1, 2]
 
 
 def test_directions_that_differ_are_counted_and_the_first_counts(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from barograph.errors import DataError
 from barograph.git import Repository
 from barograph.history import History
 from barograph.repeats import OTHER_COMMIT, Results, combine
-from barograph.series import Ints
+from barograph.series import Direction, Ints
 from barograph.sources.base import Place, Skip
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.branches import Branches, split_branches
@@ -23,6 +23,7 @@ from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.runs import complete_runs, in_one_unit
+from barograph.sources.formats.units import direction_of_name
 from barograph.sources.report import LoadReport
 
 TABULAR = ("tables", "folder")
@@ -61,6 +62,7 @@ def read_files(
     options: ReadOptions | None = None,
     repository: Repository | None = None,
     context: RunContext | None = None,
+    direction_of: Callable[[str], int] | None = None,
 ) -> FilesRead:
     r"""Read files of any known formats into one history.
 
@@ -69,6 +71,8 @@ def read_files(
         options: What the files do not say.
         repository: Knows commits; the one of the current folder by default.
         context: What the CI service says; from the environment by default.
+        direction_of: Returns the direction of a series by its name, 0 if unknown. It counts before
+            a unit at the end of the measurement's name, and after what the files say.
 
     Raises:
         DataError: A file cannot be read, or too many of its results are unusable.
@@ -85,7 +89,7 @@ def read_files(
     repository = repository or Repository()
     context = ci_context() if context is None else context
     if _is_export(locations, options):
-        history = History.read(locations[0])
+        history = _directed(History.read(locations[0]), direction_of)
         return FilesRead(
             history, "", np.zeros(len(history), np.int64), (), (), LoadReport(str(locations[0]))
         )
@@ -104,6 +108,7 @@ def read_files(
     ordered = order_results(results, repository)
     orders = _after_base(ordered.orders, judged)
     history = _history(results, orders, options.aggregate, report)
+    history = _directed(history, direction_of, by_name=True)
     history, unplaced = candidates_of(history, results, orders, collector.judgements)
     for skip in unplaced:
         report.skip("candidates", skip)
@@ -163,7 +168,9 @@ def _history(results: Collected, orders: Ints, aggregate: str, report: LoadRepor
     )
     combined = combine(rows, aggregate)
     for row in combined.conflicts.tolist():
-        place = Place(results.files[int(results.sources[row])].name, int(results.rows[row]) + 1)
+        place = Place(
+            results.files[int(results.sources[row])].name, int(results.rows[row]) + 1, "row"
+        )
         skip = Skip(place, "commit", results.commits[row], OTHER_COMMIT)
         report.skip("points", skip)
     report.corrected.update(combined.corrected)
@@ -172,6 +179,20 @@ def _history(results: Collected, orders: Ints, aggregate: str, report: LoadRepor
         count = int(combined.repeats.counts[several].sum())
         report.corrected[f"runs of one commit, replaced by their {aggregate}"] += count
     return History.from_combined(results.ids, results.directions, combined)
+
+
+def _directed(
+    history: History, direction_of: Callable[[str], int] | None, *, by_name: bool = False
+) -> History:
+    """Set the unknown directions that the caller knows, or the names of the measurements say."""
+    directions = history.directions.copy()
+    for number in np.flatnonzero(directions == int(Direction.UNKNOWN)).tolist():
+        series = history.ids[number]
+        found = direction_of(str(series)) if direction_of is not None else 0
+        if not found and by_name:
+            found = int(direction_of_name(series.measurement))
+        directions[number] = found
+    return replace(history, directions=directions)
 
 
 def _counts_of_branch(history: History, orders: Ints, judged: np.ndarray) -> Ints:

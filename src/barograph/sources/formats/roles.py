@@ -45,6 +45,7 @@ ARGUMENTS = re.compile(r"(?:args|params|parameters|param)\.(.+)", re.IGNORECASE)
 NOT_TRACKED = frozenset((
     "stddev", "std", "std_dev", "stdev", "sd", "variance", "error", "stderr", "iterations",
     "rounds", "count", "samples", "n", "id", "index", "seed", "runs", "spread",
+    "", "unnamed:_0",  # the row numbers of pandas
 ))  # fmt: skip
 # Numbers that say how a benchmark was called: arguments of the series.
 PARAMETERS = frozenset((

@@ -62,8 +62,8 @@ def _in_several_files(results: Collected, chosen: Mask) -> bool:
 
 def _with(texts: Texts, rows: Mask, text: str) -> Texts:
     """Return a column with another text in some rows."""
-    codes = np.where(rows, len(texts.names), texts.codes).astype(np.int32)
-    return Texts(codes, [*texts.names, text])
+    names = [*texts.names] if text in texts.names else [*texts.names, text]
+    return Texts(np.where(rows, names.index(text), texts.codes).astype(np.int32), names)
 
 
 def _run_times(
@@ -105,7 +105,9 @@ def in_one_unit(results: Collected, report: LoadReport) -> Collected:
         factor = conversion(names[unit], names[into])
         factors[pairs == pair] = np.nan if factor is None else factor
     for row in np.flatnonzero(np.isnan(factors)).tolist():
-        place = Place(results.files[int(results.sources[row])].name, int(results.rows[row]) + 1)
+        place = Place(
+            results.files[int(results.sources[row])].name, int(results.rows[row]) + 1, "row"
+        )
         report.skip("points", Skip(place, "unit", results.units[row], OTHER_UNIT))
     report.corrected += Counter({CONVERTED: int(np.sum(factors != 1) - np.isnan(factors).sum())})
     converted = replace(results, values=results.values * factors)

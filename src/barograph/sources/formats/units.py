@@ -55,6 +55,15 @@ NAMED_RATES = {
 }  # fmt: skip
 LOWER_NAMES = ("cycles", "cycle", "instructions", "allocs", "allocations", "misses", "faults")
 HIGHER_NAMES = ("score", "points")
+# In the names of measurements these words mean something else more often: a minimum, variant B.
+NO_ENDINGS = frozenset(("b", "h", "min", "mins", "ps", *HIGHER_NAMES))
+# Words of a name that turn the direction of its unit around: errors per second, free bytes.
+COUNTER_WORDS = re.compile(
+    r"err|fail|fault|miss|drop|lost|loss|timeout|retr|alloc|stall|pause|conflict|evict|abort|reject"
+    r"|cycle|instruction|throughput|bandwidth|rate$|free|avail|uptime|saved|processed|hits?$"
+)
+WORDS = re.compile(r"[^\W_]+")
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 SPLIT = re.compile(r"\s*(?:/|\bper\b|\bp/)\s*")
 
 
@@ -121,6 +130,34 @@ def direction_of_unit(name: str) -> Direction:
     """
     unit = unit_of(name)
     return NEITHER if unit is None else unit.direction
+
+
+def direction_of_name(name: str) -> Direction:
+    """Return which way is better for a measurement whose name ends with a unit.
+
+    A name that may mean something else has no direction: a wrong one would hide a regression.
+
+    Example:
+        >>> direction_of_name("real_time_ns").name, direction_of_name("ops_per_sec").name
+        ('LOWER_IS_BETTER', 'HIGHER_IS_BETTER')
+        >>> direction_of_name("latency_min").name, direction_of_name("errors_per_sec").name
+        ('UNKNOWN', 'UNKNOWN')
+    """
+    words = [word.lower() for word in WORDS.findall(CAMEL.sub("_", name))]
+    if not words:
+        return NEITHER
+    *before, last = words
+    if before[-1:] == ["per"]:
+        above, counter = " ".join(before[-2:-1]), before[:-1]
+        found = direction_of_unit(f"{above}/{last}")
+        is_rate = last in TIMES and bool(above)
+        way = HIGHER if found == NEITHER and is_rate else found
+        return NEITHER if any(map(COUNTER_WORDS.search, counter)) else way
+    # `ops_s` and `mb_s` may be rates, or seconds.
+    may_be_rate = last in ("s", "sec") and not {*before[-1:]}.isdisjoint((*SIZES, *COUNTED))
+    if last in NO_ENDINGS or may_be_rate or any(map(COUNTER_WORDS.search, before)):
+        return NEITHER
+    return direction_of_unit(last)
 
 
 def conversion(unit: str, into: str) -> float | None:
