@@ -174,8 +174,11 @@ def test_link_to_the_history_stays_a_link(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("time,p50,p99\n1,2,3\n", "misses the columns order, commit, value"),
-        ("order;commit;test;value\n1;a1;b0;4\n", "misses the columns order, commit, value"),
+        ("time,p50,p99\n1,2,3\n", "misses the columns order, value; `barograph append NEW"),
+        (
+            "order;commit;test;value\n1;a1;b0;4\n",
+            "misses the columns order, value; `barograph append NEW",
+        ),
         ("order,commit,value\n1,a1,4\n", "has none of the columns project"),
         ("order,commit,test,value\nfirst,a1,b0,4\n", "row 1: order is 'first'"),
         ("order,commit,test,value\n1,a1\n", "line 2: 2 cells, but there are 4 columns"),
@@ -191,6 +194,20 @@ def test_history_of_another_shape_is_refused_and_unchanged(
         add(history, output(tmp_path, 1), commit="a1")
     assert len(str(caught.value)) <= 300
     assert history.read_text(encoding="utf-8") == text
+
+
+def test_history_without_commits_can_be_extended(tmp_path: Path) -> None:
+    history = tmp_path / "history.json"
+    for value in (1, 2):
+        add(history, output(tmp_path, value), commit="")
+    assert [entry["order"] for entry in json.loads(history.read_text())] == [1, 2]
+
+
+def test_a_table_without_orders_becomes_a_history_as_the_error_says(tmp_path: Path) -> None:
+    table, history = tmp_path / "table.csv", tmp_path / "new.csv"
+    table.write_text("commit,time,p50_ms\na1,2024-01-01,4\na2,2024-01-02,5\n")
+    add(history, table, commit="")
+    assert [row["order"] for row in rows(history)] == ["1", "2"]
 
 
 def test_history_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """A history file as rows and columns: read whole, written whole or not at all.
 
-The file is a long table: a row for each result, with its order, commit and value, and the identity
+The file is a long table: a row for each result, with its order and value, and the identity
 of its series. Columns and values that Barograph does not know are kept as they are.
 """
 
@@ -26,11 +26,10 @@ from barograph.sources.formats.base import decode_json
 COLUMNS = (
     "order", "commit", "time", "branch", "run", *LABELS, "args", "unit", "direction", "value",
 )  # fmt: skip
-NEEDED = ("order", "commit", "value")
+NEEDED = ("order", "value")
 LINES, ARRAY, CSV = (".ndjson", ".jsonl"), (".json",), (".csv",)
 PATIENCE = 60.0  # seconds to wait for the lock
 PAUSE = 0.02
-HINT = "append to a new file, or give it one row for each result with these columns"
 
 
 @dataclass
@@ -53,7 +52,7 @@ class HistoryFile:
         """Read a history file; a file that does not exist is an empty history.
 
         Raises:
-            DataError: The file is not a long table with orders, commits and values.
+            DataError: The file is not a long table with orders and values.
             ConfigError: The name of the file does not end like that of a format.
         """
         kind = path.suffix.lower()
@@ -71,9 +70,9 @@ class HistoryFile:
         columns, rows = _csv(text, path) if kind in CSV else _objects(text, path)
         missing = [name for name in NEEDED if name not in columns]
         if missing:
-            raise DataError(f"{path}: misses the columns {', '.join(missing)}; {HINT}")
+            raise DataError(f"{path}: misses the columns {', '.join(missing)}; {_hint(path)}")
         if not any(name in columns for name in LABELS):
-            raise DataError(f"{path}: has none of the columns {', '.join(LABELS)}; {HINT}")
+            raise DataError(f"{path}: has none of the columns {', '.join(LABELS)}; {_hint(path)}")
         return cls(path, columns, rows)
 
     def index(self, name: str) -> int | None:
@@ -121,6 +120,10 @@ class HistoryFile:
         return "\n".join(lines) + "\n" if kind in LINES else "[\n" + ",\n".join(lines) + "\n]\n"
 
 
+def _hint(path: Path) -> str:
+    return f"`barograph append NEW.csv {path.name}` writes a history that can be extended"
+
+
 def _csv(text: str, path: Path) -> tuple[list[str], list[list[Any]]]:
     reader = csv.reader(io.StringIO(text, newline=""))
     try:
@@ -148,7 +151,7 @@ def _objects(text: str, path: Path) -> tuple[list[str], list[list[Any]]]:
     else:
         entries = decode_json(text, str(path))
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise DataError(f"{path}: must hold objects with order, commit and value; {HINT}")
+        raise DataError(f"{path}: must hold objects with order and value; {_hint(path)}")
     columns = list(dict.fromkeys(name for entry in entries for name in entry))
     return columns, [[entry.get(name) for name in columns] for entry in entries]
 
