@@ -72,7 +72,17 @@ def read_candidate(
     calculated = time_or_unknown(fields.get("calculated_on"), report)
     triaged = time_or_unknown(triage.get("triaged_on"), report)
     algorithm = _algorithm(fields.get("algorithm"))
-    return (series, *place, order, commit, verdict.value, calculated, triaged, algorithm)
+    return (
+        series,
+        place.file,
+        place.document,
+        order,
+        commit,
+        verdict.value,
+        calculated,
+        triaged,
+        algorithm,
+    )
 
 
 def _series_of(fields: Mapping[str, Any], numbers: Mapping[bytes, int]) -> int:
