@@ -209,6 +209,19 @@ def test_a_run_of_a_commit_in_the_history_is_a_run_of_that_commit(tmp_path: Path
     assert history.runs_of(0).keys() == {1}
 
 
+def test_abbreviated_hashes_are_those_of_the_full_ones(tmp_path: Path) -> None:
+    full, other = "0a8cb97" + "6" * 33, "0a8cb98" + "6" * 33
+    listed = ["0a8cb97", full, other, "0a8cb9", "2024010", "20240101"]
+    rows = "".join(f"{name},t,{k}\n" for k, name in enumerate(listed))
+    found = read(tmp_path / "t.csv", "commit,test,value\n" + rows)
+    assert list(found.history.commits) == [full, *listed[2:]]
+    assert values(found)["t"] == [0.5, 2, 3, 4, 5]
+    twins = [full, full[:-1] + "7"]
+    rows = "".join(f"{name},t,1\n" for name in ["0a8cb97", *twins])
+    found = read(tmp_path / "t.csv", "commit,test,value\n" + rows)
+    assert list(found.history.commits) == ["0a8cb97", *twins]
+
+
 def test_directions_that_differ_are_counted_and_the_first_counts(tmp_path: Path) -> None:
     found = read(tmp_path / "t.csv", "test,order,value,direction\na,1,1,1\na,2,2,-1\n")
     assert found.history.directions.tolist() == [1]

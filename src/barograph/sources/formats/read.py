@@ -22,7 +22,7 @@ from barograph.sources.formats.collected import Collected, ReadFile
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
-from barograph.sources.formats.runs import complete_runs, in_one_unit
+from barograph.sources.formats.runs import complete_runs, in_one_unit, with_full_hashes
 from barograph.sources.formats.units import direction_of_name
 from barograph.sources.report import LoadReport
 
@@ -100,6 +100,7 @@ def read_files(
         collector.add(file, form)
     report = collector.report
     results = complete_runs(collector.finish(), options, context, repository)
+    results = with_full_hashes(results)
     results = in_one_unit(results, report)
     _require_usable(results, report, options, collector.left_out)
     branches = split_branches(results, options, context)

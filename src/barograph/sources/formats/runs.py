@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,6 +20,8 @@ from barograph.sources.formats.units import conversion, direction_of_unit
 from barograph.sources.report import LoadReport
 from barograph.texts import Texts
 
+SHORT_HASH = re.compile(r"[0-9a-f]{7,39}")
+FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 CONVERTED = "values converted to the first unit of their series"
 OTHER_UNIT = "the unit cannot be converted to that of the series' first value"
 
@@ -52,6 +56,27 @@ def complete_runs(
     if not missing.any() or (repeated and options.time == UNKNOWN_TIME):
         return results
     return replace(results, times=_run_times(results, missing, options, repository))
+
+
+def with_full_hashes(results: Collected) -> Collected:
+    """Write out abbreviated hashes of which the results name exactly one full hash."""
+    names = list(results.commits.names)
+    ordered = sorted({*names})
+    follows = dict(pairwise([*ordered, "", ""]))
+    full = {
+        name: follows[name]
+        for name in ordered
+        if SHORT_HASH.fullmatch(name)
+        and follows[name].startswith(name)
+        and FULL_HASH.fullmatch(follows[name])
+        and not follows[follows[name]].startswith(name)
+    }
+    if not full:
+        return results
+    numbers: dict[str, int] = {}
+    codes = [numbers.setdefault(full.get(name, name), len(numbers)) for name in names]
+    commits = Texts(np.array(codes, dtype=np.int32)[results.commits.codes], list(numbers))
+    return replace(results, commits=commits)
 
 
 def _in_several_files(results: Collected, chosen: Mask) -> bool:
