@@ -25,7 +25,7 @@ TEMPLATE = """\
 # value-columns = ["p50_ms", "p99_ms"]
 
 [direction]
-# Which way is better, where neither the file nor the unit says it. The first match counts.
+# Which way is better, where neither the file nor its unit says it. The first match counts.
 # "*/throughput" = "higher"
 # "*" = "lower"
 
