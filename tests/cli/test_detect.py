@@ -152,6 +152,45 @@ def test_every_detector_is_offered_and_has_an_answer(table: Path, name: str) -> 
     assert name in ("nothing", "stepfit", "gesd") or 40 in found["slow"]
 
 
+def test_threshold_takes_the_direction_of_each_series(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    rows = [
+        f"{name},{k},{direction},{100 + 50 * (k >= 5)}"
+        for name, direction in (("up", 1), ("down", -1), ("any", 0))
+        for k in range(10)
+    ]
+    path.write_text("\n".join(["test,order,direction,value", *rows, ""]))
+    chosen = ("--detector", "threshold", "--detector-option", "percent=20")
+    assert content(path, *chosen) == {"down": [5], "any": [5]}
+    both = ("--detector-option", "direction=unknown")
+    assert content(path, *chosen, *both) == {"up": [5], "down": [5], "any": [5]}
+
+
+def test_patterns_of_the_configuration_are_named_and_low_priority_comes_last(
+    table: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / "barograph.toml"
+    config.write_text('[patterns]\nlow_priority = ["sl*"]\ncanary = ["fast"]\n')
+
+    def run(*options: str) -> str:
+        done = CliRunner().invoke(group, ["--config", str(config), "detect", str(table), *options])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    headings = [line for line in run().splitlines() if " is better, " in line]
+    assert headings == [
+        "fast  higher is better, 60 points, canary",
+        "slow  lower is better, 60 points, low priority",
+    ]
+    kinds = {one["series"]: one["kind"] for one in json.loads(run("--format", "json"))["series"]}
+    assert kinds == {"slow": "low_priority", "fast": "canary", "still": None, "tiny": None}
+    assert [row["series"] for row in csv.DictReader(io.StringIO(run("--format", "csv")))] == [
+        "fast",
+        "slow",
+    ]
+    assert "| slow (low priority) |" in run("--format", "markdown").splitlines()[-1]
+
+
 def test_parameters_are_typed_from_the_fields_of_the_detector() -> None:
     options = {"window": "30", "pvalue": "0.01", "parity": "yes"}
     assert DetectorChoice("hunter", options).make() == Hunter(30, 0.01, parity=True)

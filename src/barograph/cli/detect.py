@@ -96,10 +96,13 @@ def as_dict(found: Found, search: ChangeSearch, seconds: float) -> dict[str, Any
             {
                 "series": str(series.id),
                 "direction": int(series.direction),
+                "kind": findings.kinds[number] or None if findings.kinds else None,
                 "points": len(series),
                 "change_points": [_point(change) for change in changes],
             }
-            for series, changes in zip(findings.series, findings.changes, strict=True)
+            for number, (series, changes) in enumerate(
+                zip(findings.series, findings.changes, strict=True)
+            )
         ],
     }
     if found.discoveries is not None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from barograph.cli.config import current_config
 from barograph.cli.detectors import WITH_PVALUE, DetectorChoice, detector_options
 from barograph.errors import ConfigError
 from barograph.plotting.changes import Findings, ReportedChange
-from barograph.series import UNKNOWN_TIME, ChangePoint, Series
+from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Series
 
 if TYPE_CHECKING:
     from barograph.detection import Discoveries
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 AGO = re.compile(r"(\d{1,4})([dwy])")
+LABEL = "detecting"  # of the progress
 DAYS = {"d": 1, "w": 7, "y": 365}
 
 
@@ -129,7 +131,7 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fo
     detector = search.choice.make()
     for note in search.choice.notes(detector.shortest, np.diff(history.offsets)):
         click.echo(note, err=True)
-    runs, discoveries = change_points(history, detector, "detecting"), None
+    runs, discoveries = _searched(history, detector, search.choice), None
     if search.false_discoveries is not None:
         size = len(history.values)
         discoveries = _controlled(runs, search.choice.name, size, search.false_discoveries)
@@ -149,7 +151,28 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fo
     changes = _with_subjects(changes)
     if explain:
         changes = _explained(history, runs, changes, search.choice)
-    return Found(Findings(every, changes, detector.shortest), discoveries)
+    config = current_config()
+    kinds = [config.kind_of(str(one.id)) for one in every] if config.patterns else []
+    return Found(Findings(every, changes, detector.shortest, kinds), discoveries)
+
+
+def _searched(
+    history: History, detector: Detector, choice: DetectorChoice
+) -> list[list[ChangePoint]]:
+    """Return the change points of every series, with progress on stderr.
+
+    `Threshold` takes the direction of each series, unless the user has set it.
+    """
+    from barograph.detection import Threshold
+
+    if not isinstance(detector, Threshold) or "direction" in choice.parameters:
+        return change_points(history, detector, LABEL)
+    directions = [Direction(number) for number in history.directions.tolist()]
+    runs = {
+        one: change_points(history, detector.set_params(direction=one), LABEL)
+        for one in dict.fromkeys(directions)
+    }
+    return [runs[direction][number] for number, direction in enumerate(directions)]
 
 
 def change_points(history: History, detector: Detector, label: str = "") -> list[list[ChangePoint]]:

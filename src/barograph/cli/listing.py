@@ -43,12 +43,14 @@ def lines(findings: Findings, *, every: bool = False, width: int = 0) -> Iterato
     rows = {id(change): _cells(change, unicode) for change in findings.worst_first}
     columns = [*zip(*rows.values(), strict=True)] if rows else []
     widths = [max(map(len, column)) for column in columns]
-    for number_, (series, changes) in enumerate(
-        zip(findings.series, findings.changes, strict=True)
-    ):
+    for number_ in sorted(range(len(findings.series)), key=findings.is_low):
+        series, changes = findings.series[number_], findings.changes[number_]
         if not changes and not every:
             continue
-        yield _heading(series, number_ in findings.too_short)
+        notes = [findings.kind_text(number_)]
+        if len(series) < findings.shortest:
+            notes.append("too short to search")
+        yield _heading(series, notes)
         if unicode and len(series):
             yield f"  {_spark(series, changes, min(width, 60) if width else 60)}"
         for change in changes:
@@ -89,9 +91,10 @@ def markdown(findings: Findings, seconds: float) -> Iterator[str]:
     yield "|---|---:|---|---|---:|---|---|"
     for change in findings.worst_first:
         name = middle_cut(printable(str(findings.series[change.series].id)), NAME)
+        kind = findings.kind_text(change.series)
         likely = change.point.probability
         cells = (
-            _escaped(name),
+            _escaped(name) + (f" ({kind})" if kind else ""),
             change_text(change.percent),
             f"**{WORSE}**" if change.effect == WORSE else change.effect,
             "{} to {}".format(*map(number, change.levels)),
@@ -114,10 +117,10 @@ def _escaped(text: str) -> str:
     return text
 
 
-def _heading(series: Series, is_short: bool) -> str:
+def _heading(series: Series, notes: Sequence[str]) -> str:
     name = middle_cut(printable(str(series.id)), NAME)
     known = series.direction.name.lower().replace("_", " ") if series.direction else ""
-    more = [known, plural(len(series), "point"), "too short to search" if is_short else ""]
+    more = [known, plural(len(series), "point"), *notes]
     return f"{_styled(name, bold=True)}  {_styled(', '.join(filter(None, more)), dim=True)}"
 
 

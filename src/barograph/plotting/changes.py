@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 WORSE, BETTER, CHANGED = "worse", "better", "changed"
 EFFECTS = (WORSE, CHANGED, BETTER)  # worst first
+LOW_PRIORITY = "low_priority"
 MOST_HAZARD = 10.0  # from or to a level of 0, or through it
 
 
@@ -84,16 +85,31 @@ class Findings:
         series: All series that were searched.
         changes: The changes of each series, oldest first.
         shortest: Number of points below which a series cannot be searched.
+        kinds: What the configuration calls each series, such as `low_priority`; "" for nothing.
+            Empty if it names no kinds.
     """
 
     series: Sequence[Series]
     changes: Sequence[Sequence[ReportedChange]]
     shortest: int = 0
+    kinds: Sequence[str] = ()
 
     @cached_property
     def worst_first(self) -> list[ReportedChange]:
-        """All changes: worse, unknown, better; by expected size within each."""
-        return worst_first(change for own in self.changes for change in own)
+        """All changes: worse, unknown, better; by expected size within each.
+
+        Those of series of low priority come after all others.
+        """
+        found = worst_first(change for own in self.changes for change in own)
+        return sorted(found, key=lambda change: self.is_low(change.series))
+
+    def is_low(self, series: int) -> bool:
+        """Return whether the configuration gives a series, by its number, a low priority."""
+        return bool(self.kinds) and self.kinds[series] == LOW_PRIORITY
+
+    def kind_text(self, series: int) -> str:
+        """Return what the configuration calls a series, by its number, in words."""
+        return self.kinds[series].replace("_", " ") if self.kinds else ""
 
     @cached_property
     def changed(self) -> list[int]:

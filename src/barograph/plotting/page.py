@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 TITLE = "Barograph report"
 NAME, REST, HEADING = 72, 120, 200  # longest names in the table and in a heading
+SEPARATOR = " \u00b7 "
 EXPORTS = re.compile(r"^export (?=function|const|class)", re.MULTILINE)
 IMPORTS = re.compile(r"^import .*?;\n", re.MULTILINE)
 FILTERS = {WORSE: "Worse", CHANGED: "Direction unknown", BETTER: "Better"}
@@ -139,6 +140,7 @@ class Report:
     def _row(self, change: ReportedChange) -> dict[str, Any]:
         series = self.findings.series[change.series]
         name, rest = names_of(series)
+        rest = SEPARATOR.join(filter(None, [self.findings.kind_text(change.series), rest]))
         full = printable(f"{series.id} {change.commit} {change.subject}")
         probability = change.point.probability
         is_cut = len(name) > NAME or len(rest) > REST
@@ -164,7 +166,8 @@ class Report:
             series, changes = self.findings.series[number_], self.findings.changes[number_]
             name, rest = names_of(series)
             way = series.direction.name.lower().replace("_", " ") if series.direction else ""
-            about = " \u00b7 ".join(filter(None, [rest, way, plural(len(series), "result")]))
+            kind = self.findings.kind_text(number_)
+            about = SEPARATOR.join(filter(None, [kind, rest, way, plural(len(series), "result")]))
             words = ", ".join(f"{change_text(c.percent)} {c.effect}" for c in changes[-5:])
             yield {
                 "name": middle_cut(name, HEADING),
@@ -198,7 +201,7 @@ def names_of(series: Series) -> tuple[str, str]:
     rest = [labels[key] for key in ("measurement", "task", "variant", "project")]
     args = [f"{key}={value}" for key, value in series.id.args]
     parts = [part for part in [*args, *rest] if part and part != test]
-    return printable(test or "series"), printable(" \u00b7 ".join(parts))
+    return printable(test or "series"), printable(SEPARATOR.join(parts))
 
 
 def _place(change: ReportedChange) -> str:
