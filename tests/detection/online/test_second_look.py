@@ -17,7 +17,12 @@ from barograph.detection.online import (
     StepKind,
     replay,
 )
-from barograph.detection.online.second_look import Decided, SecondLook, WindowScore
+from barograph.detection.online.second_look import (
+    Decided,
+    NewestResult,
+    SecondLook,
+    WindowScore,
+)
 from barograph.errors import ConfigError
 from barograph.series import Floats
 from tests.detection.online.models import edge_pair, noise, paper_model, quiet
@@ -180,6 +185,21 @@ def test_return_that_reruns_confirm_is_a_change_at_once() -> None:
     alarm, steps = rule.decide(53, [again], towards(-1))
     assert alarm == again
     assert steps == [AlarmStep(StepKind.CALLED, 53, 53, 0.7)]
+
+
+@pytest.mark.parametrize(("way", "answer"), [(1.0, Answer.QUIET), (3.0, Answer.SUSPECT)])
+def test_result_at_which_a_known_change_moves_is_a_suspect_only_if_it_goes_farther(
+    way: float, answer: Answer
+) -> None:
+    rule = SecondLook(Budget({}, {0: 1.0}, 5.0))
+    rule.decide(50, [WindowScore(0, 50, 0.5, 6.0)], towards(1))
+    newest = NewestResult(
+        9.0, has_reruns=False, is_step=False, is_clear=True, way=lambda change: way * (change < 51)
+    )
+    score = WindowScore(0, 51, 0.7, 9.0)
+    done = rule.advance(51, 0, lambda _: [score], towards(1), newest)
+    assert [(step.kind, step.index) for step in done.steps] == [(StepKind.MOVED, 51)]
+    assert done.answer is answer
 
 
 def test_surer_score_of_the_same_place_takes_the_direction_of_more_points() -> None:

@@ -145,9 +145,13 @@ class AlarmRule(ABC):
         is_unusual = self.is_unusual(scores, newest)
         if is_unusual and newest.has_reruns:
             scores = [confirmed(scores[0], newest), *scores[1:]]
+        was_known = self.knows(at, newest)
         alarm, steps = self.decide(at, scores, rise)
         answer = Answer.QUIET if alarm is None else Answer.CHANGE
-        if is_unusual and alarm is None and not newest.has_reruns and not self.knows(at, newest):
+        # The newest value also belongs to a change that this very point moves to itself.
+        moves = any(step.kind is StepKind.MOVED for step in steps)
+        is_known = self.knows(at, newest) or (was_known and moves)
+        if is_unusual and alarm is None and not newest.has_reruns and not is_known:
             answer = Answer.SUSPECT
         return Advance(answer, alarm, steps, scores)
 
