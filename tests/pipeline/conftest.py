@@ -31,7 +31,7 @@ evaluate:
 windows: {feature_set: bauer8, classifier: random_forest, base: adaptive, goal: accuracy, seed: 1}
 classify: {use: label_free, coverage: 0.9, reasons: 3}
 replay: {min_points: 2}
-release: {least_auc: 0.5, level: 0.05, draws: 200, seed: 1, least_verdicts: 1}
+release: {least_auc: 0.5, level: 0.05, draws: 200, seed: 1, least_verdicts: 1, margin: 1.0}
 tiny:
   train: {trees: 8}
   evaluate: {repetitions: 2, trees: 8}

@@ -108,6 +108,41 @@ def test_release_keeps_champion_over_worse_model() -> None:
     assert SERVED.read_bytes() == champion
 
 
+@pytest.mark.parametrize(
+    ("difference", "p_worse", "why"),
+    [
+        (-0.038, 0.1, "its AUC is lower than that of the built-in model by more than 0.01"),
+        (-0.005, 0.01, "worse than the built-in model"),
+        (-0.009, 0.3, None),
+        (0.02, 0.9, None),
+    ],
+)
+def test_model_is_released_unless_its_auc_is_lower_by_more_than_the_margin(
+    difference: float, p_worse: float, why: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {"difference": difference, "p_worse": p_worse, "real": 21, "noise": 20}
+    monkeypatch.setattr(releasing, "compare", lambda *_: found)
+    params = releasing.ReleaseParams(0.5, 0.05, 100, 1)
+    twins = {USE: replace(small_model(0, USE), metrics={"auc": 0.9})}
+    decision = releasing.decide(twins, Index(USE), params, releasing.Evidence())
+    assert decision["promoted"] == (why is None)
+    assert decision["why"] == (why or "not worse than the built-in model")
+
+
+@pytest.mark.parametrize(("lead", "promoted"), [(0.05, False), (0.025, True)])
+def test_lead_over_the_built_in_model_may_shrink_by_the_margin(
+    lead: float, promoted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = small_model(0, USE)
+    found = {"difference": 0.02, "high": 0.09, "p_worse": 0.7, "real": 21, "noise": 20}
+    champion = replace(made, card={"cross_fit": {"difference": lead}})
+    monkeypatch.setattr(TriageModel, "load", lambda *_: champion)
+    params = releasing.ReleaseParams(0.5, 0.05, 100, 1)
+    twins = {USE: replace(made, metrics={"auc": 0.9}, card={"cross_fit": found})}
+    decision = releasing.decide(twins, Index(USE, ("a",)), params, releasing.Evidence())
+    assert decision["promoted"] == promoted
+
+
 @pytest.mark.usefixtures("trained")
 def test_release_refuses_model_below_least_auc() -> None:
     text = Path("params.yaml").read_text()

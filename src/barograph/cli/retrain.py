@@ -56,7 +56,7 @@ def command(
 
     A model for every use is learned from all verdicts, and compared with the released or built-in
     model on verdicts that neither of them has seen. Too few verdicts, or a worse model, change
-    nothing. A running service loads a released model by itself.
+    nothing. A running service that uses the same folder loads a released model by itself.
     """
     from barograph.parallel import Progress
     from barograph.training.registry import ReleaseFolders
@@ -86,7 +86,9 @@ def command(
         click.echo("dry run: nothing was written")
     elif result.released:
         names = ", ".join(file.name for file in result.released)
-        click.echo(f"released to {release_to}: {names}; a running service loads them by itself")
+        click.echo(
+            f"released to {release_to}: {names}; a service using this folder loads them by itself"
+        )
     else:
         click.echo("nothing was released")
 

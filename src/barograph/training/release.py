@@ -2,8 +2,9 @@
 
 Both sides are judged on held-out series and commits that neither has seen, by the twins that were
 learned without them. Where nothing was released yet, the built-in model is the champion; while
-verdicts are scarce, it is compared on all of them (`cross_fit`). A file with several models is
-replaced only if none of them got worse.
+verdicts are scarce, it is compared on all of them (`cross_fit`). A model is worse if its AUC is
+significantly lower, or lower by more than a margin: few verdicts seldom show that a lower AUC is
+significant. A file with several models is replaced only if none of them got worse.
 
 To put the former model back in service: `python -m barograph.training.release rollback NAME`.
 """
@@ -43,6 +44,7 @@ class ReleaseParams:
         draws: Bootstrap draws of the comparison.
         seed: Of the bootstrap.
         least_verdicts: The minimum number of verdicts of each kind that two models are compared on.
+        margin: A new model also counts as worse if its AUC is lower by more than this.
     """
 
     least_auc: float
@@ -50,6 +52,7 @@ class ReleaseParams:
     draws: int
     seed: int
     least_verdicts: int = 10
+    margin: float = 0.01
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,7 @@ def _decide_use(
         return _decided(False, why)
     other = BUILT_IN if index.champion is None else "the champion"
     try:
-        found, is_worse = _comparison(twin, index, params, evidence)
+        found, is_worse, gap = _comparison(twin, index, params, evidence)
     except NotEnoughDataError as error:
         return _decided(False, f"it cannot be compared with {other}: {error}")
     except (ArtifactError, DataError) as error:
@@ -161,18 +164,22 @@ def _decide_use(
         return _decided(False, why, **found)
     if is_worse:
         return _decided(False, f"worse than {other}", **found)
+    if gap < -params.margin:
+        why = f"its AUC is lower than that of {other} by more than {params.margin:g}"
+        return _decided(False, why, **found)
     return _decided(True, f"not worse than {other}", **found)
 
 
 def _comparison(
     twin: TriageModel, index: Index, params: ReleaseParams, evidence: Evidence
-) -> tuple[Mapping[str, Any], bool]:
+) -> tuple[Mapping[str, Any], bool, float]:
     """Compare a twin with the champion, or with the built-in model if there is no champion.
 
     While verdicts are scarce, both sides are known by their leads over the built-in model.
 
     Returns:
-        The facts of the comparison, and whether the twin is worse.
+        The facts of the comparison, whether the twin is significantly worse, and its AUC minus
+        that of the other; 0 if there were no verdicts of both kinds to tell.
     """
     facts = twin.card.get(CROSS_FIT)
     if index.champion is not None:
@@ -180,12 +187,14 @@ def _comparison(
         lead = champion.card.get(CROSS_FIT, {}).get("difference")
         if facts is None or lead is None:
             found = compare(twin, champion, params, evidence.frames)
-            return {**found, "other": "the champion"}, found["p_worse"] < params.level
-        facts = {**facts, "lead_of_champion": lead}
-        return {**facts, "other": BUILT_IN}, facts.get("high", lead) < lead
+            facts = {**found, "other": "the champion"}
+            return facts, facts["p_worse"] < params.level, facts.get("difference", 0.0)
+        facts = {**facts, "lead_of_champion": lead, "other": BUILT_IN}
+        return facts, facts.get("high", lead) < lead, facts.get("difference", lead) - lead
     if facts is None:
         facts = compare(twin, TriageModel.default(twin.use), params, evidence.frames)
-    return {**facts, "other": BUILT_IN}, facts.get("p_worse", 1.0) < params.level
+    facts = {**facts, "other": BUILT_IN}
+    return facts, facts.get("p_worse", 1.0) < params.level, facts.get("difference", 0.0)
 
 
 def _decide_pair(
