@@ -295,6 +295,42 @@ def test_numbers_of_all_kinds_are_one_argument(tmp_path: Path) -> None:
     assert values(found) == {"a n=8": [0, 1, 2]}
 
 
+def lines(*rows: dict[str, Any]) -> str:
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+@pytest.fixture
+def _two_rows_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barograph.sources.formats.rows.CHUNK", 2)
+
+
+@pytest.mark.usefixtures("_two_rows_a_chunk")
+def test_metric_that_json_lines_name_late_is_read(tmp_path: Path) -> None:
+    rows = [
+        {"commit": f"c{k}", "p50": k} | ({"p99": 9 * k, "x": "?"} if k > 1 else {})
+        for k in range(5)
+    ]
+    found = read(tmp_path / "t.ndjson", lines(*rows))
+    assert values(found) == {"t/p50": [0, 1, 2, 3, 4], "t/p99": [18, 27, 36]}
+    assert found.notes[0].endswith("columns ignored: x; --map COLUMN=FIELD reads one")
+
+
+@pytest.mark.usefixtures("_two_rows_a_chunk")
+def test_late_column_that_changes_what_a_row_is_is_refused(tmp_path: Path) -> None:
+    rows = [{"commit": f"c{k}", "p50": k} | ({"value": 1} if k > 1 else {}) for k in range(4)]
+    message = "columns value first appear after row 2, and would change how the rows before"
+    with pytest.raises(DataError, match=message):
+        read(tmp_path / "t.ndjson", lines(*rows))
+
+
+@pytest.mark.usefixtures("_two_rows_a_chunk")
+def test_rows_after_the_last_value_are_skipped_and_counted(tmp_path: Path) -> None:
+    rows = [{"test": "a", "order": k} | ({"value": k} if k < 2 else {}) for k in range(4)]
+    found = read(tmp_path / "t.ndjson", lines(*rows))
+    assert values(found) == {"a": [0, 1]}
+    assert skips(found) == {"value is missing": ("points", 2, 3)}
+
+
 def test_parquet_with_types_of_all_kinds(tmp_path: Path) -> None:
     table = pa.table(
         {
@@ -342,7 +378,7 @@ def test_sizes_are_bounded(tmp_path: Path) -> None:
     bomb = gzip.compress(b"value\n" + b"1" * 5_000_000, mtime=0)
     with pytest.raises(DataError, match="larger than 1 MiB; --max-size MIB allows more"):
         read(tmp_path / "t.csv", bomb, max_bytes=1 << 20)
-    with pytest.raises(DataError, match="300 columns; at most 200 are allowed"):
+    with pytest.raises(DataError, match="300 columns; at most 200 are allowed: write a row"):
         read(
             tmp_path / "t.csv",
             ",".join(f"p{k}" for k in range(300)) + "\n" + ",".join(["1"] * 300),

@@ -114,7 +114,9 @@ def _series_row(row: dict[str, Any]) -> _SeriesRow:
     try:
         fields["args"] = json.loads(args) if args else {}
     except (ValueError, RecursionError):
-        raise FieldError("args", args, "args is not a JSON object") from None
+        fields["args"] = None
+    if not isinstance(fields["args"], dict):
+        raise FieldError("args", args, "args is not a JSON object")
     return _SeriesRow(identity_of(fields), direction(label(row.get("direction"), ""), "direction"))
 
 

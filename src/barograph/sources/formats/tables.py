@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from barograph.errors import DataError
 from barograph.series import LABELS, UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, normalize_args
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
@@ -99,16 +100,42 @@ def read(file: InputFile) -> Iterator[ResultBatch | Note | Skip]:
         if first is not None:
             yield from first.skips
         return
-    roles = assign_roles(first.cells, file.options, file.name)
-    roles, notes = _checked_order(roles, first)
-    reader = _TableReader(file, roles, first, notes)
-    yield from (Note(text) for text in notes)
-    if roles.ignored:
-        shown = ", ".join(roles.ignored[:SHOWN]) + (", ..." if len(roles.ignored) > SHOWN else "")
-        yield Note(f"columns ignored: {shown}; --map COLUMN=FIELD reads one")
+    reader, notes = _reader_of(file, first)
+    yield from map(Note, notes)
     for chunk in itertools.chain([first], chunks):
+        late = [name for name in chunk.cells if name not in first.cells]
+        if late:  # JSON lines may have a new metric at any time
+            first = first._replace(cells={**first.cells, **{n: chunk.cells[n] for n in late}})
+            before, known = reader.roles, notes
+            reader, notes = _reader_of(file, first)
+            _require_same(before, reader.roles, late, chunk, file.name)
+            yield from (Note(text) for text in notes if text not in known)
         yield from chunk.skips
         yield from reader.read(chunk)
+
+
+def _reader_of(file: InputFile, first: Chunk) -> tuple[_TableReader, list[str]]:
+    """Return a reader for a table with these columns, and what people should know about them."""
+    roles, notes = _checked_order(assign_roles(first.cells, file.options, file.name), first)
+    reader = _TableReader(file, roles, first, notes)
+    if roles.ignored:
+        shown = ", ".join(roles.ignored[:SHOWN]) + (", ..." if len(roles.ignored) > SHOWN else "")
+        notes.append(f"columns ignored: {shown}; --map COLUMN=FIELD reads one")
+    return reader, notes
+
+
+def _require_same(before: Roles, after: Roles, late: list[str], chunk: Chunk, name: str) -> None:
+    """Refuse late columns that would change how the rows before them were read.
+
+    Raises:
+        DataError: They would.
+    """
+    same = before.fields.items() <= after.fields.items() and set(before.values) <= set(after.values)
+    if not same or bool(before.identity) != bool(after.identity):
+        raise DataError(
+            f"{name}: columns {', '.join(late[:SHOWN])} first appear after row {chunk.rows[0]:,}, "
+            "and would change how the rows before are read; name all columns in the first row"
+        )
 
 
 def _checked_order(roles: Roles, first: Chunk) -> tuple[Roles, list[str]]:
@@ -144,7 +171,7 @@ class _TableReader:
     """Turns chunks of rows into batches of results."""
 
     def __init__(self, file: InputFile, roles: Roles, first: Chunk, notes: list[str]) -> None:
-        self._file, self._roles = file, roles
+        self._file, self.roles = file, roles
         self._comma = _has_decimal_comma(first, [name for name, _ in roles.values])
         time = roles.fields.get("time")
         self._times = TimeReader(time or "time", self._date_parser(time, first, notes))
@@ -181,14 +208,14 @@ class _TableReader:
         for name, reader in self._texts.items():
             texts[name], found = reader.read(cells(self._columns[name]))
             faults = found | faults
-        order_column = self._roles.fields.get("order")
+        order_column = self.roles.fields.get("order")
         places = np.full(count, NO_ORDER)
         if order_column is not None:
             places, found = orders(cells(order_column), order_column)
             faults = found | faults
         times = np.full(count, UNKNOWN_TIME)
-        if "time" in self._roles.fields:
-            times, found = self._times.read(cells(self._roles.fields["time"]))
+        if "time" in self.roles.fields:
+            times, found = self._times.read(cells(self.roles.fields["time"]))
             faults = found | faults
         shared = _Shared(np.asarray(chunk.rows, dtype=np.int64), places, times, texts)
         kinds, kind_of = self._kinds_of(texts, count)
@@ -207,11 +234,13 @@ class _TableReader:
         faults: Faults,
     ) -> Iterator[ResultBatch | Skip]:
         sound = np.ones(kind_of.size, dtype=np.bool_)
-        is_wide = len(self._roles.values) > 1 or bool(self._roles.values[0][1])
-        for name, label in self._roles.values:
+        is_wide = len(self.roles.values) > 1 or bool(self.roles.values[0][1])
+        for name, label in self.roles.values:
             column = chunk.cells.get(name)
             if column is None:
-                continue
+                if is_wide:
+                    continue
+                column = (None,) * kind_of.size
             values, found = numbers(column, name, self._comma)
             if is_wide:  # an empty cell of a wide table is no result
                 found = {row: one for row, one in found.items() if not is_missing(column[row])}
@@ -273,7 +302,7 @@ class _TableReader:
         self, texts: Mapping[str, Texts], count: int
     ) -> tuple[list[tuple[SeriesId, Direction] | FieldError], Ints]:
         """Return the distinct identities of rows, and the number of that of each row."""
-        names = [name for name in texts if name in (*self._roles.identity, "direction")]
+        names = [name for name in texts if name in (*self.roles.identity, "direction")]
         codes = np.zeros(count, dtype=np.int64)
         firsts = np.zeros(1, dtype=np.int64)
         for name in names:
@@ -292,18 +321,18 @@ class _TableReader:
         """Return the identity and the direction of a row."""
         try:
             labels = {name: row.get(name, "") for name in LABELS}
-            if not self._roles.identity:
+            if not self.roles.identity:
                 labels["test"] = _stem(self._file.path)
             args = _arguments(row)
             if not any(labels.values()) and not self._is_wide_only():
                 raise FieldError("test", "", "no identity")
-            column = self._roles.fields.get("direction", "direction")
+            column = self.roles.fields.get("direction", "direction")
             return SeriesId(**labels, args=args), direction(row.get("direction", ""), column)
         except FieldError as fault:
             return fault
 
     def _is_wide_only(self) -> bool:
-        return all(label for _, label in self._roles.values)
+        return all(label for _, label in self.roles.values)
 
 
 class _Shared:

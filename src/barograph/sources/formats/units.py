@@ -64,6 +64,7 @@ COUNTER_WORDS = re.compile(
 )
 WORDS = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+MULTIPLE = re.compile(r"^[kmgt](?=hz|flops|bps)")
 SPLIT = re.compile(r"\s*(?:/|\bper\b|\bp/)\s*")
 
 
@@ -86,8 +87,7 @@ def unit_of(name: str) -> Unit | None:
     if text in SIZES:
         return Unit("size", SIZES[text], LOWER)
     if text in NAMED_RATES:
-        dimension = "bits/s" if text.endswith("bps") else f"{text[-3:]}/s"
-        return Unit(dimension, NAMED_RATES[text], HIGHER)
+        return Unit(MULTIPLE.sub("", text), NAMED_RATES[text], HIGHER)
     if text in LOWER_NAMES:
         return Unit(text.removesuffix("s"), 1.0, LOWER)
     return Unit(text, 1.0, HIGHER) if text in HIGHER_NAMES else None
@@ -95,6 +95,8 @@ def unit_of(name: str) -> Unit | None:
 
 def _ratio(above: str, below: str) -> Unit | None:
     """Return a rate such as `MB/s`, or a cost such as `ns/iter`."""
+    if not below:
+        return None
     if below in TIMES:
         time = TIMES[below]
         if above in SIZES:

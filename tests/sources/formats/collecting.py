@@ -1,0 +1,32 @@
+"""Results as the collector gives them to what comes after it, without files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from barograph.series import SeriesId
+from barograph.sources.formats.base import Format, InputFile, ReadOptions, Result
+from barograph.sources.formats.collect import Collector
+from barograph.sources.formats.collected import Collected
+
+Kind = Literal["history", "run"]
+
+
+def result(value: float = 1.0, test: str = "a", **said: Any) -> Result:
+    """Return a result of a test, with what else a file says about it."""
+    return Result(SeriesId("", "", "", test, ""), value, "here", **said)
+
+
+def collected(
+    *files: Sequence[Result],
+    kinds: Sequence[Kind] = (),
+    options: ReadOptions | None = None,
+) -> Collected:
+    """Return the results of some files, which hold histories unless `kinds` says runs."""
+    collector = Collector(options or ReadOptions(), "all")
+    for k, results in enumerate(files):
+        kind: Kind = kinds[k] if kinds else "history"
+        form = Format("made", "", kind, lambda _: True, lambda _, found=results: iter(found))  # type: ignore[misc]
+        collector.add(InputFile(f"file{k}", None, b""), form)
+    return collector.finish()

@@ -1,0 +1,167 @@
+"""The base branch is the history; the branch that is judged comes after it and never enters it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barograph.errors import DataError
+from barograph.git import Repository
+from barograph.sources.formats.base import ReadOptions, Result
+from barograph.sources.formats.branches import Branches, split_branches
+from barograph.sources.formats.context import RunContext
+from barograph.sources.formats.read import FilesRead, read_files
+from tests.sources.formats.collecting import Kind, collected, result
+
+CI = RunContext(branch="faster", base_branch="develop")
+
+
+def history(*branches: str) -> list[Result]:
+    return [result(k, branch=branch) for k, branch in enumerate(branches)]
+
+
+def split(
+    *branches: str, context: RunContext | None = None, run: list[Result] | None = None, **said: Any
+) -> Branches:
+    """Split a history with these branches, and a single run if there is one."""
+    files = [history(*branches), *([run] if run else [])]
+    kinds: list[Kind] = ["history", "run"]
+    results = collected(*files, kinds=kinds[: len(files)])
+    return split_branches(results, ReadOptions(**said), context or RunContext())
+
+
+def parts(found: Branches) -> tuple[list[int], list[int], str]:
+    """Return the numbers of the results of the base branch and of the judged one, and its name."""
+    return found.base.nonzero()[0].tolist(), found.judged.nonzero()[0].tolist(), found.name
+
+
+def test_results_without_branches_are_the_history() -> None:
+    assert parts(split("", "")) == ([0, 1], [], "")
+
+
+def test_single_branch_is_the_history_whatever_its_name() -> None:
+    found = split("topic", "topic")
+    assert (parts(found), found.notes) == (([0, 1], [], ""), [])
+
+
+@pytest.mark.parametrize("base", ["main", "master", "trunk"])
+def test_usual_name_is_the_base_even_if_rare(base: str) -> None:
+    assert parts(split("topic", "topic", base))[0] == [2]
+
+
+def test_main_is_preferred_to_master() -> None:
+    assert parts(split("master", "master", "main"))[0] == [2]
+
+
+def test_target_of_the_job_is_preferred_to_main() -> None:
+    assert parts(split("main", "develop", "faster", context=CI)) == ([1], [2], "faster")
+
+
+def test_option_is_preferred_to_the_target_of_the_job() -> None:
+    found = split("main", "develop", "faster", context=CI, base_branch="main")
+    assert parts(found) == ([0], [2], "faster")
+
+
+def test_most_frequent_branch_is_the_base_where_nothing_names_it() -> None:
+    assert parts(split("a", "b", "b"))[0] == [1, 2]
+
+
+def test_branch_to_judge_is_not_the_base_even_if_frequent() -> None:
+    assert parts(split("a", "b", "b", branch="b")) == ([0], [1, 2], "b")
+
+
+def test_results_without_a_branch_are_of_the_base() -> None:
+    assert parts(split("", "main", "faster", branch="faster")) == ([0, 1], [2], "faster")
+
+
+def test_further_branches_are_left_out_and_named() -> None:
+    found = split("main", "faster", "other", "more", branch="faster")
+    assert parts(found) == ([0], [1], "faster")
+    assert found.notes == [
+        "2 results of other branches left out (other, more); --branch NAME judges one"
+    ]
+
+
+def test_long_list_of_branches_is_cut() -> None:
+    [note] = split("main", *"abcdef").notes
+    assert "(a, b, c, d, ...)" in note
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("branch", "--branch gone: no result is of this branch; the files name a, main"),
+        ("base_branch", "--base-branch gone: no result is of this branch"),
+    ],
+)
+def test_branch_that_no_result_is_of_is_refused(option: str, message: str) -> None:
+    options: Any = {option: "gone"}
+    with pytest.raises(DataError, match=message):
+        split("main", "a", **options)
+
+
+def test_branch_is_refused_where_no_result_names_one() -> None:
+    with pytest.raises(DataError, match="the files name none"):
+        split("", branch="faster")
+
+
+def test_base_branch_may_name_results_without_a_branch() -> None:
+    found = split("", "", "faster", base_branch="main", branch="faster")
+    assert parts(found) == ([0, 1], [2], "faster")
+
+
+def test_single_run_is_of_the_branch_of_the_job() -> None:
+    assert parts(split("", "", context=CI, run=[result(9)])) == ([0, 1], [2], "faster")
+
+
+def test_single_run_is_of_the_branch_of_the_option() -> None:
+    found = split("", context=CI, run=[result(9)], branch="mine")
+    assert parts(found) == ([0], [1], "mine")
+
+
+def test_single_run_keeps_the_branch_that_it_names() -> None:
+    found = split("main", context=CI, run=[result(9, branch="named")])
+    assert parts(found) == ([0], [1], "named")
+
+
+def test_single_run_on_the_base_branch_continues_the_history() -> None:
+    context = RunContext(branch="main")
+    assert parts(split("main", "main", context=context, run=[result(9)])) == ([0, 1, 2], [], "")
+
+
+ROWS = "test,branch,order,commit,value\n"
+BRANCHES = (
+    ROWS + "a,main,1,m1,1\na,faster,2,f1,20\na,main,3,m2,2\nb,main,3,m2,5\na,faster,1,f0,10\n"
+)
+
+
+def read(path: Path, content: str, **options: Any) -> FilesRead:
+    path.write_text(content, encoding="utf-8")
+    return read_files([path], ReadOptions(**options), Repository("/"), RunContext())
+
+
+def test_judged_results_come_after_those_of_the_base_whatever_their_orders(tmp_path: Path) -> None:
+    found = read(tmp_path / "t.csv", BRANCHES, branch="faster")
+    series = {one.id.test: one for one in found.history}
+    assert series["a"].values.tolist() == [1, 2, 10, 20]
+    assert series["a"].orders.tolist() == [1, 3, 4, 5]
+    assert series["b"].values.tolist() == [5]
+    assert (found.branch, found.of_branch.tolist()) == ("faster", [2, 0])
+    assert found.notes[-1].endswith(
+        "2 results of branch faster come after those of the base branch"
+    )
+
+
+def test_results_of_a_branch_that_is_not_judged_never_enter_the_history(tmp_path: Path) -> None:
+    found = read(tmp_path / "t.csv", BRANCHES)
+    assert [one.values.tolist() for one in found.history] == [[1, 2], [5]]
+    assert (found.branch, found.of_branch.tolist()) == ("", [0, 0])
+
+
+def test_commit_that_both_branches_measured_stays_in_the_history(tmp_path: Path) -> None:
+    rows = ROWS.replace("order,", "") + "a,main,m1,1\na,main,m2,2\na,faster,m2,4\na,faster,f1,10\n"
+    found = read(tmp_path / "t.csv", rows, branch="faster")
+    assert found.history[0].values.tolist() == [1, 2, 4, 10]
+    assert found.of_branch.tolist() == [2]

@@ -1,0 +1,122 @@
+"""A verdict is placed at a point by order, position, commit or time, in that order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from barograph.history import Candidates, History
+from barograph.repeats import Results, combine
+from barograph.series import SeriesId, Verdict
+from barograph.sources.base import Skip
+from barograph.sources.formats.base import Judgement, ReadOptions
+from barograph.sources.formats.candidates import FIRST_POINT, NO_POINT, candidates_of
+from tests.sources.formats.collecting import collected, result
+
+REAL, NOISE = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE
+SERIES = SeriesId("", "", "", "a", "")
+# Listed newest first, as some tools do.
+POINTS = [result(k, order=10 * k, commit=f"c{k}", time=1000 * k) for k in (4, 3, 2, 1)]
+
+
+def judged(verdict: Verdict = REAL, series: SeriesId = SERIES, **said: Any) -> Judgement:
+    return Judgement(series, verdict, "line 7", **said)
+
+
+def placed(
+    *judgements: Judgement, options: ReadOptions | None = None, source: int = 0
+) -> tuple[Candidates, list[Skip]]:
+    """Place verdicts of a file in the history of `POINTS`."""
+    results = collected(POINTS, [result(9, "b", order=5)], options=options)
+    rows = Results(
+        results.owners,
+        results.orders,
+        results.times,
+        results.values,
+        results.commits,
+        results.runs,
+    )
+    history = History.from_combined(results.ids, results.directions, combine(rows))
+    pairs = [(source, judgement) for judgement in judgements]
+    found, skips = candidates_of(history, results, results.orders, pairs)
+    return found.candidates, skips
+
+
+@pytest.mark.parametrize(
+    ("said", "index"),
+    [
+        ({"order": 30}, 2),
+        ({"order": 30, "commit": "c2"}, 2),
+        ({"order": 31, "commit": "c2"}, 1),
+        ({"position": 0}, 3),
+        ({"commit": "c4"}, 3),
+        ({"commit": "gone", "time": 2000}, 1),
+        ({"time": 2001}, 2),
+    ],
+)
+def test_verdict_is_placed(said: dict[str, Any], index: int) -> None:
+    found, skips = placed(judged(**said))
+    assert (found.index.tolist(), skips) == ([index], [])
+    assert list(found.commits) == [f"c{index + 1}"]
+    assert found.orders.tolist() == [10 * (index + 1)]
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"order": 31}, NO_POINT),
+        ({"order": 50}, NO_POINT),
+        ({"position": 4}, NO_POINT),
+        ({"position": -1}, NO_POINT),
+        ({"commit": "gone"}, NO_POINT),
+        ({"time": 9000}, NO_POINT),
+        ({}, NO_POINT),
+        ({"order": 10}, FIRST_POINT),
+    ],
+)
+def test_verdict_without_a_place_is_skipped_with_the_reason(
+    said: dict[str, Any], reason: str
+) -> None:
+    found, [skip] = placed(judged(**said))
+    assert (len(found.index), skip.reason, skip.kind) == (0, reason, "candidates")
+    assert (skip.place.file, skip.field) == ("file0", "line 7")
+
+
+def test_position_counts_in_the_file_of_the_verdict() -> None:
+    _, [skip] = placed(judged(position=1), source=1)
+    assert (skip.reason, skip.place.file) == (NO_POINT, "file1")
+
+
+def test_verdict_of_an_unknown_series_is_skipped() -> None:
+    _, [skip] = placed(judged(series=SeriesId("", "", "", "z", ""), order=20))
+    assert skip.reason == NO_POINT
+
+
+def test_verdict_finds_its_series_though_options_named_the_machine() -> None:
+    options = ReadOptions(project="p", machine="m")
+    found, skips = placed(judged(order=20), options=options)
+    assert (found.index.tolist(), skips) == ([1], [])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        ((REAL, 1), (NOISE, 2), NOISE),
+        ((REAL, 2), (NOISE, 1), REAL),
+        ((REAL, 1), (Verdict.NOT_TRIAGED, 2), REAL),
+        ((Verdict.UNDER_INVESTIGATION, 9), (NOISE, 1), NOISE),
+        ((REAL, 1), (NOISE, 1), NOISE),
+    ],
+)
+def test_of_several_verdicts_on_a_point_the_final_then_the_later_is_kept(
+    first: tuple[Verdict, int], second: tuple[Verdict, int], kept: Verdict
+) -> None:
+    found, _ = placed(*(judged(one, order=20, triaged_on=on) for one, on in (first, second)))
+    assert found.verdict.tolist() == [kept.value]
+
+
+def test_candidates_are_sorted_by_series_and_index() -> None:
+    found, _ = placed(judged(NOISE, order=40, algorithm="E"), judged(order=20, calculated_on=3))
+    assert found.index.tolist() == [1, 3]
+    assert (list(found.algorithms), found.calculated_on.tolist()[0]) == (["", "E"], 3)

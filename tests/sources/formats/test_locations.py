@@ -1,0 +1,125 @@
+"""From paths, patterns, folders and the standard input to files of a known format."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from barograph.errors import ConfigError, DataError
+from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.locations import content_of, opened
+
+TABLE = b"test,value\na,1\n"
+GO = b"goos: linux\nBenchmarkSort-8 100 12 ns/op\n"
+ANY = ReadOptions()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with three result files, in a folder with others."""
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for name, content in (("b.csv", TABLE), ("a.csv", TABLE), ("c.txt", GO)):
+        (runs / name).write_bytes(content)
+    (runs / ".hidden").write_bytes(b"\0")
+    return runs
+
+
+def names(*locations: str | Path, options: ReadOptions = ANY) -> list[tuple[str, str]]:
+    """Return the last part of the name of each file, and its format."""
+    return [(Path(file.name).name, form.name) for file, form in opened(locations, options)]
+
+
+def test_files_are_opened_in_the_order_given(folder: Path) -> None:
+    locations = [folder / "c.txt", folder / "a.csv", folder / "b.csv"]
+    assert names(*locations) == [("c.txt", "go"), ("a.csv", "tables"), ("b.csv", "tables")]
+
+
+def test_pattern_stands_for_its_files_by_name(folder: Path) -> None:
+    assert names(str(folder / "*.csv")) == [("a.csv", "tables"), ("b.csv", "tables")]
+    assert len(names(str(folder.parent / "**" / "*.csv"))) == 2
+
+
+def test_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path: Path) -> None:
+    (tmp_path / "run[1].csv").write_bytes(TABLE)
+    (tmp_path / "run1.csv").write_bytes(TABLE)
+    assert names(tmp_path / "run[1].csv") == [("run[1].csv", "tables")]
+
+
+def test_folder_stands_for_the_files_in_it_but_not_for_hidden_ones(folder: Path) -> None:
+    assert [name for name, _ in names(folder)] == ["a.csv", "b.csv", "c.txt"]
+
+
+def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = SimpleNamespace(buffer=io.BytesIO(gzip.compress(TABLE)))
+    monkeypatch.setattr("sys.stdin", stream)
+    [(file, form)] = opened(["-"], ANY)
+    assert (file.name, file.path, file.content, form.name) == ("-", None, TABLE, "tables")
+
+
+def test_format_that_the_user_names_is_not_recognised(folder: Path) -> None:
+    assert names(folder / "c.txt", options=ReadOptions(kind="tables")) == [("c.txt", "tables")]
+    with pytest.raises(ConfigError, match="--kind nothing: no such format"):
+        names(folder / "c.txt", options=ReadOptions(kind="nothing"))
+
+
+@pytest.mark.parametrize(
+    ("location", "message"),
+    [("x.csv", "x.csv: no such file"), ("x/*.csv", "x/.*.csv: no file matches this pattern")],
+)
+def test_location_without_a_file_is_refused(tmp_path: Path, location: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        names(tmp_path / location)
+
+
+def test_folder_without_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the folder holds no files"):
+        names(tmp_path)
+
+
+PACKED = gzip.compress(TABLE)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [TABLE, PACKED, gzip.compress(TABLE[:5]) + gzip.compress(TABLE[5:]), PACKED + b"\0" * 9],
+    ids=["plain", "packed", "two members", "padded"],
+)
+def test_content_is_unpacked_whatever_the_name(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "results.csv"
+    path.write_bytes(content)
+    assert content_of(path, "r", 1 << 20) == TABLE
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (PACKED[:-9], "r: the gzip file ends early"),
+        (PACKED[:12] + b"\xff" * 9 + PACKED[21:], "r: damaged gzip file"),
+        (PACKED + b"rest", "r: damaged gzip file"),
+    ],
+    ids=["cut", "damaged", "followed by text"],
+)
+def test_damaged_gzip_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "results.csv.gz"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        content_of(path, "r", 1 << 20)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_size_is_limited_after_decompression(tmp_path: Path, packed: bool) -> None:
+    limit = 1 << 20
+    path = tmp_path / "results"
+    for size in (limit, limit + 1):
+        content = b"1" * size
+        path.write_bytes(gzip.compress(content, 1) if packed else content)
+        if size == limit:
+            assert content_of(path, "r", limit) == content
+            continue
+        with pytest.raises(DataError, match="r: larger than 1 MiB; --max-size MIB allows more"):
+            content_of(path, "r", limit)

@@ -1,0 +1,197 @@
+"""Results get the order of their file, of time, of git, or of their rows; a note says which."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from barograph.git import Repository
+from barograph.series import UNKNOWN_TIME
+from barograph.sources.formats.base import Result
+from barograph.sources.formats.orders import order_results
+from tests.repositories import START, Made, make_repository
+from tests.sources.formats.collecting import collected, result
+
+NOWHERE = Repository("/")
+SECOND = 1000
+GONE = "f" * 40
+# `two` was committed before `one`, but `one` is its parent. `side` is merged by `merge`.
+COMMITS = {
+    "one": Made(time=100),
+    "two": Made(("one",), 50),
+    "side": Made(("one",), 110, "topic"),
+    "merge": Made(("two", "side"), 120),
+    "last": Made(("merge",), 130),
+}
+
+
+class Tree(NamedTuple):
+    """A repository and the hashes of its commits."""
+
+    repository: Repository
+    hashes: dict[str, str]
+
+    def results(self, *names: str, time: int | None = None) -> list[Result]:
+        """Return a result of each commit; names that are no commits stay as they are."""
+        moment = UNKNOWN_TIME if time is None else time
+        commits = [self.hashes.get(name, name) for name in names]
+        return [result(k, commit=commit, time=moment) for k, commit in enumerate(commits)]
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    folder = tmp_path_factory.mktemp("orders")
+    hashes = make_repository(folder, COMMITS)
+    return Tree(Repository(folder), hashes)
+
+
+def sorted_rows(results: list[Result], repository: Repository = NOWHERE) -> tuple[list[int], str]:
+    """Return the numbers of the results in their order, and the note."""
+    found = order_results(collected(results), repository)
+    places = found.orders.tolist()
+    return sorted(range(len(places)), key=places.__getitem__), "; ".join(found.notes)
+
+
+def test_orders_of_the_file_stay_and_need_no_note() -> None:
+    found = order_results(collected([result(order=9), result(order=4)]), NOWHERE)
+    assert (found.orders.tolist(), found.notes) == ([9, 4], [])
+
+
+def test_results_without_an_order_come_after_all_others() -> None:
+    said = [result(order=9, commit="x"), result(commit="y"), result(order=4), result(commit="z")]
+    found = order_results(collected(said), NOWHERE)
+    assert found.orders.tolist() == [9, 10, 4, 11]
+    assert found.notes == ["2 results without an order: placed after all others"]
+
+
+def test_result_without_an_order_gets_that_of_its_commit() -> None:
+    said = [result(order=9, commit="x"), result(order=12, commit="y"), result(2.0, "b", commit="x")]
+    found = order_results(collected(said), NOWHERE)
+    assert (found.orders.tolist(), found.notes) == ([9, 12, 9], [])
+
+
+def test_times_are_orders_in_milliseconds() -> None:
+    times = [1_700_000_000_500, 1_700_000_000_001]
+    found = order_results(collected([result(time=time) for time in times]), NOWHERE)
+    assert (found.orders.tolist(), found.notes) == (times, ["ordered by time"])
+
+
+def test_order_of_a_single_time_is_that_time() -> None:
+    found = order_results(collected([result(time=1_700_000_000_500)]), NOWHERE)
+    assert (found.orders.tolist(), found.notes) == ([1_700_000_000_500], [])
+
+
+def test_commit_measured_by_several_tests_has_its_earliest_time() -> None:
+    said = [result(1, "a", commit="x", time=7000), result(1, "b", commit="x", time=6000)]
+    found = order_results(collected([*said, result(2, "a", commit="y", time=8000)]), NOWHERE)
+    assert found.orders.tolist() == [6000, 6000, 8000]
+
+
+def test_commits_of_one_time_are_a_millisecond_apart_as_listed() -> None:
+    said = [result(commit=name, time=time) for name, time in zip("abcd", (5, 5, 5, 6), strict=True)]
+    found = order_results(collected(said), NOWHERE)
+    assert found.orders.tolist() == [5, 6, 7, 8]
+
+
+def test_commits_of_one_time_are_reversed_where_the_newest_is_listed_first() -> None:
+    said = [result(commit=name, time=time) for name, time in zip("abc", (9, 5, 5), strict=True)]
+    assert sorted_rows(said)[0] == [2, 1, 0]
+
+
+def test_commits_of_one_time_are_sorted_by_git(tree: Tree) -> None:
+    rows, note = sorted_rows(tree.results("last", "merge", "one", "two", time=5), tree.repository)
+    assert (rows, note) == ([2, 3, 1, 0], "ordered by time")
+
+
+def test_results_without_a_date_are_placed_by_the_rows_around_them() -> None:
+    said = [result(commit="a", time=10), result(commit="b"), result(commit="c", time=30)]
+    rows, note = sorted_rows(said)
+    assert (rows, note) == (
+        [0, 1, 2],
+        "ordered by time; 1 without a date placed by the rows around them",
+    )
+    rows, _ = sorted_rows([said[2], said[1], said[0]])
+    assert rows == [2, 1, 0]
+
+
+def test_few_dates_do_not_order_a_history() -> None:
+    said = [result(commit="a", time=99), result(commit="b"), result(commit="c"), result(commit="d")]
+    assert sorted_rows(said) == (
+        [0, 1, 2, 3],
+        "ordered as listed, the oldest first: commits are without order and time",
+    )
+
+
+def test_commits_are_ordered_by_git_and_not_by_their_dates(tree: Tree) -> None:
+    rows, note = sorted_rows(tree.results("last", "two", "one"), tree.repository)
+    assert (rows, note) == ([2, 1, 0], "ordered by the commits in git")
+
+
+def test_merged_commit_comes_between_the_first_parent_and_the_merge(tree: Tree) -> None:
+    rows, _ = sorted_rows(tree.results("merge", "side", "two", "one"), tree.repository)
+    assert rows == [3, 2, 1, 0]
+
+
+def test_commits_that_a_rebase_removed_come_after_the_row_before_them(tree: Tree) -> None:
+    rows, note = sorted_rows(tree.results("one", GONE, "two", "merge"), tree.repository)
+    assert rows == [0, 1, 2, 3]
+    assert note == (
+        "ordered by the commits in git; 1 commits that git does not know placed as listed"
+    )
+
+
+def test_rows_decide_if_git_knows_fewer_than_half_of_the_commits(tree: Tree) -> None:
+    names = ["last", "0" * 40, "e" * 40, GONE]
+    rows, note = sorted_rows(tree.results(*names), tree.repository)
+    assert rows == [0, 1, 2, 3]
+    assert note.startswith("ordered as listed")
+
+
+def test_dates_of_commits_complete_those_of_rows(tree: Tree) -> None:
+    said = [
+        result(commit="x", time=(START + 105) * SECOND),
+        result(commit="y", time=(START + 125) * SECOND),
+        result(commit=tree.hashes["merge"]),
+    ]
+    assert sorted_rows(said, tree.repository) == ([0, 2, 1], "ordered by time")
+
+
+def test_results_of_one_commit_have_one_order(tree: Tree) -> None:
+    said = tree.results("one", "two", "one", "merge")
+    for repository in (NOWHERE, tree.repository):
+        orders = order_results(collected(said), repository).orders.tolist()
+        assert orders[0] == orders[2] < orders[1] < orders[3]
+
+
+def test_abbreviated_and_full_hash_are_one_commit(tree: Tree) -> None:
+    said = tree.results("one", "two")
+    short = result(5.0, commit=tree.hashes["one"][:8])
+    orders = order_results(collected([*said, short]), tree.repository).orders.tolist()
+    assert orders[0] == orders[2] < orders[1]
+
+
+def test_commit_measured_again_after_another_is_noted() -> None:
+    said = [result(commit=name, time=time) for name, time in (("a", 1), ("b", 2), ("a", 3))]
+    rows, note = sorted_rows(said)
+    assert rows == [0, 2, 1]
+    assert note == (
+        "ordered by time; commits that were measured again later count as runs of the first time"
+    )
+
+
+def test_rows_of_a_wide_table_are_ordered_as_listed() -> None:
+    rows, note = sorted_rows([result(1.0), result(2.0), result(3.0)])
+    assert rows == [0, 1, 2]
+    assert note == "ordered as listed, the oldest first: rows are without order and time"
+
+
+def test_rows_of_a_long_table_are_counted_in_each_series() -> None:
+    said = [result(test=name) for name in ("a", "a", "a", "b", "b")]
+    assert order_results(collected(said), NOWHERE).orders.tolist() == [0, 1, 2, 0, 1]
+
+
+def test_results_of_one_run_without_a_commit_have_one_order() -> None:
+    files = [[result(test="a"), result(test="b")], [result(test="a"), result(test="b")]]
+    found = order_results(collected(*files, kinds=["run", "run"]), NOWHERE)
+    assert found.orders.tolist() == [0, 0, 1, 1]
