@@ -25,10 +25,18 @@ def test_help_imports_no_large_package() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+HISTORIES = {
+    "step": [100.0 + (k * 7) % 5 + 20 * (k >= 60) for k in range(90)],
+    "spike": [100.0 + (k * 7) % 5 for k in range(70)] + [500.0],
+    "constant": [5.0] * 80,
+    "zero": [0.0] * 60 + [3.0] * 20,
+    "huge": [1e90 * (100 + (k * 7) % 5) for k in range(80)],
+    "tiny": [1e-300 * (100 + (k * 7) % 5) for k in range(80)],
+}
 CSV = "test,order,value\n" + "".join(
-    f"{test},{order},{100 + (order * 7) % 5 + (20 if test == 'b' and order >= 60 else 0)}\n"
-    for test in "ab"
-    for order in range(90)
+    f"{test},{order},{value!r}\n"
+    for test, values in HISTORIES.items()
+    for order, value in enumerate(values)
 )
 
 
@@ -73,3 +81,36 @@ def flat(content: object, path: str = "") -> dict[str, object]:
     return {
         key: value for name, part in pairs for key, value in flat(part, f"{path}/{name}").items()
     }
+
+
+def test_large_input_is_compiled(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text(CSV * 10)
+    code = (
+        f"from barograph.compiled import interpret_small, is_interpreted\n"
+        f"interpret_small(['gate', {str(path)!r}])\nassert not is_interpreted()\n"
+        f"interpret_small(['gate', '-'])\nassert not is_interpreted()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - our own interpreter
+
+
+def test_warmup_prints_where_the_compiled_code_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    with pytest.raises(SystemExit) as ended:
+        main(["warmup"])
+    assert not ended.value.code
+    assert capsys.readouterr().out.endswith(f" s: {tmp_path}\n")
+
+
+def test_warmup_refuses_to_run_where_nothing_is_compiled() -> None:
+    command = [sys.executable, "-m", "barograph", "warmup"]
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+    )
+    assert (done.returncode, "NUMBA_DISABLE_JIT" in done.stderr) == (1, True)

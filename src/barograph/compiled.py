@@ -1,18 +1,16 @@
 """Decorators that compile numeric kernels with Numba, or leave them to the interpreter.
 
-Compiling takes seconds, and importing Numba alone half a second; a few hundred points need neither.
-So a command whose files are small, and that has not been compiled yet, runs the same functions
-interpreted. The choice holds for the whole process and is made before the first kernel is defined.
+Compiling takes seconds, and loading what is compiled takes as long as judging a few hundred points
+interpreted. So a command whose files are small leaves the same functions to the interpreter. The
+choice holds for the whole process and is made before the first kernel is defined.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import sys
 import warnings
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -22,9 +20,10 @@ R = TypeVar("R")
 # Long sums may be reordered and use fused multiply-add. Full fast-math is never used, because it
 # gives up the meaning of NaN and infinity.
 FUSED = frozenset({"reassoc", "contract", "nsz"})
-# Bytes of files that a command handles in less time interpreted than the compiler needs. `score`
-# judges every result that is new to its store, the others only whole series or newest results.
-SMALL = {"detect": 100_000, "gate": 100_000, "report": 100_000, "score": 30_000}
+# Bytes of files that a command handles interpreted in about the time that it takes to import Numba
+# and to load compiled kernels. `score` takes longer, as it judges every result that is new to its
+# store.
+SMALL = {"detect": 50_000, "gate": 50_000, "report": 50_000, "score": 20_000}
 # Other detectors and models may need much more time in the interpreter.
 COMPILED_OPTIONS = ("--detector", "--model")
 PACKAGE = Path(__file__).resolve().parent
@@ -36,12 +35,10 @@ class _Choice:
     Attributes:
         interprets: Whether kernels are left to the interpreter.
         is_made: Whether a kernel was defined, so that it is too late to choose.
-        marker: The file that says that the kernels of the running command are compiled.
     """
 
     interprets = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
     is_made = False
-    marker: Path | None = None
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -60,7 +57,7 @@ def is_interpreted() -> bool:
 
 
 def interpret_small(arguments: Sequence[str]) -> None:
-    """Choose the interpreter if a command reads small files and its kernels are not compiled yet.
+    """Choose the interpreter if a command reads small files.
 
     Args:
         arguments: The command and its arguments.
@@ -70,34 +67,8 @@ def interpret_small(arguments: Sequence[str]) -> None:
         return
     if any(text.startswith(COMPILED_OPTIONS) for text in rest):
         return
-    marker = marker_of(command)
-    if marker.exists():
-        return
     if _size_of(rest) <= SMALL[command]:
         _Choice.interprets = True
-    else:
-        _Choice.marker = marker
-
-
-def mark_compiled() -> None:
-    """Note that the command that now ends well has compiled its kernels."""
-    marker = _Choice.marker
-    if marker is None or not _Choice.is_made:
-        return
-    marker.parent.mkdir(parents=True, exist_ok=True)
-    marker.touch()
-
-
-def marker_of(command: str) -> Path:
-    """Return the file that says that the kernels of a command are compiled.
-
-    Its name ends as those of Numba's index files, so that whatever deletes the compiled code
-    deletes it, too. A new version of the package or of Numba needs another one.
-    """
-    numba = find_spec("numba")
-    files = [*PACKAGE.rglob("*.py"), Path(numba.origin if numba and numba.origin else "")]
-    newest = max(path.stat().st_mtime_ns for path in files)
-    return cache_folder() / f"barograph-{command}-{sys.implementation.cache_tag}-{newest}.nbi"
 
 
 def cache_folder() -> Path:

@@ -1,18 +1,20 @@
 """New model files are used without a restart; refused files change nothing."""
 
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
+from typing import Any
 
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
 from barograph.errors import ArtifactError
-from barograph.service import ModelWatch
+from barograph.service import ModelWatch, create_app, model_watch
 from barograph.store import Store
-from tests.service.conftest import app_of
+from tests.service.conftest import HERE, app_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result
+from tests.service.test_background import wait_for
 
 MODEL = "/api/v1/model"
 
@@ -127,3 +129,38 @@ def test_store_uses_the_judge_of_the_loaded_model(client: TestClient) -> None:
     assert isinstance(store, Store)
     assert store.judge is not None
     assert store.judge.version == client.get(MODEL).json()["version"]
+
+
+def test_service_answers_while_it_loads_its_first_model(
+    artifact: Path, store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, load = Event(), model_watch.load_model
+
+    def load_late(*arguments: Any) -> model_watch.LoadedModel:
+        assert go_on.wait(60)
+        return load(*arguments)
+
+    monkeypatch.setattr(model_watch, "load_model", load_late)
+    with Store(store_url) as store:
+        app = create_app(store, ModelWatch(artifact))
+        with TestClient(app, HERE, client=("127.0.0.1", 50000)) as client:
+            assert client.get("/health").status_code == 200
+            assert client.get("/ready").status_code == 503
+            refused = client.post(POINTS, json=[result(1, 100.0)])
+            assert (refused.status_code, "retry-after" in refused.headers) == (503, True)
+            go_on.set()
+            wait_for(lambda: client.get("/ready").status_code == 200)
+            assert client.post(POINTS, json=[result(1, 100.0)]).json()["written"] == 1
+
+
+def test_failure_of_the_first_model_is_reported_to_whoever_started_the_app(
+    artifact: Path, store_url: str
+) -> None:
+    artifact.write_bytes(b"no model")
+    failed, watch = Event(), ModelWatch(artifact)
+    with Store(store_url) as store:
+        app = create_app(store, watch, on_failure=failed.set)
+        with TestClient(app, HERE, client=("127.0.0.1", 50000)) as client:
+            assert failed.wait(60)
+            assert client.get("/ready").status_code == 503
+    assert isinstance(watch.failure, ArtifactError)

@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 from barograph import __version__
-from barograph.compiled import interpret_small, mark_compiled
+from barograph.compiled import interpret_small
 from barograph.errors import BarographError, NotEnoughDataError
 from barograph.extras import missing
 
@@ -40,6 +40,7 @@ COMMANDS = {
     "score": "Add results to the store, and fail if the newest are a regression.",
     "serve": "Start the HTTP service.",
     "token": "Create, list and revoke the tokens of the service.",
+    "warmup": "Compile all numeric code in advance.",
 }
 
 
@@ -113,9 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if arguments is None:
         interpret_small(sys.argv[1:])
     try:
-        code = group.main(arguments, prog_name="barograph", standalone_mode=False)
-        mark_compiled()
-        sys.exit(code)
+        sys.exit(group.main(arguments, prog_name="barograph", standalone_mode=False))
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except (click.Abort, KeyboardInterrupt):

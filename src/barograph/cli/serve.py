@@ -92,17 +92,20 @@ def command(
     # Threads yield the interpreter ten times as often as by default: while a batch is decoded,
     # other threads wait up to 7 ms (90th percentile) instead of 16 ms.
     sys.setswitchinterval(0.0005)
-    # Load and compile the model before the first request arrives.
     watch = ModelWatch(model, second_look)
-    first = watch.start()
     make_folder(url)
-    with Store(url, first.judge, log=LOG_PAGES) as store:
+    with Store(url, log=LOG_PAGES) as store:
         local = is_loopback(host)
         _check_tokens(store, host, local=local)
         config = WorkerConfig(url, make_detector(detector), DETECTORS[detector], label_free)
-        app = create_app(store, watch, Settings(local=local), BackgroundWorker(config))
-        try:
-            uvicorn.run(
+        worker = BackgroundWorker(config)
+
+        def stop() -> None:
+            server.should_exit = True
+
+        app = create_app(store, watch, Settings(local=local), worker, stop)
+        server = uvicorn.Server(
+            uvicorn.Config(
                 app,
                 http=protocol_with(ConnectionLimits(trusted_proxies=frozenset(trusted_proxy))),
                 host=host,
@@ -113,9 +116,19 @@ def command(
                 proxy_headers=False,  # the client is the peer of the connection
                 timeout_graceful_shutdown=10,
             )
+        )
+        click.echo(
+            f"serving http://{host}:{port} while the model is loaded, and compiled at the first "
+            "start; /ready answers 200 after that",
+            err=True,
+        )
+        try:
+            server.run()
         except SystemExit as exit_:  # exit codes of uvicorn differ from ours
             if exit_.code:
                 raise ConfigError(f"cannot listen on {host}:{port}; see the log") from None
+    if watch.failure is not None:
+        raise watch.failure
 
 
 def _check_tokens(store: object, host: str, *, local: bool) -> None:

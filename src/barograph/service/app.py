@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -37,7 +36,6 @@ from barograph.store import Store
 
 LOG = logging.getLogger("barograph.service")
 GC_THRESHOLD = 200_000  # objects, more than one batch allocates
-PRELOAD_WAIT = 3.0  # seconds that a start waits for the newest values of all series
 ROUTERS = (
     operations.probes,
     operations.routes,
@@ -71,14 +69,18 @@ def create_app(
     watch: ModelWatch,
     settings: Settings | None = None,
     worker: BackgroundWorker | None = None,
+    on_failure: Callable[[], None] = lambda: None,
 ) -> FastAPI:
-    """Return the service over an open store and a loaded model.
+    """Return the service over an open store.
+
+    The app answers while it loads the first model, and refuses results until then.
 
     Args:
         store: Open store; whoever opened it closes it after the app has ended.
-        watch: Started watch; the app polls it for new models.
+        watch: Loads the first model, unless it was started, and new ones.
         settings: Limits of the service.
         worker: Refreshes the candidates while the app runs. None leaves them as they are.
+        on_failure: Called if the first model is not usable; `watch.failure` says why.
     """
     settings, metrics = settings or Settings(), Metrics()
     app = BarographAPI(
@@ -91,6 +93,7 @@ def create_app(
         lifespan=_lifespan,
     )
     auth = Auth(store, settings)
+    app.state.on_failure = on_failure
     app.state.context = AppContext(store, watch, metrics, settings, auth, worker)
     handle_errors(app)
     for router in ROUTERS:
@@ -110,18 +113,17 @@ def create_app(
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     context: AppContext = app.state.context
-    poll = context.settings.model_poll
-    threading.Thread(
-        target=context.watch.run, args=(poll,), name="barograph-model", daemon=True
-    ).start()
-    if context.worker is not None:
-        context.worker.start()
     preload = threading.Thread(
         target=_preload, args=(context.store,), name="barograph-preload", daemon=True
     )
-    preload.start()
-    # A store that takes longer to read is served meanwhile.
-    await asyncio.to_thread(preload.join, PRELOAD_WAIT)
+    threading.Thread(
+        target=context.watch.run,
+        args=(context.settings.model_poll, preload.start, app.state.on_failure),
+        name="barograph-model",
+        daemon=True,
+    ).start()
+    if context.worker is not None:
+        context.worker.start()
     yield
     context.watch.stop()
     if context.worker is not None:

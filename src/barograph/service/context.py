@@ -42,7 +42,7 @@ class AppContext:
             ApiError: No model is loaded.
         """
         if self.watch.current is None:
-            raise ApiError(503, "no model is loaded", headers=RETRY)
+            raise ApiError(503, "the model is not loaded yet", headers=RETRY)
         return self.watch.current
 
 

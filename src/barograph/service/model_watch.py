@@ -84,6 +84,7 @@ class ModelWatch:
         self._on_model: Callable[[LoadedModel], None] | None = None
         self._on_refused: Callable[[], None] | None = None
         self.current: LoadedModel | None = None
+        self.failure: BarographError | None = None  # why `run` could not load the first model
         self.refused_reason = ""
 
     def start(self) -> LoadedModel:
@@ -130,8 +131,24 @@ class ModelWatch:
                 return False
             return True
 
-    def run(self, pause: float) -> None:
-        """Check every `pause` seconds until `stop`."""
+    def run(
+        self, pause: float, on_ready: Callable[[], None], on_failure: Callable[[], None]
+    ) -> None:
+        """Load the first model if `start` was not called; check every `pause` seconds until `stop`.
+
+        Args:
+            pause: Seconds between two checks.
+            on_ready: Called once a model is in use.
+            on_failure: Called if the first model is not usable; `failure` says why.
+        """
+        if self.current is None:
+            try:
+                self.start()
+            except BarographError as error:
+                self.failure = error
+                on_failure()
+                return
+        on_ready()
         while not self._stop.wait(pause):
             self.check()
 

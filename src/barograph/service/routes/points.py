@@ -257,13 +257,14 @@ async def post_points(request: Request, context: Context, caller: CallerName) ->
     if media != "application/json" and media not in NDJSON:
         raise ApiError(415, f"Content-Type: {media!r:.60} is not one of application/json, {NDJSON}")
     body = await read_body(request, context.settings)
+    model = context.model.judge.version
     is_large, max_rows = len(body) > LARGE_BODY, context.store.limits.batch
     if is_large:
         rows = await run_in_threadpool(_decode, body, media, max_rows)
     else:
         rows = _decode(body, media, max_rows)
     measurements = [row for row in rows if isinstance(row, Measurement)]
-    answer = IngestResult([], "")
+    answer = IngestResult([], model)
     if measurements:
         answer = await asyncio.wrap_future(context.store.submit(measurements, caller))
         context.metrics.count_points(answer)
