@@ -65,7 +65,8 @@ def serving(
                 if ask(HTTPConnection("127.0.0.1", port), "GET", "/ready")[0] == 200:
                     break
             except OSError:
-                time.sleep(0.02)
+                pass  # it does not listen yet
+            time.sleep(0.02)
         ready = time.perf_counter() - begun
         connection = HTTPConnection("127.0.0.1", port)
         first = seconds(lambda: post(connection, [result(0, 10**6)]))

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -58,11 +58,10 @@ def server(store: Path, model: Path) -> Iterator[tuple[httpx2.Client, subprocess
 def _wait(client: httpx2.Client, process: subprocess.Popen[bytes]) -> None:
     for _ in range(600):
         assert process.poll() is None, "the service ended"
-        try:
+        with suppress(httpx2.TransportError):
             if client.get("/ready").status_code == 200:
                 return
-        except httpx2.TransportError:
-            time.sleep(0.1)
+        time.sleep(0.1)
     pytest.fail("the service did not become ready")
 
 
