@@ -12,6 +12,8 @@ RUN pip install --no-cache-dir '.[service,postgres]'
 
 USER barograph
 ENV BAROGRAPH_STORE=/data/barograph.db NUMBA_CACHE_DIR=/home/barograph/kernels
+# Compile now, so that the service is ready within seconds of its start.
+RUN barograph warmup
 VOLUME /data
 WORKDIR /data
 EXPOSE 8000
