@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterable
 from pathlib import Path
 
+from barograph.series import Direction
 from barograph.sources import formats
 from barograph.sources.base import Skip
-from barograph.sources.formats.base import HEAD, Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.base import (
+    HEAD,
+    NO_ORDER,
+    Format,
+    InputFile,
+    Judgement,
+    Note,
+    Result,
+    ResultBatch,
+    Sample,
+)
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -51,11 +63,36 @@ def as_input(path: Path, content: bytes | None = None) -> InputFile:
     return InputFile(path.name, path, path.read_bytes() if content is None else content)
 
 
+def results_of(entries: Iterable[Result | ResultBatch | Judgement | Note | Skip]) -> list[Result]:
+    """Return the results among what a format yields; those of batches have no place."""
+    found = []
+    for entry in entries:
+        if isinstance(entry, Result):
+            found.append(entry)
+        elif isinstance(entry, ResultBatch):
+            found += [
+                Result(
+                    entry.series[owner],
+                    float(entry.values[i]),
+                    "",
+                    entry.units[i],
+                    Direction(entry.directions[owner]),
+                    None if entry.orders[i] == NO_ORDER else int(entry.orders[i]),
+                    entry.commits[i],
+                    int(entry.times[i]),
+                    entry.runs[i],
+                    entry.branches[i],
+                )
+                for i, owner in enumerate(entry.owners.tolist())
+            ]
+    return found
+
+
 def read_all(
     form: Format, path: Path, content: bytes | None = None
 ) -> tuple[list[Result], list[Judgement], list[Skip]]:
     """Return everything that a format reads of a file."""
     entries = list(form.read(as_input(path, content)))
-    results = [entry for entry in entries if isinstance(entry, Result)]
+    results = results_of(entries)
     judgements = [entry for entry in entries if isinstance(entry, Judgement)]
     return results, judgements, [entry for entry in entries if isinstance(entry, Skip)]

@@ -12,18 +12,28 @@ from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, Verdict
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats import asv, github_action, perfherder, perfherder_log, skia, tcpd
+from barograph.sources.formats import (
+    asv,
+    batches,
+    github_action,
+    perfherder,
+    perfherder_log,
+    skia,
+    tcpd,
+)
 from barograph.sources.formats.access import project_of_url
 from barograph.sources.formats.base import (
     HEAD,
     InputFile,
     Judgement,
     Note,
+    ReadOptions,
     Result,
     ResultBatch,
     Sample,
 )
-from tests.sources.formats.samples import SAMPLES, all_formats
+from barograph.sources.formats.collect import OTHER_DIRECTION, Collector
+from tests.sources.formats.samples import SAMPLES, all_formats, as_input, read_all, results_of
 
 FORMATS = all_formats()
 Entry = Result | ResultBatch | Judgement | Note | Skip
@@ -125,6 +135,39 @@ def test_a_wrong_value_is_named_by_its_place(name: str, data: Any, field: str) -
 
 
 @pytest.mark.parametrize(
+    "name", ["asv/results", "nyrkio/results.json", "otava/project", "skia/list.json"]
+)
+def test_results_do_not_depend_on_the_size_of_batches(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = SAMPLES / name
+    form = FORMATS[path.parent.name]
+    results, _, skips = read_all(form, path)
+    monkeypatch.setattr(batches, "SIZE", 1)
+    entries = list(form.read(as_input(path)))
+    assert sum(isinstance(entry, ResultBatch) for entry in entries) > 1
+    assert results_of(entries) == results
+    assert [entry for entry in entries if isinstance(entry, Skip)] == skips
+
+
+def test_every_result_of_another_direction_is_counted() -> None:
+    metric = {"name": "a", "value": 1, "direction": "lower_is_better"}
+    other = metric | {"direction": "higher_is_better"}
+    runs = [{"timestamp": i, "metrics": [way]} for i, way in enumerate([metric, other, other])]
+    collector = Collector(ReadOptions(), "x")
+    collector.add(InputFile("x", None, json.dumps(runs).encode()), FORMATS["nyrkio"])
+    assert collector.report.corrected[OTHER_DIRECTION] == 2
+
+
+def test_a_value_that_a_scale_makes_infinite_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("time,a\n2026-01-01,1e300\n")
+    config = "tests: {t: {type: csv, file: data.csv, metrics: {a: {scale: 1.0e+300}}}}"
+    file = InputFile("otava.yaml", tmp_path / "otava.yaml", config.encode())
+    with pytest.raises(DataError, match=r"otava.yaml: a value is not finite"):
+        Collector(ReadOptions(), "x").add(file, FORMATS["otava"])
+
+
+@pytest.mark.parametrize(
     ("tool", "unit", "direction"),
     [
         ("pytest", "iter/sec", HIGHER),
@@ -175,27 +218,23 @@ def test_asv_leaves_out_a_broken_file_and_names_it(tmp_path: Path) -> None:
     (tmp_path / "m" / "machine.json").write_text("{}")
     (tmp_path / "m" / "a.json").write_text("{")
     (tmp_path / "m" / "b.json").write_text(json.dumps(RUN | {"results": {"time_x": 2.5}}))
-    skip, result = read_folder("asv", tmp_path)
+    skip, batch = read_folder("asv", tmp_path)
     assert isinstance(skip, Skip)
     assert (skip.field, skip.reason) == ("m/a.json", "file cannot be read")
-    assert isinstance(result, Result)
-    assert (result.value, result.series.variant, result.where) == (
-        2.5,
-        "m",
-        "m/b.json: results.time_x[0]",
-    )
+    (result,) = results_of([batch])
+    assert (result.value, result.series.variant) == (2.5, "m")
 
 
 def test_asv_keeps_quotes_that_distinguish_parameters() -> None:
     data = ROWS | {"results": {"t": [[1, 2], [["1", "'1'"]]]}}
-    args = [entry.series.args for entry in read("asv", data) if isinstance(entry, Result)]
+    args = [result.series.args for result in results_of(read("asv", data))]
     assert args == [(("param1", "1"),), (("param1", "'1'"),)]
 
 
 def test_asv_reads_no_more_combinations_than_results() -> None:
     many = [[str(i) for i in range(1000)]] * 6
     entries = read("asv", ROWS | {"results": {"t": [[1, 2], many]}})
-    assert len(entries) == 2
+    assert len(results_of(entries)) == 2
 
 
 @pytest.mark.parametrize(
@@ -228,7 +267,7 @@ def test_higher_is_better_only_where_perfherder_says_it() -> None:
     points = [{"signature_id": i, "value": 1, "revision": "r"} for i in (1, 2, 3)]
     about = {"1": SIGNED, "2": SIGNED | {"id": 2, "lower_is_better": False}}
     entries = read("perfherder", {"signatures": about, "data": {"x": points}})
-    directions = [entry.direction for entry in entries if isinstance(entry, Result)]
+    directions = [result.direction for result in results_of(entries)]
     assert directions == [LOWER, HIGHER, Direction.UNKNOWN]
 
 
@@ -254,8 +293,7 @@ def test_folders_that_are_no_date_say_nothing_about_the_time_of_skia_results(
     inner.mkdir(parents=True)
     run = SKIA | {"results": [{"key": {"test": "t"}, "measurement": 1}]}
     (inner / "a.json").write_text(json.dumps(run))
-    (result,) = read_folder("skia", tmp_path)
-    assert isinstance(result, Result)
+    (result,) = results_of(read_folder("skia", tmp_path))
     assert result.time == UNKNOWN_TIME
 
 

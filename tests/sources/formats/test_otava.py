@@ -13,10 +13,11 @@ from barograph.series import Direction
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import download, otava
-from barograph.sources.formats.base import InputFile, Result
+from barograph.sources.formats.base import InputFile, Result, ResultBatch
 from barograph.sources.formats.read import read_files
 from barograph.sources.formats.yaml_text import decode_yaml
 from tests.sources.formats.graphite_server import GraphiteServer, graphite_server
+from tests.sources.formats.samples import results_of
 
 CSV = "tests:\n  t:\n    type: csv\n    file: data.csv\n    metrics: [a]\n"
 
@@ -27,15 +28,15 @@ def server() -> Iterator[GraphiteServer]:
         yield running
 
 
-def read(folder: Path, config: str) -> list[Result | Skip]:
+def read(folder: Path, config: str) -> list[ResultBatch | Skip]:
     """Return what a configuration in a folder yields; it has no verdicts."""
     path = folder / "otava.yaml"
     file = InputFile("otava.yaml", path, config.encode())
-    return [entry for entry in otava.read(file) if isinstance(entry, Result | Skip)]
+    return list(otava.read(file))
 
 
 def results(folder: Path, config: str) -> list[Result]:
-    return [entry for entry in read(folder, config) if isinstance(entry, Result)]
+    return results_of(read(folder, config))
 
 
 def test_a_later_template_and_the_test_override_earlier_templates(tmp_path: Path) -> None:
@@ -72,7 +73,7 @@ def test_a_pattern_reads_all_files_in_order(tmp_path: Path) -> None:
     for name, value in (("p2", 2), ("p1", 1)):
         (tmp_path / f"{name}.csv").write_text(f"time,a\n2026-01-01,{value}\n")
     found = results(tmp_path, CSV.replace("data.csv", "'p*.csv'"))
-    assert [(r.value, r.where) for r in found] == [(1, "p1.csv line 2"), (2, "p2.csv line 2")]
+    assert [r.value for r in found] == [1, 2]
 
 
 def test_a_json_test_is_named_by_the_configuration(tmp_path: Path) -> None:
@@ -170,7 +171,7 @@ def test_a_server_without_events_gives_results_and_a_note(
     note, result = read(tmp_path, GRAPHITE.format(url=server.url))
     assert isinstance(note, Skip)
     assert "404" in str(note.value)
-    assert isinstance(result, Result)
+    assert isinstance(result, ResultBatch)
 
 
 def test_targets_and_suffixes_stand_for_metrics(

@@ -13,6 +13,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
@@ -30,11 +32,11 @@ from barograph.sources.formats.access import (
 from barograph.sources.formats.base import (
     Format,
     InputFile,
-    Judgement,
-    Result,
+    ResultBatch,
     Sample,
     decode_json,
 )
+from barograph.sources.formats.batches import RecordBatches, finite_numbers
 from barograph.sources.formats.outline import outline
 
 NOT_RESULTS = ("machine.json", "benchmarks.json")
@@ -66,12 +68,14 @@ def _root(folder: Path) -> Path | None:
     return None
 
 
-def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
+def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
     """Yield the results of all machines, environments and commits, in the order of the paths."""
     if file.content is not None:
         above = file.path.resolve().parent.parent if file.path is not None else None
         benchmarks = _benchmarks(file, above / "benchmarks.json") if above else {}
-        yield from _Reader(file, benchmarks).results(file.json(), "")
+        single = _Reader(file, benchmarks)
+        yield from single.results(file.json(), "")
+        yield single.batches.take()
         return
     root = _root(file.path) if file.path is not None else None
     if root is None:
@@ -88,6 +92,9 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
                 yield skipped(file, name, str(error), "file cannot be read")
                 continue
             yield from reader.results(data, f"{name}: ")
+            if reader.batches.is_full:
+                yield reader.batches.take()
+    yield reader.batches.take()
 
 
 def _benchmarks(file: InputFile, path: Path) -> dict[str, Any]:
@@ -105,10 +112,11 @@ class _Reader:
 
     file: InputFile
     benchmarks: Mapping[str, Any]
-    ids: dict[tuple[str, str, str, int], list[SeriesId]] = field(default_factory=dict)
+    kinds: dict[tuple[str, str, bytes, int], list[int]] = field(default_factory=dict)
+    batches: RecordBatches = field(default_factory=RecordBatches)
 
-    def results(self, data: object, prefix: str) -> Iterator[Result | Skip]:
-        """Yield the results of one file; `prefix` names it in messages."""
+    def results(self, data: object, prefix: str) -> Iterator[Skip]:
+        """Take the results of one file, and yield what failed; `prefix` names it in messages."""
         run = mapping(data, f"{prefix}results")
         commit = text(run.get("commit_hash"), f"{prefix}commit_hash")
         time = time_ms(run.get("date"), f"{prefix}date")
@@ -129,16 +137,20 @@ class _Reader:
                 yield skipped(self.file, where, None, "failed or was skipped")
                 continue
             values = values if isinstance(values, list) else [values]
-            unit = optional_text(about.get("unit"), "benchmarks.json: unit")
-            direction = _direction(name, about)
-            ids = self._ids(variant, text(name, where), params, len(values), about, where)
-            for index, (series, value) in enumerate(zip(ids, values, strict=False)):
+            kinds = self._kinds(variant, text(name, where), params, len(values), about, where)
+            numbers = finite_numbers(values) if len(kinds) == len(values) else None
+            if numbers is not None:
+                self.batches.kinds.extend(kinds)
+                self.batches.values.extend(numbers.tolist())
+                continue
+            for index, (kind, value) in enumerate(zip(kinds, values, strict=False)):
                 place = f"{where}[{index}]"
                 if value is None:  # null: failed; NaN, which is decoded as null, too: skipped
                     yield skipped(self.file, place, value, "failed or was skipped")
                     continue
-                measured = number(value, place)
-                yield Result(series, measured, place, unit, direction, None, commit, time)
+                self.batches.values.append(number(value, place))
+                self.batches.kinds.append(kind)
+        self.batches.end_record(commit, time)
 
     def _about(self, name: str, version: object) -> dict[str, Any] | None:
         """Return what benchmarks.json says, or None if it describes another version."""
@@ -148,7 +160,7 @@ class _Reader:
         known = about.get("version")
         return None if version is not None and known is not None and version != known else about
 
-    def _ids(
+    def _kinds(
         self,
         variant: str,
         name: str,
@@ -156,16 +168,19 @@ class _Reader:
         count: int,
         about: Mapping[str, Any],
         where: str,
-    ) -> list[SeriesId]:
-        """Return the identity of each combination of parameters, at most `count`."""
-        key = (variant, name, str(params) if params else "", count)
-        found = self.ids.get(key)
+    ) -> list[int]:
+        """Return the kind of each combination of parameters, at most `count`."""
+        key = (variant, name, msgspec.json.encode(params) if params else b"", count)
+        found = self.kinds.get(key)
         if found is None:
             names = about.get("param_names")
             names = names if isinstance(names, list) and len(names) == len(params) else []
-            measurement = _kind(name, about)
-            found = self.ids[key] = [
-                SeriesId("", variant, "", name, measurement, args)
+            measurement, direction = _kind(name, about), _direction(name, about)
+            unit = optional_text(about.get("unit"), "benchmarks.json: unit")
+            found = self.kinds[key] = [
+                self.batches.kind(
+                    SeriesId("", variant, "", name, measurement, args), direction, unit
+                )
                 for args in _combinations(params, names, count, f"{where}.params")
             ]
         return found

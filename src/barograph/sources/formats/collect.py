@@ -92,14 +92,14 @@ class Collector:
             raise _named(file.name, f"cannot be read: {error.strerror or error}") from error
         self._flush()
 
-    def series(self, name: SeriesId, direction: int) -> int:
-        """Return the number of a series; -1 if its measurement is not asked for."""
+    def series(self, name: SeriesId, direction: int, count: int = 1) -> int:
+        """Return the number of a series of `count` results; -1 if --metric leaves it out."""
         number = self._numbers.get(name)
         if number is None:
             number = self._new(name, direction)
         elif direction and direction != self._directions[number] and number != DROPPED:
             if self._directions[number]:
-                self.report.corrected[OTHER_DIRECTION] += 1
+                self.report.corrected[OTHER_DIRECTION] += count
             else:
                 self._directions[number] = direction
         return number
@@ -181,8 +181,11 @@ class Collector:
         self._flush()
         size = batch.values.size
         self.report.read["points"] += size
-        pairs = zip(batch.series, batch.directions, strict=True)
-        numbers = np.array([self.series(name, int(way)) for name, way in pairs], dtype=np.int64)
+        if not np.isfinite(batch.values).all():
+            raise DataError(f"{self._files[-1].name}: a value is not finite")
+        counts = np.bincount(batch.owners, minlength=len(batch.series)).tolist()
+        described = zip(batch.series, batch.directions, counts, strict=True)
+        numbers = np.array([self.series(*each) for each in described], dtype=np.int64)
         owners = numbers[batch.owners] if size else np.empty(0, dtype=np.int64)
         chosen = owners != DROPPED
         columns = {

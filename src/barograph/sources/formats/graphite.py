@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from barograph.series import Direction, SeriesId
-from barograph.sources.base import Skip
+import numpy as np
+
+from barograph.series import Direction, Floats, Ints, SeriesId
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import array, at, mapping, number, text, time_ms
-from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.access import SECONDS, array, at, mapping, number, text, time_ms
+from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
+from barograph.sources.formats.batches import batch_of_series, finite_numbers
 from barograph.sources.formats.outline import outline
 
 POINT = 2  # numbers of a data point: the value and the time
@@ -26,40 +28,68 @@ def matches(sample: Sample) -> bool:
     return "/*/datapoints/*/*" in places or {"/*/target", "/*/datapoints"} <= places
 
 
-def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
+def read(file: InputFile) -> Iterator[ResultBatch]:
     """Yield the points of all targets; a gap (null) is no result."""
+    count = 0
     for index, item in enumerate(array(file.json(), "targets")):
         target = mapping(item, f"[{index}]")
         name = text(target.get("target"), f"[{index}].target")
-        yield from points(target, f"[{index}]", SeriesId("", "", "", name, ""))
+        batch = points(target, f"[{index}]", SeriesId("", "", "", name, ""), count)
+        count += batch.values.size
+        yield batch
 
 
 def points(
     target: Mapping[str, Any],
     where: str,
     series: SeriesId,
+    first_row: int,
     direction: Direction = Direction.UNKNOWN,
     scale: float = 1.0,
-) -> Iterator[Result]:
-    """Yield the points of one target.
+) -> ResultBatch:
+    """Return the points of one target.
 
     Args:
         target: The decoded target.
         where: Its place.
         series: The identity.
+        first_row: The number of points before these.
         direction: Which way is better.
         scale: A factor for the values.
     """
     place = at(where, "datapoints")
-    for index, point in enumerate(array(target.get("datapoints"), place)):
+    datapoints = array(target.get("datapoints"), place)
+    found = _sound(datapoints)
+    values, times = _checked(datapoints, place) if found is None else found
+    return batch_of_series(series, values * scale, times, first_row, direction=direction)
+
+
+def _sound(datapoints: list[Any]) -> tuple[Floats, Ints] | None:
+    """Return values and times of points without gaps whose times are Unix seconds."""
+    try:
+        measured, moments = zip(*datapoints, strict=True)
+    except (TypeError, ValueError):  # not pairs, or no points at all
+        return None
+    values, seconds = finite_numbers(measured), finite_numbers(moments)
+    if values is None or seconds is None or set(map(type, moments)) != {int}:
+        return None
+    if np.abs(seconds).max() >= SECONDS or set(map(type, datapoints)) != {list}:
+        return None
+    return values, seconds.astype(np.int64) * 1000
+
+
+def _checked(datapoints: list[Any], place: str) -> tuple[Floats, Ints]:
+    """Return values and times of points without the gaps, or name the first invalid point."""
+    values, times = [], []
+    for index, point in enumerate(datapoints):
         if not isinstance(point, list) or len(point) != POINT:
             raise FieldError(f"{place}[{index}]", point, "is not a value and a time")
         value, moment = point
-        if value is None:
-            continue
-        here = f"{place}[{index}]"
-        value, time = number(value, here) * scale, time_ms(moment, here)
-        yield Result(series, value, here, "", direction, None, "", time)
+        if value is not None:
+            here = f"{place}[{index}]"
+            values.append(number(value, here))
+            times.append(time_ms(moment, here))
+    return np.array(values, dtype=np.float64), np.array(times, dtype=np.int64)
 
 
 FORMAT = Format(

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 from barograph.series import Direction, SeriesId
@@ -25,7 +26,8 @@ from barograph.sources.formats.access import (
     text,
     time_ms,
 )
-from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
+from barograph.sources.formats.batches import RecordBatches
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import records
 
@@ -46,9 +48,10 @@ def matches(sample: Sample) -> bool:
     return any({f"{top}/timestamp", f"{top}/metrics/*/name"} <= places for top in ("/*", ""))
 
 
-def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
+def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
     """Yield the metrics of all runs."""
-    ids: dict[tuple[str, str, str], SeriesId] = {}
+    batches = RecordBatches()
+    kinds: dict[tuple[object, ...], int] = {}
     for place, record in records(file):
         run = mapping(record, place)
         attributes = mapping(run.get("attributes") or {}, at(place, "attributes"))
@@ -59,29 +62,40 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
         time = time_ms(run.get("timestamp"), at(place, "timestamp"))
         metrics = at(place, "metrics")
         for index, item in enumerate(array(run.get("metrics"), metrics)):
-            where = f"{metrics}[{index}]"
-            metric = mapping(item, where)
-            name = text(metric.get("name"), f"{where}.name")
+            metric = mapping(item, f"{metrics}[{index}]" if type(item) is not dict else "")
             value = metric.get("value")
             if value is None:
-                yield skipped(file, f"{where}.value", value, "value is missing")
+                text(metric.get("name"), f"{metrics}[{index}].name")
+                yield skipped(file, f"{metrics}[{index}].value", value, "value is missing")
                 continue
-            key = (project, test, name)
-            series = ids.get(key)
-            if series is None:
-                series = ids[key] = SeriesId(project, "", "", test, name)
-            yield Result(
-                series,
-                number(value, f"{where}.value"),
-                where,
-                optional_text(metric.get("unit"), f"{where}.unit"),
-                _direction(metric.get("direction"), f"{where}.direction"),
-                None,
-                commit,
-                time,
-                "",
-                branch,
-            )
+            if type(value) is not float or not isfinite(value):
+                text(metric.get("name"), f"{metrics}[{index}].name")
+                value = number(value, f"{metrics}[{index}].value")
+            way = metric.get("direction")
+            key = (project, test, metric.get("name"), metric.get("unit"), way, type(way))
+            try:
+                kind = kinds.get(key)
+            except TypeError:  # a list or an object, which `_described` names
+                kind = None
+            if kind is None:
+                described = _described(metric, project, test, f"{metrics}[{index}]")
+                kind = kinds[key] = batches.kind(*described)
+            batches.kinds.append(kind)
+            batches.values.append(value)
+        batches.end_record(commit, time, "", branch)
+        if batches.is_full:
+            yield batches.take()
+    yield batches.take()
+
+
+def _described(
+    metric: Mapping[str, Any], project: str, test: str, where: str
+) -> tuple[SeriesId, Direction, str]:
+    """Return the identity, the direction and the unit of a metric."""
+    name = text(metric.get("name"), f"{where}.name")
+    unit = optional_text(metric.get("unit"), f"{where}.unit")
+    direction = _direction(metric.get("direction"), f"{where}.direction")
+    return SeriesId(project, "", "", test, name), direction, unit
 
 
 def _first(attributes: Mapping[str, Any], names: tuple[str, ...], place: str) -> str:

@@ -26,7 +26,7 @@ from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import nyrkio, otava_csv, otava_graphite
 from barograph.sources.formats.access import at, mapping, skipped, text
-from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
 
 TESTS = re.compile(rb"^tests\s*:", re.MULTILINE)
 TEST_KEYS = re.compile(rb"\b(?:type|inherit)\s*:")
@@ -43,7 +43,7 @@ def matches(sample: Sample) -> bool:
     return bool(TESTS.search(sample.head) and TEST_KEYS.search(sample.head))
 
 
-def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
+def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
     """Yield the results of all tests that can be read."""
     from barograph.sources.formats.yaml_text import decode_yaml
 
@@ -84,7 +84,7 @@ def _opened(file: InputFile, folder: Path) -> InputFile:
 
 def _file(
     file: InputFile, config: Mapping[str, Any], path: Path, name: str, test: Mapping[str, Any]
-) -> Iterator[Result | Skip]:
+) -> Iterator[ResultBatch | Skip]:
     """Yield the results of one data file of a test."""
     try:
         data = InputFile(f"{file.name}: {path.name}", path, path.read_bytes())
@@ -94,10 +94,9 @@ def _file(
         yield from otava_csv.read(file, data, path.name, config, name, test)
         return
     for item in nyrkio.read(data):
-        if isinstance(item, Result):
-            series = replace(item.series, test=item.series.test or name)
-            yield item._replace(series=series, where=f"{path.name}: {item.where}")
-        elif isinstance(item, Skip):
+        if isinstance(item, ResultBatch):
+            yield item._replace(series=[replace(s, test=s.test or name) for s in item.series])
+        else:
             yield item
 
 

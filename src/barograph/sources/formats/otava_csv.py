@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +23,8 @@ from barograph.sources.formats.access import (
     text,
     time_ms,
 )
-from barograph.sources.formats.base import InputFile, Result
+from barograph.sources.formats.base import InputFile, ResultBatch
+from barograph.sources.formats.batches import RecordBatches
 from barograph.sources.formats.otava_metrics import Metric, metrics_of
 
 COMMITS = ("commit", "git_commit", "commit_id", "commit_hash", "git_hash", "sha", "revision")
@@ -34,7 +37,7 @@ def read(
     config: Mapping[str, Any],
     name: str,
     test: Mapping[str, Any],
-) -> Iterator[Result | Skip]:
+) -> Iterator[ResultBatch | Skip]:
     """Yield the results of one CSV file.
 
     Args:
@@ -59,8 +62,11 @@ def read(
         for row in rows:
             if row:
                 yield from layout.results(file, row, f"{shown} line {rows.line_num}")
+            if layout.batches.is_full:
+                yield layout.batches.take()
     except csv.Error as error:
         raise DataError(f"{data.name} line {rows.line_num}: {error}") from None
+    yield layout.batches.take()
 
 
 class _Layout:
@@ -90,33 +96,46 @@ class _Layout:
         commits = [title for title in (*stated, *columns) if title.lower() in COMMITS]
         self.commit = columns[commits[0]] if commits else None
         self.branch, self.run = columns.get("branch"), columns.get("run")
-        self.metrics = [
-            (metric, columns[metric.source], SeriesId("", "", "", test_name, metric.name))
+        self.batches = RecordBatches()
+        self.indices = [columns[metric.source] for metric in metrics]
+        self.scales = [metric.scale for metric in metrics]
+        self.kinds = [
+            self.batches.kind(
+                SeriesId("", "", "", test_name, metric.name), metric.direction, metric.unit
+            )
             for metric in metrics
         ]
 
-    def results(self, file: InputFile, row: Sequence[str], where: str) -> Iterator[Result | Skip]:
-        """Yield the results of one row."""
+    def results(self, file: InputFile, row: Sequence[str], where: str) -> Iterator[Skip]:
+        """Take the results of one row, and yield the missing ones."""
         commit, branch, run = (_cell(row, index) for index in (self.commit, self.branch, self.run))
         time = UNKNOWN_TIME if self.time is None else time_ms(_cell(row, self.time), where)
-        for metric, index, series in self.metrics:
+        values = self._sound(row)
+        if values is not None:
+            self.batches.values.extend(values)
+            self.batches.kinds.extend(self.kinds)
+            self.batches.end_record(commit, time, run, branch)
+            return
+        for kind, index, scale in zip(self.kinds, self.indices, self.scales, strict=True):
             value = row[index] if index < len(row) else ""
             if not value.strip():
                 yield skipped(file, where, value, "value is missing")
                 continue
-            measured = numeric(value, where) * metric.scale
-            yield Result(
-                series,
-                measured,
-                where,
-                metric.unit,
-                metric.direction,
-                None,
-                commit,
-                time,
-                run,
-                branch,
-            )
+            self.batches.values.append(numeric(value, where) * scale)
+            self.batches.kinds.append(kind)
+        self.batches.end_record(commit, time, run, branch)
+
+    def _sound(self, row: Sequence[str]) -> list[float] | None:
+        """Return the values of a row in which every cell is a plain number."""
+        try:
+            cells = [row[index] for index in self.indices]
+            found = list(map(float, cells))
+        except (IndexError, ValueError):
+            return None
+        # `float` also takes underscores, NaN and infinite values, which are errors.
+        if "_" in "".join(cells) or not math.isfinite(sum(found)):
+            return None
+        return list(map(operator.mul, found, self.scales))
 
 
 def _cell(row: Sequence[str], index: int | None) -> str:

@@ -23,9 +23,10 @@ from barograph.sources.formats.access import (
     text,
     time_ms,
 )
-from barograph.sources.formats.base import InputFile, Result, decode_json
+from barograph.sources.formats.base import InputFile, ResultBatch, decode_json
 from barograph.sources.formats.otava_metrics import Metric, metrics_of
 from barograph.sources.formats.urls import is_url, shown_url
+from barograph.texts import Texts
 
 PERIOD = "from=-365d&until=now"
 QUERY = 3_500  # characters of targets in one URL; servers refuse long ones
@@ -35,7 +36,7 @@ Events = dict[int, tuple[str, str]]  # commits and branches
 
 def read(
     file: InputFile, config: Mapping[str, Any], name: str, test: Mapping[str, Any]
-) -> Iterator[Result | Skip]:
+) -> Iterator[ResultBatch | Skip]:
     """Yield the results of one test, which are asked for at the server that `url` names.
 
     Args:
@@ -52,7 +53,8 @@ def read(
     url = _server(config)
     paths = _paths(config, test, where)
     answers = [answer for query in _queries(list(paths)) for answer in _ask(file, url, query)]
-    found: list[Result] = []
+    found: list[ResultBatch] = []
+    count = 0
     times: list[list[int]] = []  # also of gaps, which `found` lacks
     for index, answer in enumerate(answers):
         place = f"{shown_url(url)}: [{index}]"
@@ -62,8 +64,9 @@ def read(
             yield skipped(file, f"{place}.target", target, "not a metric of the test")
             continue
         series = SeriesId("", "", "", name, metric.name)
-        points = graphite.points(answer, place, series, metric.direction, metric.scale)
-        found.extend(result._replace(unit=metric.unit) for result in points)
+        batch = graphite.points(answer, place, series, count, metric.direction, metric.scale)
+        found.append(batch._replace(units=Texts(batch.units.codes, [metric.unit])))
+        count += batch.values.size
         times.append([time_ms(point[1], place) for point in answer["datapoints"]])
     if not test.get("tags"):
         yield from found
@@ -74,9 +77,11 @@ def read(
         events = _events(file, url, test, where, step)
     except SourceError as error:
         yield skipped(file, f"{where}.tags", str(error), "no events")
-    for result in found:
-        commit, branch = events.get(result.time // step, ("", ""))
-        yield result._replace(commit=commit, branch=branch)
+    for batch in found:
+        named = [events.get(time // step, ("", "")) for time in batch.times.tolist()]
+        commits = Texts.from_strings(commit for commit, _branch in named)
+        branches = Texts.from_strings(branch for _commit, branch in named)
+        yield batch._replace(commits=commits, branches=branches)
 
 
 def _server(config: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from barograph.errors import DataError
@@ -28,7 +29,8 @@ from barograph.sources.formats.access import (
     text,
     time_ms,
 )
-from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
+from barograph.sources.formats.batches import RecordBatches
 from barograph.sources.formats.outline import json_files, json_samples, outline
 from barograph.sources.formats.records import records
 
@@ -48,12 +50,15 @@ def matches(sample: Sample) -> bool:
     return any({f"{top}/git_hash", f"{top}/results"} <= places for top in ("/*", ""))
 
 
-def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
+def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
     """Yield the measurements of all files, in the order of their paths."""
     reader = _Reader(file)
     if file.content is not None:
         for place, item in records(file):
             yield from reader.run(item, place, UNKNOWN_TIME)
+            if reader.batches.is_full:
+                yield reader.batches.take()
+        yield reader.batches.take()
         return
     assert file.path is not None  # noqa: S101 - a folder has a path
     for path in json_files(file.path):
@@ -65,6 +70,9 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
         hour = _hour(f"{file.path.as_posix()}/{name}")
         for place, item in records(InputFile(f"{file.name}/{name}", path, content)):
             yield from reader.run(item, f"{name}: {place}" if place else f"{name}: ", hour)
+        if reader.batches.is_full:
+            yield reader.batches.take()
+    yield reader.batches.take()
 
 
 def _hour(path: str) -> int:
@@ -81,10 +89,11 @@ class _Reader:
     """Reads runs, and keeps the identities."""
 
     file: InputFile
-    ids: dict[tuple[Any, ...], tuple[SeriesId, str, Direction, str]] = field(default_factory=dict)
+    batches: RecordBatches = field(default_factory=RecordBatches)
+    traces: dict[tuple[Any, ...], tuple[int, str]] = field(default_factory=dict)
 
-    def run(self, item: object, place: str, time: int) -> Iterator[Result | Skip]:
-        """Yield the measurements of one run.
+    def run(self, item: object, place: str, time: int) -> Iterator[Skip]:
+        """Take the measurements of one run, and yield the missing ones.
 
         Args:
             item: The decoded run.
@@ -97,30 +106,58 @@ class _Reader:
         commit = text(run.get("git_hash"), at(place, "git_hash"))
         common = mapping(run.get("key") or {}, at(place, "key"))
         results = at(place, "results")
+        last = ""  # the branch of the results since the last record
         for index, item_of in enumerate(array(run.get("results"), results)):
-            where = f"{results}[{index}]"
-            entry = mapping(item_of, where)
-            key = common | mapping(entry.get("key") or {}, f"{where}.key")
-            for extra, value, here in _measurements(entry, where):
-                if value is None:
-                    yield skipped(self.file, here, value, "value is missing")
+            quick = self._known(common, item_of)
+            found = (
+                self._checked(common, item_of, f"{results}[{index}]") if quick is None else [quick]
+            )
+            for each in found:
+                if isinstance(each, Skip):
+                    yield each
                     continue
-                trace = self._trace(key | extra if extra else key, here)
-                series, unit, direction, branch = trace
-                measured = number(value, here)
-                yield Result(
-                    series, measured, here, unit, direction, None, commit, time, "", branch
-                )
+                kind, branch, value = each
+                if branch != last:
+                    self.batches.end_record(commit, time, branch=last)
+                    last = branch
+                self.batches.kinds.append(kind)
+                self.batches.values.append(value)
+        self.batches.end_record(commit, time, branch=last)
 
-    def _trace(self, key: dict[str, Any], where: str) -> tuple[SeriesId, str, Direction, str]:
-        """Return the identity, unit, direction and branch of a trace."""
+    def _known(self, common: dict[str, Any], item: Any) -> tuple[int, str, float] | None:
+        """Return the trace and the value of a result of a trace that was read before."""
+        try:
+            kind, branch = self.traces[tuple((common | item["key"]).items())]
+            value = item["measurement"]
+        except (KeyError, TypeError):
+            return None
+        if type(value) is not float or not isfinite(value) or "measurements" in item:
+            return None
+        return kind, branch, value
+
+    def _checked(
+        self, common: dict[str, Any], item: object, where: str
+    ) -> Iterator[tuple[int, str, float] | Skip]:
+        """Yield the trace and the value of each measurement of a result."""
+        entry = mapping(item, where)
+        key = common | mapping(entry.get("key") or {}, f"{where}.key")
+        for extra, value, here in _measurements(entry, where):
+            if value is None:
+                yield skipped(self.file, here, value, "value is missing")
+            else:
+                kind, branch = self._trace(key | extra if extra else key, here)
+                yield kind, branch, number(value, here)
+
+    def _trace(self, key: dict[str, Any], where: str) -> tuple[int, str]:
+        """Return the kind and the branch of a trace."""
         cached = tuple(key.items())
         try:
-            found = self.ids.get(cached)
+            found = self.traces.get(cached)
         except TypeError:
             raise FieldError(f"{where}.key", key, "holds a value that is not text") from None
         if found is None:
-            found = self.ids[cached] = _described(key, f"{where}.key")
+            series, unit, direction, branch = _described(key, f"{where}.key")
+            found = self.traces[cached] = self.batches.kind(series, direction, unit), branch
         return found
 
 

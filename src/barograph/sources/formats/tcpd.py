@@ -6,11 +6,12 @@ A data set is a JSON file; `annotations.json` lies beside it or in a folder abov
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, SeriesId, Verdict
@@ -30,10 +31,11 @@ from barograph.sources.formats.base import (
     Format,
     InputFile,
     Judgement,
-    Result,
+    ResultBatch,
     Sample,
     decode_json,
 )
+from barograph.sources.formats.batches import batch_of_series, finite_numbers
 from barograph.sources.formats.outline import json_files, json_samples, outline
 
 ANNOTATIONS = "annotations.json"
@@ -49,7 +51,7 @@ def matches(sample: Sample) -> bool:
     return {"/n_obs", "/n_dim"} <= outline(sample)
 
 
-def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
+def read(file: InputFile) -> Iterator[ResultBatch | Judgement | Skip]:
     """Yield the observations of all data sets, and the changes that most annotators mark."""
     annotated: Annotations = {}
     if file.content is not None:
@@ -70,7 +72,7 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
 
 def _dataset(
     file: InputFile, path: Path | None, data: object, prefix: str, annotated: Annotations
-) -> Iterator[Result | Judgement | Skip]:
+) -> Iterator[ResultBatch | Judgement | Skip]:
     """Yield the observations of one data set, and its changes.
 
     Args:
@@ -93,18 +95,22 @@ def _dataset(
         dimension = mapping(item, where)
         label = optional_text(dimension.get("label"), f"{where}.label")
         series = SeriesId("", "", "", name, label)
-        places: list[int] = []  # of the results among all observations
-        for index, value in enumerate(array(dimension.get("raw"), f"{where}.raw")):
-            here = f"{where}.raw[{index}]"
-            if value is None:
-                yield skipped(file, here, value, "value is missing")
-                continue
-            places.append(index)
-            time = times[index] if index < len(times) else UNKNOWN_TIME
-            yield Result(series, number(value, here), here, order=index, time=time)
+        raw = array(dimension.get("raw"), f"{where}.raw")
+        values = finite_numbers(raw)
+        places = np.arange(len(raw))  # of the results among all observations
+        if values is None:
+            missing = [index for index, value in enumerate(raw) if value is None]
+            places = np.delete(places, missing)
+            checked = [number(raw[i], f"{where}.raw[{i}]") for i in places.tolist()]
+            values = np.array(checked, dtype=np.float64)
+            for index in missing:
+                yield skipped(file, f"{where}.raw[{index}]", None, "value is missing")
+        known = np.full(max(len(raw), len(times)), UNKNOWN_TIME)
+        known[: len(times)] = times
+        yield batch_of_series(series, values, known[places], 0, orders=places)
         for mark in marks:
-            position = bisect_left(places, mark)
-            if 0 < position < len(places):
+            position = int(np.searchsorted(places, mark))
+            if 0 < position < places.size:
                 here = f"{prefix}annotations: {mark}"
                 yield Judgement(series, Verdict.TRUE_POSITIVE, here, position)
 
