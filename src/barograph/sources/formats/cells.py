@@ -49,13 +49,9 @@ def numbers(cells: Sequence[Any], field: str, decimal_comma: bool) -> tuple[Floa
         field: The name of the column.
         decimal_comma: Whether a comma is the decimal sign, and a dot separates thousands.
     """
-    if not decimal_comma:
-        try:
-            found = np.fromiter(map(float, cells), np.float64, len(cells))
-            if np.isfinite(found).all() and not _is_odd(cells):
-                return found, {}
-        except (ValueError, TypeError, OverflowError):
-            pass
+    found = None if decimal_comma else plain_numbers(cells)
+    if found is not None:
+        return found, {}
     values = np.full(len(cells), np.nan)
     faults: Faults = {}
     for row, cell in enumerate(cells):
@@ -66,8 +62,21 @@ def numbers(cells: Sequence[Any], field: str, decimal_comma: bool) -> tuple[Floa
     return values, faults
 
 
+def plain_numbers(cells: Sequence[Any]) -> Floats | None:
+    """Convert to finite numbers all at once; None if a cell needs a closer look."""
+    try:
+        found = np.fromiter(map(float, cells), np.float64, len(cells))
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return found if np.isfinite(found).all() and not _is_odd(cells) else None
+
+
 def _is_odd(cells: Sequence[Any]) -> bool:
     """Return whether Python reads as a number what is none: `1_000` or `true`."""
+    try:
+        return "_" in "".join(cells)
+    except TypeError:
+        pass  # not all cells are text
     kinds = set(map(type, cells))
     return bool in kinds or (str in kinds and any("_" in c for c in cells if type(c) is str))
 
@@ -187,9 +196,9 @@ class TextReader(dict[Any, int]):
 
     def __missing__(self, cell: Any) -> int:
         """Number a cell; equal texts have one number, whatever spaces are around them."""
-        text = label(cell, self._field)
-        code = self._codes.setdefault(text, len(self._codes))
-        self[cell] = code
+        if type(cell) is bool:
+            raise TypeError  # as a key, True is the same as 1
+        self[cell] = code = self._plain(cell, self._field)
         return code
 
     def read(self, cells: Sequence[Any]) -> tuple[Texts, Faults]:
@@ -197,8 +206,8 @@ class TextReader(dict[Any, int]):
         if len(self) > CACHED:
             self.clear()
         try:
+            codes = np.fromiter(map(self.__getitem__, cells), np.int32, len(cells))
             if not self._ambiguous(cells):
-                codes = np.fromiter(map(self.__getitem__, cells), np.int32, len(cells))
                 return Texts(codes, self.names), {}
         except (FieldError, TypeError):
             pass
@@ -206,12 +215,11 @@ class TextReader(dict[Any, int]):
         return Texts(found.astype(np.int32), self.names), faults
 
     def _ambiguous(self, cells: Sequence[Any]) -> bool:
-        """Return whether equal keys may be different texts: True equals 1."""
-        return bool in set(map(type, cells))
+        """Return whether a cell may have got the number of another text: True equals 1."""
+        return (1 in self or 0 in self) and bool in set(map(type, cells))
 
     def _plain(self, cell: Any, field: str) -> int:
-        text = label(cell, field)
-        return self._codes.setdefault(text, len(self._codes))
+        return self._codes.setdefault(label(cell, field), len(self._codes))
 
 
 def label(cell: Any, field: str) -> str:

@@ -16,6 +16,8 @@ from barograph.sources.formats.rows import CHUNK, Chunk, check_keys
 
 DELIMITERS = (",", ";", "\t", "|")
 COMMENT = "#"
+QUOTE = b'"'
+PART = 1 << 22  # characters of a text without quotes that are cut at once
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 WIDTH = "not as many cells as columns"
 
@@ -57,14 +59,56 @@ def read_delimited(file: InputFile) -> Iterator[Chunk]:
     stream = decoded(content)
     for _ in range(layout.skipped):
         stream.readline()
-    reader = csv.reader(stream, delimiter=layout.delimiter, skipinitialspace=True, strict=True)
     start = 0
-    while True:
-        chunk, count = _next(file, reader, layout, start)
-        if not count:
-            return
-        yield chunk
-        start += count
+    for part in _parts(stream, has_quotes=QUOTE in content):
+        columns = _columns(part, layout) if isinstance(part, str) else None
+        if columns is not None:
+            count = len(columns[0])
+            cells = dict(zip(layout.names, columns, strict=True))
+            yield Chunk(cells, range(start, start + count), layout.skipped + 1)
+            start += count
+            continue
+        lines = io.StringIO(part, newline="") if isinstance(part, str) else part
+        reader = csv.reader(lines, delimiter=layout.delimiter, skipinitialspace=True, strict=True)
+        while True:
+            chunk, count = _next(file, reader, layout, start)
+            if not count:
+                break
+            yield chunk
+            start += count
+
+
+def _parts(stream: io.TextIOWrapper, *, has_quotes: bool) -> Iterator[str | io.TextIOWrapper]:
+    """Yield whole lines of a text, or all of it at once if a quoted cell may hold line ends."""
+    if has_quotes:
+        yield stream
+        return
+    while text := stream.read(PART):
+        yield text + stream.readline()
+
+
+def _columns(text: str, layout: TextLayout) -> list[list[str]] | None:
+    """Cut lines without quotes into columns; None if they need the care of the csv module.
+
+    Cutting the whole text at once takes a quarter of the time of reading row by row.
+    """
+    delimiter, width = layout.delimiter, len(layout.names)
+    text = text.replace("\r\n", "\n")
+    text = text if text.endswith("\n") else f"{text}\n"
+    has_space = " " in text and (text[0] == " " or f"{delimiter} " in text or "\n " in text)
+    has_blank = width == 1 and (text[0] == "\n" or "\n\n" in text)
+    if not width or has_space or has_blank or "\r" in text:
+        return None
+    count = text.count("\n")
+    text = text.replace("\n", f"{delimiter}\n{delimiter}")  # each line end becomes a cell
+    step = csv.field_size_limit() // 2
+    if any(text.find(delimiter, k, k + step) < 0 for k in range(0, len(text) - step, step)):
+        return None  # there may be a cell that is too long
+    cells = text.split(delimiter)
+    ends = cells[width :: width + 1]
+    if len(cells) != count * (width + 1) + 1 or set(ends) != {"\n"}:
+        return None
+    return [cells[k : -1 : width + 1] for k in range(width)]
 
 
 def _next(

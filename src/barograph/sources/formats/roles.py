@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from barograph.errors import ConfigError, DataError
 from barograph.series import LABELS
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.cells import is_missing, number
+from barograph.sources.formats.cells import is_missing, number, plain_numbers
 
 # The names of columns that are read as a field; the first that a table has is taken.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
@@ -177,6 +179,9 @@ def _metrics(
 
 def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:
     """Return whether all cells that are not empty are numbers."""
+    values = plain_numbers(cells)
+    if values is not None:
+        return values.size > 0 and bool((np.abs(values) < below).all())
     found = 0
     for cell in cells:
         if is_missing(cell):
