@@ -13,6 +13,7 @@ PAGE = HERE.parent / "data" / "reports" / "benchmarks.md"
 # In the order of the page; the other modules are helpers.
 BENCHMARKS = (
     "load",
+    "formats",
     "simulator",
     "features",
     "holt",
