@@ -175,8 +175,9 @@ class _TableReader:
         self._comma = _has_decimal_comma(first, [name for name, _ in roles.values])
         time = roles.fields.get("time")
         self._times = TimeReader(time or "time", self._date_parser(time, first, notes))
-        names = (*self._identity, "direction", "commit", "run", "branch", "unit")
-        columns = {name: self._identity.get(name) or roles.fields.get(name) for name in names}
+        identity = roles.identity
+        names = (*identity, "direction", "commit", "run", "branch", "unit")
+        columns = {name: identity.get(name) or roles.fields.get(name) for name in names}
         self._columns = {name: column for name, column in columns.items() if column is not None}
         self._texts = {name: TextReader(column) for name, column in self._columns.items()}
         self._kinds: dict[tuple[int, ...], tuple[SeriesId, Direction] | FieldError] = {}
