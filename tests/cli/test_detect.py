@@ -233,7 +233,8 @@ def test_wrong_parameters_are_refused_with_what_is_allowed(
     [
         (["--detector", "pelt", "--pvalue", "0.1"], "pelt has no parameter 'pvalue'; allowed are"),
         (["--detector", "pelt", "--min-probability", "0.5"], "pelt has no probability; only tri"),
-        (["--since", "deadbeef"], "--since deadbeef: neither a date nor a commit of these"),
+        (["--since", "deadbeef"], "--since 'deadbeef': neither a date nor a commit of these"),
+        (["--since", ""], "--since '': neither a date nor a commit of these"),
         (["--plot", "x.gif"], "x.gif: expected a name that ends with .png, .svg, .pdf"),
     ],
 )

@@ -160,14 +160,17 @@ class JobAnswer:
 
     def fails(self, answer: SeriesAnswer) -> bool:
         """Return whether an answer turns the job red."""
-        if answer in self.regressions:
-            return True
-        if answer in self.improvements:
-            return self.policy.fail_on == "any"
-        if answer in self.suspects:
-            is_large = answer.is_worse and abs(answer.percent) >= self.policy.suspect_fails_at
-            return self.policy.fail_on != "regression" or (is_large and answer.is_certain)
-        return answer in self.uncertain and answer.is_worse and self.policy.fail_on != "regression"
+        fail_on, size = self.policy.fail_on, abs(answer.percent)
+        if answer.suppressed or size < self.policy.min_change:
+            return False
+        if answer.answer == "suspect":
+            is_large = answer.is_worse and size >= self.policy.suspect_fails_at
+            return fail_on != "regression" or (is_large and answer.is_certain)
+        if answer.answer != "change":
+            return False
+        if answer.is_certain:
+            return answer.is_worse or fail_on == "any"
+        return answer.is_worse and fail_on != "regression"
 
     @property
     def exit_code(self) -> int:

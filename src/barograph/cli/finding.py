@@ -271,10 +271,10 @@ def _orders_of(commit: str, every: Sequence[Series]) -> dict[int, int]:
     found = {}
     for number, series in enumerate(every):
         for place, name in enumerate(series.commits):
-            if name.startswith(commit):
+            if commit and name.startswith(commit):
                 found[number] = int(series.orders[place])
     if not found:
-        raise ConfigError(f"--since {commit}: neither a date nor a commit of these results")
+        raise ConfigError(f"--since {commit!r}: neither a date nor a commit of these results")
     return found
 
 

@@ -22,6 +22,7 @@ import click
 
 from barograph.cli.config import current_config
 from barograph.errors import ConfigError, DataError, NotEnoughDataError
+from barograph.wording import plural
 
 if TYPE_CHECKING:
     from barograph.history import History
@@ -106,8 +107,9 @@ class Inputs:
         """
         found = self.load(needs_history=False)
         if found.branch:
+            results = plural(int(found.of_branch.sum()), "result")
             raise DataError(
-                f"{self.name}: {int(found.of_branch.sum())} results are of branch {found.branch}; "
+                f"{self.name}: {results} of branch {found.branch}; "
                 "a store holds the base branch only: judge them with `barograph gate`"
             )
         return found.history

@@ -183,7 +183,11 @@ class Judging:
         config = current_config()
         rules = read_suppressions(config, self.suppressions)
         answers, notes = suppress(job.answers, rules, config, functools.partial(order_of, series))
-        moved = [one.series for one in answers if one.answer != "quiet"]
+        moved = [
+            one.series
+            for one in answers
+            if one.answer != "quiet" and abs(one.percent) >= self.min_change
+        ]
         canaries = [name for name in dict.fromkeys(moved) if config.kind_of(name) == "canary"]
         if canaries:
             notes.append(f"canaries moved, so the machine may have changed: {', '.join(canaries)}")

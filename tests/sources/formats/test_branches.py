@@ -150,7 +150,7 @@ def test_judged_results_come_after_those_of_the_base_whatever_their_orders(tmp_p
     assert series["b"].values.tolist() == [5]
     assert (found.branch, found.of_branch.tolist()) == ("faster", [2, 0])
     assert found.notes[-1].endswith(
-        "2 results of branch faster come after those of the base branch"
+        "2 results of branch faster placed after those of the base branch"
     )
 
 

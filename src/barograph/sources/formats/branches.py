@@ -11,6 +11,7 @@ from barograph.errors import DataError
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.collected import Collected, Mask
 from barograph.sources.formats.context import RunContext
+from barograph.wording import plural
 
 USUAL_BASES = ("main", "master", "trunk")
 SHOWN = 4
@@ -126,4 +127,5 @@ def _left_out(names: list[str], codes: np.ndarray, rows: Mask) -> list[str]:
     others = [names[code] for code in np.unique(codes[rows]).tolist()]
     shown = ", ".join(others[:SHOWN]) + (", ..." if len(others) > SHOWN else "")
     count = int(rows.sum())
-    return [f"{count:,} results of other branches left out ({shown}); --branch NAME judges one"]
+    left = f"{plural(count, 'result')} of other branches left out"
+    return [f"{left} ({shown}); --branch NAME judges one"]

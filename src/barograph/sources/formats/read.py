@@ -25,6 +25,7 @@ from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.runs import complete_runs, in_one_unit, with_full_hashes
 from barograph.sources.formats.units import direction_of_name
 from barograph.sources.report import LoadReport
+from barograph.wording import plural
 
 TABULAR = ("tables", "folder")
 TABLES = ("series", "points", "candidates")
@@ -208,4 +209,5 @@ def _branch_note(branches: Branches) -> list[str]:
     if not branches.name:
         return []
     count = int(branches.judged.sum())
-    return [f"{count:,} results of branch {branches.name} come after those of the base branch"]
+    results = plural(count, "result")
+    return [f"{results} of branch {branches.name} placed after those of the base branch"]
