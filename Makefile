@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # DVC starts the stages as `python`, which must be the one of the environment.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Stages and tests start many processes; without bytecode each of them compiles all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup repro studies paper test check defaults bench clean
@@ -50,5 +52,6 @@ clean:   ## remove generated files, but never your own data or runs
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
+	@# Modules are compiled when they are first imported; most of them never are.
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
 	@touch $@
