@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -19,12 +20,6 @@ from barograph.service.responses import error_response
 
 PROBES = ("/health", "/ready", "/ping")
 KEPT_FILES = 160  # of the store, of libraries and of the log
-REASONS = {
-    400: "Bad Request",
-    408: "Request Timeout",
-    431: "Request Header Fields Too Large",
-    503: "Service Unavailable",
-}
 
 
 @dataclass(frozen=True)
@@ -169,7 +164,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._expect_nothing()
         answer = error_response(status, message, headers={"Connection": "close"})
         headers = b"".join(b"%s: %s\r\n" % h for h in with_security_headers(answer.raw_headers))
-        line = f"HTTP/1.1 {status} {REASONS[status]}\r\n".encode()
+        line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode()
         self.transport.write(b"%s%s\r\n%s" % (line, headers, answer.body))
         self.transport.close()
 

@@ -75,21 +75,14 @@ def _in_folder(folder: Path) -> Path | None:
 def _opened(file: InputFile, folder: Path) -> InputFile:
     """Return the configuration in a folder as a file."""
     path = _in_folder(folder)
-    try:
-        content = path.read_bytes() if path is not None else b""
-    except OSError as error:
-        raise DataError(f"{file.name}: cannot be read: {error.strerror}") from None
-    return InputFile(file.name, path, content)
+    return InputFile(file.name, None, b"") if path is None else InputFile.inside(path, file.name)
 
 
 def _file(
     file: InputFile, config: Mapping[str, Any], path: Path, name: str, test: Mapping[str, Any]
 ) -> Iterator[ResultBatch | Skip]:
     """Yield the results of one data file of a test."""
-    try:
-        data = InputFile(f"{file.name}: {path.name}", path, path.read_bytes())
-    except OSError as error:
-        raise DataError(f"{file.name}: {path.name}: cannot be read: {error.strerror}") from None
+    data = InputFile.inside(path, f"{file.name}: {path.name}")
     if test["type"] == "csv":
         yield from otava_csv.read(file, data, path.name, config, name, test)
         return

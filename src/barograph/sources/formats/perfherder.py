@@ -30,7 +30,6 @@ from barograph.sources.formats.base import (
     Judgement,
     Result,
     Sample,
-    decode_json,
 )
 from barograph.sources.formats.outline import json_files, json_samples, outline
 
@@ -67,11 +66,7 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     elif file.path is not None:
         for path in json_files(file.path):
             name = path.relative_to(file.path).as_posix()
-            try:
-                content = path.read_bytes()
-            except OSError as error:
-                raise DataError(f"{file.name}/{name}: cannot be read: {error.strerror}") from None
-            export.collect(decode_json(content, f"{file.name}/{name}"), name)
+            export.collect(InputFile.inside(path, f"{file.name}/{name}").json(), name)
     if not export.points and not export.summaries:
         raise DataError(f"{file.name}: holds neither performance data nor alerts")
     yield from export.results()

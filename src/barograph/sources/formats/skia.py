@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
@@ -63,12 +62,9 @@ def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
     assert file.path is not None  # noqa: S101 - a folder has a path
     for path in json_files(file.path):
         name = path.relative_to(file.path).as_posix()
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise DataError(f"{file.name}/{name}: cannot be read: {error.strerror}") from None
+        inner = InputFile.inside(path, f"{file.name}/{name}")
         hour = _hour(f"{file.path.as_posix()}/{name}")
-        for place, item in records(InputFile(f"{file.name}/{name}", path, content)):
+        for place, item in records(inner):
             yield from reader.run(item, f"{name}: {place}" if place else f"{name}: ", hour)
         if reader.batches.is_full:
             yield reader.batches.take()

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, SeriesId, Verdict
 from barograph.sources.base import Skip
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
@@ -62,10 +61,7 @@ def read(file: InputFile) -> Iterator[ResultBatch | Judgement | Skip]:
         if path.name == ANNOTATIONS:
             continue
         name = path.relative_to(file.path).as_posix()
-        try:
-            data = decode_json(path.read_bytes(), f"{file.name}/{name}")
-        except OSError as error:
-            raise DataError(f"{file.name}/{name}: cannot be read: {error.strerror}") from None
+        data = InputFile.inside(path, f"{file.name}/{name}").json()
         if isinstance(data, dict) and "n_obs" in data:
             yield from _dataset(file, path, data, f"{name}: ", annotated)
 
