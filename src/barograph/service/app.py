@@ -19,6 +19,7 @@ from barograph.service.context import AppContext
 from barograph.service.metrics import Metrics
 from barograph.service.middleware import ServiceMiddleware
 from barograph.service.model_watch import LoadedModel, ModelWatch
+from barograph.service.pages import assets
 from barograph.service.responses import handle_errors
 from barograph.service.routes import (
     change_points,
@@ -51,6 +52,7 @@ ROUTERS = (
     inference.routes,
     inference.administration,
     tokens.routes,
+    assets.routes,
 )
 
 

@@ -1,0 +1,149 @@
+"""Render templates, and answer errors of pages as pages."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from fastapi import APIRouter, Request
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+import barograph
+from barograph import wording
+from barograph.errors import DataError
+from barograph.service.auth import Caller
+from barograph.service.context import GuardedRoute
+from barograph.service.pages.assets import accepts_gzip, address
+from barograph.store.tokens import Scope
+
+# No inline script or style, and no other host: what a name of a series holds is never run.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+NAVIGATION = (
+    ("queue", "/", "Queue"),
+    ("processed", "/processed", "Processed"),
+    ("series", "/series", "Series"),
+    ("commits", "/commits", "Commits"),
+    ("model", "/model", "Model"),
+    ("health", "/data-health", "Health"),
+)
+SMALL = 1000  # bytes that are not worth compressing
+AGES = ((60_000, "s", 1000), (3_600_000, "min", 60_000), (172_800_000, "h", 3_600_000))
+DAY = 86_400_000
+
+
+def render(
+    request: Request, template: str, *, status: int = 200, active: str = "", **values: Any
+) -> Response:
+    """Return a page.
+
+    Args:
+        request: The request; its caller decides what the page offers.
+        template: Name of the template.
+        status: HTTP status.
+        active: Name of the entry of the navigation that the page belongs to.
+        values: Variables of the template.
+    """
+    caller: Caller | None = getattr(request.state, "caller", None)
+    common = {
+        "active": active,
+        "caller": caller,
+        "can": _permissions(caller),
+        "navigation": NAVIGATION,
+        "version": barograph.__version__,
+    }
+    body = environment().get_template(template).render(common | values).encode()
+    headers = {"Content-Security-Policy": POLICY, "Vary": "Accept-Encoding, Cookie"}
+    if len(body) > SMALL and accepts_gzip(request):
+        body = gzip.compress(body, 5)
+        headers["Content-Encoding"] = "gzip"
+    return Response(body, status, headers, "text/html; charset=utf-8")
+
+
+def page_router(scope: Scope = Scope.READ) -> APIRouter:
+    """Return a router of pages that need a scope."""
+    return APIRouter(
+        route_class=type("PageRoute", (PageRoute,), {"scope": scope, "allow_stale": False}),
+        include_in_schema=False,
+    )
+
+
+class PageRoute(GuardedRoute):
+    """A route that answers errors as a page."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler of the route."""
+        handle = super().get_route_handler()
+
+        async def answered(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except HTTPException as error:
+                status, message, headers = error.status_code, str(error.detail), error.headers
+            except DataError as error:
+                status, message, headers = 422, str(error), None
+            page = render(request, "error.html", status=status, message=message, code=status)
+            page.headers.update(headers or {})
+            return page
+
+        return answered
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment of all templates."""
+    made = Environment(
+        loader=PackageLoader("barograph.service", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.globals["asset"] = address
+    made.filters |= {
+        "age": age,
+        "change": lambda percent: wording.typeset(wording.change_text(percent)),
+        "commit": lambda name: wording.printable(wording.short_commit(name)),
+        "cut": lambda text, most: wording.middle_cut(wording.printable(text), most),
+        "number": lambda value: wording.typeset(wording.number(value)),
+        "plural": wording.plural,
+        "printable": wording.printable,
+        "probability": wording.probability_text,
+        "utc": utc,
+    }
+    return made
+
+
+def age(time: int, now: int | None = None) -> str:
+    """Return how long ago a time in milliseconds was, such as "4 min" or "3 d".
+
+    Example:
+        >>> age(0, 240_000), age(0, 90_000_000), age(0, 3 * DAY)
+        ('4 min', '25 h', '3 d')
+    """
+    at = int(datetime.now(UTC).timestamp() * 1000) if now is None else now
+    passed = max(at - time, 0)
+    for limit, unit, size in AGES:
+        if passed < limit:
+            return f"{passed // size} {unit}"
+    days = passed // DAY
+    return f"{days} d" if days < 60 else f"{days // 30} months" if days < 730 else wording.day(time)
+
+
+def utc(time: int) -> str:
+    """Return a time in milliseconds as text for people, such as "2026-03-12 08:41 UTC"."""
+    day = wording.day(time)
+    return day and f"{day} {datetime.fromtimestamp(time / 1000, UTC):%H:%M} UTC"
+
+
+def _permissions(caller: Caller | None) -> dict[str, bool]:
+    """Return which scopes a caller has, by name."""
+    scopes = frozenset[Scope]() if caller is None else caller.scopes
+    return {scope.value: scope in scopes or Scope.ADMIN in scopes for scope in Scope}

@@ -1,0 +1,72 @@
+"""Pages: their policy, their static files, and errors as pages."""
+
+import gzip
+
+import pytest
+from fastapi import Request
+from fastapi.testclient import TestClient
+from starlette.responses import Response
+
+from barograph.service.pages import assets, page_router, render
+from barograph.service.responses import ApiError
+from barograph.store.tokens import Scope
+from tests.service.conftest import app_of, make_token
+
+
+@pytest.fixture
+def board(client: TestClient) -> TestClient:
+    """A service with a page that fails as its address says."""
+    routes = page_router()
+
+    @routes.get("/failing/{status}")
+    def get_failing(request: Request, status: int) -> Response:
+        if status == 200:
+            return render(request, "base.html")
+        raise ApiError(status, "<script>no such thing</script>")
+
+    app_of(client).router.routes.extend(routes.routes)
+    return client
+
+
+def test_a_page_allows_no_inline_script_and_no_other_host(board: TestClient) -> None:
+    page = board.get("/failing/200")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "style=" not in page.text
+    assert "://" not in page.text
+
+
+@pytest.mark.parametrize("status", [403, 404, 422, 503])
+def test_an_error_of_a_page_is_a_page_with_its_status(board: TestClient, status: int) -> None:
+    page = board.get(f"/failing/{status}")
+    assert page.status_code == status
+    assert "&lt;script&gt;no such thing" in page.text
+
+
+def test_a_page_without_a_token_shows_nothing(board: TestClient) -> None:
+    make_token(board, Scope.READ)
+    page = board.get("/failing/200", follow_redirects=False)
+    assert page.status_code in (303, 401)
+    assert "Processed" not in page.text
+
+
+def test_static_files_are_cached_for_ever_under_the_digest_of_all(client: TestClient) -> None:
+    answer = client.get(assets.address("board.js"))
+    assert answer.headers["cache-control"] == assets.FOR_EVER
+    assert answer.headers["content-encoding"] == "gzip"
+    assert answer.content == assets.assets()["board.js"].content
+    assert client.get("/static/old/board.js").headers["cache-control"] == "no-cache"
+
+
+def test_a_static_file_is_plain_for_who_takes_no_gzip(client: TestClient) -> None:
+    answer = client.get(assets.address("board.js"), headers={"Accept-Encoding": "identity"})
+    assert "content-encoding" not in answer.headers
+    packed = assets.assets()["board.js"].packed
+    assert gzip.decompress(packed) == answer.content
+
+
+def test_an_unknown_static_file_is_not_found(client: TestClient) -> None:
+    assert client.get("/static/x/..%2Fapp.py").status_code == 404
+    assert client.get("/static/x/app.py").status_code == 404
