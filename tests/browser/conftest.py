@@ -1,0 +1,79 @@
+"""A headless Chromium of the system, and services for it to visit.
+
+Tests of this folder take `page` and `board`; without Chromium or Playwright they are skipped. They
+run on one worker, because starting the browser costs more than most of the tests.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from barograph.service import Settings
+from tests.browser.serving import Fill, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+Board = Callable[..., str]
+PROGRAMS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
+PATIENCE = 10_000  # milliseconds until an action or an expectation fails
+FLAGS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith("tests/browser/"):
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+# Not for the whole session: while Playwright runs, other tests of this thread can start no loop.
+@pytest.fixture(scope="package")
+def browser() -> Iterator["Browser"]:
+    """The browser that all tests share."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        pytest.skip("Chromium is not installed")
+    with sync_api.sync_playwright() as playwright:
+        # Playwright's own download is not used: distributions keep Chromium up to date.
+        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: "Browser") -> Iterator["Page"]:
+    """A page with its own cookies; the test fails if a script of it fails or is refused."""
+    context = browser.new_context(
+        reduced_motion="reduce", viewport={"width": 1280, "height": 800}, locale="en-GB"
+    )
+    context.set_default_timeout(PATIENCE)
+    failures: list[str] = []
+
+    def note(text: str) -> None:
+        if "Content Security Policy" in text:
+            failures.append(text)
+
+    context.on("weberror", lambda error: failures.append(str(error.error)))
+    context.on("console", lambda message: note(message.text))
+    yield context.new_page()
+    context.close()
+    assert not failures, failures
+
+
+@pytest.fixture
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    """Starts a service over a store that a function fills; returns its URL.
+
+    Tests that change nothing can share the service of a module: see `serving`.
+    """
+    with ExitStack() as stack:
+
+        def started(fill: Fill | None = None, settings: Settings | None = None) -> str:
+            folder = tmp_path_factory.mktemp("board")
+            return stack.enter_context(serving(folder, fill, settings))
+
+        yield started
