@@ -17,9 +17,13 @@ from tests.store.judges import Rule
 from tests.store.samples import point
 
 
-def test_migrations_create_exactly_the_schema(url: str) -> None:
+@pytest.mark.parametrize("create", [database._create, database._upgrade])
+def test_new_tables_and_the_migrations_are_exactly_the_schema(
+    url: str, create: Callable[[sa.Connection], None]
+) -> None:
     engine = database.connect(url)
-    database.migrate(engine)
+    with database.writing(engine) as connection:
+        create(connection)
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []

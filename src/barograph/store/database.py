@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from barograph.errors import ConfigError, StoreError
 from barograph.extras import needed
-from barograph.store.schema import VERSION
+from barograph.store.schema import VERSION, create_tables
 
 BUSY_MS = 15_000  # how long a writer waits for another process that writes
 PAGE = 2048  # bytes; a commit rewrites whole pages, so small ones cost less
@@ -161,36 +161,54 @@ def migrate(engine: sa.Engine) -> None:
     Raises:
         StoreError: The tables were made by a newer version.
     """
-    if _version(engine) == VERSION:
-        return
+    with reading(engine) as connection:
+        if _version(connection) == VERSION:
+            return
+    with writing(engine) as connection:
+        if connection.dialect.name == "postgresql":
+            # Several processes may find the same empty database.
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
+        version = _version(connection)
+        if version is None:
+            _create(connection)
+        elif version != VERSION:
+            _upgrade(connection)
+
+
+def _version(connection: sa.Connection) -> str | None:
+    """Return the version of the tables; None if there are no tables."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    version: str | None = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+    return version
+
+
+def _create(connection: sa.Connection) -> None:
+    """Create all tables at the newest version, without Alembic, which takes 0.2 s to import."""
+    create_tables(connection)
+    text = sa.String(32)  # what Alembic creates
+    version = sa.Table(
+        "alembic_version", sa.MetaData(), sa.Column("version_num", text, primary_key=True)
+    )
+    version.create(connection)
+    connection.execute(sa.insert(version), {"version_num": VERSION})
+
+
+def _upgrade(connection: sa.Connection) -> None:
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    with writing(engine) as connection:
-        if (
-            connection.dialect.name == "postgresql"
-        ):  # several processes may find the same empty database
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
-        config.attributes["connection"] = connection
-        try:
-            command.upgrade(config, VERSION)
-        except CommandError as error:
-            raise StoreError(
-                f"the store's tables cannot be brought to the version {VERSION!r}: {error}; "
-                "was it used by a newer barograph?"
-            ) from error
-
-
-def _version(engine: sa.Engine) -> str | None:
-    """Return the version of the tables, without importing Alembic, which is slow."""
-    with reading(engine) as connection:
-        if not sa.inspect(connection).has_table("alembic_version"):
-            return None
-        version: str | None = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
-        return version
+    config.attributes["connection"] = connection
+    try:
+        command.upgrade(config, VERSION)
+    except CommandError as error:
+        raise StoreError(
+            f"the store's tables cannot be brought to the version {VERSION!r}: {error}; "
+            "was it used by a newer barograph?"
+        ) from error
 
 
 def insert(connection: sa.Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:

@@ -270,3 +270,9 @@ audit = sa.Table(
     sa.Column("detail", sa.Text, nullable=False),  # JSON
     sa.Index(None, "at"),
 )
+
+
+def create_tables(connection: sa.Connection) -> None:
+    """Create every table, and the single row of `state`."""
+    metadata.create_all(connection)
+    connection.execute(sa.insert(state), {"id": 1, "writer": ""})

@@ -5,7 +5,7 @@ No version was released yet: until then a change of the schema needs no migratio
 
 from alembic import op
 
-from barograph.store.schema import metadata, state
+from barograph.store.schema import create_tables
 
 revision = "initial"
 down_revision = None
@@ -13,5 +13,4 @@ down_revision = None
 
 def upgrade() -> None:
     """Create the tables, and the single row of `state`."""
-    metadata.create_all(op.get_bind())
-    op.bulk_insert(state, [{"id": 1, "writer": ""}])
+    create_tables(op.get_bind())
