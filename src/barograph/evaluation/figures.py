@@ -1,17 +1,15 @@
 """Figures, drawn without a screen and with the same bytes each time."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from barograph.evaluation.shares import calibration_bins
 from barograph.files import whole
 from barograph.series import Floats
-
-Z = 1.96  # standard deviations of a 95 % interval
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -25,44 +23,6 @@ def note_figure(text: str, path: Path) -> None:
     figure = Figure(figsize=(8, 1), layout="constrained")
     figure.text(0.02, 0.5, text, wrap=True, va="center")
     save(figure, path)
-
-
-class CalibrationBin(NamedTuple):
-    """Rows of similar probability: the mean, the share of real ones, its interval, the count."""
-
-    stated: float
-    share: float
-    low: float
-    high: float
-    rows: int
-
-
-def calibration_bins(
-    truth: npt.NDArray[np.int64], probability: Floats, count: int = 10
-) -> list[CalibrationBin]:
-    """Return the bins of equal width that have rows, with Wilson's 95 % interval of each share.
-
-    Args:
-        truth: 1 for real changes, 0 for noise.
-        probability: The stated probabilities.
-        count: The number of bins.
-
-    Example:
-        >>> truth, probability = np.array([0, 0, 1, 1]), np.array([0.05, 0.05, 0.95, 0.95])
-        >>> [one.rows for one in calibration_bins(truth, probability)]
-        [2, 2]
-    """
-    number = np.minimum((probability * count).astype(np.int64), count - 1)
-    result = []
-    for one in np.unique(number):
-        own = number == one
-        rows, share = int(own.sum()), float(truth[own].mean())
-        scale = 1.0 / (1.0 + Z**2 / rows)
-        middle = scale * (share + Z**2 / (2 * rows))
-        half = scale * Z * np.sqrt(share * (1 - share) / rows + Z**2 / (4 * rows**2))
-        edges = max(0.0, float(middle - half)), min(1.0, float(middle + half))
-        result.append(CalibrationBin(float(probability[own].mean()), share, *edges, rows))
-    return result
 
 
 def held_out_figure(

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import StratifiedGroupKFold
 
 from barograph.errors import DataError, NotEnoughDataError
 from barograph.series import Floats, Ints
@@ -88,6 +87,10 @@ def held_out(
     folds: int = FOLDS,
 ) -> Floats:
     """Return each point's probability of a real change, by a model that saw none of its group."""
+    from sklearn.model_selection import (
+        StratifiedGroupKFold,
+    )  # slow to import: `suspects` needs none
+
     count = np.unique(groups).size
     if count < folds:
         raise NotEnoughDataError(f"{count} groups cannot be divided into {folds} folds")

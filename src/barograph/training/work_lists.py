@@ -1,0 +1,148 @@
+"""Which candidates are worth a person's time: doubted labels, and those that would teach most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.errors import DataError, NotEnoughDataError
+from barograph.series import Floats, Ints
+from barograph.training.label_audit import suspects
+
+LENGTH = 25  # candidates in a list: what one person decides in a sitting
+POOL = 10  # the most uncertain candidates are considered, this many times the length of the list
+
+
+@dataclass(frozen=True)
+class DoubtedLabel:
+    """A verdict that the models contradict.
+
+    Attributes:
+        candidate: Number of the candidate.
+        real: What the person said.
+        probability: Of a real change, by a model that had not seen the verdict.
+    """
+
+    candidate: int
+    real: bool
+    probability: float
+
+
+@dataclass(frozen=True)
+class OpenCandidates:
+    """Candidates without a verdict.
+
+    Attributes:
+        numbers: Of the candidates.
+        probability: That people call it real.
+        features: What the candidates look like: one row each, on any scale; NaN where unknown.
+        series: Number of the series of each.
+        commits: A number for the commit of each.
+    """
+
+    numbers: Ints
+    probability: Floats
+    features: Floats
+    series: Ints
+    commits: Ints
+
+    def __post_init__(self) -> None:
+        """Refuse columns of different lengths and values that are no probabilities."""
+        sizes = {name: len(getattr(self, name)) for name in self.__dataclass_fields__}
+        if len(set(sizes.values())) > 1:
+            raise DataError(f"the columns of the candidates have different lengths: {sizes}")
+        if not np.all((self.probability >= 0) & (self.probability <= 1)):
+            raise DataError("the probabilities of the candidates are not all between 0 and 1")
+
+
+def doubted_labels(
+    candidates: Ints, real: npt.NDArray[np.bool_], probability: Floats, count: int = LENGTH
+) -> list[DoubtedLabel]:
+    """Return the verdicts that models contradict most; none while verdicts are of one kind.
+
+    Args:
+        candidates: Numbers of the decided candidates.
+        real: What people said.
+        probability: By models that had not seen the verdict.
+        count: At most this many.
+
+    Example:
+        >>> real = np.array([True, True, False, False, True])
+        >>> probability = np.array([0.9, 0.8, 0.1, 0.2, 0.05])
+        >>> [label.candidate for label in doubted_labels(np.arange(5), real, probability)]
+        [4]
+    """
+    try:
+        found = suspects(real.astype(np.int64), probability)
+    except NotEnoughDataError:
+        return []
+    rows = found.rows[:count].tolist()
+    return [
+        DoubtedLabel(int(candidates[row]), bool(real[row]), float(probability[row])) for row in rows
+    ]
+
+
+def most_informative(
+    table: OpenCandidates, decided: Floats | None = None, count: int = LENGTH
+) -> list[int]:
+    """Return the open candidates whose verdicts would teach the model most, the best first.
+
+    Each one is uncertain, and unlike those chosen before it and those decided already: it has the
+    largest product of uncertainty and distance to the nearest of them. Of one series and of one
+    commit at most one is chosen, because the next would be a near duplicate.
+
+    Args:
+        table: The open candidates.
+        decided: The features of candidates that people decided lately; none by default.
+        count: At most this many.
+
+    Example:
+        >>> number = np.arange(4)
+        >>> looks = np.array([[0.0], [0.1], [5.0], [9.0]])
+        >>> certain = np.array([0.5, 0.5, 0.6, 0.99])
+        >>> table = OpenCandidates(number, certain, looks, number, np.array([1, 1, 2, 3]))
+        >>> most_informative(table, count=2)
+        [0, 2]
+    """
+    uncertainty = 1.0 - np.abs(2.0 * table.probability - 1.0)
+    pool = np.argsort(-uncertainty, kind="stable")[: POOL * count]
+    pool = pool[uncertainty[pool] > 0]
+    known = np.empty((0, table.features.shape[1])) if decided is None else decided
+    places = _ranks(np.concatenate([table.features[pool], known]))
+    own, others = places[: pool.size], places[pool.size :]
+    gap = np.full(pool.size, np.inf)
+    for other in others:
+        gap = np.minimum(gap, _distance(own, other))
+    chosen: list[int] = []
+    is_free = np.ones(pool.size, dtype=np.bool_)
+    while len(chosen) < count and is_free.any():
+        reach = np.where(np.isfinite(gap), gap, 1.0)
+        worth = np.where(is_free, uncertainty[pool] * reach, -1.0)
+        best = int(worth.argmax())
+        chosen.append(int(table.numbers[pool[best]]))
+        is_free &= table.series[pool] != table.series[pool[best]]
+        is_free &= table.commits[pool] != table.commits[pool[best]]
+        gap = np.minimum(gap, _distance(own, own[best]))
+    return chosen
+
+
+def _ranks(features: Floats) -> Floats:
+    """Return the rank of each value in its column, from 0 to 1; unknown values are in the middle.
+
+    Ranks make columns of any scale alike, and one extreme value moves nothing.
+    """
+    result = np.full(features.shape, 0.5)
+    for column, values in zip(result.T, features.T, strict=True):
+        known = np.isfinite(values)
+        distinct, place = np.unique(values[known], return_inverse=True)
+        if distinct.size > 1:
+            column[known] = place / (distinct.size - 1)
+    return result
+
+
+def _distance(places: Floats, one: Floats) -> Floats:
+    """Return the mean squared distance of each row to one row."""
+    gaps: Floats = np.mean((places - one) ** 2, axis=1)
+    return gaps
