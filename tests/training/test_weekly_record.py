@@ -1,5 +1,6 @@
 """How the model did on verdicts, by week, and whether retraining is due."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import numpy as np
@@ -118,7 +119,6 @@ def test_retraining_is_due_by_new_verdicts_or_by_lost_agreement(
 
 def test_verdicts_refuse_columns_that_do_not_match() -> None:
     with pytest.raises(DataError, match="different lengths"):
-        JudgedVerdicts(TABLE.given[:1], *(getattr(TABLE, n) for n in ("real", "probability")),
-                       TABLE.threshold, TABLE.commits, TABLE.delay)  # fmt: skip
+        replace(TABLE, given=TABLE.given[:1])
     with pytest.raises(DataError, match="not all between 0 and 1"):
         judged(("2026-03-02", True, 1.5, 1, 2.0))

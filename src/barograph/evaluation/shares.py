@@ -19,7 +19,7 @@ class Share(NamedTuple):
     Without any observation the share is unknown: the interval is 0 to 1.
     """
 
-    count: int
+    hits: int
     of: int
     low: float
     high: float
@@ -27,7 +27,7 @@ class Share(NamedTuple):
     @property
     def value(self) -> float | None:
         """The share; None without any observation."""
-        return self.count / self.of if self.of else None
+        return self.hits / self.of if self.of else None
 
 
 class Median(NamedTuple):
@@ -59,21 +59,21 @@ def share_of(flags: npt.ArrayLike, groups: npt.ArrayLike | None = None) -> Share
             group, takes the place of their number.
 
     Example:
-        >>> count, of, low, high = share_of([True, True, True, False])
-        >>> count, of, round(low, 2), round(high, 2)
+        >>> hits, of, low, high = share_of([True, True, True, False])
+        >>> hits, of, round(low, 2), round(high, 2)
         (3, 4, 0.3, 0.95)
         >>> round(share_of([True, True, True, False], [1, 1, 1, 2]).low, 2)
         0.17
     """
     observed = np.asarray(flags, dtype=np.bool_)
-    count, of = int(observed.sum()), observed.size
+    hits, of = int(observed.sum()), observed.size
     if not of:
         return Share(0, 0, 0.0, 1.0)
     size = float(of)
     if groups is not None:
         sizes = np.unique(np.asarray(groups), return_counts=True)[1].astype(np.float64)
         size = float(sizes.sum() ** 2 / (sizes**2).sum())
-    return Share(count, of, *wilson(count / of, size))
+    return Share(hits, of, *wilson(hits / of, size))
 
 
 def wilson(share: float, size: float) -> tuple[float, float]:

@@ -145,7 +145,7 @@ def weekly(judged: JudgedVerdicts, today: date, weeks: int = 12) -> list[WeekRec
         >>> one, hour = np.ones(1), 3_600_000
         >>> judged = JudgedVerdicts(np.array([hour]), one > 0, one * 0.9, one * 0.5, one, one * 2)
         >>> [week] = weekly(judged, date(1970, 1, 1), 1)
-        >>> week.start.isoformat(), week.record.agreement.count, week.record.delay.value
+        >>> week.start.isoformat(), week.record.agreement.hits, week.record.delay.value
         ('1969-12-29', 1, 2.0)
     """
     return [
@@ -186,7 +186,7 @@ def retraining_due(
         return RetrainingDue(False, new, needed, f"{known} Retraining is due at {needed}.")
     if recent.of >= LEAST_RECENT and recent.high < promised:
         why = (
-            f"{known} Over the last {RECENT} weeks the model agreed with {recent.count} of "
+            f"{known} Over the last {RECENT} weeks the model agreed with {recent.hits} of "
             f"{recent.of} verdicts; its card promises {promised:.0%}."
         ).replace("%", " %")
         return RetrainingDue(True, new, needed, why)
