@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from barograph.cli import main
+from barograph import compiled
+from barograph.cli import group, main
+from barograph.cli.config import configure
 
 BIG = ("numpy", "numba", "pandas", "pyarrow", "sklearn", "scipy", "mlflow", "xgboost", "tsfeatures")
 
@@ -92,6 +95,23 @@ def test_large_input_is_compiled(tmp_path: Path) -> None:
         f"interpret_small(['gate', '-'])\nassert not is_interpreted()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - our own interpreter
+
+
+@pytest.mark.parametrize(
+    ("table", "is_interpreted"), [("min-change = 3", True), ("detector = 'hunter'", False)]
+)
+def test_small_input_is_compiled_for_a_detector_of_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, is_interpreted: bool
+) -> None:
+    (tmp_path / "barograph.toml").write_text(f"[gate]\n{table}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(compiled._Choice, "interprets", True)
+    monkeypatch.setattr(compiled._Choice, "is_made", False)
+    context = click.Context(group, info_name="barograph")
+    command = group.get_command(context, "gate")
+    assert command is not None
+    configure(context, command, "gate")
+    assert compiled.is_interpreted() is is_interpreted
 
 
 def test_warmup_prints_where_the_compiled_code_is(

@@ -71,6 +71,12 @@ def interpret_small(arguments: Sequence[str]) -> None:
         _Choice.interprets = True
 
 
+def compile_after_all() -> None:
+    """Withdraw the choice of `interpret_small`, unless a kernel was defined or the user chose."""
+    if not _Choice.is_made and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0"):
+        _Choice.interprets = False
+
+
 def cache_folder() -> Path:
     """Return the folder below which Numba writes compiled code; it names it for each module."""
     if named := os.environ.get("NUMBA_CACHE_DIR"):

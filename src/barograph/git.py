@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 TIMEOUT = 5.0  # seconds for each call
 HASH = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
+SHORTEST_PREFIX = 6  # characters of a commit's name
 
 
 class Commit(NamedTuple):
@@ -112,3 +113,13 @@ def _commit(name: str, content: bytes) -> Commit:
     match = re.search(rb"^committer .*> (\d+)", headers, re.MULTILINE)
     lines = message.decode("utf-8", "replace").strip().splitlines()
     return Commit(name, 1000 * int(match[1]) if match else 0, lines[0] if lines else "")
+
+
+def is_commit(name: str, given: str) -> bool:
+    """Return whether a commit has a given name, or one that begins with it.
+
+    Example:
+        >>> is_commit("8674f78ab", "8674f78"), is_commit("8674f78ab", "86")
+        (True, False)
+    """
+    return name == given or (len(given) >= SHORTEST_PREFIX and name.startswith(given))

@@ -253,6 +253,17 @@ def test_unsuitable_choices_are_named_unless_the_parameter_is_set(table: Path) -
     assert "1 of 4 series has fewer than the 4 points that stepfit needs" in found.stderr
 
 
+def test_since_takes_an_order_where_commits_have_no_names(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    levels = [10.0 + 5 * (k >= 30) + 5 * (k >= 60) + 0.1 * (k % 3) for k in range(90)]
+    rows = [f"{k},{level}" for k, level in enumerate(levels)]
+    path.write_text("\n".join(["order,value", *rows, ""]))
+    assert [list(content(path, "--since", order).values()) for order in ("20", "40")] == [
+        [[30, 60]],
+        [[60]],
+    ]
+
+
 def test_since_a_date_needs_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "r.csv"
     path.write_text("order,value\n" + "".join(f"{k},{k % 3}\n" for k in range(20)))

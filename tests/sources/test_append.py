@@ -78,6 +78,27 @@ def test_same_commit_replaces_its_results_of_the_same_series_only(tmp_path: Path
     assert found == [("1", "b0", "9"), ("1", "b1", "2"), ("2", "b0", "3"), ("2", "b1", "4")]
 
 
+@pytest.mark.parametrize(
+    ("there", "here"), [("8674f78ab01", "8674f78"), ("8674f78", "8674f78ab01")]
+)
+def test_abbreviated_hash_is_the_commit_of_the_full_one(
+    tmp_path: Path, there: str, here: str
+) -> None:
+    history = tmp_path / "history.csv"
+    add(history, output(tmp_path, 4.5), commit=there)
+    add(history, output(tmp_path, 5.5), commit="0123456")
+    done = add(history, output(tmp_path, 6.5), commit=here)
+    assert (done.replaced, list(done.commits.values())) == (1, [1])
+    assert sorted(column(history, "value")) == ["5.5", "6.5"]
+
+
+def test_hash_that_could_be_two_commits_is_a_new_one(tmp_path: Path) -> None:
+    history = tmp_path / "history.csv"
+    for commit in ("8674f78a", "8674f78b", "8674f78"):
+        done = add(history, output(tmp_path, 4.5), commit=commit)
+    assert list(done.commits.values()) == [3]
+
+
 def test_named_run_is_kept_beside_other_runs_of_its_commit(tmp_path: Path) -> None:
     history = tmp_path / "history.csv"
     add(history, output(tmp_path, 1), commit="a1")

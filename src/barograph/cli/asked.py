@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from barograph.cli.suppressions import is_commit
 from barograph.errors import DataError
+from barograph.git import is_commit
 
 if TYPE_CHECKING:
     from barograph.series import Series

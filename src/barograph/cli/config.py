@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from barograph.compiled import COMPILED_OPTIONS, compile_after_all
 from barograph.errors import ConfigError
 
 NAME = "barograph.toml"
@@ -105,7 +106,10 @@ def configure(context: click.Context, command: click.Command, name: str) -> None
         reader = context.command.get_command(context, READER)  # type: ignore[attr-defined]
         _refuse_unknown(config, INPUT, config.commands[INPUT], dict(_options(reader)))
     context.obj = config
-    context.default_map = {name: option_defaults(config, command, name)}
+    defaults = option_defaults(config, command, name)
+    context.default_map = {name: defaults}
+    if any(f"--{key}".startswith(COMPILED_OPTIONS) for key in defaults):
+        compile_after_all()
 
 
 def option_defaults(config: Config, command: click.Command, name: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from barograph.cli.asked import order_of
 from barograph.cli.config import current_config
 from barograph.cli.detectors import WITH_PVALUE, DetectorChoice, detector_options
 from barograph.errors import ConfigError
@@ -107,7 +108,7 @@ def search_options(function: F) -> F:
             "--since",
             metavar="DATE|COMMIT",
             help="Report only changes since a date (2026-03-01), an age (14d, 2w, 1y), or after a "
-            "commit.",
+            "commit; after an order if commits have no names.",
         ),
     ):
         options = option(options)
@@ -245,8 +246,10 @@ def _since(text: str | None, every: Sequence[Series]) -> Callable[[ReportedChang
         return lambda _change: True
     time = _time_of(text)
     if time is None:
-        orders = _orders_of(text, every)
-        return lambda change: change.order > orders.get(change.series, max(orders.values()))
+        order = order_of(every, text)
+        if order is None:
+            raise ConfigError(f"--since {text!r}: neither a date nor a commit of these results")
+        return lambda change: change.order > order
     if all(series.times is None or (series.times == UNKNOWN_TIME).all() for series in every):
         raise ConfigError(f"--since {text}: the results have no times; name a commit instead")
     return lambda change: change.time >= time
@@ -264,18 +267,6 @@ def _time_of(text: str) -> int | None:
             return None
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return int(moment.timestamp() * 1000)
-
-
-def _orders_of(commit: str, every: Sequence[Series]) -> dict[int, int]:
-    """Return the order of a commit in each series that has it."""
-    found = {}
-    for number, series in enumerate(every):
-        for place, name in enumerate(series.commits):
-            if commit and name.startswith(commit):
-                found[number] = int(series.orders[place])
-    if not found:
-        raise ConfigError(f"--since {commit!r}: neither a date nor a commit of these results")
-    return found
 
 
 def _controlled(

@@ -17,9 +17,9 @@ from typing import Any
 from barograph.cli.answers import SeriesAnswer
 from barograph.cli.config import SUPPRESS, Config
 from barograph.errors import ConfigError
+from barograph.git import is_commit
 
 DIRECTIONS = ("", "up", "down")
-SHORTEST_PREFIX = 6  # characters of a commit's name
 INFORMATIONAL = "informational in the configuration"
 
 OrderOf = Callable[[str], int | None]  # from the name of a commit to its order, if it is known
@@ -95,11 +95,6 @@ def _date(value: Any, where: str) -> dt.date | None:
     elif value is None or isinstance(value, dt.date):
         return value
     raise ConfigError(f"{where}: expires is {value!r:.60}; use a date such as 2027-01-31")
-
-
-def is_commit(name: str, given: str) -> bool:
-    """Return whether a commit has a given name, or one that begins with it."""
-    return name == given or (len(given) >= SHORTEST_PREFIX and name.startswith(given))
 
 
 def read_suppressions(config: Config, path: Path | None = None) -> list[Suppression]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from barograph.errors import DataError
-from barograph.git import Repository
+from barograph.git import HASH, Repository, is_commit
 from barograph.series import LABELS, UNKNOWN_TIME, SeriesId, canonical_text, normalize_args
 from barograph.sources.fields import EPOCH
 from barograph.sources.formats.base import ReadOptions
@@ -154,7 +154,7 @@ def _merge(history: HistoryFile, results: list[_Result], run: str) -> tuple[int,
     for result in sorted(results, key=lambda result: result.rank):
         place = (result.rank, result.branch)
         if place not in placed:
-            there = _order_of(known.get(result.commit, {}), result.branch)
+            there = _order_of(known.get(_name_in(known, result.commit), {}), result.branch)
             last += there is None
             placed[place] = last if there is None else there
     of_result = [placed[result.rank, result.branch] for result in results]
@@ -170,6 +170,18 @@ def _order_of(known: Mapping[str, int], branch: str) -> int | None:
     if branch in known or "" in known:
         return known.get(branch, known.get(""))
     return None if branch else min(known.values(), default=None)
+
+
+def _name_in(known: Mapping[str, object], commit: str) -> str:
+    """Return the name that a history has for a commit: hashes may be abbreviated there, or here."""
+    if commit in known or not HASH.fullmatch(commit):
+        return commit
+    names = [
+        name
+        for name in known
+        if HASH.fullmatch(name) and (is_commit(name, commit) or is_commit(commit, name))
+    ]
+    return names[0] if len(names) == 1 else commit
 
 
 def _series(results: list[_Result]) -> list[SeriesId]:

@@ -51,6 +51,10 @@ def test_usual_name_is_the_base_even_if_rare(base: str) -> None:
     assert parts(split("topic", "topic", base))[0] == [2]
 
 
+def test_full_name_of_a_branch_is_the_branch() -> None:
+    assert parts(split("topic", "topic", "refs/heads/main", "main"))[0] == [2, 3]
+
+
 def test_main_is_preferred_to_master() -> None:
     assert parts(split("master", "master", "main"))[0] == [2]
 

@@ -30,6 +30,7 @@ from barograph.texts import Texts
 CHUNK = 1 << 15  # results that are kept as Python objects
 NUMBERS = ("owners", "orders", "times", "sources", "rows")
 TEXTS = ("commits", "runs", "branches", "units")
+HEADS = "refs/heads/"  # what git writes before the name of a branch
 OTHER_DIRECTION = "results with another direction than the first of their series, which counts"
 DROPPED = -1
 LONGEST = 300  # characters of an error
@@ -111,6 +112,8 @@ class Collector:
             name: Texts(_joined(self._chunks[name]).astype(np.int32), list(self._known[name]))
             for name in TEXTS
         }
+        named = [name.removeprefix(HEADS) for name in texts["branches"].names]
+        texts["branches"] = Texts.concatenate([Texts(texts["branches"].codes, named)])
         values = np.concatenate([np.empty(0), *self._values])
         directions = np.array(self._directions, dtype=np.int64)
         files = tuple(self._files)
