@@ -82,6 +82,17 @@ def models(folder: Path) -> dict[str, bytes]:
     return found
 
 
+def test_printed_parameters_are_those_that_are_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["retrain", "--print-params"])
+    assert not ended.value.code
+    (tmp_path / "own.yaml").write_text(capsys.readouterr().out, encoding="utf-8")
+    own: Any = _read_params(tmp_path / "own.yaml", None, None)
+    assert own == _read_params(None, None, None)
+
+
 def test_retrain_releases_the_models_of_the_pipeline(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -39,6 +39,14 @@ PRIOR = "prior"  # the profile of the simulated history
     show_default="those of the profile quick",
     help="Parameters, in the form of the pipeline's params.yaml.",
 )
+@click.option(
+    "--print-params",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _option, value: _print_params(context, wanted=value),
+    help="Print the built-in parameters, to edit them for --params, and exit.",
+)
 @click.option("--profile", help="Profile of --params.", show_default="the one it names")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of everything that is drawn.")
 @click.option("--dry-run", is_flag=True, help="Learn and compare, but release nothing.")
@@ -91,6 +99,13 @@ def command(
         )
     else:
         click.echo("nothing was released")
+
+
+def _print_params(context: click.Context, *, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        built_in = resources.files("barograph.training") / BUILT_IN
+        click.echo(built_in.read_text(encoding="utf-8"), nl=False)
+        context.exit()
 
 
 def _require_xgboost() -> None:
