@@ -23,6 +23,7 @@ ROUTES = sorted(
     f"{method} {getattr(route, 'path', '')}"
     for router in ROUTERS
     for route in router.routes
+    if getattr(route, "include_in_schema", True)  # pages and their files are not the API
     for method in getattr(route, "methods", ())
 )
 
