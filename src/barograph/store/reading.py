@@ -77,6 +77,7 @@ class CandidateRecord:
         series: Number of its series.
         order: Order of the first point of the new level.
         commit: Commit of that point, or an empty text.
+        last_before: Order of the last result of the old level.
         detector: What found it, with its version.
         statistic: Statistic of the detector.
         pvalue: P value of the detector.
@@ -87,7 +88,8 @@ class CandidateRecord:
         model: Version of the model that scored it.
         verdict: The verdict that holds.
         present: Whether the latest detection found it, or people judged it.
-        calculated_on: When it was found.
+        found: When it was found first.
+        calculated_on: When it was found by the latest detection.
         triaged_on: When it got its verdict.
     """
 
@@ -95,6 +97,7 @@ class CandidateRecord:
     series: int
     order: int
     commit: str
+    last_before: int | None
     detector: str | None
     statistic: float | None
     pvalue: float | None
@@ -105,6 +108,7 @@ class CandidateRecord:
     model: str | None
     verdict: Verdict
     present: bool
+    found: int | None
     calculated_on: int | None
     triaged_on: int | None
 

@@ -173,6 +173,7 @@ candidates = sa.Table(
     _series(key=False),
     sa.Column("order", sa.BigInteger, nullable=False),
     sa.Column("commit", sa.Text, nullable=False),
+    sa.Column("last_before", sa.BigInteger, nullable=True),  # order of the result before `order`
     sa.Column("detector", sa.Text, nullable=True),
     sa.Column("statistic", sa.Double, nullable=True),
     sa.Column("pvalue", sa.Double, nullable=True),
@@ -183,6 +184,7 @@ candidates = sa.Table(
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=True),
     sa.Column("verdict", sa.Text, nullable=False),
     sa.Column("present", sa.Boolean, nullable=False),  # whether the latest run found it
+    _time("found", nullable=True),  # for the first time
     _time("calculated_on", nullable=True),
     _time("triaged_on", nullable=True),
     sa.Index(None, "series", "order"),
@@ -210,6 +212,24 @@ verdicts = sa.Table(
     _time("given"),
     sa.Column("note", sa.Text, nullable=False),
     sa.Index(None, "candidate"),
+)
+
+# Which series are canaries, of low priority, or informational: globs over printed identities.
+patterns = sa.Table(
+    "patterns",
+    metadata,
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("pattern", sa.Text, primary_key=True),
+)
+
+# Filters of the queue that people saved, as the query of its address.
+saved_filters = sa.Table(
+    "saved_filters",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("query", sa.Text, nullable=False),
+    sa.Column("who", sa.Text, nullable=False),
+    _time("saved"),
 )
 
 clusters = sa.Table(

@@ -43,11 +43,22 @@ USE = "label_free"
 SERIES = 200  # series in one transaction, small enough not to block ingestion
 CHUNK = 1000  # candidates in one statement: databases limit the number of parameters
 COLUMNS = (
-    *("order", "commit", "detector", "statistic", "pvalue", "before", "after", "hazard"),
+    *(
+        "order",
+        "commit",
+        "last_before",
+        "detector",
+        "statistic",
+        "pvalue",
+        "before",
+        "after",
+        "hazard",
+    ),
     *("probability", "model", "present", "calculated_on"),
 )
-NEW = Insertion(candidates, ("series", *COLUMNS, "verdict", "triaged_on"))
-KNOWN = Insertion(candidates, ("id", "series", *COLUMNS, "verdict", "triaged_on"), replace=COLUMNS)
+STATE = ("verdict", "triaged_on", "found")
+NEW = Insertion(candidates, ("series", *COLUMNS, *STATE))
+KNOWN = Insertion(candidates, ("id", "series", *COLUMNS, *STATE), replace=COLUMNS)
 MOVE = Insertion(moves, ("candidate", "from_order", "to_order", "moved"))
 
 
@@ -162,7 +173,7 @@ class CandidateRefresher:
         moved: list[Row] = []
         for plan in plans:
             for found in plan.found:
-                row = (*self._columns(plan, found, key, at), Verdict.NOT_TRIAGED.value, None)
+                row = (*self._columns(plan, found, key, at), Verdict.NOT_TRIAGED.value, None, at)
                 stored = found.known
                 if stored is None:
                     new.append((plan.number, *row))
@@ -180,10 +191,12 @@ class CandidateRefresher:
     def _columns(self, plan: SeriesPlan, found: FoundCandidate, key: int | None, at: int) -> Row:
         """Return the values of COLUMNS."""
         change = found.change
-        commit = plan.series.commits[plan.series.index_of(found.order)]
+        index = plan.series.index_of(found.order)
+        commit, before = plan.series.commits[index], int(plan.series.orders[index - 1])
         regions = (json.dumps(asdict(region)) for region in (change.before, change.after))
         level = hazard(change.before.mean, change.after.mean, plan.series.direction)
-        facts: tuple[Any, ...] = (found.order, commit, self.name, change.statistic, change.pvalue)
+        place = found.order, commit, before
+        facts: tuple[Any, ...] = (*place, self.name, change.statistic, change.pvalue)
         return (*facts, *regions, level, found.probability, key, True, at)
 
 

@@ -36,6 +36,9 @@ class ChangePointResponse(Schema):
     series: int = Field(examples=[7])
     order: int = Field(examples=[1024])
     commit: str = Field(examples=["3f9a1c7"])
+    last_before: int | None = Field(
+        description="Order of the last result of the old level.", examples=[1020]
+    )
     detector: str | None = Field(examples=["Hunter"])
     statistic: float | None = Field(examples=[12.5])
     pvalue: float | None = Field(examples=[0.0001])
@@ -48,6 +51,7 @@ class ChangePointResponse(Schema):
     model: str | None = Field(examples=["label_free-90aa31b7c2d4"])
     verdict: Verdict = Field(examples=["true_positive"])
     present: bool = Field(description="Whether the latest refresh found it.", examples=[True])
+    found: int | None = Field(description="When it was found first.", examples=[1706220999000])
     calculated_on: int | None = Field(examples=[1706220999000])
     triaged_on: int | None = Field(examples=[1706307399000])
 
