@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
@@ -26,7 +27,8 @@ from barograph.sources.formats.access import (
     text,
     time_ms,
 )
-from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
+from barograph.sources.formats.batches import RecordBatches
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import KEYS, records
 
@@ -77,24 +79,23 @@ def matches(sample: Sample) -> bool:
     return False
 
 
-def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
+def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
     """Yield the metrics of all records."""
-    known: dict[Labels, dict[tuple[str, str], SeriesId]] = {}
+    metrics = _Metrics()
     for place, item in records(file, KEYS):
         record = _Record(mapping(item, place or "record"), place)
-        ids = known.setdefault(record.labels, {})
-        for name, value, where in _values(record.fields, place):
-            kind = type(value)
-            if kind is float or kind is int:
-                yield record.result(ids, ("", name), value, where)
-            elif kind is dict and "value" in value:
-                yield from _single(file, record, ids, ("", name), value, where)
-            else:
-                yield from _metric(file, record, ids, name, value, where)
+        kinds = metrics.kinds.setdefault(record.labels, {})
+        for name, value, group, key in _values(record.fields, place):
+            if not metrics.take(kinds, name, value):
+                yield from _metric(file, metrics, record, name, value, at(group, key))
+        metrics.end(record)
+        if metrics.batches.is_full:
+            yield metrics.batches.take()
+    yield metrics.batches.take()
 
 
-def _values(fields: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any, str]]:
-    """Yield the name, the value and the place of each metric of a record."""
+def _values(fields: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any, str, str | int]]:
+    """Yield the name and the value of each metric of a record, and its place in two parts."""
     found = False
     for key in MAPS:
         metrics = fields.get(key)
@@ -102,25 +103,66 @@ def _values(fields: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any, s
         if isinstance(metrics, dict):
             found = True
             for name, value in metrics.items():
-                yield text(name, where), value, at(where, name)
+                yield name if name.isascii() else text(name, where), value, where, name
         elif isinstance(metrics, list):  # of objects with a name
             found = True
             for index, item in enumerate(metrics):
                 metric = mapping(item, at(where, index))
-                yield text(metric.get("name"), f"{at(where, index)}.name"), metric, at(where, index)
+                name = text(metric.get("name"), f"{at(where, index)}.name")
+                yield name, metric, where, index
     if not found:
         raise FieldError(at(place, "metrics"), fields.get("metrics"), "is not an object")
 
 
+class _Metrics:
+    """Collects values. Metrics that say the same as one of an earlier record are recognised."""
+
+    def __init__(self) -> None:
+        self.batches = RecordBatches()
+        self.kinds: dict[Labels, dict[object, int]] = {}
+
+    def take(self, kinds: Mapping[object, int], name: str, value: object) -> bool:
+        """Take a metric that is a plain value with a known description, if it is one."""
+        signature: object = name
+        if type(value) is dict:
+            signature = _signature(name, value)
+            value = value.get("value")
+        if type(value) is not float or not isfinite(value):
+            return False
+        try:
+            kind = kinds.get(signature)
+        except TypeError:  # the description holds a list or an object
+            return False
+        if kind is None:
+            return False
+        self.batches.kinds.append(kind)
+        self.batches.values.append(value)
+        return True
+
+    def add(
+        self,
+        record: _Record,
+        name: tuple[str, str],
+        value: float,
+        unit: str,
+        direction: Direction,
+    ) -> int:
+        """Take a value; return its kind. `name` is the inner benchmark, if any, and the metric."""
+        kind = self.batches.kind(record.series(name), direction, unit)
+        self.batches.kinds.append(kind)
+        self.batches.values.append(value)
+        return kind
+
+    def end(self, record: _Record, run: str | None = None) -> None:
+        """End a record, or a part of it that has a run of its own."""
+        own = record.run if run is None else run
+        self.batches.end_record(record.commit, record.time, own, record.branch, record.order)
+
+
 def _metric(
-    file: InputFile,
-    record: _Record,
-    ids: dict[tuple[str, str], SeriesId],
-    name: str,
-    value: object,
-    where: str,
-) -> Iterator[Result | Skip]:
-    """Yield the results of a metric that is not a plain number.
+    file: InputFile, metrics: _Metrics, record: _Record, name: str, value: object, where: str
+) -> Iterator[Skip]:
+    """Take the results of a metric that says something new.
 
     An object with a value is one metric, another object is a benchmark with metrics, and a list
     holds repetitions.
@@ -128,20 +170,24 @@ def _metric(
     if isinstance(value, dict) and not any(key in value for key in VALUES):
         for inner, each in value.items():
             here = at(where, inner)
-            yield from _single(file, record, ids, (name, text(inner, here)), each, here)
-    else:
-        yield from _single(file, record, ids, ("", name), value, where)
+            yield from _single(file, metrics, record, (name, text(inner, here)), each, here)
+        return
+    signature = _signature(name, value) if isinstance(value, dict) else name
+    kind = yield from _single(file, metrics, record, ("", name), value, where)
+    is_plain = not isinstance(value, dict) or "value" in value
+    if kind is not None and is_plain and _is_hashable(signature):
+        metrics.kinds[record.labels][signature] = kind
 
 
 def _single(
     file: InputFile,
+    metrics: _Metrics,
     record: _Record,
-    ids: dict[tuple[str, str], SeriesId],
     name: tuple[str, str],
     value: object,
     where: str,
-) -> Iterator[Result | Skip]:
-    """Yield the value of a metric, or its repetitions as runs."""
+) -> Generator[Skip, None, int | None]:
+    """Take the value of a metric, or its repetitions as runs; return the kind of a plain value."""
     unit, direction = "", Direction.UNKNOWN
     if isinstance(value, dict):
         unit = optional_text(value.get("unit", value.get("units")), f"{where}.unit")
@@ -149,20 +195,40 @@ def _single(
         key = next((key for key in VALUES if key in value), "value")
         value, where = value.get(key), f"{where}.{key}"
     if type(value) is float or type(value) is int:
-        yield record.result(ids, name, value, where, unit, direction)
-        return
+        return metrics.add(record, name, numeric(value, where), unit, direction)
+    is_list = isinstance(value, list)
     for index, each in enumerate(value if isinstance(value, list) else [value]):
-        here = f"{where}[{index}]" if isinstance(value, list) else where
+        here = f"{where}[{index}]" if is_list else where
         if each is None:
             yield skipped(file, here, each, "value is missing")
             continue
         try:
-            result = record.result(ids, name, numeric(each, here), here, unit, direction)
-            if result.run and here != where:  # repetitions of a run are runs of their own
-                result = result._replace(run=f"{result.run}.{index + 1}")
-            yield result
+            number = numeric(each, here)
         except FieldError as error:  # people keep texts and truth values beside the metrics
             yield skipped(file, here, each, error.reason)
+            continue
+        if is_list and record.run:  # repetitions of a run are runs of their own
+            metrics.end(record)
+            metrics.add(record, name, number, unit, direction)
+            metrics.end(record, f"{record.run}.{index + 1}")
+        else:
+            metrics.add(record, name, number, unit, direction)
+    return None
+
+
+def _signature(name: str, metric: Mapping[str, Any]) -> tuple[object, ...]:
+    """Return all that a metric says besides its value."""
+    if len(metric) == 2 and "unit" in metric:  # the common case
+        return name, metric["unit"]
+    return name, *[pair for pair in metric.items() if pair[0] != "value"]
+
+
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 class _Record:
@@ -205,27 +271,12 @@ class _Record:
             value = next((value[key] for key in HASHES if value.get(key) is not None), "")
         self.commit = label(value, where)
 
-    def result(
-        self,
-        ids: dict[tuple[str, str], SeriesId],
-        name: tuple[str, str],
-        value: float,
-        where: str,
-        unit: str = "",
-        direction: Direction = Direction.UNKNOWN,
-    ) -> Result:
-        """Return the result of a metric; `name` is the inner benchmark, if any, and the metric."""
-        series = ids.get(name)
-        if series is None:
-            project, variant, task, test, args = self.labels
-            if name[0] and test:
-                task = f"{task}/{test}" if task else test
-            series = ids[name] = SeriesId(project, variant, task, name[0] or test, name[1], args)
-        number = numeric(value, where)
-        return Result(
-            series, number, where, unit, direction, self.order, self.commit, self.time, self.run,
-            self.branch,
-        )  # fmt: skip
+    def series(self, name: tuple[str, str]) -> SeriesId:
+        """Return an identity; `name` is the inner benchmark, if any, and the metric."""
+        project, variant, task, test, args = self.labels
+        if name[0] and test:
+            task = f"{task}/{test}" if task else test
+        return SeriesId(project, variant, task, name[0] or test, name[1], args)
 
 
 def _direction(metric: Mapping[str, Any], where: str) -> Direction:
