@@ -16,6 +16,7 @@ import numpy as np
 from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, canonical_text
 from barograph.sources.fields import FieldError, order_of, value_of
 from barograph.sources.formats.base import NO_ORDER
+from barograph.sources.formats.dates import iso_times
 from barograph.texts import Texts
 
 Faults = dict[int, FieldError]
@@ -25,6 +26,7 @@ WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 INFINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 CACHED = 1 << 17  # texts
+SAMPLED = 1000  # cells
 DIRECTIONS = {
     **dict.fromkeys(("lower", "smaller", "less", "down", "min", "minimize", "true"), -1),
     **dict.fromkeys(("higher", "bigger", "larger", "greater", "more", "up", "max", "maximize"), 1),
@@ -166,6 +168,10 @@ class TimeReader(dict[Any, int]):
         if len(self) > CACHED:
             self.clear()
         try:
+            if len(set(cells[:SAMPLED])) * 2 > SAMPLED:  # few times repeat
+                found = iso_times(cells)
+                if found is not None:
+                    return found, {}
             return np.fromiter(map(self.__getitem__, cells), np.int64, len(cells)), {}
         except (FieldError, TypeError):
             pass

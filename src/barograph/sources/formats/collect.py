@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -57,6 +58,7 @@ class Collector:
         self._waiting: list[tuple[int, int, int, int, int]] = []
         self._waiting_values: list[float] = []
         self._known: dict[str, dict[str, int]] = {name: {"": 0} for name in TEXTS}
+        self._last: dict[str, tuple[Sequence[str], npt.NDArray[np.int32]]] = {}
         self._waiting_texts: list[tuple[int, int, int, int]] = []
         self._chunks: dict[str, list[npt.NDArray[np.integer]]] = {
             name: [] for name in NUMBERS + TEXTS
@@ -202,10 +204,18 @@ class Collector:
             self._chunks[name].append(column[chosen])
         for name in TEXTS:
             texts: Texts = getattr(batch, name)
-            known = self._known[name]
-            codes = [known.setdefault(text, len(known)) for text in texts.names]
-            self._chunks[name].append(np.array(codes, dtype=np.int32)[texts.codes][chosen])
+            self._chunks[name].append(self._codes_of(name, texts.names)[texts.codes][chosen])
         self._values.append(batch.values[chosen])
+
+    def _codes_of(self, name: str, texts: Sequence[str]) -> npt.NDArray[np.int32]:
+        """Return the number of each text; the columns of a wide table share their texts."""
+        last, codes = self._last.get(name, ((), np.empty(0, dtype=np.int32)))
+        if last is not texts:
+            known = self._known[name]
+            numbers = [known.setdefault(text, len(known)) for text in texts]
+            codes = np.array(numbers, dtype=np.int32)
+            self._last[name] = texts, codes
+        return codes
 
 
 def _named(name: str, message: str) -> DataError:

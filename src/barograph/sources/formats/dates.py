@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from barograph.sources.fields import FieldError
+import numpy as np
+
+from barograph.series import Ints
+from barograph.sources.fields import TIME_RANGE, FieldError
 from barograph.sources.formats.access import time_ms
 
 SLASHED = re.compile(r"\s*(\d{1,2})([/.\-])(\d{1,2})\2(\d{4}|\d\d)(?!\d)(.*)", re.DOTALL)
+ISO_LINES = re.compile(
+    r"(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|\+00:00)?\n)+", re.ASCII
+)
 COMPACT = re.compile(r"(19|20)\d{12}")  # 20240131123000
 
 
@@ -110,6 +116,25 @@ class DateParser:
         day, month = (first, second) if self._day_first or sign == "." else (second, first)
         full = year if len(year) == 4 else f"20{year}"
         return f"{full}-{month.zfill(2)}-{day.zfill(2)}{_clock(rest)}"
+
+
+def iso_times(cells: Sequence[Any]) -> Ints | None:
+    """Convert ISO times in UTC all at once; None if a cell is anything else.
+
+    Example:
+        >>> iso_times(["2024-01-31T10:00:00Z", "2024-01-31 10:00:00.250"])
+        array([1706695200000, 1706695200250])
+        >>> iso_times(["2024-01-31T10:00:00+02:00"])
+    """
+    try:
+        lines = "\n".join(cells) + "\n"
+        if not ISO_LINES.fullmatch(lines):
+            return None
+        plain = lines.replace("Z\n", "\n").replace("+00:00\n", "\n")
+        found = np.array(plain.split("\n")[:-1], dtype="datetime64[us]").astype(np.int64) // 1000
+    except (TypeError, ValueError):  # not text, or a day that no calendar has
+        return None
+    return found if found.size and found.min() >= TIME_RANGE[0] else None
 
 
 def _clock(rest: str) -> str:
