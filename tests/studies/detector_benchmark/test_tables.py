@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from barograph.detection import Nothing, Pelt
+from barograph.detection import EDivisive, Nothing, Pelt
 from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.errors import NotEnoughDataError
 from barograph.series import Verdict
@@ -17,7 +17,7 @@ from barograph.studies.detector_benchmark.cases import ONE_PERSON, Case, Opinion
 from barograph.studies.detector_benchmark.delay import delay, delays
 from barograph.studies.detector_benchmark.injection import Segment
 from barograph.studies.detector_benchmark.measures import measured, run_detectors, scores
-from barograph.studies.detector_benchmark.repeats import repeated_runs
+from barograph.studies.detector_benchmark.repeats import most_disputed, repeated_runs
 from barograph.studies.detector_benchmark.report import formatted
 from barograph.studies.detector_benchmark.step_sizes import by_step_size, step_sizes
 from barograph.studies.detector_benchmark.tables import ALL, BenchmarkSize, injection_tables
@@ -136,6 +136,15 @@ def test_repeated_runs_differ_only_for_random_permutations() -> None:
     of_detectors = distribution[distribution["variant"] != ONE_PERSON]
     shares = of_detectors.groupby(["variant", "series"])["share of runs"].sum()
     np.testing.assert_allclose(shares.to_numpy(), 1.0)
+
+
+def test_disputed_series_are_those_with_several_answers() -> None:
+    clear = Case("clear", "s", np.repeat([0.0, 9.0], 30), (30,))
+    noisy = [Case(str(k), "s", np.random.default_rng(k).standard_normal(60), ()) for k in range(12)]
+    disputed, *_ = most_disputed([clear, *noisy], 1, runs=4)
+    answers = {disputed.found_by(EDivisive(0.05, 100, seed, min_size=1)) for seed in range(4, 9)}
+    assert disputed is not clear
+    assert len(answers) > 1
 
 
 SMALL = BenchmarkSize(segments=3, length=60, lengths=(30, 60), reverts=(3,), repeats=1, runs=2)

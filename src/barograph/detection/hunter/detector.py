@@ -3,27 +3,31 @@
 import math
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal, get_args
 
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.detection.base import Detector, Observations, RawChangePoint, require
+from barograph.detection.base import Detector, Observations, RawChangePoint, allowed, require
 from barograph.detection.hunter.merge import merge
 from barograph.detection.hunter.windows import weak_points, workspace
 from barograph.detection.tau_kappa import factor_table
+from barograph.errors import ConfigError
 from barograph.series import Floats, Ints
 
 SHORTEST = 3
+Test = Literal["student", "mann_whitney"]
 # Squares and sums of values in this range neither overflow nor vanish.
 SMALL, LARGE = 1e-100, 1e100
+INF = math.inf
 
 
 @dataclass(frozen=True)
 class Hunter(Detector):
-    """E-Divisive in windows, Student's t-test, and merging of weak points from the bottom up.
+    """E-Divisive in windows, a test of two samples, and merging of weak points from the bottom up.
 
     It is deterministic. `statistic` is the energy Q of a point in its window, `pvalue` that of the
-    t-test between the two final regions.
+    test between the two final regions.
 
     Args:
         window: Points of a window; each overlaps half of the previous one.
@@ -35,6 +39,9 @@ class Hunter(Detector):
             compared with NumPy's rounding.
         weak: Find weak change points at a generous p-value first, and merge them. Without it, the
             windows are divided at `pvalue` itself (Fleming et al. 2023, Table 1).
+        test: Student's t-test, or the Mann-Whitney U test, which does not assume a distribution
+            and needs more points: with 4 of them on one side, at least 13 on the other for a
+            p-value below 0.001.
 
     Example:
         >>> Hunter(pvalue=0.05).detect([1.0, 1.1, 0.9, 1.0, 2.0, 2.1, 1.9, 2.0])[0].index
@@ -46,12 +53,16 @@ class Hunter(Detector):
     min_magnitude: float = 0.0
     parity: bool = False
     weak: bool = True
+    test: Test = "student"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.window >= 2, "window", self.window, "at least 2 points")
         require(0 < self.pvalue < 1, "pvalue", self.pvalue, "between 0 and 1")
         require(self.min_magnitude >= 0, "min_magnitude", self.min_magnitude, "0 or more")
+        allowed("test", self.test, list(get_args(Test)))
+        if self.parity and self.test != "student":
+            raise ConfigError(f"test is {self.test!r}: parity with Apache Otava needs 'student'")
 
     @property
     def shortest(self) -> int:
@@ -88,11 +99,11 @@ class Hunter(Detector):
         return [list(islice(found, count)) for count in counts.tolist()]
 
     @property
-    def limits(self) -> tuple[int, float, float, float, bool]:
-        """The parameters of the kernel: window, first and final p-value, magnitude, parity."""
-        if not self.weak:
-            return self.window, self.pvalue, math.inf, self.min_magnitude, self.parity
-        return self.window, generous(self.pvalue), self.pvalue, self.min_magnitude, self.parity
+    def limits(self) -> tuple[int, float, float, float, bool, bool]:
+        """Window, first and final p-value, magnitude, and whether parity and ranks are wanted."""
+        first, final = (generous(self.pvalue), self.pvalue) if self.weak else (self.pvalue, INF)
+        by_ranks = self.test == "mann_whitney"
+        return self.window, first, final, self.min_magnitude, self.parity, by_ranks
 
 
 def generous(pvalue: float) -> float:
@@ -111,6 +122,7 @@ def hunt(
     final: float,
     magnitude: float,
     parity: bool,
+    by_ranks: bool,
     longest: int,
     table: Floats,
     counts: Ints,
@@ -129,7 +141,7 @@ def hunt(
         if scale != 1.0:
             series = series / scale
         end = total + weak_points(
-            series, window, first, not parity, space, points[total:], energies[total:]
+            series, window, first, not parity, by_ranks, space, points[total:], energies[total:]
         )
         counts[i] = merge(
             series,
@@ -139,6 +151,7 @@ def hunt(
             final,
             magnitude,
             parity,
+            by_ranks,
         )
         for k in range(total, total + counts[i]):
             energies[k] *= scale

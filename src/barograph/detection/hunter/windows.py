@@ -1,4 +1,4 @@
-"""Hunter's first step: E-Divisive in overlapping windows, tested by Student's t-test.
+"""Hunter's first step: E-Divisive in overlapping windows, with a test of two samples.
 
 Fleming et al. 2023, 3.2 to 3.4. A window is divided as long as its best proposal is significant.
 The next window starts half a window later, or at the last change point found if that is later, so
@@ -12,6 +12,7 @@ import numpy as np
 
 from barograph.compiled import kernel
 from barograph.detection.edivisive.divide import strongest
+from barograph.detection.mann_whitney import mann_whitney
 from barograph.detection.numerics import mean_and_squares, significant
 from barograph.detection.tau_kappa import Lanes, add_distances, best_pair, distances_back, lanes
 from barograph.series import Floats, Ints
@@ -72,6 +73,7 @@ def weak_points(
     window: int,
     pvalue: float,
     exact: bool,
+    by_ranks: bool,
     workspace: Workspace,
     points: Ints,
     found: Floats,
@@ -81,19 +83,26 @@ def weak_points(
     count, start = 0, 0
     while start < size:
         end = min(start + window, size)
-        more = _divide(values[start:end], pvalue, exact, workspace, points[count:], found[count:])
+        part, more = values[start:end], points[count:]
+        new = _divide(part, pvalue, exact, by_ranks, workspace, more, found[count:])
         last = 0
-        for k in range(count, count + more):
+        for k in range(count, count + new):
             last = start + points[k]
             points[k] = last
-        count += more
+        count += new
         start = max(last, start + window // 2)
     return count
 
 
 @kernel
 def _divide(
-    window: Floats, pvalue: float, exact: bool, workspace: Workspace, points: Ints, found: Floats
+    window: Floats,
+    pvalue: float,
+    exact: bool,
+    by_ranks: bool,
+    workspace: Workspace,
+    points: Ints,
+    found: Floats,
 ) -> int:
     """Divide a window until its best proposal is not significant; return the number of points.
 
@@ -111,8 +120,12 @@ def _divide(
         fresh = taus[part]
         if energies[part] < 0:
             break
-        t, freedom, _ = t_test(window, part, fresh, ends[part], exact, workspace.scratch)
-        if not significant(t, freedom, pvalue):
+        if by_ranks:
+            passes = mann_whitney(window, part, fresh, ends[part]) <= pvalue
+        else:
+            t, freedom, _ = t_test(window, part, fresh, ends[part], exact, workspace.scratch)
+            passes = significant(t, freedom, pvalue)
+        if not passes:
             break
         workspace.reached[fresh] = energies[part]
         ends[part], ends[fresh] = fresh, ends[part]

@@ -17,6 +17,8 @@ from barograph.studies.detector_benchmark.cases import (
     default_detectors,
 )
 
+DRAWN = 5  # runs that choose the series
+
 
 def _origin(seed: int) -> EDivisive:
     """Return the permutation test that Hunter started from, with E-Divisive's limits."""
@@ -41,6 +43,24 @@ def variants() -> dict[str, Callable[[int], Detector]]:
         if not isinstance(detector, Hunter)
     }
     return {**VARIANTS, **others}
+
+
+def most_disputed(cases: Sequence[Case], number: int, runs: int) -> list[Case]:
+    """Return the cases on which a few runs of the permutation test disagree most.
+
+    On most series all runs agree, and Table 2 would say nothing.
+
+    Args:
+        cases: Any cases.
+        number: How many to return.
+        runs: Number of runs that will be measured; their seeds are not used to choose.
+    """
+    seeds = range(runs, runs + DRAWN)
+
+    def answers(case: Case) -> int:
+        return len({case.found_by(_origin(seed)) for seed in seeds})
+
+    return sorted(cases, key=answers, reverse=True)[:number]
 
 
 def repeated_runs(

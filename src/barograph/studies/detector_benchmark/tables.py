@@ -28,7 +28,7 @@ from barograph.studies.detector_benchmark.measures import (
     run_detectors,
     scores,
 )
-from barograph.studies.detector_benchmark.repeats import repeated_runs
+from barograph.studies.detector_benchmark.repeats import most_disputed, repeated_runs
 from barograph.studies.detector_benchmark.step_sizes import by_step_size
 
 ALL = "all"
@@ -65,7 +65,8 @@ def injection_tables(
     cases = list(injected(segments, size.seed))
     detections = run_detectors(cases, detectors)
     single = [case for case in cases if case.scenario == SCENARIOS[0].name]
-    summary, distribution = repeated_runs(_most_changes(cases, size.repeats), size.runs)
+    disputed = most_disputed(cases, size.repeats, size.runs)
+    summary, distribution = repeated_runs(disputed, size.runs)
     return {
         "scores": score_table(detections, cases, size.seed),
         "margins": by_margin(detections, cases, size.seed),
@@ -148,8 +149,3 @@ def by_revert(
     cases = list(reverted(segments, size.reverts, size.seed))
     measures = {"recall": partial(recall, margin=1)}
     return measured(run_detectors(cases, detectors), cases, measures, seed=size.seed)
-
-
-def _most_changes(cases: Sequence[Case], number: int) -> list[Case]:
-    """Return the cases with the most changes of the first `number` series."""
-    return [case for case in cases if case.scenario == SCENARIOS[-1].name][:number]
