@@ -173,6 +173,19 @@ def test_full_disk_answers_503_and_the_service_recovers(client: TestClient) -> N
     assert client.post(POINTS, json=steps("insert")).json()["duplicate"] == 30
 
 
+def test_deleted_database_answers_503_until_it_is_back(client: TestClient, store_url: str) -> None:
+    assert client.post(POINTS, json=steps("insert")).json()["written"] == 30
+    path = Path(store_url)
+    path.rename(path.with_suffix(".gone"))
+    for answer in (client.post(POINTS, json=steps("query")), client.get("/ready")):
+        assert answer.status_code == 503
+        assert "was deleted while it was open" in answer.json()["error"]["message"]
+    assert client.get("/health").status_code == 200
+    path.with_suffix(".gone").rename(path)
+    assert client.get("/ready").status_code == 200
+    assert client.post(POINTS, json=steps("query")).json()["written"] == 30
+
+
 def test_concurrent_clients_leave_the_same_points_as_one_client(client: TestClient) -> None:
     rows = steps("insert", length=60, at=40)
     answers: list[Any] = []

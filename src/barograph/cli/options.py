@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,6 +33,8 @@ FORMATS = {
     "github": "annotations and the job summary of GitHub Actions",
     "html": "one self-contained page",
 }
+STORE_MODE = "BAROGRAPH_STORE_MODE"
+DEFAULT_MODE = "600"
 RELEASED = Path("data/release")  # where the pipeline releases models
 
 
@@ -183,7 +186,21 @@ def open_store(
     if disabled:
         click.echo(disabled, err=True)
     make_folder(url)
-    return Store(url, judge)
+    return Store(url, judge, mode=store_mode(os.environ.get(STORE_MODE) or DEFAULT_MODE))
+
+
+def store_mode(text: str) -> int:
+    """Return the permissions of a new store from octal digits.
+
+    Raises:
+        ConfigError: The text is not octal, or the owner could not read and write the store.
+    """
+    if re.fullmatch(r"0?[0-7]{3}", text) and (mode := int(text, 8)) & 0o600 == 0o600:
+        return mode
+    raise ConfigError(
+        f"{STORE_MODE}: {text!r:.40} is no file mode for a store; allowed: octal digits such as "
+        "600, 640 or 660 that let the owner read and write"
+    )
 
 
 def open_existing(url: str) -> Store:

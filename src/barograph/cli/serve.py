@@ -11,9 +11,12 @@ import click
 
 from barograph.cli.detectors import DETECTORS, detector_option, make_detector
 from barograph.cli.options import (
+    DEFAULT_MODE,
+    STORE_MODE,
     make_folder,
     model_option,
     second_look_options,
+    store_mode,
     store_option,
 )
 from barograph.errors import ConfigError
@@ -35,6 +38,16 @@ LEVELS = ("debug", "info", "warning", "error")
     help="Port to listen on; 0 for any free port.",
 )
 @store_option
+@click.option(
+    "--store-mode",
+    "store_mode_",
+    envvar=STORE_MODE,
+    show_envvar=True,
+    default=DEFAULT_MODE,
+    show_default=True,
+    metavar="OCTAL",
+    help="Permissions of a new SQLite file, its log and its lock.",
+)
 @model_option("online")
 @second_look_options(on=True)
 @model_option("label_free", "--label-free", does="scores candidates")
@@ -56,6 +69,7 @@ def command(
     host: str,
     port: int,
     url: str,
+    store_mode_: str,
     model: Path,
     second_look: SecondLookConfig | None,
     label_free: Path,
@@ -94,7 +108,7 @@ def command(
     sys.setswitchinterval(0.0005)
     watch = ModelWatch(model, second_look)
     make_folder(url)
-    with Store(url, log=LOG_PAGES) as store:
+    with Store(url, log=LOG_PAGES, mode=store_mode(store_mode_)) as store:
         local = is_loopback(host)
         _check_tokens(store, host, local=local)
         config = WorkerConfig(url, make_detector(detector), DETECTORS[detector], label_free)

@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from barograph.errors import ConfigError, StoreError
 from barograph.extras import needed
 from barograph.store.schema import VERSION, create_tables
+from barograph.store.sqlite_file import MODE, SQLiteFile
 
 BUSY_MS = 15_000  # how long a writer waits for another process that writes
 PAGE = 2048  # bytes; a commit rewrites whole pages, so small ones cost less
@@ -26,12 +27,13 @@ KINDS = ("sqlite", "postgresql")
 LOCK = 0x6261726F  # advisory lock for migrations on PostgreSQL
 
 
-def connect(url: str, log: int = LOG_PAGES) -> sa.Engine:
+def connect(url: str, log: int = LOG_PAGES, mode: int = MODE) -> sa.Engine:
     """Return the engine for a database.
 
     Args:
         url: URL, or path of an SQLite file.
         log: Number of pages in SQLite's log from which a commit writes them to the database file.
+        mode: Permissions of a new SQLite file.
     """
     try:
         address = sa.make_url(url if "://" in url else f"sqlite:///{Path(url)}")
@@ -45,9 +47,14 @@ def connect(url: str, log: int = LOG_PAGES) -> sa.Engine:
         return _postgresql(address.set(drivername="postgresql+psycopg"))
     if address.database in (None, "", ":memory:"):
         raise ConfigError("an SQLite store needs a file; a database in memory would be lost")
-    engine = sa.create_engine(address, pool_size=8, max_overflow=-1)
+    file = SQLiteFile(Path(address.database), mode, BUSY_MS / 1000)
+    engine = sa.create_engine(
+        address, pool_size=8, max_overflow=-1, execution_options={"file": file}
+    )
+    sa.event.listen(engine, "do_connect", lambda *_: file.prepare())
     sa.event.listen(engine, "connect", partial(_configure_sqlite, log))
-    sa.event.listen(engine, "begin", _begin)
+    sa.event.listen(engine, "connect", lambda *_: file.opened())
+    sa.event.listen(engine, "begin", partial(_begin, file))
     return engine
 
 
@@ -97,10 +104,25 @@ def _enable_wal(cursor: sqlite3.Cursor) -> None:
             return
 
 
-def _begin(connection: sa.Connection) -> None:
+def _begin(file: SQLiteFile, connection: sa.Connection) -> None:
     # A writer takes the lock at once: a transaction that has read cannot wait for it later.
     mode = connection.get_execution_options().get("begin", "DEFERRED")
+    if mode == "IMMEDIATE" and file.begin(_driver(connection)):
+        return
     connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+def _driver(connection: sa.Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)  # noqa: S101 - the connection is open
+    return driver
+
+
+def _check_file(connection: sa.Connection) -> None:
+    """Check that an SQLite file is still at its path."""
+    file: SQLiteFile | None = connection.get_execution_options().get("file")
+    if file is not None:
+        file.check()
 
 
 @contextmanager
@@ -121,6 +143,7 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
         try:
             with connection.begin():
                 yield connection
+            _check_file(connection)  # or what was just committed is nowhere
         except SQLAlchemyError:
             connection.invalidate()  # do not reuse a connection after an I/O error
             raise
@@ -132,10 +155,8 @@ def write_back(engine: sa.Engine) -> None:
         return
     with guarded(), engine.connect() as connection:
         # SQLAlchemy would start a transaction, in which SQLite refuses this.
-        driver = connection.connection.driver_connection
-        assert driver is not None  # noqa: S101 - the connection is open
         try:
-            driver.execute("PRAGMA wal_checkpoint(PASSIVE)").close()
+            _driver(connection).execute("PRAGMA wal_checkpoint(PASSIVE)").close()
         except sqlite3.Error as error:
             raise StoreError(
                 f"SQLite's log cannot be written to the database file: {error}"
@@ -152,6 +173,7 @@ def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
         engine.connect().execution_options(**level) as connection,
         connection.begin(),
     ):
+        _check_file(connection)
         yield connection
 
 

@@ -31,6 +31,7 @@ from barograph.store.ingest import Ingest
 from barograph.store.measurement import Limits, Measurement
 from barograph.store.results import IngestResult, PointResult, PointStatus
 from barograph.store.schema import models, state
+from barograph.store.sqlite_file import MODE
 from barograph.store.writer import Request, Writer
 
 T = TypeVar("T")
@@ -50,6 +51,7 @@ class Store:
         room: Number of recent values to hold in memory.
         log: Number of pages in SQLite's log from which a commit writes them to the database file;
             higher if another process calls `write_back`.
+        mode: Permissions of a new SQLite file.
     """
 
     def __init__(
@@ -60,10 +62,11 @@ class Store:
         limits: Limits | None = None,
         room: int = ROOM,
         log: int = LOG_PAGES,
+        mode: int = MODE,
     ) -> None:
         self.judge = judge
         self.limits = limits or Limits()
-        self._engine = connect(url, log)
+        self._engine = connect(url, log, mode)
         try:
             migrate(self._engine)
         except BaseException:

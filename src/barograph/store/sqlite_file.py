@@ -1,0 +1,179 @@
+"""The file of an SQLite store: its permissions, its identity, and the order of its writers.
+
+SQLite does not queue writers. A writer that finds the database locked sleeps and asks again, and
+a process that writes one transaction after another takes the lock back in the meantime. So each
+writer here first locks a file beside the database, the gate, and holds it until it has the
+database: whoever has just written waits at the gate behind those who wait for the database.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from barograph.errors import StoreError
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows: writers wait as SQLite lets them
+    fcntl = None  # type: ignore[assignment]
+
+POLL = 0.002  # seconds between two attempts to get the database
+MODE = 0o600
+
+
+class SQLiteFile:
+    """The database file of an engine.
+
+    Args:
+        path: Path of the file.
+        mode: Permissions of a new file; SQLite gives its log the same.
+        wait: Seconds that a writer waits for others.
+    """
+
+    def __init__(self, path: Path, mode: int, wait: float) -> None:
+        self._path = path
+        self._gate = path.with_name(f"{path.name}-gate")
+        self._mode = mode
+        self._wait = wait
+        self._identity: tuple[int, int] | None = None  # unknown before the first connection
+
+    def prepare(self) -> None:
+        """Create the file before the first connection; check it before each other one."""
+        if self._identity is not None:
+            self.check()
+            return
+        for path in (self._path, self._gate):
+            with suppress(OSError):  # it exists, or SQLite reports why it cannot be created
+                _create(path, self._mode)
+
+    def opened(self) -> None:
+        """Remember which file the first connection opened."""
+        if self._identity is None:
+            self._identity = self._found()
+
+    def check(self) -> None:
+        """Check that the file at the path is the one that was opened.
+
+        Raises:
+            StoreError: It was deleted or replaced. What is written now would be lost.
+        """
+        found = self._found()
+        if found != self._identity:
+            what = "deleted" if found is None else "replaced"
+            raise StoreError(
+                f"the database file {self._path} was {what} while it was open; "
+                "put it back, or restore a copy and restart this process"
+            )
+
+    def begin(self, connection: sqlite3.Connection) -> bool:
+        """Begin a writing transaction after those who asked earlier.
+
+        Returns:
+            Whether it began before the time was up.
+
+        Raises:
+            StoreError: The file was deleted or replaced.
+        """
+        self.check()
+        until = time.monotonic() + self._wait
+        with _locked(self._gate, self._mode, self._wait):
+            connection.execute("PRAGMA busy_timeout = 0")
+            try:
+                return _begin(connection, until)
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {round(self._wait * 1000)}")
+
+    def _found(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
+def _create(path: Path, mode: int) -> None:
+    """Create an empty file with exactly these permissions, whatever the umask is."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        path.chmod(mode)
+    finally:
+        os.close(handle)
+
+
+def _begin(connection: sqlite3.Connection, until: float) -> bool:
+    """Try to begin until a time; return whether it worked."""
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                return False
+            time.sleep(POLL)
+        else:
+            return True
+
+
+@contextmanager
+def _locked(path: Path, mode: int, seconds: float) -> Iterator[None]:
+    """Hold the lock of a file, or go on without it once the time is up."""
+    handle = -1
+    if fcntl is not None:
+        # Without the file writers are not in order, but as safe as with it.
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, mode)
+            handle = _lock(handle, seconds)
+    try:
+        yield
+    finally:
+        if handle >= 0:
+            _unlock(handle)
+
+
+def _lock(handle: int, seconds: float) -> int:
+    """Lock an open file; return it, or -1 if it is closed because the time is up."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        # The kernel wakes those who wait in their order; only a thread can wait with a limit.
+        waiting = _Waiting(handle)
+        return handle if waiting.wait(seconds) else -1
+    return handle
+
+
+def _unlock(handle: int) -> None:
+    fcntl.flock(handle, fcntl.LOCK_UN)  # a forked process may have a copy of the handle
+    os.close(handle)
+
+
+class _Waiting(threading.Thread):
+    """Waits for the lock of a file; frees it at once if nobody waits for it any more."""
+
+    def __init__(self, handle: int) -> None:
+        super().__init__(name="barograph-gate", daemon=True)
+        self._handle = handle
+        self._ended = threading.Event()
+        self._decision = threading.Lock()
+        self._given_up = self._has_lock = False
+
+    def run(self) -> None:
+        """Wait."""
+        fcntl.flock(self._handle, fcntl.LOCK_EX)
+        with self._decision:
+            self._has_lock = True
+            if self._given_up:
+                _unlock(self._handle)
+        self._ended.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Start to wait; return whether it has the lock in time."""
+        self.start()
+        self._ended.wait(seconds)
+        with self._decision:
+            self._given_up = not self._has_lock
+            return self._has_lock

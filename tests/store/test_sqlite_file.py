@@ -1,0 +1,62 @@
+"""The file of an SQLite store: permissions, and what happens when it is taken away."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from barograph.errors import StoreError
+from barograph.store import Store
+from tests.store.judges import Rule
+from tests.store.samples import history
+
+FILES = ("store.db", "store.db-wal", "store.db-shm", "store.db-gate")
+
+
+def mode_of(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o660])
+def test_new_store_and_its_log_have_the_wanted_permissions(tmp_path: Path, mode: int) -> None:
+    before = os.umask(0o022)
+    try:
+        with Store(str(tmp_path / "store.db"), Rule(), mode=mode) as store:
+            store.ingest(history("ab", 3), "ci")
+            assert {name: mode_of(tmp_path / name) for name in FILES} == dict.fromkeys(FILES, mode)
+    finally:
+        os.umask(before)
+
+
+def test_store_is_private_by_default_and_keeps_given_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    Store(str(path)).close()
+    assert mode_of(path) == 0o600
+    path.chmod(0o640)
+    Store(str(path)).close()
+    assert mode_of(path) == 0o640
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_nothing_is_acknowledged_after_the_file_was_taken_away(
+    tmp_path: Path, is_replaced: bool
+) -> None:
+    path, other = tmp_path / "store.db", tmp_path / "other.db"
+    Store(str(other)).close()
+    with Store(str(path), Rule()) as store:
+        store.ingest(history("ab", 3), "ci")
+        path.rename(tmp_path / "kept.db")
+        if is_replaced:
+            other.rename(path)
+        what = "replaced" if is_replaced else "deleted"
+        for ask in (
+            lambda: store.ingest(history("ab", 9), "ci"),
+            lambda: store.write(lambda _: None),
+            lambda: store.read().__enter__(),
+        ):
+            with pytest.raises(StoreError, match=f"store.db was {what} while it was open"):
+                ask()
+        assert path.exists() == is_replaced  # no empty database took its place
+        path.unlink(missing_ok=True)
+        (tmp_path / "kept.db").rename(path)
+        assert store.ingest(history("ab", 9), "ci").counts["written"] == 12
