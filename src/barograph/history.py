@@ -92,6 +92,7 @@ class History:
         times: Milliseconds since 1970, `UNKNOWN_TIME` where unknown.
         candidates: Proposed change points, with the verdicts of people.
         repeats: The runs of each point; None if each has one without a name.
+        releases: The orders of stable releases, ascending. Parquet tables do not keep them.
 
     Example:
         >>> import pandas as pd
@@ -109,6 +110,7 @@ class History:
     times: Ints
     candidates: Candidates = field(default_factory=Candidates.none)
     repeats: Repeats | None = None
+    releases: Ints = field(default_factory=_no_numbers)
 
     @classmethod
     def read(cls, folder: str | Path) -> History:

@@ -107,7 +107,10 @@ def test_every_suggestion_of_init_is_allowed(folder: Path) -> None:
     text = keys.sub("", TEMPLATE)
     configure(folder, text)
     config = load_config()
-    assert set(tomllib.loads(text)) == {*config.commands, "direction", "patterns", "suppress"}
+    assert set(tomllib.loads(text)) == {
+        *config.commands,
+        *("direction", "patterns", "suppress", "threshold"),
+    }
     assert config.kind_of("canary/x") == "canary"
     assert config.kind_of("db/startup") == "low_priority"
     assert config.kind_of("db") == ""

@@ -6,20 +6,24 @@ say how files are read, in every command. Options on the command line override b
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from barograph.compiled import COMPILED_OPTIONS, compile_after_all
 from barograph.errors import ConfigError
 
+T = TypeVar("T")
 NAME = "barograph.toml"
-INPUT, SUPPRESS, PATTERNS, DIRECTIONS = "input", "suppress", "patterns", "direction"
+INPUT, SUPPRESS, PATTERNS = "input", "suppress", "patterns"
+DIRECTIONS, THRESHOLDS = "direction", "threshold"
+RULES = (PATTERNS, DIRECTIONS, THRESHOLDS, SUPPRESS)  # tables about series
 # What a pattern can make of a series: a machine check that should never move, one that is looked at
 # last, and one that is shown but fails no job.
 PATTERN_KINDS = ("canary", "low_priority", "informational")
@@ -36,6 +40,7 @@ class Config:
         commands: The options of each command by their long names without dashes.
         patterns: Patterns of series names by kind, which is one of `PATTERN_KINDS`.
         directions: `lower` or `higher`, by pattern of series names.
+        thresholds: Percentages of the detector `threshold`, by pattern of series names.
         suppress: The tables `[[suppress]]`, as written.
     """
 
@@ -43,6 +48,7 @@ class Config:
     commands: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     directions: Mapping[str, str] = field(default_factory=dict)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
     suppress: tuple[Mapping[str, Any], ...] = ()
 
     def kind_of(self, series: str) -> str:
@@ -54,10 +60,16 @@ class Config:
 
     def direction_of(self, series: str) -> int:
         """Return the direction of the first pattern that matches the name of a series, or 0."""
-        for pattern, better in self.directions.items():
-            if fnmatchcase(series, pattern):
-                return BETTER[better]
-        return 0
+        better = _first_match(self.directions, series)
+        return 0 if better is None else BETTER[better]
+
+    def threshold_of(self, series: str) -> float | None:
+        """Return the percentage of the first pattern that matches the name of a series."""
+        return _first_match(self.thresholds, series)
+
+
+def _first_match(rules: Mapping[str, T], series: str) -> T | None:
+    return next((rule for pattern, rule in rules.items() if fnmatchcase(series, pattern)), None)
 
 
 def load_config(path: Path | None = None) -> Config:
@@ -176,10 +188,10 @@ def _checked(path: Path, content: Mapping[str, Any]) -> Config:
 
     commands: dict[str, Mapping[str, Any]] = {}
     for name, table in content.items():
-        if name in (SUPPRESS, PATTERNS, DIRECTIONS):
+        if name in RULES:
             continue
         if name not in (INPUT, *COMMANDS):
-            allowed = ", ".join((INPUT, PATTERNS, DIRECTIONS, SUPPRESS, *COMMANDS))
+            allowed = ", ".join((INPUT, *RULES, *COMMANDS))
             raise ConfigError(f"{path}: there is no table [{name}]; allowed: {allowed}")
         commands[name] = _table(path, name, table)
     suppress = content.get(SUPPRESS, [])
@@ -198,11 +210,18 @@ def _checked(path: Path, content: Mapping[str, Any]) -> Config:
         if better not in BETTER:
             allowed = " or ".join(BETTER)
             raise ConfigError(f"{path}: [{DIRECTIONS}] {pattern!r} is {better!r}; use {allowed}")
+    thresholds = _table(path, THRESHOLDS, content.get(THRESHOLDS, {}))
+    for pattern, percent in thresholds.items():
+        if type(percent) not in (int, float) or not 0 < percent < math.inf:
+            raise ConfigError(
+                f"{path}: [{THRESHOLDS}] {pattern!r} is {percent!r:.40}; use percent above 0"
+            )
     return Config(
         path,
         commands,
         {kind: tuple(patterns[kind]) for kind in PATTERN_KINDS if kind in patterns},
         directions,
+        thresholds,
         tuple(suppress),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,12 +16,13 @@ from barograph.cli.config import current_config
 from barograph.cli.detectors import WITH_PVALUE, DetectorChoice, detector_options
 from barograph.errors import ConfigError
 from barograph.plotting.changes import Findings, ReportedChange
-from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Series
+from barograph.series import UNKNOWN_TIME, ChangePoint, Series
 
 if TYPE_CHECKING:
-    from barograph.detection import Discoveries
+    from barograph.detection import Discoveries, Threshold
     from barograph.detection.base import Detector
     from barograph.history import History
+    from barograph.series import Ints
 
 F = TypeVar("F", bound=Callable[..., Any])
 AGO = re.compile(r"(\d{1,4})([dwy])")
@@ -132,7 +133,7 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fo
     detector = search.choice.make()
     for note in search.choice.notes(detector.shortest, np.diff(history.offsets)):
         click.echo(note, err=True)
-    runs, discoveries = _searched(history, detector, search.choice), None
+    runs, discoveries = searched(history, detector, search.choice.parameters, LABEL), None
     if search.false_discoveries is not None:
         size = len(history.values)
         discoveries = _controlled(runs, search.choice.name, size, search.false_discoveries)
@@ -157,30 +158,45 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fo
     return Found(Findings(every, changes, detector.shortest, kinds), discoveries)
 
 
-def _searched(
-    history: History, detector: Detector, choice: DetectorChoice
+def searched(
+    history: History, detector: Detector, given: Container[str] = (), label: str = ""
 ) -> list[list[ChangePoint]]:
-    """Return the change points of every series, with progress on stderr.
+    """Return the change points of every series.
 
-    `Threshold` takes the direction of each series, unless the user has set it.
+    Args:
+        history: The series.
+        detector: Finds them. `Threshold` takes the direction and the times of each series, the
+            results of releases, and the percentage that the configuration sets.
+        given: The parameters that the user has set: these are kept.
+        label: What progress on stderr is called; without it there is none.
     """
-    from barograph.detection import Threshold
+    from barograph.detection import Threshold, detect_many
 
-    if not isinstance(detector, Threshold) or "direction" in choice.parameters:
-        return change_points(history, detector, LABEL)
-    directions = [Direction(number) for number in history.directions.tolist()]
-    runs = {
-        one: change_points(history, detector.set_params(direction=one), LABEL)
-        for one in dict.fromkeys(directions)
-    }
-    return [runs[direction][number] for number, direction in enumerate(directions)]
+    if not isinstance(detector, Threshold):
+        return detect_many(detector, history.values, history.offsets, label=label)
+    return [_compared(series, detector, given, history.releases) for series in history]
 
 
-def change_points(history: History, detector: Detector, label: str = "") -> list[list[ChangePoint]]:
-    """Return the change points of every series; with a label, report progress on stderr."""
-    from barograph.detection import detect_many
+def _compared(
+    series: Series, detector: Threshold, given: Container[str], releases: Ints
+) -> list[ChangePoint]:
+    """Return where a series exceeds thresholds, as `Threshold` compares."""
+    import numpy as np
 
-    return detect_many(detector, history.values, history.offsets, label=label)
+    if "direction" not in given:
+        detector = detector.set_params(direction=series.direction)
+    percent = current_config().threshold_of(str(series.id))
+    if percent is not None and "percent" not in given:
+        detector = detector.set_params(percent=float(percent))
+    times = None
+    if series.times is not None:
+        times = np.where(series.times == UNKNOWN_TIME, np.nan, series.times / 1000)
+    # The last release before each point: its own result is not what it is compared with.
+    places = np.flatnonzero(np.isin(series.orders, releases))
+    last = np.searchsorted(places, np.arange(len(series))) - 1
+    stable = np.full(len(series), np.nan)
+    stable[last >= 0] = series.values[places[last[last >= 0]]]
+    return detector.detect(series.values, times=times, release=stable)
 
 
 def _with_subjects(changes: Sequence[Sequence[ReportedChange]]) -> list[list[ReportedChange]]:

@@ -11,7 +11,7 @@ import click
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.detectors import DETECTORS, make_detector
-from barograph.cli.finding import change_points
+from barograph.cli.finding import searched
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
 from barograph.cli.options import (
@@ -185,7 +185,7 @@ def detected(history: History, asked: Asked, detector: Detector) -> Iterator[Ser
         asked: What is asked about each series that is not empty.
         detector: Finds the change points.
     """
-    found = change_points(history, detector)
+    found = searched(history, detector)
     filled = [number for number, one in enumerate(history) if len(one)]
     for number, count in zip(filled, asked.counts, strict=True):
         if not count:

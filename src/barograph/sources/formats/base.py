@@ -111,6 +111,7 @@ class ResultBatch(NamedTuple):
         branches: The branches, empty where unknown.
         units: The units, empty where unknown.
         rows: The number of the row in the file; results of one row were measured together.
+        releases: The names of the stable releases that the commits are, empty for other commits.
     """
 
     series: Sequence[SeriesId]
@@ -124,6 +125,7 @@ class ResultBatch(NamedTuple):
     branches: Texts
     units: Texts
     rows: Ints
+    releases: Texts | None = None
 
 
 class Note(NamedTuple):

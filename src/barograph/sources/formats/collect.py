@@ -30,7 +30,7 @@ from barograph.texts import Texts
 
 CHUNK = 1 << 15  # results that are kept as Python objects
 NUMBERS = ("owners", "orders", "times", "sources", "rows")
-TEXTS = ("commits", "runs", "branches", "units")
+TEXTS = ("commits", "runs", "branches", "units", "releases")
 HEADS = "refs/heads/"  # what git writes before the name of a branch
 OTHER_DIRECTION = "results with another direction than the first of their series, which counts"
 DROPPED = -1
@@ -59,7 +59,7 @@ class Collector:
         self._waiting_values: list[float] = []
         self._known: dict[str, dict[str, int]] = {name: {"": 0} for name in TEXTS}
         self._last: dict[str, tuple[Sequence[str], npt.NDArray[np.int32]]] = {}
-        self._waiting_texts: list[tuple[int, int, int, int]] = []
+        self._waiting_texts: list[tuple[int, int, int, int, int]] = []
         self._chunks: dict[str, list[npt.NDArray[np.integer]]] = {
             name: [] for name in NUMBERS + TEXTS
         }
@@ -154,13 +154,14 @@ class Collector:
         order = NO_ORDER if item.order is None else item.order
         self._waiting.append((number, order, item.time, len(self._files) - 1, row))
         self._waiting_values.append(item.value)
-        commits, runs, branches, units = self._known.values()
+        commits, runs, branches, units, _ = self._known.values()
         self._waiting_texts.append(
             (
                 commits.setdefault(item.commit, len(commits)),
                 runs.setdefault(item.run, len(runs)),
                 branches.setdefault(item.branch, len(branches)),
                 units.setdefault(item.unit, len(units)),
+                0,  # only tables name releases
             )
         )
         if len(self._waiting) >= CHUNK:
@@ -203,7 +204,7 @@ class Collector:
         for name, column in columns.items():
             self._chunks[name].append(column[chosen])
         for name in TEXTS:
-            texts: Texts = getattr(batch, name)
+            texts: Texts = getattr(batch, name) or Texts.unknown(size)
             self._chunks[name].append(self._codes_of(name, texts.names)[texts.codes][chosen])
         self._values.append(batch.values[chosen])
 

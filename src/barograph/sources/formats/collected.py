@@ -44,6 +44,7 @@ class Collected:
         runs: The names of the runs, empty without one.
         branches: The branches, empty where unknown.
         units: The units, empty where unknown.
+        releases: The names of the releases that the commits are, empty for other commits.
         sources: The number of the file.
         rows: The number of the row in its file; results of one row were measured together.
     """
@@ -59,6 +60,7 @@ class Collected:
     runs: Texts
     branches: Texts
     units: Texts
+    releases: Texts
     sources: Ints
     rows: Ints
 
@@ -76,7 +78,7 @@ class Collected:
         if chosen.all():
             return self
         names = ("owners", "values", "orders", "times", "sources", "rows")
-        texts = ("commits", "runs", "branches", "units")
+        texts = ("commits", "runs", "branches", "units", "releases")
         columns = {name: getattr(self, name)[chosen] for name in names}
         return replace(
             self, **columns, **{name: getattr(self, name).take(chosen) for name in texts}

@@ -18,14 +18,17 @@ from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.branches import Branches, split_branches
 from barograph.sources.formats.candidates import candidates_of
 from barograph.sources.formats.collect import Collector
-from barograph.sources.formats.collected import Collected, ReadFile
+from barograph.sources.formats.collected import Collected, Mask, ReadFile
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
 from barograph.sources.formats.runs import complete_runs, in_one_unit, with_full_hashes
 from barograph.sources.formats.units import direction_of_name
 from barograph.sources.report import LoadReport
+from barograph.texts import Texts
 from barograph.wording import plural
+
+NO_RELEASE = frozenset(("", "0", "false", "no"))  # cells of commits that are no release
 
 TABULAR = ("tables", "folder")
 TABLES = ("series", "points", "candidates")
@@ -111,6 +114,7 @@ def read_files(
     orders = _after_base(ordered.orders, judged)
     history = _history(results, orders, options.aggregate, report)
     history = _directed(history, direction_of, by_name=True)
+    history = replace(history, releases=np.unique(orders[_of_releases(results.releases)]))
     history, unplaced = candidates_of(history, results, orders, collector.judgements)
     for skip in unplaced:
         report.skip("candidates", skip)
@@ -195,6 +199,12 @@ def _directed(
             found = int(direction_of_name(series.measurement))
         directions[number] = found
     return replace(history, directions=directions)
+
+
+def _of_releases(releases: Texts) -> Mask:
+    """Return for each result whether its commit is a stable release."""
+    is_release = [name.strip().lower() not in NO_RELEASE for name in releases.names]
+    return np.array(is_release, dtype=np.bool_)[releases.codes]
 
 
 def _counts_of_branch(history: History, orders: Ints, judged: np.ndarray) -> Ints:

@@ -34,6 +34,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
         "higher_is_better", "higherisbetter", "bigger_is_better",
     ),
     "run": ("run", "run_id", "repeat", "repetition", "trial", "attempt", "replicate"),
+    "release": ("release", "stable_release", "is_release"),
     "project": ("project", "repository", "repo"),
     "variant": ("variant", "machine", "platform", "environment", "env", "host", "os", "testbed"),
     "task": ("task", "suite", "group"),

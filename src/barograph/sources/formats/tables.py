@@ -176,7 +176,7 @@ class _TableReader:
         time = roles.fields.get("time")
         self._times = TimeReader(time or "time", self._date_parser(time, first, notes))
         identity = roles.identity
-        names = (*identity, "direction", "commit", "run", "branch", "unit")
+        names = (*identity, "direction", "commit", "run", "branch", "unit", "release")
         columns = {name: identity.get(name) or roles.fields.get(name) for name in names}
         self._columns = {name: column for name, column in columns.items() if column is not None}
         self._texts = {name: TextReader(column) for name, column in self._columns.items()}
@@ -289,6 +289,7 @@ class _TableReader:
             branches=_taken(texts.get("branch"), sound),
             units=units,
             rows=shared.rows[sound],
+            releases=_taken(texts.get("release"), sound),
         )
 
     def _named(self, name: SeriesId, label: str, unit: str) -> SeriesId:
