@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro studies paper test check defaults bench clean
+.PHONY: help setup repro studies paper test check kernels defaults bench clean
 
 help:    ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -31,13 +31,18 @@ paper: setup ## both with the papers' numbers of splits and trees (hours)
 	$(MAKE) studies
 	@python -m barograph.pipeline.report
 
-test: setup check ## check the code, then run all tests
-	python -m pytest -n 2 --durations=10
+test: setup ## check the code, then run all tests
+	@# mypy uses one core, and the kernels would otherwise be compiled by both workers of pytest.
+	$(MAKE) --jobs=2 check kernels
+	python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=10
 
 check: setup ## formatting, lint and types
 	ruff format --check .
 	ruff check .
 	mypy
+
+kernels: setup ## compile what the tests compute with
+	python tools/kernels.py
 
 defaults: setup ## rebuild the shipped models and report whether they differ
 	python tools/defaults.py

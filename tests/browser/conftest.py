@@ -1,7 +1,6 @@
 """A headless Chromium of the system, and services for it to visit.
 
-Tests of this folder take `page` and `board`; without Chromium or Playwright they are skipped. They
-run on one worker, because starting the browser costs more than most of the tests.
+Tests of this folder take `page` and `board`; without Chromium or Playwright they are skipped.
 """
 
 import shutil
@@ -21,12 +20,6 @@ Board = Callable[..., str]
 PROGRAMS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
 PATIENCE = 10_000  # milliseconds until an action or an expectation fails
 FLAGS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.nodeid.startswith("tests/browser/"):
-            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 # Not for the whole session: while Playwright runs, other tests of this thread can start no loop.

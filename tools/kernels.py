@@ -1,0 +1,47 @@
+"""Compile what the tests compute with: `make test` does it once, beside the other checks.
+
+Numba keeps compiled kernels on disk. Without this step each process of the tests would compile the
+same kernels at the same time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from barograph.cli import warmup
+from barograph.cli.detectors import DETECTORS, make_detector
+from barograph.features import FEATURE_SETS, contrast_context, feature_matrix
+from barograph.series import Floats
+
+LENGTHS = (20, 90, 300)  # commits; long series take other branches of the kernels
+
+
+def main() -> None:
+    """Compile them."""
+    random = np.random.default_rng(0)
+    for length in LENGTHS:
+        values = random.normal(100.0, 1.0, length)
+        values[length // 2 :] += 10.0
+        detect(values)
+        compare(values)
+    warmup.command.main([], standalone_mode=False)
+
+
+def detect(values: Floats) -> None:
+    """Let every detector look for changes."""
+    for name in DETECTORS:
+        make_detector(name).detect(values)
+
+
+def compare(values: Floats) -> None:
+    """Compute every characteristic of a few candidates."""
+    splits = np.arange(2, values.size - 2, 4)
+    ends = np.full_like(splits, values.size)
+    bounds = (values, splits - 2, splits, ends)
+    context = contrast_context(*bounds, np.zeros_like(splits), ends)
+    for name in FEATURE_SETS:
+        feature_matrix(*bounds, name, context=context)
+
+
+if __name__ == "__main__":
+    main()
