@@ -1,7 +1,8 @@
 """Stage `replay`: the online detector over every commit (Bauer et al. 2022, 4.2).
 
-Algorithm 1 alone, or with a second look (`--second-look`). Series are replayed in chunks whose
-results are kept: an interrupted run continues where it stopped.
+The detector has the trained model of the newest point alone, with `--second-look` both models, and
+with `replay.method: algorithm_1` the paper's forest. Series are replayed in chunks whose results
+are kept: an interrupted run continues where it stopped.
 """
 
 import argparse
@@ -9,12 +10,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from barograph.detection.bulk import history_parts
-from barograph.errors import NotEnoughDataError
+from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation import resume
 from barograph.evaluation.replay import (
     ReplayTask,
@@ -30,16 +32,36 @@ from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters
 from barograph.pipeline.stage import run
 from barograph.pipeline.train import FOLDER as MODELS
+from barograph.training.paper_forest import learn_from_table
 
 CHUNK = 2000  # series per call: few enough for parallel work, enough for fast scoring by a forest
 CACHE = resume.FOLDER / "replay"
+ONLINE = MODELS / "online.baro"
+ALGORITHM_1 = "algorithm_1"
+METHODS = ("default", ALGORITHM_1)
 
 
 @dataclass(frozen=True)
 class ReplayParams:
-    """Series with fewer points than `min_points` are left out."""
+    """What is replayed.
+
+    Attributes:
+        min_points: Series with fewer points are left out.
+        method: `default`, the trained models, or `algorithm_1`, a forest that is learned first.
+        trees: Number of trees of that forest.
+        seed: Seed of that forest.
+    """
 
     min_points: int
+    method: str = METHODS[0]
+    trees: int = 100
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown method."""
+        if self.method not in METHODS:
+            allowed = ", ".join(METHODS)
+            raise ConfigError(f"replay.method is {self.method!r}; allowed are {allowed}")
 
 
 def main(options: Sequence[str] = ()) -> None:
@@ -50,22 +72,38 @@ def main(options: Sequence[str] = ()) -> None:
     )
     second_look = parser.parse_args(options).second_look
     params = parameters(ReplayParams, "replay")
-    online = str(MODELS / "online.baro")
-    task = ReplayTask(online, second_look, min_points=params.min_points, cache=str(CACHE)).signed()
+    name = "replay_second_look" if second_look else "replay"
+    folder = report.FOLDER / name
+    if params.method == ALGORITHM_1:
+        if second_look:
+            raise ConfigError("Algorithm 1 has no second look: set replay.method to default")
+        online = learn_algorithm_1(folder, params)
+    else:
+        online = ONLINE
+    metrics = write_replay(folder, online, params.min_points, second_look=second_look)
+    report.write_json(report.FOLDER / f"{name}.json", {"method": params.method, **metrics})
+
+
+def learn_algorithm_1(folder: Path, params: ReplayParams) -> Path:
+    """Learn the forest of Algorithm 1, and return the path of its model file in a folder."""
+    path = folder / "algorithm_1.baro"
+    learn_from_table(trees=params.trees, seed=params.seed).save(path)
+    return path
+
+
+def write_replay(
+    folder: Path, online: Path, min_points: int, *, second_look: bool = False
+) -> dict[str, Any]:
+    """Replay every series, write the change points that were found, and return the metrics."""
+    task = ReplayTask(str(online), second_look, min_points=min_points, cache=str(CACHE)).signed()
     calls = [(part, task) for part in history_parts(INTERIM, CHUNK)]
     points = pa.concat_tables(map_parallel(replay_part, calls, label="replay"))
-    name = "replay_second_look" if second_look else "replay"
     history = History.read(INTERIM)
     found = found_points(points).to_pandas()
     names = [str(one) for one in history.ids]
     found.insert(0, "name", [names[number] for number in found["series"]])
-    report.write_csv(report.FOLDER / name / "found.csv", found)
-    report.write_parquet(report.FOLDER / name / "found.parquet", found)
-    report.write_json(report.FOLDER / f"{name}.json", _metrics(history, points))
-
-
-def _metrics(history: History, points: pa.Table) -> dict[str, Any]:
-    """Return the comparison with verdicts, or only the rates of alarms if there are too few."""
+    report.write_csv(folder / "found.csv", found)
+    report.write_parquet(folder / "found.parquet", found)
     try:
         return compare_with_verdicts(history, points)
     except NotEnoughDataError:

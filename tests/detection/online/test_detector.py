@@ -45,13 +45,19 @@ def algorithm_1(values: Floats) -> list[int]:
 
 def test_detector_follows_algorithm_1_of_the_paper() -> None:
     values = stepped()
-    detector = OnlineDetector(paper_model())
+    detector = OnlineDetector.algorithm_1(paper_model())
     decisions = run(detector, values)
     assert [point.index for point in detector.change_points] == algorithm_1(values) == [60, 80]
     assert [d.index for d in decisions if d.is_change] == [60, 80]
     assert decisions[0].probability == 0.0
     called = StepKind.CALLED
     assert [(s.kind, s.index) for s in detector.steps] == [(called, 60), (called, 80)]
+
+
+@pytest.mark.parametrize("feature_set", ["online", "confirm"])
+def test_algorithm_1_refuses_a_model_without_pre(feature_set: str) -> None:
+    with pytest.raises(ConfigError, match=f"'{feature_set}' has none"):
+        OnlineDetector.algorithm_1(edge_model(feature_set))
 
 
 @MODELS

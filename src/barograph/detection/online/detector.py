@@ -32,7 +32,7 @@ from barograph.detection.online.second_look import (
     rule_for,
 )
 from barograph.detection.online.state import Memory, SavedState, budget_version
-from barograph.detection.online.views import HISTORY, HistoryWindow, check_pair
+from barograph.detection.online.views import HISTORY, REGIME_SETS, HistoryWindow, check_pair
 from barograph.errors import ConfigError, DataError
 from barograph.logistic import logit
 from barograph.models import OnlineModels, TriageModel
@@ -45,13 +45,14 @@ Rows = dict[Request, Floats]
 class OnlineDetector:
     """Decide on each point of one series as it arrives, without any later point.
 
-    With one model this is Algorithm 1 of Bauer et al. 2022: the model scores the newest point
-    against Pre, which runs from the last change point to the point before. A model of the feature
-    set `online` finds the current level from the values alone instead. With `confirm`, earlier
-    points are scored again as more arrive: change points are confirmed, moved or withdrawn, and
-    the alarms of all windows share one budget.
+    The model scores the newest point. One of the feature sets `online` and `confirm` compares it
+    with the current level, found from the values alone; one of any other set compares it with
+    Pre, from the last change point to the point before. With `confirm`, earlier points are scored
+    again as more arrive: change points are confirmed, moved or withdrawn, and the alarms of all
+    windows share one budget.
 
-    Without any model, the detector uses the pair that ships with the package.
+    Without any model, the detector uses the pair that ships with the package. `algorithm_1` makes
+    the detector of Bauer et al. 2022.
 
     Args:
         model: Scores the newest point (window 0).
@@ -97,6 +98,29 @@ class OnlineDetector:
         self._memory = Memory(deque(maxlen=history), self._rule.state)
         self._before = self._memory  # the newest commit
         self._runs: list[float] = []  # of the newest commit
+
+    @classmethod
+    def algorithm_1(cls, model: TriageModel, *, history: int = HISTORY) -> Self:
+        """Return a detector that follows Algorithm 1 of Bauer et al. 2022.
+
+        After is the newest point, and Pre runs from the last change point that was found to the
+        point before. There is no second look.
+
+        Args:
+            model: The paper's is a random forest of the feature set `bauer8`, learned on window 0;
+                the stage `algorithm_1` of the studies writes one for your own verdicts.
+            history: Maximum number of values to keep. Pre holds no more; in the paper, it has no
+                limit.
+
+        Raises:
+            ConfigError: The feature set of the model has no Pre.
+        """
+        if model.feature_set in REGIME_SETS:
+            raise ConfigError(
+                f"Algorithm 1 compares the newest point with Pre, and the feature set "
+                f"{model.feature_set!r} has none; use one like 'bauer8'"
+            )
+        return cls(model, history=history)
 
     def __repr__(self) -> str:
         """Return the versions of the models, and what was seen so far."""

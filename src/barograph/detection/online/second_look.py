@@ -1,4 +1,4 @@
-"""The rules for alarms: Algorithm 1 alone, or with a second look as more points arrive.
+"""The rules for alarms: the newest point alone, or with a second look as more points arrive.
 
 A rule follows one series. As a point arrives it requests scores, then decides: `AlarmRule.advance`
 is the only loop body, and `OnlineDetector`, `replay` and the store's judge all run it.
@@ -190,7 +190,7 @@ class AlarmRule(ABC):
 
 
 class NewestPointRule(AlarmRule):
-    """Algorithm 1: the newest point is an alarm if its probability reaches the threshold.
+    """The newest point is an alarm if its probability reaches the threshold, as in Algorithm 1.
 
     Args:
         threshold: The minimum probability of an alarm.

@@ -1,0 +1,57 @@
+"""The model of Algorithm 1 of Bauer et al. 2022: a forest that judges the newest point alone."""
+
+from __future__ import annotations
+
+import hashlib
+
+from barograph.features import FEATURE_SETS
+from barograph.models.artifact import versions
+from barograph.models.catalogue import random_forest
+from barograph.models.flat import flatten
+from barograph.models.triage import TriageModel
+from barograph.training import tables
+
+POLICY = "adaptive:w0"  # Pre from the last confirmed point, After the point alone (3.4)
+FEATURE_SET = "bauer8"
+MAJORITY = 0.5
+
+
+def learn_forest(rows: tables.Labelled, *, trees: int, seed: int) -> TriageModel:
+    """Return the forest over the paper's characteristics; the majority of its trees decides.
+
+    Args:
+        rows: The triaged candidates, with the columns of `bauer8` under POLICY.
+        trees: Number of trees.
+        seed: Seed of the forest.
+    """
+    forest = random_forest(seed, trees).fit(rows.matrix, rows.truth)
+    card = {
+        "classifier": "random_forest",
+        "trees": trees,
+        "seed": seed,
+        "rows": int(rows.truth.size),
+        "share_true": float(rows.truth.mean()),
+        "limits": "Learned from candidates only, with the confirmed points in between known. A "
+        "replay knows only the points that it found.",
+    }
+    return TriageModel(
+        use="online",
+        feature_set=FEATURE_SET,
+        columns=FEATURE_SETS[FEATURE_SET],
+        threshold=MAJORITY,
+        flat=flatten(forest),
+        card=card,
+        versions=versions(),
+        data_hash=hashlib.sha256(rows.digest).hexdigest(),
+    )
+
+
+def learn_from_table(*, trees: int, seed: int) -> TriageModel:
+    """Learn the forest from the feature table of POLICY.
+
+    Raises:
+        NotEnoughDataError: The verdicts are all of one class.
+        DataError: The table is missing, or has other features.
+    """
+    rows = tables.labelled(tables.read(POLICY), FEATURE_SET)
+    return learn_forest(rows, trees=trees, seed=seed)

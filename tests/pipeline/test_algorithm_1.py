@@ -1,0 +1,97 @@
+"""Algorithm 1 in the replay: the paper's forest on window 0, beside the default detector."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from barograph.detection import OnlineDetector
+from barograph.errors import ConfigError
+from barograph.features import Policy
+from barograph.history import History
+from barograph.models import OnlineModels, TriageModel
+from barograph.pipeline import algorithm_1, replay
+from barograph.pipeline.report import write_parquet
+from barograph.studies.replay_methods import formatted, methods_table
+from barograph.training.bounds import bounds_table
+from barograph.training.paper_forest import POLICY
+from barograph.training.tables import build, keys_of, path_of
+
+REPORTS = Path("data/reports")
+
+
+@pytest.fixture
+def tables(project: Path) -> Path:
+    """The feature table of window 0, and online models."""
+    history = History.read(project / "data/interim")
+    policy = Policy.named(POLICY)
+    bounds = bounds_table(history, [policy])
+    table = build(history, bounds, ("bauer8",), keys_of(history))
+    write_parquet(path_of(policy), table)
+    (project / "data" / "models").mkdir(parents=True)
+    OnlineModels.default().save(project / "data/models/online.baro")
+    return project
+
+
+def choose(method: str) -> None:
+    document = yaml.safe_load(Path("params.yaml").read_text())
+    document["replay"] = {"min_points": 2, "method": method, "trees": 8}
+    Path("params.yaml").write_text(yaml.safe_dump(document))
+
+
+@pytest.mark.usefixtures("tables")
+def test_replay_by_algorithm_1_equals_its_detector() -> None:
+    choose("algorithm_1")
+    replay.main()
+    model = TriageModel.load(REPORTS / "replay/algorithm_1.baro", "online")
+    assert (model.feature_set, model.threshold, model.flat.kind) == ("bauer8", 0.5, "forest")
+    found = pd.read_parquet(REPORTS / "replay/found.parquet")
+    history = History.read(Path("data/interim"))
+    for number in range(10):
+        detector = OnlineDetector.algorithm_1(model)
+        detector.update_many(history.values_of(number))
+        points = [point.index for point in detector.change_points]
+        assert found["index"][found["series"] == number].tolist() == points
+    steps = found[(found["series"] % 2 == 0) & (found["index"] == 15)]
+    assert len(steps) > 40
+    metrics = json.loads((REPORTS / "replay.json").read_text())
+    assert metrics["method"] == "algorithm_1"
+    assert metrics["found"] == len(found)
+
+
+@pytest.mark.usefixtures("tables")
+def test_stage_reports_algorithm_1_beside_the_default_and_the_paper() -> None:
+    choose("default")
+    replay.main()
+    algorithm_1.main()
+    page = (REPORTS / "algorithm_1/methods.md").read_text()
+    rows = pd.read_csv(REPORTS / "algorithm_1/methods.csv").set_index("detector")
+    assert [name in page for name in rows.index] == [True] * 4
+    default = json.loads((REPORTS / "replay.json").read_text())
+    assert rows["auc"]["default, newest point alone"] == default["auc"]
+    own = json.loads((REPORTS / "algorithm_1.json").read_text())
+    assert rows["alarms per 1,000"]["Algorithm 1"] == own["alarms_per_thousand"]
+    assert own["auc"] != default["auc"]
+
+
+@pytest.mark.usefixtures("project")
+def test_replay_refuses_an_unknown_method_and_a_second_look_of_algorithm_1() -> None:
+    choose("algorithm_2")
+    with pytest.raises(ConfigError, match="'algorithm_2'; allowed are default, algorithm_1"):
+        replay.main()
+    choose("algorithm_1")
+    with pytest.raises(ConfigError, match="no second look"):
+        replay.main(["--second-look"])
+
+
+def test_paper_row_agrees_with_its_printed_figures() -> None:
+    table = methods_table({"own": {"alarms_per_thousand": 2.0}})
+    paper = table.iloc[-1]
+    right = paper["sensitivity"] * 6990 + paper["specificity"] * 8341
+    assert right / 15331 == pytest.approx(paper["accuracy"], abs=0.001)
+    assert paper["alarms per 1,000"] == pytest.approx(35.39, abs=0.005)
+    assert formatted(table).iloc[0]["auc"] == "-"
+    assert np.isnan(table.iloc[0]["auc"])
