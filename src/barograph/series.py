@@ -36,6 +36,17 @@ class Verdict(StrEnum):
     FALSE_POSITIVE = "false_positive"
     NOT_TRIAGED = "not_triaged"
     UNDER_INVESTIGATION = "under_investigation"
+    UNSURE = "unsure"
+
+    @property
+    def word(self) -> str:
+        """The word that people read and may type.
+
+        Example:
+            >>> [verdict.word for verdict in Verdict]
+            ['real', 'noise', 'not triaged', 'under investigation', 'unsure']
+        """
+        return WORDS.get(self, self.value.replace("_", " "))
 
     @property
     def is_final(self) -> bool:
@@ -43,6 +54,7 @@ class Verdict(StrEnum):
         return self in (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE)
 
 
+WORDS = {Verdict.TRUE_POSITIVE: "real", Verdict.FALSE_POSITIVE: "noise"}
 FINAL = tuple(verdict.value for verdict in Verdict if verdict.is_final)
 
 

@@ -211,6 +211,9 @@ def test_direction_is_kept(tmp_path: Path) -> None:
         ("untriaged", Verdict.NOT_TRIAGED),
         ("acknowledged", Verdict.TRUE_POSITIVE),
         ("hidden", Verdict.FALSE_POSITIVE),
+        ("unsure", Verdict.UNSURE),
+        ("real", Verdict.TRUE_POSITIVE),
+        ("noise", Verdict.FALSE_POSITIVE),
         (None, Verdict.NOT_TRIAGED),
     ],
 )

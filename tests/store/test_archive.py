@@ -28,7 +28,9 @@ def told(store: Store) -> Store:
     store.ingest([Measurement(series("a"), 7.5, 3, "c3", time=1_700_000_000_000)], "ci")
     for verdict, note in ((Verdict.TRUE_POSITIVE, "sure"), (Verdict.FALSE_POSITIVE, "but no")):
         store.write(
-            lambda c, v=verdict, n=note: verdicts.record(c, 1, v, "ann", n, 77_000)  # type: ignore[misc]
+            lambda c, v=verdict, n=note: verdicts.record_batch(
+                c, [(1, None)], v, "ann", n, at=77_000
+            )  # type: ignore[misc]
         )
     return store
 
@@ -47,8 +49,8 @@ def test_restore_recovers_every_table(
         assert restore(other, tmp_path / "out") == counts
         with told.read() as before, other.read() as after:
             assert digest(before) == digest(after)
-            said = verdicts.history(after, 1)
-            assert [(one.who, one.note) for one in said] == [("ann", "sure"), ("ann", "but no")]
+            said = verdicts.history(after, candidate=1)
+            assert [(one.who, one.note) for one in said] == [("ann", "but no"), ("ann", "sure")]
         archived(other, tmp_path / "back")
         # It goes on as the first would have: numbers, decisions and what waits.
         more = [Measurement(series(name), 500.0, 99) for name in ("a", "new")]

@@ -27,7 +27,9 @@ def test_import_of_an_export_gives_the_same_store(
     CandidateRefresher(Scripted((15,)), "hunter 1.0").refresh(store)
     store.ingest(sent[-1:], "ci")
     store.write(
-        lambda connection: verdicts.record(connection, 1, Verdict.TRUE_POSITIVE, "ann", "", 77_000)
+        lambda connection: verdicts.record_batch(
+            connection, [(1, None)], Verdict.TRUE_POSITIVE, "ann", at=77_000
+        )
     )
     counts = exported(store, tmp_path / "out")
     assert counts == {"series": 4, "points": 91, "runs": 180, "candidates": 3}
@@ -42,7 +44,7 @@ def test_import_of_an_export_gives_the_same_store(
         assert (filled.candidates, filled.already) == (3, 0)
         with other.read() as connection:
             [judged] = reading.find_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
-            [said] = verdicts.history(connection, judged.id)
+            [said] = verdicts.history(connection, candidate=judged.id)
             assert (said.who, said.given, said.note) == ("ann", 77_000, "imported")
             once = digest(connection)
         again = exchange.import_history(other, tables, "ann")

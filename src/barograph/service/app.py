@@ -31,6 +31,7 @@ from barograph.service.routes import (
     series,
     tickets,
     tokens,
+    verdicts,
 )
 from barograph.service.settings import Settings
 from barograph.store import Store
@@ -45,6 +46,8 @@ ROUTERS = (
     decisions.routes,
     change_points.routes,
     change_points.verdicts,
+    verdicts.routes,
+    verdicts.giving,
     clusters.routes,
     clusters.statuses,
     tickets.routes,

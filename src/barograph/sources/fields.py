@@ -17,9 +17,10 @@ MILLISECOND = timedelta(milliseconds=1)
 # The years 1 to 9999, which every reader of the tables supports.
 TIME_RANGE = (-62_135_596_800_000, 253_402_300_799_999)
 
-# The four verdicts by their own names, then by the names in older data: people acknowledged
-# change points that were real and hid those that were noise (Daly et al. 2020, 3.1).
-VERDICTS = {verdict.value: verdict for verdict in Verdict} | {
+# The verdicts by their own names, by the words that people read, then by the names in older data:
+# people acknowledged change points that were real and hid those that were noise (Daly et al. 2020,
+# 3.1).
+VERDICTS = {name: verdict for verdict in Verdict for name in (verdict.value, verdict.word)} | {
     "untriaged": Verdict.NOT_TRIAGED,
     "acknowledged": Verdict.TRUE_POSITIVE,
     "hidden": Verdict.FALSE_POSITIVE,

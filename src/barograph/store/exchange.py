@@ -20,10 +20,10 @@ from barograph.store.schema import candidates, moves, verdicts
 from barograph.store.store import Store
 
 BATCH = 20_000  # points in one transaction
-CANDIDATE = ("series", "order", "commit", "detector", "verdict", "present")
+CANDIDATE = ("series", "order", "commit", "detector", "verdict", "version", "present")
 DATES = ("calculated_on", "triaged_on")
 NEW = Insertion(candidates, (*CANDIDATE, *DATES))
-GIVEN = Insertion(verdicts, ("candidate", "verdict", "who", "given", "note"))
+GIVEN = Insertion(verdicts, ("candidate", "verdict", "who", "given", "note", "reason", "version"))
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,8 @@ def _write_candidates(
         if not owner or (owner, order) in known:
             continue
         known.add((owner, order))
-        new.append((owner, order, commit, algorithm or None, verdict, True, *found))
+        version = int(verdict != Verdict.NOT_TRIAGED.value)
+        new.append((owner, order, commit, algorithm or None, verdict, version, True, *found))
     NEW.into(connection, new)
     at = now()
     judged = {row[:2]: row for row in new if row[4] != Verdict.NOT_TRIAGED.value}
@@ -128,7 +129,8 @@ def _write_candidates(
     for number, owner, order in connection.execute(sa.select(c.id, c.series, c.order)):
         row = judged.pop((owner, order), None)
         if row is not None:
-            decided.append((number, row[4], who, at if row[-1] is None else row[-1], "imported"))
+            given = at if row[-1] is None else row[-1]
+            decided.append((number, row[4], who, given, "imported", "", 1))
     GIVEN.into(connection, decided)
     if new:
         audit.note(connection, at, who, "import", "candidates", written=len(new))

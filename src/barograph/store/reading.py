@@ -87,6 +87,7 @@ class CandidateRecord:
         probability: Probability that people call it a change.
         model: Version of the model that scored it.
         verdict: The verdict that holds.
+        version: Number of verdicts that were ever given on it.
         present: Whether the latest detection found it, or people judged it.
         found: When it was found first.
         calculated_on: When it was found by the latest detection.
@@ -107,6 +108,7 @@ class CandidateRecord:
     probability: float | None
     model: str | None
     verdict: Verdict
+    version: int
     present: bool
     found: int | None
     calculated_on: int | None

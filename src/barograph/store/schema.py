@@ -183,6 +183,8 @@ candidates = sa.Table(
     sa.Column("probability", sa.Double, nullable=True),
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=True),
     sa.Column("verdict", sa.Text, nullable=False),
+    # The number of verdicts so far: whoever gives one names the version that they saw.
+    sa.Column("version", sa.BigInteger, nullable=False, server_default=sa.text("0")),
     sa.Column("present", sa.Boolean, nullable=False),  # whether the latest run found it
     _time("found", nullable=True),  # for the first time
     _time("calculated_on", nullable=True),
@@ -202,6 +204,21 @@ moves = sa.Table(
     sa.Index(None, "candidate"),
 )
 
+# Verdicts that were given, or undone, in one request. The request and the hash of its content
+# recognise a request that is sent again.
+verdict_batches = sa.Table(
+    "verdict_batches",
+    metadata,
+    _serial(),
+    sa.Column("who", sa.Text, nullable=False),
+    _time("given"),
+    sa.Column("request", sa.Text, nullable=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("refused", sa.Text, nullable=False),  # JSON
+    sa.UniqueConstraint("who", "request"),
+)
+
+# Every verdict ever given, each with the state that it left behind.
 verdicts = sa.Table(
     "verdicts",
     metadata,
@@ -211,7 +228,15 @@ verdicts = sa.Table(
     sa.Column("who", sa.Text, nullable=False),
     _time("given"),
     sa.Column("note", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),  # of the candidate, with this verdict
+    sa.Column("batch", sa.BigInteger, sa.ForeignKey("verdict_batches.id"), nullable=True),
+    sa.Column("undoes", sa.BigInteger, sa.ForeignKey("verdicts.id"), nullable=True),
+    # The score that the candidate had when the verdict was given, and the model it is from.
+    sa.Column("probability", sa.Double, nullable=True),
+    sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=True),
     sa.Index(None, "candidate"),
+    sa.Index(None, "batch"),
 )
 
 # Which series are canaries, of low priority, or informational: globs over printed identities.

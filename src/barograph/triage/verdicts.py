@@ -1,79 +1,253 @@
-"""The verdicts of people on candidates: all are kept, and the latest applies."""
+"""The verdicts of people on candidates: all are kept, and the latest applies.
 
-from typing import NamedTuple
+Verdicts arrive in batches, each in one transaction. An item names the version of the candidate that
+the person saw. A candidate that somebody decided meanwhile is refused, and the others are saved.
+Undoing a batch adds entries that restore the verdicts before it; nothing is ever erased.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Verdict
-from barograph.store import audit
 from barograph.store.audit import now
 from barograph.store.measurement import CONTROL
-from barograph.store.schema import candidates, verdicts
+from barograph.store.schema import models, verdict_batches, verdicts
+from barograph.triage.verdict_batches import (
+    BatchResult,
+    GivenBatch,
+    VerdictChange,
+    Why,
+    earlier_result,
+    entries_of,
+    judged_candidates,
+    write_batch,
+)
 
 NOTE = 10_000  # characters
+REASON = 200
+ITEMS = 5000  # candidates in one batch
 
 
 class VerdictEntry(NamedTuple):
-    """One entry in the verdict history of a candidate."""
+    """One entry in the verdict history.
 
+    Attributes:
+        id: The number of the entry.
+        candidate: The number of the candidate.
+        verdict: The verdict that the entry gave, or restored.
+        who: Who gave it.
+        given: When.
+        note: A comment.
+        reason: The reason in a word or two.
+        batch: The batch that the entry belongs to; None if it was imported.
+        undoes: The number of the entry that this one undoes.
+        probability: The probability that the candidate had then.
+        model: The version of the model which that probability is from.
+    """
+
+    id: int
+    candidate: int
     verdict: Verdict
     who: str
     given: int
     note: str
+    reason: str
+    batch: int | None
+    undoes: int | None
+    probability: float | None
+    model: str | None
 
 
-def record(
+def record_batch(
     connection: sa.Connection,
-    candidate: int,
+    items: Iterable[tuple[int, int | None]],
     verdict: Verdict,
     who: str,
     note: str = "",
+    reason: str = "",
+    *,
+    request: str | None = None,
     at: int | None = None,
-) -> None:
-    """Record a verdict on a candidate.
+) -> BatchResult:
+    """Record one verdict on some candidates.
 
     Args:
         connection: The connection of a write transaction.
-        candidate: The number of the candidate.
+        items: The numbers of the candidates, each with the version that the person saw; None
+            replaces whatever verdict there is.
         verdict: The verdict.
         who: The name of the person.
         note: A comment.
+        reason: The reason in a word or two.
+        request: A text that the sender made up for this batch. If it is sent again, the result of
+            the first time is returned and nothing is written.
         at: Milliseconds since 1970; now by default.
 
+    Returns:
+        What was saved, and what was refused and why.
+
     Raises:
-        DataError: The candidate does not exist, or the name or the note cannot be stored.
+        DataError: There are no items or too many, a text cannot be stored, or the request was used
+            for another batch.
     """
+    wanted = list(items)
+    numbers = [number for number, _ in wanted]
+    _check_texts(who, note, reason)
+    if not 0 < len(wanted) <= ITEMS:
+        raise DataError(f"a batch has 1 to {ITEMS} change points, got {len(wanted)}")
+    if len(set(numbers)) < len(wanted):
+        [(twice, _)] = Counter(numbers).most_common(1)
+        raise DataError(f"change point {twice} is in the batch more than once")
+    content = _digest(["give", verdict.value, note, reason, wanted])
+    if (earlier := earlier_result(connection, who, request, content)) is not None:
+        return earlier
+    at = now() if at is None else at
+    dated = at if verdict is not Verdict.NOT_TRIAGED else None
+    known = judged_candidates(connection, numbers)
+    refused = {
+        number: why
+        for number, version in wanted
+        if (why := _refusal(known.get(number), version)) is not None
+    }
+    changes = [VerdictChange(number, verdict, dated) for number in numbers if number not in refused]
+    given = GivenBatch(who, at, note, reason, request, content)
+    return write_batch(connection, given, changes, refused, known)
+
+
+def undo(
+    connection: sa.Connection,
+    batch: int,
+    who: str,
+    *,
+    request: str | None = None,
+    at: int | None = None,
+) -> BatchResult:
+    """Restore the verdicts before a batch, except where somebody decided meanwhile.
+
+    Args:
+        connection: The connection of a write transaction.
+        batch: The number of the batch.
+        who: The name of the person.
+        request: See `record_batch`.
+        at: Milliseconds since 1970; now by default.
+
+    Returns:
+        What was restored, and what was refused and why. It is a batch that can be undone too.
+
+    Raises:
+        DataError: There is no such batch, or the request was used for another one.
+    """
+    _check_texts(who, "", "")
+    check_batch(connection, batch)
+    content = _digest(["undo", batch])
+    if (earlier := earlier_result(connection, who, request, content)) is not None:
+        return earlier
+    at = now() if at is None else at
+    v = verdicts.c
+    own = connection.execute(sa.select(v.id, v.candidate).where(v.batch == batch)).all()
+    entries = entries_of(connection, [candidate for _, candidate in own])
+    changes: list[VerdictChange] = []
+    refused: dict[int, Why] = {}
+    for number, candidate in own:
+        history = entries[candidate]
+        if history[-1].id == number:
+            changes.append(_restored(history))
+        else:
+            undone = any(entry.undoes == number for entry in history)
+            refused[candidate] = Why.UNDONE if undone else Why.DECIDED
+    given = GivenBatch(who, at, "", "", request, content)
+    return write_batch(
+        connection, given, changes, refused, judged_candidates(connection, list(entries))
+    )
+
+
+def check_batch(connection: sa.Connection, batch: int) -> None:
+    """Raise a DataError unless there is a batch with this number."""
+    found = sa.select(verdict_batches.c.id).where(verdict_batches.c.id == batch)
+    if connection.scalar(found) is None:
+        raise DataError(f"there is no batch {batch} of verdicts")
+
+
+def history(
+    connection: sa.Connection,
+    *,
+    candidate: int | None = None,
+    batch: int | None = None,
+    who: str | None = None,
+    verdict: Verdict | None = None,
+    before: int | None = None,
+    limit: int | None = 100,
+) -> list[VerdictEntry]:
+    """Return entries of the verdict history, the newest first.
+
+    Args:
+        connection: A connection from `Store.read`.
+        candidate: Only entries of this candidate.
+        batch: Only entries of this batch.
+        who: Only entries of this person.
+        verdict: Only entries with this verdict.
+        before: Only entries with a smaller number: that of the last entry of the page before.
+        limit: Maximum number of entries; None for all.
+    """
+    v = verdicts.c
+    own = [v[name] for name in VerdictEntry._fields if name != "model"]
+    query = sa.select(*own, models.c.version).outerjoin(models, models.c.id == v.model)
+    wanted = {"candidate": candidate, "batch": batch, "who": who, "verdict": verdict}
+    for name, value in wanted.items():
+        if value is not None:
+            query = query.where(v[name] == value)
+    if before is not None:
+        query = query.where(v.id < before)
+    rows = connection.execute(query.order_by(v.id.desc()).limit(limit))
+    return [
+        VerdictEntry(number, owner, Verdict(said), *rest) for number, owner, said, *rest in rows
+    ]
+
+
+def _check_texts(who: str, note: str, reason: str) -> None:
     if not who or CONTROL.search(who):
         raise DataError(f"a verdict needs the name of the person, got {who!r:.60}")
     if len(note) > NOTE or CONTROL.search(note.translate({10: None, 13: None, 9: None})):
         raise DataError(f"note: at most {NOTE} characters, and no control characters")
-    c = candidates.c
-    at = now() if at is None else at
-    dated = at if verdict is not Verdict.NOT_TRIAGED else None
-    changed = connection.execute(
-        sa.update(candidates)
-        .where(c.id == candidate)
-        .values(verdict=verdict.value, triaged_on=dated, present=True)
-    )
-    if not changed.rowcount:
-        raise DataError(f"there is no candidate {candidate}")
-    row = {
-        "candidate": candidate,
-        "verdict": verdict.value,
-        "who": who,
-        "given": at,
-        "note": note,
-    }
-    connection.execute(sa.insert(verdicts), row)
-    audit.note(connection, at, who, "verdict", f"candidate {candidate}", verdict=verdict.value)
+    if len(reason) > REASON or CONTROL.search(reason):
+        raise DataError(f"reason: at most {REASON} characters, and no control characters")
 
 
-def history(connection: sa.Connection, candidate: int) -> list[VerdictEntry]:
-    """Return the verdict history of a candidate, the latest last."""
-    v = verdicts.c
-    query = sa.select(v.verdict, v.who, v.given, v.note).where(v.candidate == candidate)
-    return [
-        VerdictEntry(Verdict(verdict), who, at, note)
-        for verdict, who, at, note in connection.execute(query.order_by(v.id))
-    ]
+def _digest(content: list[Any]) -> bytes:
+    return hashlib.sha256(json.dumps(content).encode()).digest()
+
+
+def _refusal(row: Any, version: int | None) -> Why | None:
+    """Return why a candidate does not get a verdict, if so."""
+    if row is None:
+        return Why.GONE
+    if version is not None and version != row.version:
+        return Why.DECIDED
+    return None if row.present else Why.WITHDRAWN
+
+
+def _restored(entries: Sequence[Any]) -> VerdictChange:
+    """Return the change that undoes the last of all entries of a candidate."""
+    last = entries[-1]
+    if len(entries) == 1:
+        return VerdictChange(last.candidate, Verdict.NOT_TRIAGED, None, last.id)
+    k = len(entries) - 2
+    verdict = Verdict(entries[k].verdict)
+    if verdict is Verdict.NOT_TRIAGED:
+        return VerdictChange(last.candidate, verdict, None, last.id)
+    # A verdict that was restored has the date on which it was first given.
+    places = {entry.id: place for place, entry in enumerate(entries)}
+    while (undone := entries[k].undoes) is not None:
+        k = places[undone] - 1
+    return VerdictChange(last.candidate, verdict, entries[k].given, last.id)
+
+
+def _has_batch(connection: sa.Connection, batch: int) -> bool:
+    found = sa.select(verdict_batches.c.id).where(verdict_batches.c.id == batch)
+    return connection.scalar(found) is not None

@@ -9,12 +9,14 @@ from pydantic import Field
 
 from barograph.series import Region, Verdict
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, next_cursor, or_404
+from barograph.service.responses import ApiError, Schema, next_cursor, or_404
 from barograph.service.routes.series import After, Limit, Project, SeriesNumber
+from barograph.service.routes.verdicts import RequestKey, VerdictEntryResponse, VerdictTexts
 from barograph.store import reading
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
-from barograph.triage import verdicts as opinions
+from barograph.triage import verdicts as judgements
+from barograph.triage.verdict_batches import RefusedVerdict, Why
 
 Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the change point.", examples=[3])]
 CurrentVerdict = Annotated[
@@ -50,6 +52,7 @@ class ChangePointResponse(Schema):
     probability: float | None = Field(examples=[0.93])
     model: str | None = Field(examples=["label_free-90aa31b7c2d4"])
     verdict: Verdict = Field(examples=["true_positive"])
+    version: int = Field(description="Number of verdicts so far.", examples=[1])
     present: bool = Field(description="Whether the latest refresh found it.", examples=[True])
     found: int | None = Field(description="When it was found first.", examples=[1706220999000])
     calculated_on: int | None = Field(examples=[1706220999000])
@@ -71,27 +74,23 @@ class MoveResponse(Schema):
     time: int = Field(examples=[1706220999000])
 
 
-class GivenVerdictResponse(Schema):
-    """One entry of the verdict history of a change point."""
-
-    verdict: Verdict = Field(examples=["true_positive"])
-    who: str = Field(examples=["ada"])
-    time: int = Field(validation_alias="given", examples=[1706307399000])
-    note: str = Field(examples=["fixed by SERVER-12345"])
-
-
 class ChangePointDetail(ChangePointResponse):
     """A change point with its history."""
 
     moves: list[MoveResponse]
-    verdicts: list[GivenVerdictResponse] = Field(description="The last one is current.")
+    verdicts: list[VerdictEntryResponse] = Field(description="The last one is current.")
 
 
-class VerdictRequest(Schema):
+class VerdictRequest(VerdictTexts):
     """A verdict on a change point."""
 
-    verdict: Verdict = Field(examples=["true_positive"])
-    note: str = Field(default="", max_length=10_000, examples=["fixed by SERVER-12345"])
+    version: int | None = Field(
+        default=None,
+        ge=0,
+        le=INTEGER,
+        description="Refused with 409 if there was a verdict since; null replaces any verdict.",
+        examples=[0],
+    )
 
 
 routes = guarded_router(Scope.READ, "change points")
@@ -164,16 +163,33 @@ def get_change_point(context: Context, number: Number) -> dict[str, Any]:
     summary="Give a verdict",
 )
 def post_verdict(
-    context: Context, number: Number, caller: CallerName, given: VerdictRequest
+    context: Context,
+    number: Number,
+    caller: CallerName,
+    given: VerdictRequest,
+    key: RequestKey = None,
 ) -> dict[str, Any]:
     """Record a verdict on a change point; earlier verdicts are kept as its history."""
+    items = [(number, given.version)]
 
     def work(connection: sa.Connection) -> dict[str, Any]:
         _detail(connection, number)
-        opinions.record(connection, number, given.verdict, caller, given.note)
+        result = judgements.record_batch(
+            connection, items, given.verdict, caller, given.note, given.reason, request=key
+        )
+        if result.refused:
+            raise ApiError(409, _refusal(result.refused[0]))
         return _detail(connection, number)
 
     return context.store.write(work)
+
+
+def _refusal(refused: RefusedVerdict) -> str:
+    if refused.why is Why.WITHDRAWN:
+        return f"the latest refresh did not find change point {refused.id}"
+    assert refused.verdict is not None  # noqa: S101 - it was just read
+    said = f"{refused.verdict.word} by {refused.who}"
+    return f"change point {refused.id} was decided meanwhile: {said}"
 
 
 def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
@@ -183,5 +199,5 @@ def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
         dict(zip(("from_order", "to_order", "time"), move, strict=True))
         for move in reading.moves_of(connection, number)
     ]
-    history = opinions.history(connection, number)
-    return {**asdict(candidate), "moves": moves, "verdicts": history}
+    entries = judgements.history(connection, candidate=number, limit=None)
+    return {**asdict(candidate), "moves": moves, "verdicts": entries[::-1]}

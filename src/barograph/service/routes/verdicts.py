@@ -1,0 +1,185 @@
+"""Verdicts on many change points at once, undoing them, and their history."""
+
+from typing import Annotated, Any
+
+from fastapi import Header, Path, Query
+from pydantic import Field
+
+from barograph.series import Verdict
+from barograph.service.context import CallerName, Context, guarded_router
+from barograph.service.responses import Schema, next_cursor, or_404
+from barograph.service.routes.series import Limit
+from barograph.service.routes.tokens import Before
+from barograph.store.measurement import INTEGER
+from barograph.store.tokens import Scope
+from barograph.triage import verdicts as judgements
+from barograph.triage.verdict_batches import REQUEST, Why
+from barograph.triage.verdicts import ITEMS, NOTE, REASON, VerdictEntry
+
+BatchNumber = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the batch.", examples=[12])]
+RequestKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        max_length=REQUEST,
+        description="Made up by the sender. A request that is sent again with the same key is "
+        "answered as the first time, and nothing is written.",
+        examples=["6f1c9a52-4f0e-4a57-9f8e-0c6f8f3c7b1d"],
+    ),
+]
+OfBatch = Annotated[
+    int | None, Query(ge=1, le=INTEGER, description="Only this batch.", examples=[12])
+]
+OfChangePoint = Annotated[
+    int | None, Query(ge=1, le=INTEGER, description="Only this change point.", examples=[3])
+]
+OfPerson = Annotated[
+    str | None, Query(max_length=200, description="Only verdicts by this token.", examples=["ada"])
+]
+OfVerdict = Annotated[
+    Verdict | None, Query(description="Only this verdict.", examples=["true_positive"])
+]
+
+
+class VerdictTexts(Schema):
+    """A verdict, and what a person has to say about it."""
+
+    verdict: Verdict = Field(
+        description="`unsure` and `under_investigation` never train a model; `not_triaged` "
+        "reopens.",
+        examples=["true_positive"],
+    )
+    note: str = Field(default="", max_length=NOTE, examples=["fixed by SERVER-12345"])
+    reason: str = Field(
+        default="",
+        max_length=REASON,
+        description="In a word or two, such as `known host problem`.",
+        examples=["known host problem"],
+    )
+
+
+class SeenChangePoint(Schema):
+    """A change point, and the version that the person saw."""
+
+    id: int = Field(ge=1, le=INTEGER, examples=[3])
+    version: int | None = Field(
+        default=None,
+        ge=0,
+        le=INTEGER,
+        description="Refused if there was a verdict since; null replaces any verdict.",
+        examples=[0],
+    )
+
+
+class VerdictsRequest(VerdictTexts):
+    """One verdict on some change points."""
+
+    change_points: list[SeenChangePoint] = Field(min_length=1, max_length=ITEMS)
+
+
+class SavedResponse(Schema):
+    """A change point with its new version."""
+
+    id: int = Field(examples=[3])
+    version: int = Field(examples=[1])
+
+
+class RefusedResponse(Schema):
+    """A change point that was left as it is, with its latest verdict."""
+
+    id: int = Field(examples=[4])
+    why: Why = Field(
+        description="`gone`: it does not exist. `withdrawn`: the latest refresh did not find it. "
+        "`decided`: somebody gave a verdict meanwhile. `undone`: it was undone already.",
+        examples=["decided"],
+    )
+    version: int | None = Field(examples=[2])
+    verdict: Verdict | None = Field(examples=["false_positive"])
+    who: str | None = Field(examples=["wen"])
+    time: int | None = Field(examples=[1706307399000])
+
+
+class BatchResponse(Schema):
+    """What was saved, and what was refused."""
+
+    batch: int = Field(description="Undo takes it.", examples=[12])
+    saved: list[SavedResponse]
+    refused: list[RefusedResponse]
+
+
+class VerdictEntryResponse(Schema):
+    """One entry of the history of verdicts."""
+
+    id: int = Field(examples=[40])
+    change_point: int = Field(validation_alias="candidate", examples=[3])
+    verdict: Verdict = Field(examples=["true_positive"])
+    who: str = Field(examples=["ada"])
+    time: int = Field(validation_alias="given", examples=[1706307399000])
+    note: str = Field(examples=["fixed by SERVER-12345"])
+    reason: str = Field(examples=["known host problem"])
+    batch: int | None = Field(description="Null if it was imported.", examples=[12])
+    undoes: int | None = Field(description="The entry that this one undoes.", examples=[39])
+    probability: float | None = Field(description="At that time.", examples=[0.93])
+    model: str | None = Field(
+        description="The model that the probability is from.", examples=["label_free-90aa31b7c2d4"]
+    )
+
+
+class VerdictsPage(Schema):
+    """A page of the history, the newest first; for more, send `next` as `before`."""
+
+    verdicts: list[VerdictEntryResponse]
+    next: int | None = Field(examples=[40])
+
+
+routes = guarded_router(Scope.READ, "verdicts")
+giving = guarded_router(Scope.TRIAGE, "verdicts")
+
+
+@routes.get("/api/v1/verdicts", response_model=VerdictsPage, summary="History of verdicts")
+def get_verdicts(
+    context: Context,
+    change_point: OfChangePoint = None,
+    batch: OfBatch = None,
+    who: OfPerson = None,
+    verdict: OfVerdict = None,
+    before: Before = None,
+    limit: Limit = 100,
+) -> dict[str, Any]:
+    """Return who gave which verdict, when and why, the newest first."""
+    with context.store.read() as connection:
+        found: list[VerdictEntry] = judgements.history(
+            connection,
+            candidate=change_point,
+            batch=batch,
+            who=who,
+            verdict=verdict,
+            before=before,
+            limit=limit,
+        )
+    return {"verdicts": found, "next": next_cursor(found, limit)}
+
+
+@giving.post("/api/v1/verdicts", response_model=BatchResponse, summary="Give a verdict on many")
+def post_verdicts(
+    context: Context, caller: CallerName, given: VerdictsRequest, key: RequestKey = None
+) -> Any:
+    """Record one verdict on some change points, except those that were decided meanwhile."""
+    items = [(one.id, one.version) for one in given.change_points]
+    return context.store.write(
+        lambda connection: judgements.record_batch(
+            connection, items, given.verdict, caller, given.note, given.reason, request=key
+        )
+    )
+
+
+@giving.post("/api/v1/verdicts/{batch}/undo", response_model=BatchResponse, summary="Undo verdicts")
+def post_undo(
+    context: Context, batch: BatchNumber, caller: CallerName, key: RequestKey = None
+) -> Any:
+    """Restore the verdicts before a batch, except where somebody decided meanwhile."""
+    with context.store.read() as connection, or_404():
+        judgements.check_batch(connection, batch)
+    return context.store.write(
+        lambda connection: judgements.undo(connection, batch, caller, request=key)
+    )

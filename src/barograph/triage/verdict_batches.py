@@ -1,0 +1,194 @@
+"""Write a batch of verdicts, and recognise a batch that was sent before."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.series import Verdict
+from barograph.store import audit
+from barograph.store.measurement import CONTROL
+from barograph.store.rows import BulkUpdate, Insertion, Row
+from barograph.store.schema import candidates, verdict_batches, verdicts
+
+REQUEST = 100  # characters
+CHUNK = 1000  # candidates in one query: databases limit the number of parameters
+ENTRY = Insertion(
+    verdicts,
+    (
+        *("candidate", "verdict", "who", "given", "note", "reason"),
+        *("version", "batch", "undoes", "probability", "model"),
+    ),
+)
+DECIDED = BulkUpdate(candidates, ("id",), ("verdict", "triaged_on", "present", "version"))
+
+
+class Why(StrEnum):
+    """Why a verdict, or its undoing, was refused for a candidate."""
+
+    GONE = "gone"  # the candidate does not exist
+    WITHDRAWN = "withdrawn"  # the latest refresh did not find it
+    DECIDED = "decided"  # somebody gave a verdict since the version that the person saw
+    UNDONE = "undone"  # the verdict was undone already
+
+
+class SavedVerdict(NamedTuple):
+    """A candidate and its version after the verdict."""
+
+    id: int
+    version: int
+
+
+class RefusedVerdict(NamedTuple):
+    """A candidate that kept its verdict, with the latest entry of its history.
+
+    Attributes:
+        id: The number of the candidate.
+        why: The reason.
+        version: Its current version; None if it does not exist.
+        verdict: Its current verdict; None if it does not exist.
+        who: Who gave it; None if nobody did.
+        time: When; None if nobody did.
+    """
+
+    id: int
+    why: Why
+    version: int | None = None
+    verdict: Verdict | None = None
+    who: str | None = None
+    time: int | None = None
+
+
+class BatchResult(NamedTuple):
+    """What was saved and what was refused."""
+
+    batch: int
+    saved: list[SavedVerdict]
+    refused: list[RefusedVerdict]
+
+
+class VerdictChange(NamedTuple):
+    """A verdict to write on a candidate."""
+
+    candidate: int
+    verdict: Verdict
+    triaged_on: int | None
+    undoes: int | None = None
+
+
+class GivenBatch(NamedTuple):
+    """What all entries of a batch have in common."""
+
+    who: str
+    at: int
+    note: str
+    reason: str
+    request: str | None
+    content: bytes
+
+
+def earlier_result(
+    connection: sa.Connection, who: str, request: str | None, content: bytes
+) -> BatchResult | None:
+    """Return the result of an earlier time that a request was sent."""
+    if request is None:
+        return None
+    if not request or len(request) > REQUEST or CONTROL.search(request):
+        raise DataError(f"request: 1 to {REQUEST} characters, and no control characters")
+    b = verdict_batches.c
+    row = connection.execute(
+        sa.select(b.id, b.content, b.refused).where(b.who == who, b.request == request)
+    ).first()
+    if row is None:
+        return None
+    if bytes(row.content) != content:
+        raise DataError(f"the request {request!r:.60} was used for another batch of verdicts")
+    saved = sa.select(verdicts.c.candidate, verdicts.c.version).where(verdicts.c.batch == row.id)
+    refused = [
+        RefusedVerdict(number, Why(why), version, verdict and Verdict(verdict), *rest)
+        for number, why, version, verdict, *rest in json.loads(row.refused)
+    ]
+    pairs = connection.execute(saved.order_by(verdicts.c.id))
+    return BatchResult(row.id, [SavedVerdict(*pair) for pair in pairs], refused)
+
+
+def judged_candidates(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Any]:
+    """Return version, verdict, presence and score of candidates, by their numbers."""
+    c = candidates.c
+    query = sa.select(c.id, c.version, c.verdict, c.present, c.probability, c.model)
+    return {
+        row.id: row
+        for first in range(0, len(numbers), CHUNK)
+        for row in connection.execute(query.where(c.id.in_(numbers[first : first + CHUNK])))
+    }
+
+
+def entries_of(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, list[Any]]:
+    """Return all entries of candidates, the latest last."""
+    v = verdicts.c
+    query = sa.select(v.id, v.candidate, v.verdict, v.who, v.given, v.undoes).order_by(v.id)
+    result: dict[int, list[Any]] = {number: [] for number in numbers}
+    for first in range(0, len(numbers), CHUNK):
+        chosen = v.candidate.in_(numbers[first : first + CHUNK])
+        for row in connection.execute(query.where(chosen)):
+            result[row.candidate].append(row)
+    return result
+
+
+def write_batch(
+    connection: sa.Connection,
+    given: GivenBatch,
+    changes: Sequence[VerdictChange],
+    refused: Mapping[int, Why],
+    known: Mapping[int, Any],
+) -> BatchResult:
+    """Write a batch: its entries, the candidates, and what was refused."""
+    refusals = _refusals(connection, refused, known)
+    row = {"who": given.who, "given": given.at, "request": given.request}
+    row |= {"content": given.content, "refused": json.dumps(refusals)}
+    key = connection.execute(sa.insert(verdict_batches).values(row)).inserted_primary_key
+    assert key is not None  # noqa: S101 - one row was inserted
+    batch = int(key[0])
+    said = given.who, given.at, given.note, given.reason
+    entries: list[Row] = []
+    updates: list[Row] = []
+    saved: list[SavedVerdict] = []
+    for number, verdict, triaged_on, undoes in changes:
+        candidate = known[number]
+        version = candidate.version + 1
+        scored = candidate.probability, candidate.model
+        entries.append((number, verdict.value, *said, version, batch, undoes, *scored))
+        updates.append((number, verdict.value, triaged_on, True, version))
+        saved.append(SavedVerdict(number, version))
+    ENTRY.into(connection, entries)
+    DECIDED.into(connection, updates)
+    if changes:
+        counts = Counter(change.verdict.value for change in changes)
+        numbers = [change.candidate for change in changes]
+        audit.note(
+            *(connection, given.at, given.who, "verdict", f"batch {batch}"),
+            verdicts=counts,
+            candidates=numbers,
+        )
+    return BatchResult(batch, saved, refusals)
+
+
+def _refusals(
+    connection: sa.Connection, refused: Mapping[int, Why], known: Mapping[int, Any]
+) -> list[RefusedVerdict]:
+    """Return the refusals, each with the latest entry of the candidate."""
+    entries = entries_of(connection, list(refused))
+    result = []
+    for number, why in refused.items():
+        row = known.get(number)
+        if row is None:
+            result.append(RefusedVerdict(number, why))
+        else:
+            last = entries[number][-1] if entries[number] else None
+            said = (None, None) if last is None else (last.who, last.given)
+            result.append(RefusedVerdict(number, why, row.version, Verdict(row.verdict), *said))
+    return result
