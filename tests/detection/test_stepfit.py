@@ -7,13 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.detection import StepCluster, StepFit, cluster_steps
-from barograph.detection.stepfit import Status
+from barograph.detection.stepfit import ClusterSettings, Status
 from barograph.detection.stepfit.clusters import BEST, coalesce
 from barograph.detection.stepfit.step import best_step, shapes
 from barograph.errors import ConfigError, DataError
 from barograph.series import Floats
 
 NAN = float("nan")
+THREE = ClusterSettings(k=3)
 
 
 def plain_shape(trace: Floats, floor: float) -> Floats:
@@ -99,21 +100,22 @@ def traces(seed: int, *, size: int = 30, length: int = 60) -> Floats:
 
 
 def test_steps_that_traces_have_in_common_are_found() -> None:
-    up, down = sorted(cluster_steps(traces(0), k=3), key=lambda cluster: cluster.index)
+    up, down = sorted(cluster_steps(traces(0), settings=THREE), key=lambda cluster: cluster.index)
     assert (up.index, down.index) == (20, 40)
     assert set(up.members) == set(range(30))
     assert set(down.members) == set(range(30, 60))
     assert up.regression > 150
     assert down.regression < -150
     assert up.regression == pytest.approx(up.step / max(up.fit, 1e-3))
-    bare = min(cluster_steps(traces(0), k=3, sd_floor=0.0), key=lambda cluster: cluster.index)
+    settings = ClusterSettings(k=3, floor=0.0)
+    bare = min(cluster_steps(traces(0), settings=settings), key=lambda cluster: cluster.index)
     assert bare.regression == pytest.approx(bare.step / bare.fit)
     assert (up.status, up.current) == (Status.NEW, True)
 
 
 def test_members_come_nearest_first() -> None:
     matrix = traces(1)
-    for cluster in cluster_steps(matrix, k=3):
+    for cluster in cluster_steps(matrix, settings=THREE):
         rows = [int(str(name)) for name in cluster.members]
         shaped = shapes(matrix[rows], 1e-3)
         distances = ((shaped - shaped.mean(axis=0)) ** 2).sum(axis=1)
@@ -122,7 +124,8 @@ def test_members_come_nearest_first() -> None:
 
 
 def test_the_same_traces_give_the_same_clusters() -> None:
-    once, again = cluster_steps(traces(2), k=5), cluster_steps(traces(2), k=5)
+    settings = ClusterSettings(k=5)
+    once, again = (cluster_steps(traces(2), settings=settings) for _ in range(2))
     assert [cluster.members for cluster in once] == [cluster.members for cluster in again]
     assert [cluster.regression for cluster in once] == [cluster.regression for cluster in again]
 
@@ -132,13 +135,13 @@ def test_missing_commits_do_not_hide_a_step() -> None:
     gaps = np.random.default_rng(4).random(matrix.shape) < 0.1
     gaps[:, 19:21] = False
     matrix[gaps] = NAN
-    assert 20 in [cluster.index for cluster in cluster_steps(matrix, k=3)]
+    assert 20 in [cluster.index for cluster in cluster_steps(matrix, settings=THREE)]
 
 
 def test_a_trace_without_values_takes_part_in_nothing() -> None:
     matrix = traces(5)
     matrix[7] = NAN
-    found = cluster_steps(matrix, k=3)
+    found = cluster_steps(matrix, settings=THREE)
     assert 7 not in {name for cluster in found for name in cluster.members}
 
 
@@ -166,15 +169,15 @@ def test_a_known_cluster_of_fewer_must_be_held_whole() -> None:
 
 def test_statuses_are_kept_across_runs() -> None:
     names = [f"trace {number}" for number in range(90)]
-    first = cluster_steps(traces(6), names, k=3)
+    first = cluster_steps(traces(6), names, settings=THREE)
     told = [replace(c, status=Status.IGNORED if c.index == 20 else c.status) for c in first]
     grown = np.hstack([traces(6), traces(7)[:, -5:]])[:, 5:]
     grown[:30, -5:] = traces(8)[:30, -5:]
-    second = cluster_steps(grown, names, known=told, k=3)
+    second = cluster_steps(grown, names, known=told, settings=THREE)
     assert {c.index: c.status for c in second} == {15: Status.IGNORED, 35: Status.NEW}
-    quiet = cluster_steps(traces(9)[60:], names[60:], known=second, k=3)
+    quiet = cluster_steps(traces(9)[60:], names[60:], known=second, settings=THREE)
     assert [(c.status, c.current) for c in quiet if c.index == 15] == [(Status.IGNORED, False)]
-    back = cluster_steps(grown, names, known=quiet, k=3)
+    back = cluster_steps(grown, names, known=quiet, settings=THREE)
     assert {c.index: (c.status, c.current) for c in back}[15] == (Status.IGNORED, True)
 
 
@@ -208,6 +211,21 @@ def test_each_trace_needs_a_name_of_its_own(names: list[str]) -> None:
     ("parameters", "words"),
     [
         ({"k": 0}, "k is 0: it must be at least 1"),
+        ({"cutoff": 0.0}, "cutoff is 0.0: it must be positive and finite"),
+        ({"span": 3}, "span is 3: it must be at least 4 commits"),
+        ({"min_members": 0}, "min_members is 0: it must be at least 1"),
+        ({"fit": "median"}, "fit is 'median': allowed are 'mean', 'sum'"),
+        ({"floor": -1.0}, "floor is -1.0: it must be 0 or more, and finite"),
+    ],
+)
+def test_a_setting_out_of_range_is_named(parameters: dict[str, float], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        ClusterSettings(**parameters)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
         ({"threshold": 0.0}, "threshold is 0.0: it must be positive and finite"),
         ({"fit": "median"}, "fit is 'median': allowed are 'mean', 'sum'"),
         ({"sd_floor": -1.0}, "sd_floor is -1.0: it must be 0 or more, and finite"),
@@ -215,10 +233,57 @@ def test_each_trace_needs_a_name_of_its_own(names: list[str]) -> None:
 )
 def test_a_parameter_out_of_range_is_named(parameters: dict[str, float], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        cluster_steps(traces(0), **parameters)  # type: ignore[arg-type]
-    if "k" not in parameters:
-        with pytest.raises(ConfigError, match=words):
-            StepFit(**parameters)  # type: ignore[arg-type]
+        StepFit(**parameters)  # type: ignore[arg-type]
+
+
+def moved(count: int, members: int, step: float, at: int, seed: int) -> Floats:
+    """Return traces of 250 commits, of which the first ones step."""
+    matrix = np.random.default_rng(seed).normal(100.0, 1.0, (count, 250))
+    matrix[:members, at:] += step
+    return matrix
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("count", "members", "step"), [(20, 10, 4.0), (40, 25, 3.0), (200, 50, -3.0)]
+)
+def test_few_series_with_a_common_step_are_one_cluster(
+    count: int, members: int, step: float, seed: int
+) -> None:
+    [cluster] = cluster_steps(moved(count, members, step, 125, seed))
+    assert {*cluster.members} == set(range(members))
+    assert abs(cluster.index - 125) <= 1
+    assert (cluster.step > 0) == (step > 0)
+
+
+@pytest.mark.parametrize("tails", [3.0, 1e9])
+@pytest.mark.parametrize("count", [20, 200])
+def test_noise_has_no_cluster(count: int, tails: float) -> None:
+    random = np.random.default_rng(5)
+    assert not any(cluster_steps(random.standard_t(tails, (count, 250))) for _ in range(5))
+
+
+def test_only_the_newest_commits_are_searched() -> None:
+    matrix = moved(40, 25, 5.0, 60, 0)
+    assert cluster_steps(matrix, settings=ClusterSettings(span=150)) == []
+    orders = np.arange(250) * 10
+    [cluster] = cluster_steps(matrix, orders=orders, settings=ClusterSettings(span=200))
+    assert (cluster.index, cluster.order) == (60, 600)
+
+
+@pytest.mark.parametrize(
+    ("step", "at", "is_same"), [(5.0, 122, True), (5.0, 160, False), (-5.0, 120, False)]
+)
+def test_ignored_cluster_swallows_no_other_step_of_the_same_traces(
+    step: float, at: int, is_same: bool
+) -> None:
+    orders = np.arange(1000, 1250)
+    [first] = cluster_steps(moved(40, 25, 5.0, 120, 1), orders=orders)
+    ignored = replace(first, status=Status.IGNORED, key=7)
+    found = cluster_steps(moved(40, 25, step, at, 2), orders=orders, known=[ignored])
+    current = next(cluster for cluster in found if cluster.current)
+    assert (current.status, current.key) == ((Status.IGNORED, 7) if is_same else (Status.NEW, None))
+    assert len(found) == (1 if is_same else 2)
 
 
 def test_a_look_needs_four_points() -> None:

@@ -3,6 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
+from barograph.detection import ClusterSettings
 from barograph.store.tokens import Scope
 from barograph.triage import clusters
 from tests.service.conftest import make_token, refresh_loop, store_of
@@ -19,7 +20,7 @@ def store_url(url: str) -> str:
 def clustered(client: TestClient) -> None:
     for k in range(8):
         client.post(POINTS, json=steps(f"t{k}"))
-    clusters.recluster(store_of(client), "db", k=2)
+    clusters.recluster(store_of(client), "db")
 
 
 def test_clusters_list_their_series_and_take_a_status(client: TestClient) -> None:
@@ -39,7 +40,7 @@ def test_clusters_list_their_series_and_take_a_status(client: TestClient) -> Non
     reply = client.post(f"{path}/status", json=said, headers=triage).json()
     assert reply == {**one, "status": "regression"}
     assert client.get("/api/v1/clusters?project=other").json() == {"clusters": [], "next": None}
-    clusters.recluster(store_of(client), "db", k=2, threshold=1e12)
+    clusters.recluster(store_of(client), "db", ClusterSettings(cutoff=1e12))
     assert client.get("/api/v1/clusters").json()["clusters"] == []
     [past] = client.get("/api/v1/clusters?include_past=true").json()["clusters"]
     assert (past["status"], past["current"]) == ("regression", False)

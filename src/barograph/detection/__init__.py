@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from barograph.detection.least_squares import Dynp, Pelt
     from barograph.detection.online import OnlineDetector
     from barograph.detection.setds import Setds
-    from barograph.detection.stepfit import StepCluster, StepFit, cluster_steps
+    from barograph.detection.stepfit import ClusterSettings, StepCluster, StepFit, cluster_steps
     from barograph.detection.threshold import Threshold
     from barograph.detection.triaged import Triaged
 
 __all__ = [
+    "ClusterSettings",
     "Discoveries",
     "Dynp",
     "EDivisive",
@@ -51,6 +52,7 @@ _MODULES = {
     "OutlierTest": "gesd",
     "Pelt": "least_squares",
     "Setds": "setds",
+    "ClusterSettings": "stepfit",
     "StepCluster": "stepfit",
     "StepFit": "stepfit",
     "Threshold": "threshold",

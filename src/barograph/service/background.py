@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
+from barograph.detection import ClusterSettings
 from barograph.detection.base import Detector
 from barograph.errors import BarographError, StoreError
 from barograph.models import TriageModel
@@ -46,6 +47,7 @@ class WorkerConfig:
         path: Released label-free model; the built-in model is used while there is no file.
         pause: Seconds between two rounds.
         cluster_pause: Seconds between two rounds that also recompute clusters.
+        cluster_settings: How clusters are searched for.
     """
 
     url: str
@@ -54,6 +56,7 @@ class WorkerConfig:
     path: Path | None
     pause: float = 1.0
     cluster_pause: float = 60.0
+    cluster_settings: ClusterSettings = ClusterSettings()  # noqa: RUF009 - it is frozen
 
 
 class RefreshLoop:
@@ -86,7 +89,7 @@ class RefreshLoop:
         if clusters:
             for project in sorted(self._projects):
                 if not stop.is_set():
-                    recluster(self._store, project)
+                    recluster(self._store, project, self._config.cluster_settings)
                     self._projects.discard(project)
 
     def run(self, stop: threading.Event) -> None:

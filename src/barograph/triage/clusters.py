@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.detection.stepfit import Status, StepCluster, cluster_steps
-from barograph.detection.stepfit.clusters import BEST
+from barograph.detection.stepfit import ClusterSettings, Status, StepCluster, cluster_steps
 from barograph.errors import DataError
 from barograph.series import Floats, Ints
 from barograph.store import audit
@@ -16,7 +15,6 @@ from barograph.store.audit import now
 from barograph.store.schema import clusters, commits, points, series
 from barograph.store.store import Store
 
-SPAN = 250  # commits to search
 CHUNK = 500  # series in one query
 
 
@@ -29,40 +27,49 @@ class Cluster(NamedTuple):
     cluster: StepCluster
 
 
-def recluster(
-    store: Store, project: str, *, span: int = SPAN, k: int = 50, threshold: float = 150.0
-) -> list[Cluster]:
+def recluster(store: Store, project: str, settings: ClusterSettings | None = None) -> list[Cluster]:
     """Search the last commits for common steps, and merge them into the stored clusters.
 
     Args:
         store: The store.
         project: The project whose series are searched.
-        span: The number of commits.
-        k: The number of clusters to start with.
-        threshold: The smallest absolute regression of a cluster.
+        settings: How to search.
 
     Returns:
         The clusters of this search, the largest regression first.
     """
     with store.read() as connection:
-        numbers, orders, traces = _traces(connection, project, span)
-        known = of_project(connection, project)
-    shapes = [known_cluster.cluster for known_cluster in known]
-    found = cluster_steps(traces, numbers, known=shapes, k=k, threshold=threshold)
+        found = search(connection, project, settings)
     at = now()
 
     def work(connection: sa.Connection) -> None:
         old = sa.and_(clusters.c.project == project, clusters.c.current)
         connection.execute(sa.update(clusters).where(old).values(current=False))
-        unmatched = list(known)
         for cluster in found:
             if cluster.current:
-                key = _pop_known(cluster, unmatched)
-                _write(connection, project, int(orders[cluster.index]), cluster, key, at)
+                _write(connection, project, cluster, at)
 
     store.write(work)
     with store.read() as connection:
         return [cluster for cluster in of_project(connection, project) if cluster.cluster.current]
+
+
+def search(
+    connection: sa.Connection, project: str, settings: ClusterSettings | None = None
+) -> list[StepCluster]:
+    """Return the common steps of the last commits, and the stored clusters that did not appear.
+
+    Members are numbers of series. Nothing is written.
+
+    Args:
+        connection: A connection from `Store.read`.
+        project: The project whose series are searched.
+        settings: How to search.
+    """
+    settings = settings or ClusterSettings()
+    numbers, orders, traces = _traces(connection, project, settings.span)
+    known = [row.cluster for row in of_project(connection, project)]
+    return cluster_steps(traces, numbers, orders=orders, known=known, settings=settings)
 
 
 def of_project(connection: sa.Connection, project: str) -> list[Cluster]:
@@ -122,6 +129,8 @@ def _cluster(row: sa.Row[tuple[object, ...]]) -> Cluster:
         members=tuple(json.loads(row.members)),
         centroid=np.array(json.loads(row.centroid)),
         index=0,  # only meant for the traces of its search
+        order=row.order,
+        key=row.id,
         step=row.step,
         fit=row.fit,
         regression=row.regression,
@@ -131,27 +140,10 @@ def _cluster(row: sa.Row[tuple[object, ...]]) -> Cluster:
     return Cluster(row.id, row.project, row.order, shape)
 
 
-def _pop_known(found: StepCluster, unmatched: list[Cluster]) -> int | None:
-    """Remove and return the stored cluster whose best members are all in the found one."""
-    members = frozenset(found.members)
-    for cluster in unmatched:
-        if members.issuperset(cluster.cluster.members[:BEST]):
-            unmatched.remove(cluster)
-            return cluster.id
-    return None
-
-
-def _write(
-    connection: sa.Connection,
-    project: str,
-    order: int,
-    found: StepCluster,
-    known: int | None,
-    at: int,
-) -> None:
+def _write(connection: sa.Connection, project: str, found: StepCluster, at: int) -> None:
     row = {
         "project": project,
-        "order": order,
+        "order": found.order,
         "members": json.dumps(list(found.members)),
         "centroid": json.dumps(found.centroid.tolist()),
         "step": found.step,
@@ -160,10 +152,10 @@ def _write(
         "current": True,
         "found": at,
     }
-    if known is None:
+    if found.key is None:
         connection.execute(sa.insert(clusters), {**row, "status": found.status.value})
     else:  # keep the status: a person may have set it meanwhile
-        connection.execute(sa.update(clusters).where(clusters.c.id == known).values(**row))
+        connection.execute(sa.update(clusters).where(clusters.c.id == found.key).values(**row))
 
 
 def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[int], Ints, Floats]:

@@ -11,12 +11,19 @@ import numpy.typing as npt
 
 from barograph.detection.base import allowed, require
 from barograph.detection.numerics import power_of_two
-from barograph.detection.stepfit.step import SD_FLOOR, Fit, best_step, shapes
+from barograph.detection.stepfit.step import SD_FLOOR, Fit, StepFunction, best_step, shapes
 from barograph.errors import DataError
 from barograph.extras import needed
 from barograph.series import Floats, Ints
 
 BEST = 20
+REACH = 5  # commits that a cluster may move between two runs
+FRAGMENT = 2  # commits between the steps of fragments of one cluster
+MOST_CLUSTERS = 50
+# A centroid of n traces with a step of d noise units has R near n d sqrt(1 + d^2 / 4): Skia's 150,
+# meant for large clusters, is a step of 2 from 50 members on. Without any step, R is at most 1.7
+# for each member in noise with heavy tails or memory (20 to 200 traces of 250 commits).
+CUTOFF, CUTOFF_OF_MEMBER = 150.0, 2.5
 
 
 class Status(StrEnum):
@@ -41,6 +48,8 @@ class StepCluster:
         status: Decision of a person; `dataclasses.replace` it, and pass it to the next run.
         current: Whether the latest run found the cluster. Clusters of earlier runs are kept, so
             that their status is known if they appear again.
+        order: Order of the commit, if the orders were given.
+        key: What the caller knows the cluster by; a new cluster takes that of the known one.
     """
 
     members: tuple[Hashable, ...]
@@ -51,83 +60,148 @@ class StepCluster:
     regression: float
     status: Status = Status.NEW
     current: bool = True
+    order: int | None = None
+    key: Hashable = None
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """How clusters of steps are searched for.
+
+    Args:
+        k: Number of clusters of the k-means, at most one per trace. None: the square root of the
+            number of traces, from 2 to 50.
+        cutoff: Smallest |step / fit| of an interesting cluster. None: 2.5 for each member, at
+            most 150.
+        span: Number of commits to search, the newest ones.
+        floor: Noise below this share of the level of a trace counts as none; also the smallest
+            squared error. See `shapes`.
+        min_members: Smallest number of traces in a cluster.
+        fit: "mean" squared error, or the "sum" of the definition.
+        seed: Seed of the first centroids.
+    """
+
+    k: int | None = None
+    cutoff: float | None = None
+    span: int = 250
+    floor: float = SD_FLOOR
+    min_members: int = 3
+    fit: Fit = "mean"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.k is None or self.k >= 1, "k", self.k, "at least 1")
+        is_usable = self.cutoff is None or 0 < self.cutoff < np.inf
+        require(is_usable, "cutoff", self.cutoff, "positive and finite")
+        require(self.span >= 4, "span", self.span, "at least 4 commits")
+        require(0 <= self.floor < np.inf, "floor", self.floor, "0 or more, and finite")
+        require(self.min_members >= 1, "min_members", self.min_members, "at least 1")
+        allowed("fit", self.fit, get_args(Fit))
+
+    def clusters_of(self, traces: int) -> int:
+        """Return the number of clusters to start with."""
+        chosen = min(max(2, round(traces**0.5)), MOST_CLUSTERS) if self.k is None else self.k
+        return min(chosen, traces)
+
+    def cutoff_of(self, members: int) -> float:
+        """Return the smallest |step / fit| of a cluster with some members."""
+        return min(CUTOFF_OF_MEMBER * members, CUTOFF) if self.cutoff is None else self.cutoff
 
 
 def cluster_steps(
     traces: npt.ArrayLike,
     names: Sequence[Hashable] | None = None,
     *,
+    orders: Sequence[int] | Ints | None = None,
     known: Sequence[StepCluster] = (),
-    k: int = 50,
-    threshold: float = 150.0,
-    fit: Fit = "mean",
-    sd_floor: float = SD_FLOOR,
-    seed: int = 0,
+    settings: ClusterSettings | None = None,
 ) -> list[StepCluster]:
     """Find the steps that many traces have in common.
+
+    Clusters of k-means whose centroids step at the same place in one direction are fragments of
+    one cluster, and are joined.
 
     Args:
         traces: One row per trace, one column per commit. NaN marks a commit that was not
             measured; it takes the value before it. A row without any value is ignored.
         names: Names of the rows, the same in every run. Defaults to their numbers.
+        orders: Ascending orders of the columns. With them, a cluster is only a known one if it
+            steps within five commits of it.
         known: Result of the previous run, with the statuses given since.
-        k: Number of clusters, at most one per trace.
-        threshold: Smallest |step / fit| of an interesting cluster.
-        fit: "mean" squared error, or the "sum" of the paper's definition.
-        sd_floor: See `shapes`.
-        seed: Seed of the first centroids.
+        settings: How to search.
 
     Returns:
         The interesting clusters, largest |regression| first, each with the status of the known
-        cluster whose 20 best members it holds; then the known clusters that did not appear.
-        Without traces, or with fewer than four commits, there are no clusters.
+        cluster that it is; then the known clusters that did not appear. Without traces, or with
+        fewer than four commits, there are no clusters.
 
     Raises:
         DataError: The traces are not a matrix of numbers, hold an infinity, or do not match the
-            names.
+            names or the orders.
+
+    Example:
+        >>> noise = np.random.default_rng(0).normal(100.0, 1.0, (40, 100))
+        >>> noise[:25, 60:] += 5.0
+        >>> [(len(cluster.members), cluster.index) for cluster in cluster_steps(noise)]
+        [(25, 60)]
     """
-    require(k >= 1, "k", k, "at least 1")
-    require(0 < threshold < np.inf, "threshold", threshold, "positive and finite")
-    require(0 <= sd_floor < np.inf, "sd_floor", sd_floor, "0 or more, and finite")
-    allowed("fit", fit, get_args(Fit))
+    settings = settings or ClusterSettings()
     matrix = _matrix(traces)
+    places = None if orders is None else np.asarray(orders, dtype=np.int64)
+    if places is not None and places.shape != matrix.shape[1:]:
+        raise DataError(f"{places.size} orders for {matrix.shape[1]} commits: each needs one")
     labels = list(range(len(matrix)) if names is None else names)
     if len(labels) != len(matrix) or len(set(labels)) != len(labels):
         raise DataError(
             f"{len(labels)} names, {len(set(labels))} of them different, "
             f"for {len(matrix)} traces: each needs its own"
         )
-    measured = np.flatnonzero(~np.isnan(matrix).all(axis=1))
+    first = max(matrix.shape[1] - settings.span, 0)
+    recent = matrix[:, first:]
+    measured = np.flatnonzero(~np.isnan(recent).all(axis=1))
     found: list[StepCluster] = []
-    if measured.size and matrix.shape[1] >= 4:
-        shaped = shapes(_scaled(matrix[measured]), sd_floor)
+    if measured.size and recent.shape[1] >= 4:
+        shaped = shapes(_scaled(recent[measured]), settings.floor)
         named = [labels[row] for row in measured]
-        for rows in _partition(shaped, k, seed):
-            cluster = _cluster(shaped, rows, named, fit, sd_floor)
-            if abs(cluster.regression) > threshold:
-                found.append(cluster)
+        found = [
+            _cluster(shaped, rows, step, named, first, places)
+            for rows, step in _steps(shaped, settings)
+        ]
     found.sort(key=lambda cluster: -abs(cluster.regression))
-    return coalesce(found, known)
+    return coalesce(found, known, places)
 
 
-def coalesce(found: Sequence[StepCluster], known: Sequence[StepCluster]) -> list[StepCluster]:
-    """Merge new clusters into known ones that have the same best members.
+def coalesce(
+    found: Sequence[StepCluster], known: Sequence[StepCluster], orders: Ints | None = None
+) -> list[StepCluster]:
+    """Merge new clusters into known ones that have the same best members and the same step.
 
     A new cluster equals a known one if it holds the 20 members nearest to the known centroid (all
-    members if there are fewer): "if they have the same traces as the 20 best traces".
+    members if there are fewer): "if they have the same traces as the 20 best traces". Its step must
+    also have the same direction and be near: a later or opposite change of the same traces is
+    another one, whatever people decided about the first.
     """
-    held = [frozenset(cluster.members) for cluster in found]
     merged = list(found)
     kept: list[StepCluster] = []
     for old in known:
         best = frozenset(old.members[:BEST])
         # Clusters share no trace, so at most one of them holds the best members.
-        again = next((number for number, members in enumerate(held) if best <= members), None)
-        if again is None:
+        again = next((k for k, new in enumerate(found) if best <= {*new.members}), None)
+        if again is None or not _is_near(found[again], old, orders):
             kept.append(replace(old, current=False))
-        elif merged[again].status is Status.NEW:
-            merged[again] = replace(merged[again], status=old.status)
+        elif merged[again].key is None and merged[again].status is Status.NEW:
+            merged[again] = replace(merged[again], status=old.status, key=old.key)
     return merged + kept
+
+
+def _is_near(new: StepCluster, old: StepCluster, orders: Ints | None) -> bool:
+    """Return whether two clusters step in one direction and, if known, at one place."""
+    if (new.step > 0) != (old.step > 0):
+        return False
+    if orders is None or old.order is None or not orders.size:
+        return True
+    is_recent = old.order >= int(orders[0])
+    return is_recent and abs(int(np.searchsorted(orders, old.order)) - new.index) <= REACH
 
 
 def _matrix(traces: npt.ArrayLike) -> Floats:
@@ -154,13 +228,51 @@ def _scaled(matrix: Floats) -> Floats:
     return scaled
 
 
+def _steps(shaped: Floats, settings: ClusterSettings) -> list[tuple[Ints, StepFunction]]:
+    """Return the rows of each interesting cluster, and the step function of its centroid."""
+
+    def step_of(rows: Ints) -> StepFunction:
+        return best_step(shaped[rows].mean(axis=0), settings.fit, settings.floor)
+
+    parts = _partition(shaped, settings.clusters_of(len(shaped)), settings.seed)
+    clear = sorted(((rows, step_of(rows)) for rows in parts), key=lambda p: -abs(p[1].regression))
+    joined: list[tuple[Ints, StepFunction]] = []
+    for rows, step in clear:
+        whole = next((k for k, (_, other) in enumerate(joined) if _is_part(step, other)), None)
+        if whole is None:
+            joined.append((rows, step))
+        else:
+            both = np.sort(np.concatenate([joined[whole][0], rows]))
+            joined[whole] = both, step_of(both)
+    return [
+        (stepping, step_of(stepping))
+        for rows, step in joined
+        if abs(step.regression) > settings.cutoff_of(rows.size)
+        and (stepping := _stepping(shaped, rows, step)).size >= settings.min_members
+    ]
+
+
+def _is_part(step: StepFunction, whole: StepFunction) -> bool:
+    """Return whether a step is that of a clearer one: same place and direction, half the height."""
+    is_there = abs(step.turn - whole.turn) <= FRAGMENT
+    return is_there and step.height * whole.height > 0 and 2 * abs(step.height) > abs(whole.height)
+
+
+def _stepping(shaped: Floats, rows: Ints, step: StepFunction) -> Ints:
+    """Return the rows with at least half of the step; k-means also adds some that have none."""
+    own = shaped[rows]
+    heights = own[:, step.turn :].mean(axis=1) - own[:, : step.turn].mean(axis=1)
+    chosen: Ints = rows[2 * heights * np.sign(step.height) > abs(step.height)]
+    return chosen
+
+
 def _partition(shaped: Floats, k: int, seed: int) -> list[Ints]:
     """Return the rows of each cluster of a k-means on the shapes."""
     with needed("clustering", "detectors"):
         from sklearn.cluster import KMeans
         from sklearn.exceptions import ConvergenceWarning
 
-    means = KMeans(min(k, len(shaped)), n_init=1, random_state=seed)
+    means = KMeans(k, n_init=1, random_state=seed)
     with warnings.catch_warnings():
         # With fewer different shapes than clusters, some clusters are empty. That is no error.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -169,18 +281,24 @@ def _partition(shaped: Floats, k: int, seed: int) -> list[Ints]:
 
 
 def _cluster(
-    shaped: Floats, rows: Ints, names: Sequence[Hashable], fit: Fit, floor: float
+    shaped: Floats,
+    rows: Ints,
+    step: StepFunction,
+    names: Sequence[Hashable],
+    first: int,
+    orders: Ints | None,
 ) -> StepCluster:
     """Return the cluster of these rows; its centroid is summed in the order of the rows."""
     members = shaped[rows]
     centroid: Floats = members.mean(axis=0)
     nearest = rows[np.argsort(((members - centroid) ** 2).sum(axis=1), kind="stable")]
-    step = best_step(centroid, fit, floor)
+    index = first + step.turn
     return StepCluster(
         members=tuple(names[row] for row in nearest),
         centroid=centroid,
-        index=step.turn,
+        index=index,
         step=step.height,
         fit=step.fit,
         regression=step.regression,
+        order=None if orders is None else int(orders[index]),
     )
