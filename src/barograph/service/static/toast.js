@@ -1,0 +1,69 @@
+// One short message at the bottom of the page, with buttons. A new message replaces it.
+//
+//   show("Marked 4 series as noise.", [{ label: "Undo", key: "u", action: undo }]);
+//
+// It stays for 8 s, and as long as the pointer or the focus is on it. The text is announced by
+// screen readers (role=status), and nothing takes the focus away.
+
+const STAY = 8000; // ms
+
+let region = null;
+let timer = 0;
+
+export function show(text, buttons = [], { stay = false } = {}) {
+  region ??= build();
+  hide();
+  const line = document.createElement("span");
+  line.textContent = text;
+  region.append(line, ...buttons.map(made));
+  region.dataset.shown = "";
+  if (!stay) later();
+  else region.dataset.stay = "";
+}
+
+export function hide() {
+  if (!region) return;
+  clearTimeout(timer);
+  delete region.dataset.shown;
+  delete region.dataset.stay;
+  region.replaceChildren();
+}
+
+function build() {
+  const made = document.createElement("div");
+  made.className = "toast";
+  made.setAttribute("role", "status");
+  document.body.append(made);
+  for (const name of ["pointerleave", "focusout"]) made.addEventListener(name, later);
+  for (const name of ["pointerenter", "focusin"]) {
+    made.addEventListener(name, () => clearTimeout(timer));
+  }
+  return made;
+}
+
+function later() {
+  clearTimeout(timer);
+  if ("stay" in region.dataset) return;
+  timer = setTimeout(() => {
+    const isHeld = region.matches(":hover") || region.contains(document.activeElement);
+    if (!isHeld) hide();
+  }, STAY);
+}
+
+function made({ label, key, action }) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button";
+  button.append(label);
+  if (key) {
+    const cap = document.createElement("kbd");
+    cap.textContent = key;
+    button.append(" ", cap);
+    button.setAttribute("aria-keyshortcuts", key);
+  }
+  button.addEventListener("click", () => {
+    hide();
+    action();
+  });
+  return button;
+}

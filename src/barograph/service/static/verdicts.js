@@ -1,0 +1,298 @@
+// Verdicts that count at once on the page, and are saved one after the other.
+//
+//   const outcome = await give("noise", [{ id: 3, version: 0 }], { label: "4 series of insert" });
+//   outcome = { saved: [{ id, version }], refused: [{ id, why, version, verdict, who, time }],
+//               failed: "" or a message, cancelled: false }
+//
+// `give` returns a promise; the page moves on without waiting for it, and brings back the rows in
+// `refused`, or all of them after `failed`. `undo` takes back the latest step since the page was
+// opened, again and again. `onChange(listener)` hears { type, step, outcome, pending }: `given` and
+// `undoing` at once, `saved` and `undone` with the outcome, `pending` when the number of verdicts
+// that are not saved yet changes. Elements with `data-pending` show that number.
+//
+// While the service does not answer, verdicts wait here and are sent again. Every one has a key, so
+// none is recorded twice. Leaving the page asks first. Signing in again keeps them.
+
+import { HttpError, request, signIn } from "./http.js";
+import { hide, show } from "./toast.js";
+
+const VALUES = { real: "true_positive", noise: "false_positive" };
+const WORDS = {
+  true_positive: "real",
+  false_positive: "noise",
+  under_investigation: "under investigation",
+  unsure: "unsure",
+  not_triaged: "to decide",
+};
+const KEPT = "verdicts"; // in the storage of the tab, while the person signs in
+const BACK_OFF = [1, 2, 4, 8, 15, 30]; // seconds
+const DELAY = 700; // ms until the number of unsaved verdicts is shown
+
+const steps = []; // what can be undone, the latest last
+const queue = []; // jobs that are not saved yet; the first one is being sent
+const versions = new Map(); // of the change points that this page decided
+const listeners = new Set();
+let isSending = false;
+let wake = null; // ends the pause between two attempts
+let isLeaving = false;
+
+export function give(verdict, points, { note = "", reason = "", label = "", leftOut = 0 } = {}) {
+  const value = VALUES[verdict] ?? verdict;
+  const name = label || counted(points.length);
+  const step = { id: newKey(), verdict: value, points, note, reason, label: name, batch: null };
+  steps.push(step);
+  notify("given", step);
+  show([marked(step), leftOutText(leftOut)].filter(Boolean).join(" "), [undoButton()]);
+  return enqueue("give", step);
+}
+
+// Take back the latest step; resolves to null if there is none.
+export function undo() {
+  const step = steps.pop();
+  if (!step) {
+    show("Nothing to undo on this page. Earlier verdicts are under Processed.");
+    return Promise.resolve(null);
+  }
+  notify("undoing", step);
+  show(`Undone: ${step.label} ${isAre(step)} as before.`);
+  const waiting = queue.findIndex((job) => job.step === step && job.kind === "give" && !job.body);
+  if (waiting >= 0) {
+    const [job] = queue.splice(waiting, 1);
+    const outcome = { saved: [], refused: [], failed: "", cancelled: true };
+    job.resolve(outcome);
+    notify("undone", step, outcome);
+    notifyPending();
+    return Promise.resolve(outcome);
+  }
+  return enqueue("undo", step);
+}
+
+export function onChange(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export const pendingCount = () => queue.length;
+
+// The current version of a change point, if this page decided it.
+export const versionOf = (id) => versions.get(id);
+
+// Say why a verdict was refused, such as "Decided meanwhile: noise by wen 20 s ago."
+export function describe({ why, verdict, who, time }) {
+  if (why === "gone") return "This change point no longer exists.";
+  if (why === "withdrawn") return "Later results made this change point disappear.";
+  if (why === "undone") return "This was undone already.";
+  const by = who ? ` by ${who} ${ago(time)}` : "";
+  return `Decided meanwhile: ${WORDS[verdict]}${by}.`;
+}
+
+function enqueue(kind, step, resumed = {}) {
+  return new Promise((resolve) => {
+    const key = resumed.key ?? newKey();
+    queue.push({ kind, step, key, body: resumed.body ?? null, resolve, attempts: 0 });
+    notifyPending();
+    if (!isSending) work();
+  });
+}
+
+async function work() {
+  isSending = true;
+  while (queue.length) {
+    const job = queue[0];
+    try {
+      finish(job, await attempt(job));
+    } catch (error) {
+      if (error instanceof HttpError && error.status === 401) return keepAndSignIn();
+      if (error instanceof HttpError && error.isTemporary) {
+        await pause(job, error);
+        continue;
+      }
+      fail(job, error);
+    }
+  }
+  isSending = false;
+}
+
+function attempt(job) {
+  const headers = { "Idempotency-Key": job.key };
+  if (job.kind === "undo") {
+    if (job.step.batch === null) return { saved: [], refused: [] }; // the verdict was never saved
+    const path = `/api/v1/verdicts/${job.step.batch}/undo`;
+    return request("POST", path, { headers, stay: true });
+  }
+  // What is sent again must be the same, so the body is made once.
+  const { verdict, note, reason, points } = job.step;
+  job.body ??= {
+    verdict,
+    note,
+    reason,
+    change_points: points.map(({ id, version }) => ({ id, version: versions.get(id) ?? version })),
+  };
+  return request("POST", "/api/v1/verdicts", { body: job.body, headers, stay: true });
+}
+
+function finish(job, { batch = null, saved, refused }) {
+  queue.shift();
+  const { kind, step } = job;
+  for (const { id, version } of saved) versions.set(id, version);
+  for (const { id, version } of refused) if (version !== null) versions.delete(id);
+  if (kind === "give") step.batch = saved.length ? batch : null;
+  const outcome = { saved, refused, failed: "", cancelled: false };
+  if (kind === "give" && !saved.length) forget(step);
+  if (refused.length) showRefused(kind, step, refused);
+  notify(kind === "give" ? "saved" : "undone", step, outcome);
+  notifyPending();
+  job.resolve(outcome);
+}
+
+function fail(job, error) {
+  queue.shift();
+  forget(job.step);
+  const what = job.kind === "give" ? "Not saved" : "Not undone";
+  const why = error.message.replace(/\.?$/, ".");
+  show(`${what}: ${job.step.label}. ${why}`, [], { stay: true });
+  const outcome = { saved: [], refused: [], failed: error.message, cancelled: false };
+  notify(job.kind === "give" ? "saved" : "undone", job.step, outcome);
+  notifyPending();
+  job.resolve(outcome);
+}
+
+function showRefused(kind, step, refused) {
+  const total = step.points.length;
+  const which = total === 1 ? "" : `${refused.length} of ${total} not saved. `;
+  const text = `${which}${describe(refused[0])}`;
+  const theirs = refused.filter((one) => one.why === "decided");
+  if (kind === "undo" || !theirs.length) return show(text, [], { stay: true });
+  const points = theirs.map(({ id, version }) => ({ id, version }));
+  const { verdict, note, reason, label } = step;
+  const name = theirs.length === total ? label : counted(theirs.length);
+  const replace = () => give(verdict, points, { note, reason, label: name });
+  return show(
+    text,
+    [
+      { label: "Keep theirs", action: hide },
+      { label: `Replace with ${WORDS[verdict]}`, action: replace },
+    ],
+    { stay: true },
+  );
+}
+
+function forget(step) {
+  const place = steps.indexOf(step);
+  if (place >= 0) steps.splice(place, 1);
+}
+
+// Wait before the next attempt, but no longer than until the browser is online again.
+async function pause(job, error) {
+  const seconds = error.retryAfter ?? BACK_OFF[Math.min(job.attempts, BACK_OFF.length - 1)];
+  job.attempts += 1;
+  notifyPending(error.message);
+  await new Promise((resolve) => {
+    wake = resolve;
+    setTimeout(resolve, seconds * 1000 * (1 + Math.random() / 4));
+  });
+  wake = null;
+}
+
+addEventListener("online", () => wake?.());
+
+addEventListener("beforeunload", (event) => {
+  if (queue.length && !isLeaving) event.preventDefault();
+});
+
+function keepAndSignIn() {
+  const jobs = queue.map(({ kind, step, key, body }) => ({ kind, step, key, body }));
+  try {
+    sessionStorage.setItem(KEPT, JSON.stringify(jobs));
+    isLeaving = true;
+    signIn();
+  } catch {
+    // Without storage the page must stay open, or the verdicts would be lost.
+    show("You were signed out. Sign in again in another tab; then your verdicts are saved.", [], {
+      stay: true,
+    });
+    setTimeout(work, 5000);
+  }
+}
+
+function resume() {
+  let jobs = [];
+  try {
+    jobs = JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
+    sessionStorage.removeItem(KEPT);
+  } catch {
+    return;
+  }
+  const known = new Map(); // a verdict and its undoing share one step, but not after the storage
+  for (const { kind, step, key, body } of jobs) {
+    if (!known.has(step.id)) known.set(step.id, step);
+    const own = known.get(step.id);
+    if (kind === "give") steps.push(own);
+    else forget(own);
+    enqueue(kind, own, { key, body });
+  }
+  if (jobs.length) show(`Saving ${jobs.length === 1 ? "the verdict" : "the verdicts"} from before.`);
+}
+
+function notify(type, step = null, outcome = null) {
+  for (const listener of listeners) listener({ type, step, outcome, pending: queue.length });
+}
+
+let pendingTimer = 0;
+
+function notifyPending(problem = "") {
+  notify("pending");
+  clearTimeout(pendingTimer);
+  const update = () => showPending(problem);
+  if (!queue.length || problem) update();
+  else pendingTimer = setTimeout(update, DELAY);
+}
+
+function showPending(problem) {
+  let places = [...document.querySelectorAll("[data-pending]")];
+  if (!places.length && queue.length) places = [pendingPlace()];
+  for (const place of places) {
+    place.hidden = !queue.length;
+    place.textContent = queue.length ? `${queue.length} not saved yet` : "";
+    place.title = problem;
+  }
+}
+
+function pendingPlace() {
+  const place = document.createElement("p");
+  place.className = "pending";
+  place.dataset.pending = "";
+  document.body.append(place);
+  return place;
+}
+
+function undoButton() {
+  return { label: "Undo", key: "u", action: undo };
+}
+
+function marked({ verdict, label }) {
+  return verdict === "not_triaged" ? `Reopened ${label}.` : `Marked ${label} as ${WORDS[verdict]}.`;
+}
+
+function leftOutText(count) {
+  if (!count) return "";
+  return count === 1 ? "1 new member was left out." : `${count} new members were left out.`;
+}
+
+const counted = (count) => (count === 1 ? "1 change point" : `${count} change points`);
+const isAre = (step) => (step.points.length === 1 ? "is" : "are");
+
+function ago(time) {
+  const seconds = Math.max(0, Math.round((Date.now() - time) / 1000));
+  if (seconds < 90) return `${seconds} s ago`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h ago` : `on ${new Date(time).toLocaleDateString()}`;
+}
+
+// crypto.randomUUID exists in secure contexts only, and a service may run on plain HTTP.
+function newKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+resume();
