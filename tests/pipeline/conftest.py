@@ -1,5 +1,6 @@
 """A small project of its own: params.yaml and three tables made by hand."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from barograph.parquet import CANDIDATES_SCHEMA, POINTS_SCHEMA, RUN_COLUMNS, SERIES_SCHEMA
+from barograph.pipeline import characterise, subseries, train
 
 PARAMS = """
 profile: tiny
@@ -44,12 +46,55 @@ DAY = 86_400_000
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with parameters and tables, made the current one; one worker, no MLflow."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BAROGRAPH_WORKERS", "1")
-    monkeypatch.setenv("BAROGRAPH_MLFLOW", "off")
     (tmp_path / "params.yaml").write_text(PARAMS)
     write_tables(tmp_path / "data" / "interim")
-    return tmp_path
+    return enter(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def described_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project whose candidates are described; do not change it."""
+    folder = tmp_path_factory.mktemp("described")
+    (folder / "params.yaml").write_text(PARAMS)
+    write_tables(folder / "data" / "interim")
+    with pytest.MonkeyPatch.context() as patch:
+        enter(folder, patch)
+        subseries.main()
+        characterise.main()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def trained_once(described_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with models."""
+    folder = tmp_path_factory.mktemp("trained")
+    shutil.copytree(described_once, folder, dirs_exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        enter(folder, patch)
+        train.main()
+    return folder
+
+
+@pytest.fixture
+def described(described_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose candidates are described, made the current folder."""
+    shutil.copytree(described_once, tmp_path, dirs_exist_ok=True)
+    return enter(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def trained(trained_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with models, made the current folder."""
+    shutil.copytree(trained_once, tmp_path, dirs_exist_ok=True)
+    return enter(tmp_path, monkeypatch)
+
+
+def enter(folder: Path, patch: pytest.MonkeyPatch) -> Path:
+    """Make a project the current folder, with one worker and without MLflow."""
+    patch.chdir(folder)
+    patch.setenv("BAROGRAPH_WORKERS", "1")
+    patch.setenv("BAROGRAPH_MLFLOW", "off")
+    return folder
 
 
 def write_tables(folder: Path) -> None:

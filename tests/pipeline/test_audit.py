@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from barograph.pipeline import audit, characterise, subseries
+from barograph.pipeline import audit
 
 SECTION = """
 audit:
@@ -21,10 +21,8 @@ audit:
 PLANTED = {4, 20, 36, 52, 68}  # candidates that stand at steps of six standard deviations
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("described")
 def test_audit_ranks_planted_wrong_verdicts_first() -> None:
-    subseries.main()
-    characterise.main()
     path = Path("data/processed/adaptive.parquet")
     frame = pd.read_parquet(path)
     frame.loc[frame["candidate"].isin(PLANTED), "verdict"] = "false_positive"

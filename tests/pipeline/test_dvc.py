@@ -43,7 +43,12 @@ PLUMBING = {
 COPIED = ("dvc.yaml", "params.yaml", "studies", ".dvc/config", ".dvcignore", ".gitignore")
 SMALL = {
     "simulate": {"long_series": 25, "short_series": 200},
-    "train": {"trees": 10},
+    "train": {
+        "trees": 10,
+        "points": 4000,
+        "simulated": {"seed": 4711, "long_series": 20, "short_series": 0},
+        "reporting": {"seed": 90001, "long_series": 8, "short_series": 10},
+    },
     "tune": {"trials": 2},
     "audit": {"trees": 10},
     "learning": {"sizes": [20], "repetitions": 2, "trees": 10},

@@ -9,24 +9,23 @@ from scipy.special import logit
 
 from barograph.errors import ArtifactError, ConfigError
 from barograph.models.triage import TriageModel
-from barograph.pipeline import characterise, explain, report, subseries, train
+from barograph.pipeline import explain, report, train
 from barograph.studies.importance import PATHS, SHAP
 from barograph.training import tables
 
 SECTION = "explain: {use: label_free, rows: 50, features: 5, candidates: 7}\n"
 
 
-def trained(project: Path, classifier: str) -> None:
-    params = project / "params.yaml"
+def train_with(classifier: str) -> None:
+    params = Path("params.yaml")
     text = params.read_text().replace("classifier: random_forest\n", f"classifier: {classifier}\n")
     params.write_text(text + SECTION)
-    subseries.main()
-    characterise.main()
     train.main()
 
 
-def test_shapley_values_add_up_to_the_log_odds(project: Path) -> None:
-    trained(project, "xgboost")
+@pytest.mark.usefixtures("described")
+def test_shapley_values_add_up_to_the_log_odds() -> None:
+    train_with("xgboost")
     explain.main()
     found = pd.read_csv(explain.FOLDER / "candidates.csv")
     model = TriageModel.load("data/models/label_free.baro")
@@ -46,16 +45,18 @@ def test_shapley_values_add_up_to_the_log_odds(project: Path) -> None:
     assert f"| {best['feature'].iloc[0]} " in (explain.FOLDER / "explain.md").read_text()
 
 
-def test_explain_refuses_library_model_of_another_training(project: Path) -> None:
-    trained(project, "xgboost")
+@pytest.mark.usefixtures("described")
+def test_explain_refuses_library_model_of_another_training() -> None:
+    train_with("xgboost")
     other = (train.LIBRARY / "online.ubj").read_bytes()
     report.write_bytes(train.LIBRARY / "label_free.ubj", other)
     with pytest.raises(ArtifactError, match=r"differ by .* come from different trainings"):
         explain.main()
 
 
-def test_explain_uses_decision_paths_for_forests(project: Path) -> None:
-    trained(project, "random_forest")
+@pytest.mark.usefixtures("described")
+def test_explain_uses_decision_paths_for_forests() -> None:
+    train_with("random_forest")
     assert not train.LIBRARY.exists()
     explain.main()
     found = pd.read_csv(explain.FOLDER / "candidates.csv")
@@ -73,10 +74,11 @@ def test_params_refuse_unknown_use() -> None:
         explain.ExplainParams("dancing", 1, 1, 1)
 
 
+@pytest.mark.usefixtures("described")
 def test_explain_works_for_a_built_in_model_and_without_untriaged_candidates(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    trained(project, "xgboost")
+    train_with("xgboost")
     (train.LIBRARY / "label_free.ubj").unlink()
     monkeypatch.setattr(tables, "untriaged", lambda frame: frame.iloc[:0])
     explain.main()

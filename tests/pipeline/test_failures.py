@@ -3,13 +3,13 @@
 Each case is the stage as dvc runs it, in a folder with a parameter file and a dump.
 """
 
+import multiprocessing
 import os
 import resource
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ import pytest
 import yaml
 
 from barograph.history import History
-from barograph.models import artifact
 from barograph.parquet import SCHEMAS
 from barograph.pipeline import load, simulate
 from barograph.pipeline.load import FOLDER
@@ -169,22 +168,42 @@ def test_load_names_a_folder_that_is_not_writable() -> None:
     assert files() == {str(FOLDER)}
 
 
-def started(stage: str, largest: int = -1) -> "subprocess.Popen[str]":
-    """Start a stage as a process; it may write files of so many bytes, which a full disk is."""
+# It imports the stages once, and each of its children begins with them.
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload([load.__name__, simulate.__name__])
+STAGES = {"load": load.main, "simulate": simulate.main}
 
-    def limit() -> None:
-        if largest >= 0:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
 
-    package = str(Path(artifact.__file__).resolve().parents[2])
-    return subprocess.Popen(  # noqa: S603 - our own code
-        [sys.executable, "-m", f"barograph.pipeline.{stage}"],
-        env=os.environ | {"PYTHONPATH": package, "BAROGRAPH_WORKERS": "1"},
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=limit,  # noqa: PLW1509 - one thread starts it
-    )
+def begin(stage: str, largest: int, said: Connection) -> None:
+    """Run a stage, as the main function of a process."""
+    os.dup2(said.fileno(), 2)
+    os.environ["BAROGRAPH_WORKERS"] = "1"
+    if largest >= 0:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+    run(STAGES[stage])
+
+
+class Started:
+    """A stage in a process of its own.
+
+    Args:
+        stage: Its name.
+        largest: Bytes that a file may have, which is what a full disk looks like; -1 for any.
+    """
+
+    def __init__(self, stage: str, largest: int = -1) -> None:
+        self._said, said = SERVER.Pipe(duplex=False)
+        self.process = SERVER.Process(target=begin, args=(stage, largest, said))
+        self.process.start()
+        said.close()
+
+    def end(self) -> tuple[int | None, str]:
+        """Wait for the end; return the exit code and what the stage printed to stderr."""
+        with self._said, os.fdopen(self._said.fileno(), closefd=False) as lines:
+            said = lines.read()
+        self.process.join()
+        return self.process.exitcode, said
 
 
 @pytest.mark.parametrize("largest", [0, 700, 3000])
@@ -192,9 +211,8 @@ def test_full_disk_keeps_older_tables(largest: int) -> None:
     run(load.main)
     before = {path: path.read_bytes() for path in FOLDER.iterdir()}
     write_dump(DUMP, [series(f"other{n}", 50) for n in range(COUNT)], [])
-    process = started("load", largest)
-    said = process.communicate()[1]
-    assert process.returncode == 1
+    code, said = Started("load", largest).end()
+    assert code == 1
     assert "Traceback" not in said
     assert "too large" in said.splitlines()[-1]
     assert {path: path.read_bytes() for path in FOLDER.iterdir()} == before
@@ -202,9 +220,8 @@ def test_full_disk_keeps_older_tables(largest: int) -> None:
 
 
 def test_full_disk_leaves_no_part_of_a_dump() -> None:
-    process = started("simulate", 20_000)
-    said = process.communicate()[1]
-    assert process.returncode == 1
+    code, said = Started("simulate", 20_000).end()
+    assert code == 1
     assert "Traceback" not in said
     assert "too large" in said.splitlines()[-1]
     assert files() == set()
@@ -215,21 +232,20 @@ def test_full_disk_leaves_no_part_of_a_dump() -> None:
     ("simulate", simulate.FOLDER / "dump", set(FILES)),
 ])  # fmt: skip
 def test_killed_stage_leaves_all_files_or_none(stage: str, out: Path, names: set[str]) -> None:
-    write_dump(DUMP, [series(f"test{n}", 200) for n in range(1500)], [])
-    process = started(stage)
+    write_dump(DUMP, [series(f"test{n}", 200) for n in range(300)], [])
+    started = Started(stage)
     deadline = time.monotonic() + 60
     # Killed as soon as so many files have been begun.
-    while process.poll() is None and time.monotonic() < deadline:
+    while started.process.is_alive() and time.monotonic() < deadline:
         if len(list(Path("data").rglob(".*.tmp/*"))) >= BEGUN:
             break
         time.sleep(0.001)
-    killed = process.poll() is None
-    process.kill()
-    process.communicate()
+    killed = started.process.is_alive()
+    started.process.kill()
+    started.end()
     assert killed
     assert {path.name for path in out.glob("*")} in (set(), names)
     # What the kill left behind does not stand in the way of the next run.
-    again = started(stage)
-    assert again.communicate()[1] is not None
-    assert again.returncode == 0
+    code, said = Started(stage).end()
+    assert code == 0, said
     assert {path.name for path in out.glob("*")} == names

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from barograph.pipeline import characterise, learning, subseries
+from barograph.pipeline import learning
 from barograph.studies.learning import ALONE, MIXED, SIMULATED
 from barograph.training.candidates import PRIOR
 
@@ -25,10 +25,8 @@ learning:
 """
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("described")
 def test_stage_reports_every_size_and_way() -> None:
-    subseries.main()
-    characterise.main()
     shutil.copytree("data/processed", PRIOR / "data/processed")
     params = Path("params.yaml")
     params.write_text(params.read_text() + SECTION)

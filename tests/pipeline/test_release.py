@@ -14,27 +14,41 @@ import yaml
 
 from barograph.errors import ConfigError, DataError
 from barograph.models import OnlineModels, TriageModel
-from barograph.pipeline import characterise, release, subseries, train
+from barograph.pipeline import release, train
 from barograph.training import candidates, challengers, tables
 from barograph.training import release as releasing
 from barograph.training.registry import Index
+from tests.pipeline.conftest import enter
 from tests.service.models import small_model
 
 USE = "label_free"
 SERVED = Path(f"data/release/{USE}.baro")
 
 
+@pytest.fixture(scope="module")
+def trained_once(described_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with the model of one use; do not change it."""
+    folder = tmp_path_factory.mktemp("trained")
+    shutil.copytree(described_once, folder, dirs_exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        enter(folder, patch)
+        leave_one_use(patch)
+        train.main()
+    return folder
+
+
 @pytest.fixture
-def trained(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with models; only one use is released, to save time."""
-    monkeypatch.setattr(release, "FILES", {USE: (USE,)})
-    monkeypatch.setattr(train, "FILES", {USE: (USE,)})
-    monkeypatch.setattr(challengers, "USES", (USE,))
-    monkeypatch.setattr(candidates.TrainParams, "__post_init__", lambda _: None)
-    subseries.main()
-    characterise.main()
-    train.main()
-    return project
+def trained(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a model; only one use is trained and released, to save time."""
+    leave_one_use(monkeypatch)
+    return trained
+
+
+def leave_one_use(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(release, "FILES", {USE: (USE,)})
+    patch.setattr(train, "FILES", {USE: (USE,)})
+    patch.setattr(challengers, "USES", (USE,))
+    patch.setattr(candidates.TrainParams, "__post_init__", lambda _: None)
 
 
 def retrain(**changed: object) -> None:

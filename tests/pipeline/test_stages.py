@@ -15,7 +15,6 @@ from barograph.errors import BarographError, ConfigError, DataError, NotEnoughDa
 from barograph.features import FEATURES_VERSION
 from barograph.models.triage import USES, TriageModel
 from barograph.pipeline import (
-    characterise,
     classify,
     evaluate,
     release,
@@ -31,18 +30,12 @@ from barograph.training import candidates, tables
 REPORTS = Path("data/reports")
 
 
-def described() -> None:
-    subseries.main()
-    characterise.main()
-
-
 def metrics(stage: str) -> Any:
     return json.loads((REPORTS / f"{stage}.json").read_text())
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("described")
 def test_characterise_writes_every_policy() -> None:
-    described()
     assert len(list(Path("data/processed").glob("*.parquet"))) == 24
     adaptive, newest = tables.read("adaptive"), tables.read("label_free:w0")
     assert len(adaptive) == len(newest) == 120
@@ -50,11 +43,13 @@ def test_characterise_writes_every_policy() -> None:
     assert newest["after_norm_sd"].eq(0).all()
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("described")
 def test_tables_name_missing_table_or_column() -> None:
+    table = Path("data/processed/adaptive.parquet")
+    aside = table.rename("adaptive.parquet")
     with pytest.raises(DataError, match=r"adaptive\.parquet: no such feature table"):
         tables.read("adaptive")
-    described()
+    aside.rename(table)
     frame = tables.read("adaptive").drop(columns="pre_entropy")
     with pytest.raises(DataError, match=r"misses the columns \['pre_entropy'\] of bauer8"):
         tables.columns(frame, "bauer8")
@@ -64,12 +59,10 @@ def test_tables_name_missing_table_or_column() -> None:
         tables.columns(frame, "bauer7")
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("trained")
 def test_tables_refuse_another_version_of_features(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    described()
-    train.main()
     kept = json.loads(pq.read_schema("data/processed/label_free.parquet").metadata[b"PANDAS_ATTRS"])
     assert kept == {
         "feature_sets": ["bauer8", "difference8", "change8"],
@@ -95,10 +88,8 @@ def test_tables_refuse_another_version_of_features(
         classify.main()
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("trained")
 def test_train_and_release_write_models_and_cards() -> None:
-    described()
-    train.main()
     assert metrics("train")["label_free"]["auc"] > 0.9
     release.main()
     model = TriageModel.load("data/release/label_free.baro")
@@ -110,10 +101,8 @@ def test_train_and_release_write_models_and_cards() -> None:
     assert Path("data/reports/train/online.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("trained")
 def test_classify_lists_most_likely_candidates_first() -> None:
-    described()
-    train.main()
     classify.main()
     found = pd.read_csv(REPORTS / "classify/classified.csv")
     assert len(found) == 20
@@ -126,9 +115,8 @@ def test_classify_lists_most_likely_candidates_first() -> None:
     assert sum(metrics("classify")["answers"].values()) == 20
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("described")
 def test_evaluate_reports_three_protocols_and_a_baseline() -> None:
-    described()
     evaluate.main()
     table = pd.read_csv(REPORTS / "evaluate/table.csv")
     assert set(table["protocol"]) == {"random", "grouped", "forward"}
@@ -153,9 +141,8 @@ def test_train_params_need_a_feature_set_for_every_use(sets: dict[str, Any], say
         candidates.TrainParams(sets, "random_forest", "sigmoid", 1, "f1", 1)
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("described")
 def test_training_refuses_one_class_or_one_series() -> None:
-    described()
     frame = tables.read("adaptive")
     one = frame[frame["verdict"] == "true_positive"]
     with pytest.raises(NotEnoughDataError, match="50 of them true: both kinds are needed"):
@@ -177,19 +164,16 @@ def test_evaluate_params_refuse_unknown_names(sets: dict[str, Any], says: str) -
         EvaluateParams(("adaptive",), sets, 1, 1, "f1", 1)
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("described")
 def test_windows_reports_every_window() -> None:
-    described()
     windows.main()
     table = pd.read_csv(REPORTS / "windows/windows.csv")
     assert table["window"].tolist() == [*map(str, range(11)), "adaptive"]
     assert (REPORTS / "windows/windows.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("trained")
 def test_replay_finds_steps_at_their_first_point() -> None:
-    described()
-    train.main()
     replay.main()
     found = pd.read_parquet(REPORTS / "replay/found.parquet")
     steps = found[(found["series"] % 2 == 0) & (found["index"] == 15)]
@@ -197,10 +181,8 @@ def test_replay_finds_steps_at_their_first_point() -> None:
     assert metrics("replay")["points"] == 3600
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("trained")
 def test_stages_give_same_bytes_with_any_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    described()
-    train.main()
     for stage in (evaluate, replay):
         stage.main()
     once = contents()

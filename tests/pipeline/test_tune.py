@@ -11,7 +11,7 @@ import pytest
 from barograph.errors import ConfigError
 from barograph.models.catalogue import classifier
 from barograph.models.triage import TriageModel
-from barograph.pipeline import characterise, report, subseries, train, tune
+from barograph.pipeline import report, train, tune
 from barograph.training import candidates, tables
 from barograph.training import tune as tuning
 
@@ -25,12 +25,10 @@ tune:
 
 
 @pytest.fixture
-def described(project: Path) -> Path:
-    params = project / "params.yaml"
+def described(described: Path) -> Path:
+    params = described / "params.yaml"
     params.write_text(params.read_text() + SECTION)
-    subseries.main()
-    characterise.main()
-    return project
+    return described
 
 
 @pytest.mark.usefixtures("described")

@@ -1,5 +1,5 @@
 """Tools are tested on the project folder that the pipeline's tests make."""
 
-from tests.pipeline.conftest import project
+from tests.pipeline.conftest import described, described_once, project, trained, trained_once
 
-__all__ = ["project"]
+__all__ = ["described", "described_once", "project", "trained", "trained_once"]

@@ -8,18 +8,14 @@ import yaml
 
 from barograph.errors import ConfigError
 from barograph.models.triage import USES
-from barograph.pipeline import characterise, subseries, train
 from barograph.pipeline.params import profile_name
 from barograph.pipeline.stage import in_folder
 from tools import defaults
 
 
 @pytest.fixture
-def models(project: Path) -> Path:
-    subseries.main()
-    characterise.main()
-    train.main()
-    return project / "data/models"
+def models(trained: Path) -> Path:
+    return trained / "data/models"
 
 
 def test_replace_shipped_reports_differences(models: Path) -> None:

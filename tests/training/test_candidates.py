@@ -11,15 +11,13 @@ import pytest
 from barograph.errors import ConfigError, DataError
 from barograph.models.catalogue import classifier
 from barograph.models.triage import USES, TriageModel
-from barograph.pipeline import characterise, subseries, train
+from barograph.pipeline import train
 from barograph.training import candidates, tables
 
 
 @pytest.fixture
-def described(project: Path) -> tables.Labelled:
+def labelled(described: Path) -> tables.Labelled:
     """A project whose prior is its own history."""
-    subseries.main()
-    characterise.main()
     shutil.copytree("data/processed", candidates.PRIOR / "data/processed")
     return tables.labelled(tables.read("adaptive"), "bauer8")
 
@@ -32,20 +30,20 @@ def test_prior_weight_falls_with_every_verdict() -> None:
         candidates.prior_weight(0, -1, 10)
 
 
-def test_fit_with_prior_ignores_rows_without_weight(described: tables.Labelled) -> None:
+def test_fit_with_prior_ignores_rows_without_weight(labelled: tables.Labelled) -> None:
     def fitted(weight: float) -> Any:
         model = classifier("random_forest", seed=1, trees=5)
-        turned = replace(described, truth=1 - described.truth)
-        return candidates.fit_with_prior(model, described.matrix, described.truth, turned, weight)
+        turned = replace(labelled, truth=1 - labelled.truth)
+        return candidates.fit_with_prior(model, labelled.matrix, labelled.truth, turned, weight)
 
-    alone = classifier("random_forest", seed=1, trees=5).fit(described.matrix, described.truth)
-    said = alone.predict_proba(described.matrix)
-    np.testing.assert_array_equal(fitted(0.0).predict_proba(described.matrix), said)
-    heavy = fitted(10.0).predict(described.matrix)
-    assert (heavy != described.truth).mean() > 0.9
+    alone = classifier("random_forest", seed=1, trees=5).fit(labelled.matrix, labelled.truth)
+    said = alone.predict_proba(labelled.matrix)
+    np.testing.assert_array_equal(fitted(0.0).predict_proba(labelled.matrix), said)
+    heavy = fitted(10.0).predict(labelled.matrix)
+    assert (heavy != labelled.truth).mean() > 0.9
 
 
-@pytest.mark.usefixtures("described")
+@pytest.mark.usefixtures("labelled")
 def test_train_reads_prior_only_if_verdicts_are_scarce() -> None:
     shutil.rmtree(candidates.PRIOR)
     train.main()
@@ -55,7 +53,7 @@ def test_train_reads_prior_only_if_verdicts_are_scarce() -> None:
         train.main()
 
 
-@pytest.mark.usefixtures("described")
+@pytest.mark.usefixtures("labelled")
 def test_disputed_candidates_count_as_not_real_where_asked() -> None:
     frame = tables.read("adaptive")
     real = frame["verdict"] == "true_positive"
@@ -70,14 +68,14 @@ def test_disputed_candidates_count_as_not_real_where_asked() -> None:
     ("name", "kind"), [("random_forest", "forest"), ("svm", "svm"), ("voting", "voting")]
 )
 def test_train_keeps_a_model_of_every_classifier(
-    name: str, kind: str, described: tables.Labelled, tmp_path: Path
+    name: str, kind: str, labelled: tables.Labelled, tmp_path: Path
 ) -> None:
     sets = dict.fromkeys(USES, "bauer8")
     params = candidates.TrainParams(sets, name, "sigmoid", 5, "accuracy", 1, enough=500)
-    found = candidates.train("label_free", described, described, params, "tiny", {})
+    found = candidates.train("label_free", labelled, labelled, params, "tiny", {})
     found.model.save(tmp_path / "model.baro")
     model = TriageModel.load(tmp_path / "model.baro", "label_free")
     assert model.flat.kind == kind
     assert model.card["classifier"] == name
-    right = model.predict(described.matrix) == described.truth
+    right = model.predict(labelled.matrix) == labelled.truth
     assert right.mean() > 0.9
