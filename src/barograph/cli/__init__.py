@@ -26,6 +26,7 @@ UNCONFIGURED = ("completion", "formats", "init")  # these work with a broken con
 COMMANDS = {
     "append": "Append the results of a run to a history file.",
     "classify": "Rank candidates by how likely people would call them real.",
+    "clusters": "Find steps that many series take at one commit.",
     "completion": "Print the completion script of a shell.",
     "detect": "Find the change points of every series of a source.",
     "export": "Write the contents of the store as tables.",

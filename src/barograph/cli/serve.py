@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from barograph.cli.clusters import configured_settings
 from barograph.cli.detectors import DETECTORS, detector_option, make_detector
 from barograph.cli.options import (
     DEFAULT_MODE,
@@ -111,7 +112,10 @@ def command(
     with Store(url, log=LOG_PAGES, mode=store_mode(store_mode_)) as store:
         local = is_loopback(host)
         _check_tokens(store, host, local=local)
-        config = WorkerConfig(url, make_detector(detector), DETECTORS[detector], label_free)
+        config = WorkerConfig(
+            *(url, make_detector(detector), DETECTORS[detector], label_free),
+            cluster_settings=configured_settings(),
+        )
         worker = BackgroundWorker(config)
 
         def stop() -> None:

@@ -140,6 +140,12 @@ def find_series(
     return [StoredSeries(row.id, series_id(row), Direction(row.direction)) for row in rows]
 
 
+def projects(connection: sa.Connection) -> list[str]:
+    """Return the projects of all series, sorted."""
+    found = connection.scalars(sa.select(series.c.project).distinct())
+    return sorted(found)
+
+
 def one_series(connection: sa.Connection, number: int) -> StoredSeries:
     """Return a series by its number."""
     row = connection.execute(sa.select(series).where(series.c.id == number)).first()

@@ -27,6 +27,20 @@ class Cluster(NamedTuple):
     cluster: StepCluster
 
 
+class Traces(NamedTuple):
+    """The results of a project: a row for each series, by number, and a column for each commit.
+
+    Attributes:
+        numbers: The numbers of the series, ascending.
+        orders: The orders of the commits.
+        values: The settled values, NaN where a result is missing.
+    """
+
+    numbers: list[int]
+    orders: Ints
+    values: Floats
+
+
 def recluster(store: Store, project: str, settings: ClusterSettings | None = None) -> list[Cluster]:
     """Search the last commits for common steps, and merge them into the stored clusters.
 
@@ -55,7 +69,10 @@ def recluster(store: Store, project: str, settings: ClusterSettings | None = Non
 
 
 def search(
-    connection: sa.Connection, project: str, settings: ClusterSettings | None = None
+    connection: sa.Connection,
+    project: str,
+    settings: ClusterSettings | None = None,
+    traces: Traces | None = None,
 ) -> list[StepCluster]:
     """Return the common steps of the last commits, and the stored clusters that did not appear.
 
@@ -65,11 +82,22 @@ def search(
         connection: A connection from `Store.read`.
         project: The project whose series are searched.
         settings: How to search.
+        traces: What `traces_of` returned for the project, if it is known.
     """
     settings = settings or ClusterSettings()
-    numbers, orders, traces = _traces(connection, project, settings.span)
+    numbers, orders, values = traces or traces_of(connection, project, settings.span)
     known = [row.cluster for row in of_project(connection, project)]
-    return cluster_steps(traces, numbers, orders=orders, known=known, settings=settings)
+    return cluster_steps(values, numbers, orders=orders, known=known, settings=settings)
+
+
+def commits_of(connection: sa.Connection, project: str, orders: Ints) -> list[str]:
+    """Return the names of the commits of a project at some orders; empty where unknown."""
+    c = commits.c
+    first, last = (int(orders[0]), int(orders[-1])) if orders.size else (0, -1)
+    chosen = c.project == project, c.order >= first, c.order <= last
+    rows = connection.execute(sa.select(c.order, c.commit).where(*chosen))
+    known: dict[int, str] = {order: name for order, name in rows}  # noqa: C416 - typed rows
+    return [known.get(order, "") for order in orders.tolist()]
 
 
 def of_project(connection: sa.Connection, project: str) -> list[Cluster]:
@@ -158,8 +186,8 @@ def _write(connection: sa.Connection, project: str, found: StepCluster, at: int)
         connection.execute(sa.update(clusters).where(clusters.c.id == found.key).values(**row))
 
 
-def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[int], Ints, Floats]:
-    """Return the series of a project, the last orders, and a table of values, NaN if missing."""
+def traces_of(connection: sa.Connection, project: str, span: int) -> Traces:
+    """Return the results of a project at its last commits."""
     query = sa.select(series.c.id).where(series.c.project == project).order_by(series.c.id)
     numbers = list(connection.scalars(query))
     orders = _orders(connection, project, numbers, span)
@@ -177,7 +205,7 @@ def _traces(connection: sa.Connection, project: str, span: int) -> tuple[list[in
             if column < orders.size and orders[column] == order:
                 table[first + int(np.searchsorted(part, number)), column] = value
     measured = ~np.isnan(table).all(axis=0)
-    return numbers, orders[measured], table[:, measured]
+    return Traces(numbers, orders[measured], table[:, measured])
 
 
 def _orders(connection: sa.Connection, project: str, numbers: Sequence[int], span: int) -> Ints:
