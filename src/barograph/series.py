@@ -237,6 +237,11 @@ class Series:
         """Return the index of the first point at `order` or later."""
         return int(np.searchsorted(self.orders, order))
 
+    def orders_around(self, index: int, count: int) -> list[int]:
+        """Return the orders of up to `count` points on each side of the point at an index."""
+        before = self.orders[max(0, index - count) : index]
+        return [*before.tolist(), *self.orders[index + 1 : index + 1 + count].tolist()]
+
 
 @dataclass(frozen=True, slots=True)
 class Region:

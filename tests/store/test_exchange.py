@@ -66,7 +66,7 @@ def test_import_recognises_a_candidate_that_moved(store: Store, tmp_path: Path) 
     filled = exchange.import_history(store, History.read(tmp_path), "ann")
     assert (filled.candidates, filled.already) == (0, 1)
     with store.read() as connection:
-        assert [one.order for one in reading.find_candidates(connection, present=None)] == [15]
+        assert [one.order for one in reading.find_candidates(connection, withdrawn=True)] == [15]
 
 
 def test_export_of_an_empty_store_gives_empty_tables(store: Store, tmp_path: Path) -> None:

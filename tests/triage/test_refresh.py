@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,13 +9,12 @@ import sqlalchemy as sa
 from barograph.detection import Hunter, Triaged
 from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.errors import DataError
-from barograph.history import Candidates
+from barograph.history import Candidates, History
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints, Verdict
-from barograph.store import Measurement, Store, audit, reading, stale
+from barograph.store import Measurement, Store, audit, export, reading, stale
 from barograph.triage import refresh, verdicts
 from barograph.triage.grouping import placed_candidates
-from barograph.triage.identity import SeriesPlan, StoredCandidate
 from barograph.triage.refresh import CandidateRefresher, RefreshResult
 from tests.service.models import small_model
 from tests.store.samples import history, point, series
@@ -45,10 +45,10 @@ def search(store: Store, *places: int) -> RefreshResult:
     return CandidateRefresher(Scripted(places), "scripted").refresh(store)
 
 
-def found(store: Store, *, present: bool | None = True) -> list[tuple[int, int]]:
+def found(store: Store) -> list[tuple[int, int]]:
     with store.read() as connection:
-        rows = reading.find_candidates(connection, present=present)
-    return [(one.id, one.order) for one in rows]
+        rows = reading.find_candidates(connection)
+    return [(one.id, one.order) for one in rows if one.present]
 
 
 def judge(store: Store, candidate: int, verdict: Verdict, who: str = "ann") -> None:
@@ -90,7 +90,7 @@ def test_candidate_that_moves_a_few_commits_keeps_its_id(store: Store) -> None:
     assert (done.added, done.moved, done.withdrawn) == (0, 1, 0)
     assert found(store) == [(one, 22), (other, 40)]
     with store.read() as connection:
-        assert [move[:2] for move in reading.moves_of(connection, one)] == [(20, 22)]
+        assert [move[:3] for move in reading.moves_of(connection, one)] == [("moved", 20, 22)]
 
 
 def test_withdrawn_candidate_comes_back_with_its_id(store: Store) -> None:
@@ -103,14 +103,50 @@ def test_withdrawn_candidate_comes_back_with_its_id(store: Store) -> None:
     assert found(store) == [(one, 21)]
 
 
-def test_candidate_with_a_verdict_is_not_moved_withdrawn_or_doubled(store: Store) -> None:
+def test_acknowledged_candidate_moves_to_the_commit_that_is_measured_later(
+    store: Store, tmp_path: Path
+) -> None:
+    refresher = CandidateRefresher(Hunter(), "hunter")
+    store.ingest([point(order, 1.0 + (order >= 320)) for order in range(200, 440, 10)], "ci")
+    refresher.refresh(store)
+    [(one, order)] = found(store)
+    assert order == 320
+    judge(store, one, Verdict.TRUE_POSITIVE)
+    store.ingest([point(order, 1.0 + (order >= 313)) for order in range(311, 320)], "ci")
+    done = refresher.refresh(store)
+    assert (done.added, done.moved, done.processed_moved, done.withdrawn) == (0, 1, 1, 0)
+    with store.read() as connection:
+        [moved] = reading.find_candidates(connection, withdrawn=True)
+        assert (moved.id, moved.order, moved.commit) == (one, 313, "c313")
+        assert (moved.verdict, moved.present) == (Verdict.TRUE_POSITIVE, True)
+        assert [row[:3] for row in reading.moves_of(connection, one)] == [("moved", 320, 313)]
+        export.export_tables(connection, tmp_path)
+    learned = History.read(tmp_path).candidates
+    assert (learned.orders.tolist(), learned.verdict.tolist()) == ([313], ["true_positive"])
+    assert learned.index.tolist() == [14]
+
+
+def test_candidate_with_a_verdict_is_kept_when_it_is_no_longer_found(store: Store) -> None:
     flat(store)
     search(store, 20)
     [(one, _)] = found(store)
     judge(store, one, Verdict.FALSE_POSITIVE)
-    assert search(store, 22).added == 0
-    search(store, 40)
-    assert [order for _, order in found(store)] == [20, 40]
+    done = search(store, 40)
+    assert (done.withdrawn, done.processed_withdrawn) == (1, 1)
+    with store.read() as connection:
+        [kept, other] = reading.find_candidates(connection)
+    assert (kept.order, kept.present, kept.verdict) == (20, False, Verdict.FALSE_POSITIVE)
+    assert kept.before is not None
+    assert other.present
+    judge(store, one, Verdict.TRUE_POSITIVE)
+    assert found(store) == [(other.id, 40)]
+    done = search(store, 22, 40)
+    assert (done.added, done.returned, done.processed_returned, done.moved) == (0, 1, 1, 0)
+    with store.read() as connection:
+        kept = reading.one_candidate(connection, one)
+        events = [event[:3] for event in reading.moves_of(connection, one)]
+    assert (kept.order, kept.present, kept.verdict) == (22, True, Verdict.TRUE_POSITIVE)
+    assert events == [("withdrawn", 20, 20), ("returned", 20, 22)]
 
 
 def test_refresh_keeps_a_verdict_given_meanwhile(store: Store) -> None:
@@ -125,7 +161,9 @@ def test_refresh_keeps_a_verdict_given_meanwhile(store: Store) -> None:
 
     store.ingest([point(60, 1.0)], "ci")
     CandidateRefresher(Slow((23,)), "slow").refresh(store)
-    assert found(store) == [(one, 20)]
+    assert found(store) == [(one, 23)]
+    with store.read() as connection:
+        assert reading.one_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
 
 
 def test_refresh_searches_again_after_points_arrived_meanwhile(store: Store) -> None:
@@ -190,9 +228,9 @@ def test_refresh_scores_found_candidates_with_the_verdicts_around(
     with store.read() as connection:
         rows = reading.find_candidates(connection)
     assert [(row.order, row.probability, row.model) for row in rows] == [
-        (20, None, None),
-        (40, 0.0, model.version),
-        (50, 0.1, model.version),
+        (20, 0.0, model.version),
+        (40, 0.1, model.version),
+        (50, 0.2, model.version),
     ]
 
 
@@ -219,13 +257,11 @@ def test_runs_of_a_commit_are_one_point_to_the_detector(store: Store) -> None:
 def test_withdraw_of_many_candidates_fits_the_statements(store: Store) -> None:
     flat(store)
     search(store, 20)
-    gone = [
-        StoredCandidate(number, number, Verdict.NOT_TRIAGED, 0, 0) for number in range(1, 300_000)
-    ]
+    [(one, _)] = found(store)
+    many = list(range(one, one + 70_000))
 
-    def work(connection: sa.Connection) -> RefreshResult:
-        plans = [SeriesPlan(1, reading.read_series(connection, [1])[1], [], [], gone)]
-        return CandidateRefresher(Scripted(), "scripted").write(connection, store, plans, 0)
+    def work(connection: sa.Connection) -> None:
+        refresh.withdraw(connection, many)
 
-    assert store.write(work).withdrawn == 1
+    store.write(work)
     assert found(store) == []

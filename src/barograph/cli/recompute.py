@@ -33,8 +33,8 @@ def command(
 ) -> None:
     """Recompute the change points of every series in the store.
 
-    A candidate that moved by a few commits keeps its identity, and one with a verdict stays where
-    it is.
+    A candidate that moved keeps its identity and its verdict, and one with a verdict that is no
+    longer found is kept.
     """
     from barograph.triage.refresh import CandidateRefresher, label_free_model
 
@@ -48,5 +48,9 @@ def command(
         return
     click.echo(
         f"{result.series} series: {result.added} candidates added, {result.moved} moved, "
-        f"{result.withdrawn} withdrawn"
+        f"{result.withdrawn} withdrawn, {result.returned} found again"
+    )
+    click.echo(
+        f"of those with a verdict: {result.processed_moved} moved, {result.processed_withdrawn} "
+        f"withdrawn, {result.processed_returned} found again"
     )

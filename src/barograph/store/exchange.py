@@ -1,5 +1,6 @@
 """Import a history into the store: every run of every point, and the candidates."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,13 +17,14 @@ from barograph.store.audit import now
 from barograph.store.measurement import Measurement
 from barograph.store.results import PointStatus
 from barograph.store.rows import Insertion, Row
-from barograph.store.schema import candidates, moves, verdicts
+from barograph.store.schema import NEARBY, candidates, moves, verdicts
 from barograph.store.store import Store
 
 BATCH = 20_000  # points in one transaction
-CANDIDATE = ("series", "order", "commit", "detector", "verdict", "version", "present")
+CANDIDATE = ("series", "order", "commit", "detector", "nearby", "verdict", "version", "present")
 DATES = ("calculated_on", "triaged_on")
 NEW = Insertion(candidates, (*CANDIDATE, *DATES))
+VERDICT, TRIAGED_ON = CANDIDATE.index("verdict"), -1  # places in a row of NEW
 GIVEN = Insertion(verdicts, ("candidate", "verdict", "who", "given", "note", "reason", "version"))
 
 
@@ -114,23 +116,28 @@ def _write_candidates(
     table = history.candidates
     dates = (_known(column) for column in (table.calculated_on, table.triaged_on))
     owners = numbers[table.series].tolist()
-    rows = zip(owners, table.orders.tolist(), table.commits, table.algorithms, strict=True)
-    for place, verdict, *found in zip(rows, table.verdict.tolist(), *dates, strict=True):
-        owner, order, commit, algorithm = place
+    columns = table.orders.tolist(), table.commits, table.algorithms, table.verdict.tolist()
+    places = zip(table.series.tolist(), table.index.tolist(), strict=True)
+    for owner, place, fields, *found in zip(
+        owners, places, zip(*columns, strict=True), *dates, strict=True
+    ):
+        order, commit, algorithm, verdict = fields
         if not owner or (owner, order) in known:
             continue
         known.add((owner, order))
+        nearby = json.dumps(history[place[0]].orders_around(place[1], NEARBY))
         version = int(verdict != Verdict.NOT_TRIAGED.value)
-        new.append((owner, order, commit, algorithm or None, verdict, version, True, *found))
+        found_by = algorithm or None
+        new.append((owner, order, commit, found_by, nearby, verdict, version, True, *found))
     NEW.into(connection, new)
     at = now()
-    judged = {row[:2]: row for row in new if row[4] != Verdict.NOT_TRIAGED.value}
+    judged = {row[:2]: row for row in new if row[VERDICT] != Verdict.NOT_TRIAGED.value}
     decided: list[Row] = []
     for number, owner, order in connection.execute(sa.select(c.id, c.series, c.order)):
         row = judged.pop((owner, order), None)
         if row is not None:
-            given = at if row[-1] is None else row[-1]
-            decided.append((number, row[4], who, given, "imported", "", 1))
+            given = at if row[TRIAGED_ON] is None else row[TRIAGED_ON]
+            decided.append((number, row[VERDICT], who, given, "imported", "", 1))
     GIVEN.into(connection, decided)
     if new:
         audit.note(connection, at, who, "import", "candidates", written=len(new))

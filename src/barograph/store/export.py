@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from barograph.files import whole
 from barograph.parquet import CANDIDATES_SCHEMA, DATE, RUNS, RUNS_SCHEMA, SERIES_SCHEMA
-from barograph.store.reading import read_series
+from barograph.store.reading import is_listed, read_series
 from barograph.store.registry import series_id
 from barograph.store.schema import candidates, points, series
 
@@ -96,9 +96,9 @@ def _points(connection: sa.Connection, numbers: list[int]) -> Iterator[tuple[pa.
 
 
 def _candidate_rows(connection: sa.Connection, numbers: list[int]) -> list[dict[str, object]]:
-    """Return the present candidates, each with its position in its series."""
+    """Return the present and the judged candidates, each with its position in its series."""
     c = candidates.c
-    query = sa.select(candidates).where(c.present).order_by(c.series, c.order, c.id)
+    query = sa.select(candidates).where(is_listed()).order_by(c.series, c.order, c.id)
     by_series: dict[int, list[Any]] = {}
     for row in connection.execute(query):
         by_series.setdefault(row.series, []).append(row)

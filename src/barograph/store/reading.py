@@ -88,9 +88,9 @@ class CandidateRecord:
         model: Version of the model that scored it.
         verdict: The verdict that holds.
         version: Number of verdicts that were ever given on it.
-        present: Whether the latest detection found it, or people judged it.
+        present: Whether the latest detection found it.
         found: When it was found first.
-        calculated_on: When it was found by the latest detection.
+        calculated_on: When it was last found before it got a verdict.
         triaged_on: When it got its verdict.
     """
 
@@ -113,6 +113,22 @@ class CandidateRecord:
     found: int | None
     calculated_on: int | None
     triaged_on: int | None
+
+
+class CandidateMove(NamedTuple):
+    """What happened to a candidate when its series was searched again.
+
+    Attributes:
+        kind: `moved`, `withdrawn` (no longer found) or `returned` (found again).
+        from_order: Its order before.
+        to_order: Its order since then.
+        time: When.
+    """
+
+    kind: str
+    from_order: int
+    to_order: int
+    time: int
 
 
 def find_series(
@@ -313,7 +329,7 @@ def find_candidates(
     number: int | None = None,
     project: str | None = None,
     verdict: Verdict | None = None,
-    present: bool | None = True,
+    withdrawn: bool = False,
     after: int = 0,
     limit: int = 100,
 ) -> list[CandidateRecord]:
@@ -324,7 +340,8 @@ def find_candidates(
         number: Number of a series: only its candidates.
         project: Only candidates of this project.
         verdict: Only candidates with this verdict.
-        present: Only candidates that the latest detection found, or judged ones; None for all.
+        withdrawn: Whether to include candidates without a verdict that the latest detection did
+            not find.
         after: Number of the last candidate of the page before.
         limit: Maximum number of candidates.
     """
@@ -336,8 +353,8 @@ def find_candidates(
         query = query.where(series.c.project == project)
     if verdict is not None:
         query = query.where(c.verdict == verdict.value)
-    if present is not None:
-        query = query.where(c.present == present)
+    if not withdrawn:
+        query = query.where(is_listed())
     return [_candidate(row) for row in connection.execute(query.order_by(c.id).limit(limit))]
 
 
@@ -349,15 +366,21 @@ def one_candidate(connection: sa.Connection, number: int) -> CandidateRecord:
     return _candidate(row)
 
 
-def moves_of(connection: sa.Connection, candidate: int) -> list[tuple[int, int, int]]:
-    """Return the moves of a candidate: from which order, to which, and when."""
+def is_listed() -> sa.ColumnElement[bool]:
+    """Return the condition of candidates to show: found by the latest detection, or judged."""
+    c = candidates.c
+    return sa.or_(c.present, c.verdict != Verdict.NOT_TRIAGED.value)
+
+
+def moves_of(connection: sa.Connection, candidate: int) -> list[CandidateMove]:
+    """Return what happened to a candidate when its series was searched again."""
     m = moves.c
-    query = sa.select(m.from_order, m.to_order, m.moved).where(m.candidate == candidate)
-    return [(first, then, at) for first, then, at in connection.execute(query.order_by(m.id))]
+    query = sa.select(m.kind, m.from_order, m.to_order, m.moved).where(m.candidate == candidate)
+    return [CandidateMove(*row) for row in connection.execute(query.order_by(m.id))]
 
 
 def _candidate_query() -> sa.Select[Any]:
-    columns = [column for column in candidates.c if column.name != "model"]
+    columns = [column for column in candidates.c if column.name not in ("model", "nearby")]
     return (
         sa.select(*columns, models.c.version.label("model"))
         .join(series, series.c.id == candidates.c.series)

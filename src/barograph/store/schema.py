@@ -15,6 +15,7 @@ Bytewise = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 VERSION = "initial"  # the latest migration
+NEARBY = 6  # results on each side of a candidate whose orders are stored with it
 
 metadata = sa.MetaData(
     naming_convention={
@@ -179,6 +180,7 @@ candidates = sa.Table(
     sa.Column("pvalue", sa.Double, nullable=True),
     sa.Column("before", sa.Text, nullable=True),  # the region, as JSON
     sa.Column("after", sa.Text, nullable=True),
+    sa.Column("nearby", sa.Text, nullable=True),  # orders of the results around it then, as JSON
     sa.Column("hazard", sa.Double, nullable=True),
     sa.Column("probability", sa.Double, nullable=True),
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=True),
@@ -193,11 +195,14 @@ candidates = sa.Table(
     sa.Index(None, "verdict", "present", "order"),
 )
 
+# What happened to a candidate when its series was searched again: it moved to another commit, was
+# not found, or was found again.
 moves = sa.Table(
     "moves",
     metadata,
     _serial(),
     sa.Column("candidate", sa.BigInteger, sa.ForeignKey("candidates.id"), nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),  # moved, withdrawn or returned
     sa.Column("from_order", sa.BigInteger, nullable=False),
     sa.Column("to_order", sa.BigInteger, nullable=False),
     _time("moved"),

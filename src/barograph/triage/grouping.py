@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from barograph.series import Verdict
+from barograph.store.reading import is_listed
 from barograph.store.schema import candidates, series
 
 
@@ -45,12 +46,12 @@ class CandidateGroup:
 def placed_candidates(
     connection: sa.Connection, *, project: str | None = None, verdict: Verdict | None = None
 ) -> list[PlacedCandidate]:
-    """Return the present candidates of a project or of all, with one verdict or with any."""
+    """Return the listed candidates of a project or of all, with one verdict or with any."""
     c = candidates.c
     query = (
         sa.select(c.id, series.c.project, c.order, c.commit, c.hazard, c.probability)
         .join(series, series.c.id == c.series)
-        .where(c.present)
+        .where(is_listed())
     )
     if project is not None:
         query = query.where(series.c.project == project)

@@ -1,32 +1,65 @@
-"""Which change point of the latest run is which stored candidate, after moving a few commits.
+"""Which change point of the latest run is which stored candidate.
 
-Daly et al. 2020, 3: when a series grows, its change points are computed again. A candidate that
-moved by a few commits keeps its identity, and the move is recorded. A candidate with a verdict
-stays where it is. A candidate that is no longer found is kept, and is the same if it comes back.
+Daly et al. 2020, 3 and 3.2: when results arrive, the change points of their series are computed
+again. A candidate follows its change point to another commit, with its verdict, and each move is
+recorded. A candidate that is no longer found is kept, and is the same if it comes back.
+
+Places are compared by the results that the series had when the candidate was last found: however
+many commits in between are measured later, a change between the same two results is in the same
+place. Farther away, a change is the same if it has the same levels before and after.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import sqlalchemy as sa
 
 from barograph.series import UNKNOWN_TIME, ChangePoint, Series, Verdict
-from barograph.store.schema import candidates
+from barograph.store.schema import NEARBY, candidates
 
-REACH = 5  # points
+REACH = NEARBY - 1  # results that a change point may move, of those that the series had
+
+
+class Level(NamedTuple):
+    """The mean and the variance of a region."""
+
+    mean: float
+    variance: float
 
 
 class StoredCandidate(NamedTuple):
-    """A candidate in the store."""
+    """A candidate in the store.
+
+    Attributes:
+        id: Its number.
+        order: Its order.
+        verdict: Its verdict.
+        present: Whether the run before found it.
+        calculated_on: When it was found.
+        triaged_on: When it got its verdict.
+        nearby: The orders of the results around it when it was last found; None if unknown.
+        levels: The levels before and after it at that time; None if unknown.
+    """
 
     id: int
     order: int
-    verdict: Verdict
-    calculated_on: int
-    triaged_on: int
+    verdict: Verdict = Verdict.NOT_TRIAGED
+    present: bool = True
+    calculated_on: int = UNKNOWN_TIME
+    triaged_on: int = UNKNOWN_TIME
+    nearby: Sequence[int] | None = None
+    levels: tuple[Level, Level] | None = None
+
+    @property
+    def is_processed(self) -> bool:
+        """Whether a person has said something about it."""
+        return self.verdict is not Verdict.NOT_TRIAGED
 
 
 class FoundCandidate(NamedTuple):
@@ -44,15 +77,13 @@ class SeriesPlan(NamedTuple):
     Attributes:
         number: The number of the series in the store.
         series: Its points.
-        found: Change points of the latest run without a verdict: new candidates, and known ones.
-        judged: Candidates with a verdict, which stay as they are.
-        gone: Candidates that are no longer found.
+        found: The change points of the latest run: new candidates, and known ones.
+        gone: The candidates that the run before found, and the latest did not.
     """
 
     number: int
     series: Series
     found: list[FoundCandidate]
-    judged: list[StoredCandidate]
     gone: list[StoredCandidate]
 
 
@@ -62,13 +93,24 @@ def stored_candidates(
     """Return the candidates of some series, including those that are no longer found."""
     c = candidates.c
     result: dict[int, list[StoredCandidate]] = {number: [] for number in numbers}
-    for number, key, order, verdict, *dates in connection.execute(
-        sa.select(c.series, c.id, c.order, c.verdict, c.calculated_on, c.triaged_on)
+    columns = (c.id, c.order, c.verdict, c.present, c.calculated_on, c.triaged_on)
+    for number, key, order, verdict, present, *rest in connection.execute(
+        sa.select(c.series, *columns, c.nearby, c.before, c.after)
         .where(c.series.in_(numbers))
         .order_by(c.id)
     ):
-        calculated, triaged = (UNKNOWN_TIME if date is None else date for date in dates)
-        result[number].append(StoredCandidate(key, order, Verdict(verdict), calculated, triaged))
+        calculated, triaged = (UNKNOWN_TIME if date is None else date for date in rest[:2])
+        nearby, before, after = (None if text is None else json.loads(text) for text in rest[2:])
+        levels = None
+        if before is not None and after is not None:
+            levels = _level(before), _level(after)
+        result[number].append(
+            StoredCandidate(
+                *(key, order, Verdict(verdict), present, calculated, triaged),
+                nearby,
+                levels,
+            )
+        )
     return result
 
 
@@ -78,57 +120,114 @@ def identify(
     known: Sequence[StoredCandidate],
     changes: Sequence[ChangePoint],
 ) -> SeriesPlan:
-    """Match the change points of the latest run with the stored candidates of a series.
-
-    Positions are compared as indices, so gaps between orders do not matter.
-    """
-    judged = [candidate for candidate in known if candidate.verdict is not Verdict.NOT_TRIAGED]
-    untriaged = [candidate for candidate in known if candidate.verdict is Verdict.NOT_TRIAGED]
-    # Candidates with a verdict go first: their change points are not new ones.
-    indices = [change.index for change in changes]
-    taken = match([series.index_of(candidate.order) for candidate in judged], indices)
-    rest = [change for k, change in enumerate(changes) if k not in taken]
-    pairs = match(
-        [series.index_of(candidate.order) for candidate in untriaged],
-        [change.index for change in rest],
-    )
-    found = []
-    orders = {candidate.order for candidate in judged}
-    for k, change in enumerate(rest):
-        order = int(series.orders[change.index])
-        if order not in orders:  # otherwise it has a verdict
-            stored = untriaged[pairs[k]] if k in pairs else None
-            found.append(FoundCandidate(change, order, stored, change.probability))
-    kept = {candidate.known.id for candidate in found if candidate.known is not None}
-    gone = [candidate for candidate in untriaged if candidate.id not in kept]
-    return SeriesPlan(number, series, found, judged, gone)
+    """Match the change points of the latest run with the stored candidates of a series."""
+    pairs = match(series, known, changes)
+    found = [
+        FoundCandidate(
+            *(change, int(series.orders[change.index])),
+            known[pairs[k]] if k in pairs else None,
+            change.probability,
+        )
+        for k, change in enumerate(changes)
+    ]
+    kept = {known[k].id for k in pairs.values()}
+    gone = [one for one in known if one.present and one.id not in kept]
+    return SeriesPlan(number, series, found, gone)
 
 
-def match(old: Sequence[int], new: Sequence[int], reach: int = REACH) -> dict[int, int]:
-    """Pair the indices of two runs, the nearest first; each is used once.
+def match(
+    series: Series, known: Sequence[StoredCandidate], changes: Sequence[ChangePoint]
+) -> dict[int, int]:
+    """Pair the change points of a run with the stored candidates of their series.
+
+    Each is used at most once. Candidates with a verdict go first, so that nobody is asked again
+    about a change; then those at the same order, those that the run before found, and the nearest.
 
     Args:
-        old: Indices of the earlier run.
-        new: Indices of the later run.
-        reach: How far a change point may move.
+        series: The points.
+        known: The stored candidates.
+        changes: The change points, by ascending index.
 
     Returns:
-        For each paired entry of `new` its entry of `old`, both by position. Of two entries that
-        are equally near, the earlier one is used.
+        For each paired entry of `changes` its entry of `known`, both by position.
     """
-    by_index = sorted(range(len(old)), key=lambda k: (old[k], k))
-    indices = [old[k] for k in by_index]
-    pairs = [
-        (abs(index - old[k]), old[k], index, k, number)
-        for number, index in enumerate(new)
-        for k in by_index[
-            bisect_left(indices, index - reach) : bisect_right(indices, index + reach)
-        ]
-    ]
+    orders = [int(series.orders[change.index]) for change in changes]
+    pairs = []
+    for k, stored in enumerate(known):
+        before, after = results_around(series, stored)
+        first = bisect_left(orders, min((*before, stored.order)))
+        last = bisect_right(orders, max((*after, stored.order)))
+        for row in range(first, last):
+            steps = distance(stored.order, orders[row], before, after)
+            if _is_same(stored, orders[row], steps, changes[row]):
+                gap = abs(orders[row] - stored.order)
+                ranks = not stored.is_processed, gap > 0, not stored.present
+                pairs.append((*ranks, steps, gap, stored.id, k, row))
     result: dict[int, int] = {}
     taken: set[int] = set()
-    for *_, k, number in sorted(pairs):
-        if number not in result and k not in taken:
-            result[number] = k
+    for *_, k, row in sorted(pairs):
+        if row not in result and k not in taken:
+            result[row] = k
             taken.add(k)
     return result
+
+
+def results_around(series: Series, stored: StoredCandidate) -> tuple[list[int], list[int]]:
+    """Return the orders of the results before and after a candidate when it was last found.
+
+    Where the series had fewer than are stored, its present results continue them.
+    """
+    orders, nearby = series.orders, stored.nearby
+    if nearby is None:
+        nearby = series.orders_around(series.index_of(stored.order), NEARBY)
+    before = [order for order in nearby if order < stored.order]
+    after = [order for order in nearby if order > stored.order]
+    start = series.index_of(min((*before, stored.order)))
+    end = int(np.searchsorted(orders, max((*after, stored.order)), side="right"))
+    earlier = orders[max(0, start - NEARBY + len(before)) : start].tolist()
+    later = orders[end : end + NEARBY - len(after)].tolist()
+    return earlier + before, after + later
+
+
+def distance(order: int, other: int, before: Sequence[int], after: Sequence[int]) -> int:
+    """Return how many results lie between a candidate and another order.
+
+    Args:
+        order: The order of the candidate.
+        other: The other order.
+        before: The orders of the results before the candidate, ascending.
+        after: The orders of the results after it, ascending.
+
+    Returns:
+        The number of results from one to the other, 0 between the results next to the candidate.
+
+    Example:
+        >>> before, after = [290, 300, 310], [330, 340]
+        >>> [distance(320, other, before, after) for other in (300, 301, 310, 313, 325, 330)]
+        [2, 1, 1, 0, 0, 1]
+    """
+    if other <= order:
+        return len(before) - bisect_left(before, other)
+    return bisect_right(after, other)
+
+
+def _is_same(stored: StoredCandidate, order: int, steps: int, change: ChangePoint) -> bool:
+    """Return whether a change point may be a stored candidate."""
+    if order == stored.order:
+        return True
+    if steps > REACH:
+        return False
+    if stored.levels is None:
+        return True
+    before, after = stored.levels
+    step, new_step = after.mean - before.mean, change.after.mean - change.before.mean
+    # Noise moves the mean of a short region, and a small change is no larger than the noise.
+    noise = math.sqrt((before.variance + after.variance) / 2)
+    if step * new_step < 0 and max(abs(step), abs(new_step)) > noise:
+        return False
+    moved = abs(change.before.mean - before.mean), abs(change.after.mean - after.mean)
+    return steps == 0 or max(moved) <= max(abs(step) / 2, noise)
+
+
+def _level(region: dict[str, float]) -> Level:
+    return Level(region["mean"], region["variance"])

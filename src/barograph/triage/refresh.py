@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from barograph.series import UNKNOWN_TIME, Direction, Series, Verdict
 from barograph.store.audit import now
 from barograph.store.reading import read_series
 from barograph.store.rows import Insertion, Row
-from barograph.store.schema import candidates, moves, series
+from barograph.store.schema import NEARBY, candidates, moves, series
 from barograph.store.stale import claim, mark, oldest
 from barograph.store.store import Store
 from barograph.triage.identity import (
@@ -43,44 +44,37 @@ USE = "label_free"
 SERIES = 200  # series in one transaction, small enough not to block ingestion
 CHUNK = 1000  # candidates in one statement: databases limit the number of parameters
 COLUMNS = (
-    *(
-        "order",
-        "commit",
-        "last_before",
-        "detector",
-        "statistic",
-        "pvalue",
-        "before",
-        "after",
-        "hazard",
-    ),
-    *("probability", "model", "present", "calculated_on"),
+    *("order", "commit", "last_before", "detector", "statistic", "pvalue"),
+    *("before", "after", "nearby", "hazard", "probability", "model", "present", "calculated_on"),
 )
 STATE = ("verdict", "triaged_on", "found")
 NEW = Insertion(candidates, ("series", *COLUMNS, *STATE))
 KNOWN = Insertion(candidates, ("id", "series", *COLUMNS, *STATE), replace=COLUMNS)
-MOVE = Insertion(moves, ("candidate", "from_order", "to_order", "moved"))
+MOVE = Insertion(moves, ("candidate", "kind", "from_order", "to_order", "moved"))
 
 
 @dataclass(frozen=True)
 class RefreshResult:
-    """How many series were searched, what changed, and in which projects."""
+    """How many series were searched, what changed, and in which projects.
+
+    The changes to processed candidates, those with a verdict, are part of the totals before them.
+    """
 
     series: int = 0
     added: int = 0
     moved: int = 0
     withdrawn: int = 0
+    returned: int = 0
+    processed_moved: int = 0
+    processed_withdrawn: int = 0
+    processed_returned: int = 0
     projects: frozenset[str] = frozenset()
 
     def __add__(self, other: RefreshResult) -> RefreshResult:
         """Return the sums, and the projects of both."""
-        return RefreshResult(
-            self.series + other.series,
-            self.added + other.added,
-            self.moved + other.moved,
-            self.withdrawn + other.withdrawn,
-            self.projects | other.projects,
-        )
+        counts = [name for name in vars(self) if name != "projects"]
+        totals = {name: getattr(self, name) + getattr(other, name) for name in counts}
+        return RefreshResult(**totals, projects=self.projects | other.projects)
 
 
 @dataclass(frozen=True)
@@ -155,7 +149,7 @@ class CandidateRefresher:
     def write(
         self, connection: sa.Connection, store: Store, plans: Sequence[SeriesPlan], at: int
     ) -> RefreshResult:
-        """Write plans; a candidate that got its verdict since they were made stays as it is.
+        """Write plans; verdicts stay, those that were given since the search included.
 
         Args:
             connection: The connection of a write transaction.
@@ -167,37 +161,42 @@ class CandidateRefresher:
         key = None
         if model is not None:
             key = store.model(connection, model.version, model.threshold)
-        judged = _judged(connection, [plan.number for plan in plans])
-        new: list[Row] = []
+        added: list[Row] = []
         known: list[Row] = []
-        moved: list[Row] = []
         for plan in plans:
             for found in plan.found:
-                row = (*self._columns(plan, found, key, at), Verdict.NOT_TRIAGED.value, None, at)
                 stored = found.known
+                facts = self._columns(plan, found, key, _calculated_on(stored, at))
+                row = (*facts, Verdict.NOT_TRIAGED.value, None, at)
                 if stored is None:
-                    new.append((plan.number, *row))
-                elif stored.id not in judged:
+                    added.append((plan.number, *row))
+                else:
                     known.append((stored.id, plan.number, *row))
-                    if stored.order != found.order:
-                        moved.append((stored.id, stored.order, found.order, at))
-        NEW.into(connection, new)
+        NEW.into(connection, added)
         KNOWN.into(connection, known)
-        MOVE.into(connection, moved)
-        withdrawn = _withdraw(connection, [gone.id for plan in plans for gone in plan.gone])
+        gone = [stored.id for plan in plans for stored in plan.gone]
+        withdraw(connection, gone)
+        events = [event for plan in plans for event in _events(plan)]
+        noted: list[Row] = [(one.id, kind, one.order, new, at) for one, kind, new in events]
+        MOVE.into(connection, noted)
+        counts = Counter(kind for _, kind, _ in events)
+        counts |= Counter(f"processed_{kind}" for one, kind, _ in events if one.is_processed)
         projects = frozenset(plan.series.id.project for plan in plans)
-        return RefreshResult(len(plans), len(new), len(moved), withdrawn, projects)
+        return RefreshResult(len(plans), len(added), **counts, projects=projects)
 
-    def _columns(self, plan: SeriesPlan, found: FoundCandidate, key: int | None, at: int) -> Row:
+    def _columns(
+        self, plan: SeriesPlan, found: FoundCandidate, key: int | None, at: int | None
+    ) -> Row:
         """Return the values of COLUMNS."""
         change = found.change
         index = plan.series.index_of(found.order)
         commit, before = plan.series.commits[index], int(plan.series.orders[index - 1])
         regions = (json.dumps(asdict(region)) for region in (change.before, change.after))
+        nearby = json.dumps(plan.series.orders_around(change.index, NEARBY))
         level = hazard(change.before.mean, change.after.mean, plan.series.direction)
         place = found.order, commit, before
         facts: tuple[Any, ...] = (*place, self.name, change.statistic, change.pvalue)
-        return (*facts, *regions, level, found.probability, key, True, at)
+        return (*facts, *regions, nearby, level, found.probability, key, True, at)
 
 
 def label_free_model(path: Path | None) -> TriageModel | None:
@@ -225,31 +224,29 @@ def with_probabilities(
     model: TriageModel, plans: Sequence[SeriesPlan], at: int
 ) -> list[SeriesPlan]:
     """Return the plans with a probability for every candidate that was found."""
-    rows: list[tuple[int, int, str, int, int]] = []
-    is_found: list[bool] = []
-    for row, plan in enumerate(plans):
-        points = plan.series
-        for found in plan.found:
-            index = points.index_of(found.order)
-            rows.append((row, index, Verdict.NOT_TRIAGED.value, at, UNKNOWN_TIME))
-            is_found.append(True)
-        for judged in plan.judged:
-            index = points.index_of(judged.order)
-            if 0 < index < len(points):
-                dates = judged.calculated_on, judged.triaged_on
-                rows.append((row, index, judged.verdict.value, *dates))
-                is_found.append(False)
-    if not any(is_found):
+    rows = [
+        (row, found.change.index, *_dates(found.known, at))
+        for row, plan in enumerate(plans)
+        for found in plan.found
+    ]
+    if not rows:
         return list(plans)
     values = np.concatenate([plan.series.values for plan in plans])
     offsets = np.cumsum([0, *(len(plan.series) for plan in plans)], dtype=np.int64)
     owners, indices, verdicts, calculated, triaged = map(np.array, zip(*rows, strict=True))
     around = Candidates(owners, indices, verdicts, calculated, triaged)
-    scores = iter(score_candidates(model, values, offsets, around)[np.array(is_found)].tolist())
+    scores = iter(score_candidates(model, values, offsets, around).tolist())
     return [
         plan._replace(found=[found._replace(probability=next(scores)) for found in plan.found])
         for plan in plans
     ]
+
+
+def _dates(stored: StoredCandidate | None, at: int) -> tuple[str, int, int]:
+    """Return the verdict of a candidate that is found now, and its dates."""
+    if stored is None or not stored.is_processed:
+        return Verdict.NOT_TRIAGED.value, at, UNKNOWN_TIME
+    return stored.verdict.value, stored.calculated_on, stored.triaged_on
 
 
 def hazard(before: float, after: float, direction: Direction) -> float | None:
@@ -272,20 +269,28 @@ def hazard(before: float, after: float, direction: Direction) -> float | None:
     return change * worse * (1.0 if before > 0 else -1.0)
 
 
-def _judged(connection: sa.Connection, numbers: list[int]) -> set[int]:
-    """Return the candidates of some series that have a verdict."""
-    c = candidates.c
-    has_verdict = c.verdict != Verdict.NOT_TRIAGED.value
-    return set(connection.scalars(sa.select(c.id).where(c.series.in_(numbers), has_verdict)))
+def _calculated_on(stored: StoredCandidate | None, at: int) -> int | None:
+    """Return the date of a candidate that is found now; a verdict keeps the date that it saw."""
+    if stored is None or not stored.is_processed:
+        return at
+    return None if stored.calculated_on == UNKNOWN_TIME else stored.calculated_on
 
 
-def _withdraw(connection: sa.Connection, gone: list[int]) -> int:
-    """Mark candidates as no longer found, except those that got a verdict meanwhile."""
+def _events(plan: SeriesPlan) -> Iterator[tuple[StoredCandidate, str, int]]:
+    """Yield what happened to the stored candidates of a series, each with its order from now on."""
+    for found in plan.found:
+        stored = found.known
+        if stored is not None and not stored.present:
+            yield stored, "returned", found.order
+        elif stored is not None and stored.order != found.order:
+            yield stored, "moved", found.order
+    for stored in plan.gone:
+        yield stored, "withdrawn", stored.order
+
+
+def withdraw(connection: sa.Connection, gone: Sequence[int]) -> None:
+    """Mark candidates as no longer found."""
     c = candidates.c
-    count = 0
     for first in range(0, len(gone), CHUNK):
         chosen = c.id.in_(gone[first : first + CHUNK])
-        untouched = sa.and_(chosen, c.present, c.verdict == Verdict.NOT_TRIAGED.value)
-        withdrawn = sa.update(candidates).where(untouched).values(present=False)
-        count += connection.execute(withdrawn).rowcount
-    return count
+        connection.execute(sa.update(candidates).where(chosen).values(present=False))

@@ -24,7 +24,7 @@ ENTRY = Insertion(
         *("version", "batch", "undoes", "probability", "model"),
     ),
 )
-DECIDED = BulkUpdate(candidates, ("id",), ("verdict", "triaged_on", "present", "version"))
+DECIDED = BulkUpdate(candidates, ("id",), ("verdict", "triaged_on", "version"))
 
 
 class Why(StrEnum):
@@ -162,7 +162,7 @@ def write_batch(
         version = candidate.version + 1
         scored = candidate.probability, candidate.model
         entries.append((number, verdict.value, *said, version, batch, undoes, *scored))
-        updates.append((number, verdict.value, triaged_on, True, version))
+        updates.append((number, verdict.value, triaged_on, version))
         saved.append(SavedVerdict(number, version))
     ENTRY.into(connection, entries)
     DECIDED.into(connection, updates)

@@ -229,7 +229,8 @@ def _refusal(row: Any, version: int | None) -> Why | None:
         return Why.GONE
     if version is not None and version != row.version:
         return Why.DECIDED
-    return None if row.present else Why.WITHDRAWN
+    is_listed = row.present or row.verdict != Verdict.NOT_TRIAGED.value
+    return None if is_listed else Why.WITHDRAWN
 
 
 def _restored(entries: Sequence[Any]) -> VerdictChange:

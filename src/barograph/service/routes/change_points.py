@@ -1,7 +1,7 @@
 """Change points and the verdicts that people give on them."""
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
 from fastapi import Path, Query
@@ -25,7 +25,8 @@ CurrentVerdict = Annotated[
 IncludeWithdrawn = Annotated[
     bool,
     Query(
-        description="Include change points that the latest refresh did not find.", examples=[True]
+        description="Include change points without a verdict that the latest refresh did not find.",
+        examples=[True],
     ),
 ]
 REGION = {"count": 20, "min": 1.0, "max": 2.0, "median": 1.5, "mean": 1.5, "variance": 0.1}
@@ -67,8 +68,11 @@ class ChangePointsPage(Schema):
 
 
 class MoveResponse(Schema):
-    """A move of a change point after more data arrived."""
+    """What happened to a change point after more data arrived."""
 
+    kind: Literal["moved", "withdrawn", "returned"] = Field(
+        description="Moved to another order, no longer found, or found again.", examples=["moved"]
+    )
     from_order: int = Field(examples=[1020])
     to_order: int = Field(examples=[1024])
     time: int = Field(examples=[1706220999000])
@@ -116,7 +120,7 @@ def get_change_points(
             connection,
             project=project,
             verdict=verdict,
-            present=None if include_withdrawn else True,
+            withdrawn=include_withdrawn,
             after=after,
             limit=limit,
         )
@@ -136,12 +140,11 @@ def get_change_points_of_series(
     limit: Limit = 100,
 ) -> dict[str, Any]:
     """Return the change points of one series."""
-    present = None if include_withdrawn else True
     with context.store.read() as connection:
         with or_404():
             reading.one_series(connection, number)
         found = reading.find_candidates(
-            connection, number=number, present=present, after=after, limit=limit
+            connection, number=number, withdrawn=include_withdrawn, after=after, limit=limit
         )
     return {"change_points": found, "next": next_cursor(found, limit)}
 
@@ -195,9 +198,6 @@ def _refusal(refused: RefusedVerdict) -> str:
 def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
     with or_404():
         candidate = reading.one_candidate(connection, number)
-    moves = [
-        dict(zip(("from_order", "to_order", "time"), move, strict=True))
-        for move in reading.moves_of(connection, number)
-    ]
+    moves = [move._asdict() for move in reading.moves_of(connection, number)]
     entries = judgements.history(connection, candidate=number, limit=None)
     return {**asdict(candidate), "moves": moves, "verdicts": entries[::-1]}
