@@ -45,7 +45,7 @@ def direction_of(before: Sequence[float], after: Sequence[float]) -> int:
     if not before:
         return 0
     lower, upper = median(before), median(after)
-    return (upper > lower) - (upper < lower)
+    return int(upper > lower) - int(upper < lower)  # numbers of NumPy compare to its booleans
 
 
 def part_of_step(before: Sequence[float], after: Sequence[float], value: float) -> float:
