@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from side_by_side import arguments, paired, ratio, show
 
-from barograph.features import holt
+from barograph.features.holt import holt
 from barograph.series import Floats
 
 LENGTHS = ((10, 1), (100, 1), (200, 50))
@@ -19,21 +19,18 @@ PAIRS = 200
 PEER_PAIRS = 3
 
 
-def walks(pre: int, after: int) -> tuple[Floats, list[Floats]]:
-    """Return many pairs of autocorrelated sides as one array, and as a list of sides."""
+def walks(pre: int, after: int) -> list[Floats]:
+    """Return the sides of many pairs of autocorrelated sides."""
     generator = np.random.default_rng(1)
     steps, noise = generator.normal(size=(2, PAIRS, pre + after))
     values = 100.0 + steps.cumsum(axis=1) + 3.0 * noise
-    sides = [side for row in values for side in (row[:pre], row[pre:])]
-    return values.ravel(), sides
+    return [side for row in values for side in (row[:pre], row[pre:])]
 
 
-def ours(values: Floats, pre: int, after: int) -> None:
-    """Fit all pairs in one call."""
-    starts = np.arange(PAIRS) * (pre + after)
-    out = np.empty((PAIRS, len(holt.NAMES)))
-    ends = starts + pre + after
-    holt.FAMILY.rows(values, starts, starts + pre, ends, np.empty((PAIRS, 0)), out)
+def ours(sides: list[Floats]) -> None:
+    """Fit each side."""
+    for side in sides:
+        holt(side)
 
 
 def tsfeatures_holt(sides: list[Floats]) -> None:
@@ -56,11 +53,11 @@ def statsmodels_holt(sides: list[Floats]) -> None:
 
 def row(pre: int, after: int) -> dict[str, float]:
     """Time all three alternately, and compare them per pair."""
-    values, sides = walks(pre, after)
+    sides = walks(pre, after)
     few = sides[: 2 * PEER_PAIRS]
     times = paired(
         {
-            "ours": partial(ours, values, pre, after),
+            "ours": partial(ours, sides),
             "tsfeatures": partial(tsfeatures_holt, few),
             "statsmodels": partial(statsmodels_holt, few),
         }

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.features import FEATURE_SETS, characteristics, feature_matrix
+from barograph.features.families import one_row
 from barograph.features.holt import holt
+from barograph.features.hurst import exponent
 from barograph.features.leznik import (
     NAMES,
     PUBLISHED_RANGES,
@@ -21,6 +23,8 @@ from barograph.features.leznik import (
     distances,
     ranges_of,
 )
+from barograph.features.leznik_sides import FAMILY
+from barograph.series import Floats
 from tests.shared import SHARED, needs_shared
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -28,47 +32,69 @@ SIDE = st.lists(FINITE, min_size=1, max_size=15)
 EVEN = dict.fromkeys(NAMES, 0.5)
 
 
-def test_deltas_are_the_differences_of_the_features_of_both_sides() -> None:
-    values = np.random.default_rng(4).normal(10.0, 1.0, 50)
-    pre, after = values[:32], values[32:] + 5.0
-    sides = characteristics(pre, after)
-    (pre_alpha, pre_beta), (after_alpha, after_beta) = holt(pre), holt(after)
+def features_of(side: Floats) -> tuple[float, float, float]:
+    """Hurst exponent, alpha and beta of one side, repeated to four values if it is short."""
+    long = np.resize(side, 4) if side.size <= 2 else side
+    return exponent(long), *holt(long)
+
+
+@pytest.mark.parametrize(("before", "since"), [(32, 18), (32, 2), (32, 1), (2, 30), (1, 1)])
+def test_deltas_compare_pre_with_two_points(before: int, since: int) -> None:
+    values = np.random.default_rng(4).normal(10.0, 1.0, before + since)
+    pre, after = values[:before], values[before:] + 5.0
+    two = after[:2]
+    sides = characteristics(pre, two)
+    gaps = [abs(b - a) for a, b in zip(features_of(pre), features_of(two), strict=True)]
     assert deltas(pre, after) == {
         "delta_mean": abs(sides["after_norm_mean"] - sides["pre_norm_mean"]),
         "delta_sd": abs(sides["after_norm_sd"] - sides["pre_norm_sd"]),
-        "delta_hurst": abs(sides["after_hurst"] - sides["pre_hurst"]),
-        "delta_alpha": abs(after_alpha - pre_alpha),
-        "delta_beta": abs(after_beta - pre_beta),
-    }
+    } | dict(zip(NAMES[2:], gaps, strict=True))
 
 
-def test_deltas_of_single_values_are_defined() -> None:
-    result = deltas([1.0], [2.0])
-    expected = {"delta_mean": 1.0} | dict.fromkeys(NAMES[1:], 0.0)
-    assert result == expected
-    result = deltas([1.0, 3.0, 2.0], [2.5])
-    alpha, beta = holt([1.0, 3.0, 2.0])
-    assert result["delta_alpha"] == abs(0.2 - alpha)
-    assert result["delta_beta"] == beta
-    assert result["delta_sd"] == pytest.approx(0.5)
+@pytest.mark.parametrize(
+    ("pre", "after", "alpha", "beta"),
+    [
+        ([7.0] * 4, [101.0, 100.0], 0.30000048, 0.98),  # constant, alternating
+        ([100.0, 101.0], [7.0], 0.30000048, 0.98),
+        ([100.0, 101.0], [3.0, 1.0, 1.5], 0.0, 0.0),
+        ([5.0], [6.0], 0.0, 0.0),
+    ],
+)
+def test_short_sides_have_the_published_alpha_and_beta(
+    pre: list[float], after: list[float], alpha: float, beta: float
+) -> None:
+    result = deltas(pre, after)
+    assert result["delta_alpha"] == pytest.approx(alpha, abs=1e-8)
+    assert result["delta_beta"] == pytest.approx(beta, abs=1e-8)
 
 
 @needs_shared
-def test_real_pairs_agree_with_r() -> None:
+def test_alphas_of_published_rows_are_those_of_two_points_after() -> None:
+    rows = pd.read_csv(SHARED / "data" / "mongodb" / "triaged_points.csv")
+    (alternating, _), (constant, _) = holt([1.0, 2.0] * 2), holt([1.0] * 4)
+    alpha = rows["delta_alpha"]
+    assert alpha.max() == pytest.approx(1.0 - constant, abs=1e-12)
+    # Alpha is at most 1, so no side of two different values is farther from it than this.
+    assert (alpha <= max(alternating, 1.0 - alternating) + 1e-6).mean() > 0.99
+    assert ((alpha - (alternating - constant)).abs() < 1e-7).sum() > 100
+
+
+@needs_shared
+def test_real_pre_agrees_with_r() -> None:
     inputs = json.loads((SHARED / "golden" / "inputs_real.json").read_text())
     with (SHARED / "golden" / "holt.csv").open() as file:
-        rows = {row["id"]: row for row in csv.DictReader(file)}
+        golden = {row["id"]: row for row in csv.DictReader(file)}
     compared = 0
-    for case in sorted(inputs.keys() & rows.keys())[::5]:
-        row, sides = rows[case], inputs[case]
-        if min(map(len, sides.values())) < 3:
-            continue  # undefined in R, or repeated to four values by the authors' code
+    for case in sorted(inputs.keys() & golden.keys())[::5]:
+        pre = np.array(inputs[case]["pre"])
+        if pre.size < 3:
+            continue  # repeated to four values here, undefined or not repeated in R
         compared += 1
-        result = deltas(sides["pre"], sides["after"])
-        columns = ("n{}_mean", "n{}_sd", "{}_hurst", "{}_alpha", "{}_beta")
-        for name, column in zip(NAMES, columns, strict=True):
-            gap = float(row[column.format("after")]) - float(row[column.format("pre")])
-            assert result[name] == pytest.approx(abs(gap), abs=1e-6), (case, name)
+        numbers = one_row(FAMILY, pre, np.array(inputs[case]["after"]))
+        for name in ("hurst", "alpha", "beta"):
+            expected = float(golden[case][f"pre_{name}"])
+            got = numbers[SOURCES.index(f"leznik_pre_{name}")]
+            assert got == pytest.approx(expected, abs=1e-6), (case, name)
     assert compared > 100
 
 
@@ -107,9 +133,9 @@ def test_missing_deltas_are_named() -> None:
 
 def test_ranges_of_covers_both_sides_of_all_rows() -> None:
     rows = np.zeros((2, len(SOURCES)))
-    rows[:, 0] = 0.2, 0.4  # pre_norm_mean
-    rows[:, 5] = 0.9, 0.5  # after_norm_mean
-    rows[1, 9] = 1.0  # after_beta
+    rows[:, 0] = 0.2, 0.4  # mean of Pre
+    rows[:, 5] = 0.9, 0.5  # mean of After
+    rows[1, 9] = 1.0  # beta of After
     result = ranges_of(rows)
     assert result == pytest.approx(
         {"delta_mean": 0.7, "delta_sd": 0, "delta_hurst": 0, "delta_alpha": 0, "delta_beta": 1}
@@ -124,7 +150,9 @@ def test_ranges_of_refuses_other_shapes(shape: tuple[int, ...]) -> None:
 
 def test_batch_rows_equal_single_pairs_to_the_bit() -> None:
     values = np.random.default_rng(8).normal(size=80).cumsum()
-    starts, splits, ends = np.array([0, 0, 20, 30]), np.array([9, 30, 21, 60]), [40, 60, 30, 80]
+    values[70:] = 3.0
+    starts = np.array([0, 0, 0, 20, 30, 70])  # the third shares the Pre of the second
+    splits, ends = np.array([9, 30, 30, 21, 60, 75]), [40, 60, 31, 30, 80, 80]
     matrix = feature_matrix(values, starts, splits, ends, "leznik")
     assert FEATURE_SETS["leznik"] == (*NAMES, "distance")
     for row, start, split, end in zip(matrix, starts, splits, ends, strict=True):
@@ -139,7 +167,7 @@ def test_finite_sides_have_deltas_within_their_limits(pre: list[float], after: l
     assert all(np.isfinite(value) and value >= 0.0 for value in result.values())
     assert max(result["delta_alpha"], result["delta_beta"]) <= 1.0
     assert result["delta_hurst"] <= 0.5
-    assert result == deltas(after, pre)
+    assert result == deltas(pre, after[:2])
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.features import holt_ets
-from barograph.features.families import one_row
-from barograph.features.holt import FAMILY, NAMES, holt
+from barograph.features.holt import holt
 from barograph.features.line_search import cubic_minimum, secant_minimum
 from barograph.series import Floats
 from tests.shared import SHARED, needs_shared
@@ -179,21 +178,6 @@ def short_errors(values: list[float], alpha: float, beta: float) -> float:
         trend = beta * (risen - level) + (1 - beta) * trend
         level, total = risen, total + (value - forecast) ** 2
     return total
-
-
-def test_batch_rows_equal_single_sides_to_the_bit() -> None:
-    values = np.random.default_rng(0).normal(size=90).cumsum()
-    # The second shares the Pre of the first; the Pre of the third is the After of the second.
-    starts = np.array([0, 0, 30, 40, 41])
-    splits = np.array([30, 30, 42, 60, 60])
-    ends = np.array([31, 42, 50, 90, 68])
-    out = np.empty((5, 4))
-    FAMILY.rows(values, starts, splits, ends, np.empty((5, 0)), out)
-    for row, start, split, end in zip(out, starts, splits, ends, strict=True):
-        pre, after = values[start:split], values[split:end]
-        assert tuple(row) == holt(pre) + holt(after)
-        assert tuple(row) == tuple(one_row(FAMILY, pre, after))
-    assert len(NAMES) == out.shape[1]
 
 
 @pytest.mark.parametrize(

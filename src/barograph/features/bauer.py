@@ -87,7 +87,7 @@ def bauer_rows(values: Floats, starts: Ints, splits: Ints, ends: Ints, out: Floa
             continue
         _fill_side(pre, pre_sums, space, out[i, :8])
         _fill_side(after, after_sums, space, out[i, 8:])
-        _fill_levels(pre, pre_sums, after, after_sums, out[i])
+        out[i, 0], out[i, 1], out[i, 8], out[i, 9] = levels(pre, pre_sums, after, after_sums)
 
 
 @kernel
@@ -97,17 +97,19 @@ def _is_large(pre_sums: Sums, after_sums: Sums) -> bool:
 
 
 @kernel
-def _fill_levels(pre: Floats, pre_sums: Sums, after: Floats, after_sums: Sums, out: Floats) -> None:
-    """Fill the four columns that depend on both sides together."""
+def levels(
+    pre: Floats, pre_sums: Sums, after: Floats, after_sums: Sums
+) -> tuple[float, float, float, float]:
+    """Return normalised mean and deviation of Pre and of After; NaN first where `rows` must."""
     low, high = min(pre_sums.low, after_sums.low), max(pre_sums.high, after_sums.high)
-    if level.is_doubtful(low, high):
-        out[0] = np.nan
-    elif low == high:
-        out[0], out[1] = level.raw(pre_sums)
-        out[8], out[9] = level.raw(after_sums)
+    if _is_large(pre_sums, after_sums) or level.is_doubtful(low, high):
+        return np.nan, 0.0, 0.0, 0.0
+    if low == high:
+        before, since = level.raw(pre_sums), level.raw(after_sums)
     else:
-        out[0], out[1] = level.normalised(pre, pre_sums, low, high)
-        out[8], out[9] = level.normalised(after, after_sums, low, high)
+        before = level.normalised(pre, pre_sums, low, high)
+        since = level.normalised(after, after_sums, low, high)
+    return before[0], before[1], since[0], since[1]
 
 
 @kernel

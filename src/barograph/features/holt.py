@@ -1,4 +1,4 @@
-"""Holt's alpha and beta of each side: how quickly level and trend follow the values.
+"""Holt's alpha and beta of one side: how quickly level and trend follow the values.
 
 Leznik et al. 2022, Table 1, with the estimates of their statistics package: an exponential
 smoothing model with additive errors and trend, damped or not. Nine or more values are fitted in
@@ -14,12 +14,10 @@ import numpy.typing as npt
 from barograph.compiled import kernel
 from barograph.features import holt_ets
 from barograph.features.checks import side
-from barograph.features.families import Family
 from barograph.features.holt_ets import fit_ets
 from barograph.features.holt_winters import fit_holt_winters
-from barograph.series import Floats, Ints
+from barograph.series import Floats
 
-NAMES = ("pre_alpha", "pre_beta", "after_alpha", "after_beta")
 SHORT = 8  # sides up to this length are fitted in smoothing form
 SINGLE_VALUE = (0.2, 0.0)  # one value has no trend
 
@@ -58,31 +56,3 @@ def reduced(values: Floats, limit: float) -> Floats:
     if largest <= limit:
         return values
     return values * math.ldexp(1.0, -math.frexp(largest / limit)[1])
-
-
-@kernel
-def rows(
-    values: Floats,
-    starts: Ints,
-    splits: Ints,
-    ends: Ints,
-    context: Floats,  # noqa: ARG001 - only other families use it
-    out: Floats,
-) -> None:
-    """Fill alpha and beta of both sides, one row per candidate; see `families`.
-
-    Neighbouring candidates often share a side: a Pre that is also Pre or After of the previous row
-    is not fitted again.
-    """
-    workspace = np.empty(holt_ets.WORKSPACE)
-    for i in range(out.shape[0]):
-        if i > 0 and starts[i] == starts[i - 1] and splits[i] == splits[i - 1]:
-            out[i, 0], out[i, 1] = out[i - 1, 0], out[i - 1, 1]
-        elif i > 0 and starts[i] == splits[i - 1] and splits[i] == ends[i - 1]:
-            out[i, 0], out[i, 1] = out[i - 1, 2], out[i - 1, 3]
-        else:
-            out[i, 0], out[i, 1] = fit_side(values[starts[i] : splits[i]], workspace)
-        out[i, 2], out[i, 3] = fit_side(values[splits[i] : ends[i]], workspace)
-
-
-FAMILY = Family(NAMES, rows)

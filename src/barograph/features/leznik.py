@@ -1,8 +1,7 @@
 """The differences of five features between Pre and After, and the distance that they add up to.
 
 Leznik et al. 2022: section 2.1 and Table 1 (the deltas), section 2.2 and equation 1 (the distance,
-"zoomed ranking"). Mean and standard deviation are those of the min-max normalised merged series;
-the Hurst exponent and Holt's alpha and beta are those of the raw values.
+"zoomed ranking"). `leznik_sides` has the features of each side; After counts with two points.
 """
 
 from collections.abc import Mapping
@@ -10,13 +9,12 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from barograph.features import bauer, holt, hurst
+from barograph.features import leznik_sides
 from barograph.features.families import Derived, numbers_of
 from barograph.series import Floats
 
-FEATURES = ("norm_mean", "norm_sd", "hurst", "alpha", "beta")
-NAMES = ("delta_mean", "delta_sd", "delta_hurst", "delta_alpha", "delta_beta")
-SOURCES = tuple(f"{side}_{feature}" for side in ("pre", "after") for feature in FEATURES)
+NAMES = tuple(f"delta_{feature}" for feature in leznik_sides.FEATURES)
+SOURCES = leznik_sides.NAMES
 
 # The authors' ranges: a normalised mean is in [0, 1], two normalised values have a standard
 # deviation of at most 1 / sqrt(2), and the Hurst exponents cover the whole interval of their
@@ -35,13 +33,13 @@ def deltas(pre: npt.ArrayLike, after: npt.ArrayLike) -> dict[str, float]:
 
     Args:
         pre: The values before the candidate, at least one.
-        after: The values from the candidate on, at least one.
+        after: The values from the candidate on, at least one. Only the first two count.
 
     Raises:
         ValueError: A side is empty, not one-dimensional, or holds something that is not a finite
             number; the message names the side, the index and the value.
     """
-    numbers = numbers_of(pre, after, bauer.FAMILY, hurst.FAMILY, holt.FAMILY)
+    numbers = numbers_of(pre, after, leznik_sides.FAMILY)
     sources = np.array([[numbers[name] for name in SOURCES]])
     return dict(zip(NAMES, differences(sources)[0].tolist(), strict=True))
 

@@ -5,7 +5,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from barograph.features import bauer, bauer9, checks, contrast, holt, hurst, leznik, regime
+from barograph.features import (
+    bauer,
+    bauer9,
+    checks,
+    contrast,
+    hurst,
+    leznik,
+    leznik_sides,
+    regime,
+)
 from barograph.features.families import Derived, Family
 from barograph.parallel import map_threads, row_ranges
 from barograph.series import Floats, Ints, as_floats, require_finite
@@ -17,7 +26,7 @@ FEATURES_VERSION = "1"
 FAMILIES: tuple[Family, ...] = (
     bauer.FAMILY,
     hurst.FAMILY,
-    holt.FAMILY,
+    leznik_sides.FAMILY,
     contrast.FAMILY,
     regime.FAMILY,
 )
@@ -27,6 +36,7 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "bauer8": bauer.NAMES,
     "bauer9": bauer9.NAMES,
     "leznik": leznik.DELTAS.names,
+    "leznik_sides": leznik_sides.NAMES,
     "contrast": contrast.NAMES,
     "full": (*bauer9.NAMES, *leznik.DELTAS.names, *contrast.NAMES),
     "difference8": bauer.DIFFERENCES.names,

@@ -6,7 +6,8 @@ candidate to just before the next bound (or the end). The policy defines the bou
 - `adaptive`: the confirmed points, as in Bauer et al. 2022, 3.1. Pre starts at the previous
   confirmed point itself, as in their Algorithm 1: it is the first point of the regime.
 - `label_free`: the nearest candidates on both sides, except those that a verdict given before
-  this candidate's `calculated_on` called false. Verdicts of that date or later are not read.
+  this candidate's `calculated_on` called false. Verdicts of that time or later are not read; times
+  are compared in milliseconds.
 - `window(w)`: the bounds of either, with After cut to at most w + 1 points (3.4).
 
 A verdict without a date may be later, so `label_free` does not read it. A candidate without
