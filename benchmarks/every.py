@@ -34,6 +34,7 @@ BENCHMARKS = (
     "online",
     "store",
     "service",
+    "board",
 )
 
 

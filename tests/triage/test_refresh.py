@@ -14,7 +14,6 @@ from barograph.models import TriageModel
 from barograph.series import Floats, Ints, Verdict
 from barograph.store import Measurement, Store, audit, export, reading, stale
 from barograph.triage import refresh, verdicts
-from barograph.triage.grouping import placed_candidates
 from barograph.triage.refresh import CandidateRefresher, RefreshResult
 from tests.service.models import small_model
 from tests.store.samples import history, point, series
@@ -195,8 +194,6 @@ def test_verdicts_keep_their_history_and_the_latest_applies(store: Store) -> Non
         ]
         assert reading.one_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
         assert [act.who for act in audit.trail(connection, 2)] == ["bob", "ann"]
-        [waiting] = placed_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
-        assert waiting.id == one
     with pytest.raises(DataError, match="needs the name of the person"):
         judge(store, one, Verdict.TRUE_POSITIVE, "")
 

@@ -20,6 +20,7 @@ from barograph.service.metrics import Metrics
 from barograph.service.middleware import ServiceMiddleware
 from barograph.service.model_watch import LoadedModel, ModelWatch
 from barograph.service.pages import assets
+from barograph.service.pages import queue as queue_pages
 from barograph.service.responses import handle_errors
 from barograph.service.routes import (
     change_points,
@@ -28,6 +29,7 @@ from barograph.service.routes import (
     inference,
     operations,
     points,
+    queue,
     series,
     tickets,
     tokens,
@@ -55,6 +57,10 @@ ROUTERS = (
     inference.routes,
     inference.administration,
     tokens.routes,
+    queue.routes,
+    queue.saving,
+    queue.administration,
+    queue_pages.routes,
     assets.routes,
 )
 

@@ -1,91 +1,199 @@
-"""Group candidates by commit: one cause often changes many series."""
+"""Group candidates by the commits that can have caused them, and by what happened there.
 
-from collections.abc import Iterable
+The cause of a change lies after the last result before it and no later than the first result of the
+new level. Candidates whose ranges have a commit in common are put down to the fewest commits that
+explain all of them; there they are grouped by direction, and by cluster where one exists.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
 
-import sqlalchemy as sa
+from barograph.series import SeriesId
 
-from barograph.series import Verdict
-from barograph.store.reading import is_listed
-from barograph.store.schema import candidates, series
+UNSCORED = 0.5  # probability of a candidate that no model has scored
+CLUSTER_REACH = 5  # orders between a candidate and the step of its cluster
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedCandidate:
-    """A candidate and its place in the history of its project."""
+class QueueEntry(NamedTuple):
+    """A candidate with what the queue shows of it and of its series.
+
+    Attributes:
+        id: The number of the candidate.
+        version: The number of verdicts that it has had.
+        series: The number of its series.
+        identity: The identity of its series.
+        name: The printed identity.
+        kind: "canary", "low_priority", "informational" or "".
+        order: The order of the first result of the new level.
+        last_before: The order of the last result of the old level.
+        commit: The commit at `order`, "" if unknown.
+        effect: "worse", "better", or "rose", "fell", "changed" if the better direction is unknown.
+        hazard: The size of the change; None if it has none.
+        probability: The probability that people call it real; None without a model.
+        found: When it was found first, in milliseconds; None if unknown.
+        verdict: The current verdict.
+        present: Whether the latest run of the detector found it.
+        before: The region before it, as JSON.
+        after: The region after it, as JSON.
+    """
 
     id: int
-    project: str
+    version: int
+    series: int
+    identity: SeriesId
+    name: str
+    kind: str
     order: int
+    last_before: int
     commit: str
+    effect: str
     hazard: float | None
     probability: float | None
+    found: int | None
+    verdict: str
+    present: bool
+    before: str | None
+    after: str | None
+
+    @property
+    def expected(self) -> float:
+        """The magnitude of the hazard times the probability."""
+        probability = UNSCORED if self.probability is None else self.probability
+        return abs(self.hazard or 0.0) * probability
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateGroup:
-    """Candidates of one project at one commit, or at commits close to each other.
+@dataclass(frozen=True)
+class CauseGroup:
+    """Candidates of one project that one cause may explain.
 
     Attributes:
         project: The project of all members.
-        first: The lowest order.
-        last: The highest order.
-        commit: The commit that most members have; the earliest of several.
+        last_before: The highest order that cannot be the cause.
+        order: The last order that can be the cause.
+        commit: The commit there, "" if unknown.
+        kind: The kind of all members, see `QueueEntry`.
+        effect: The effect of all members.
+        cluster: The cluster of all members, or 0.
         members: The candidates, the worst first.
-        hazard: The hazard of largest magnitude.
     """
 
     project: str
-    first: int
-    last: int
+    last_before: int
+    order: int
     commit: str
-    members: tuple[PlacedCandidate, ...]
-    hazard: float | None
+    kind: str
+    effect: str
+    cluster: int
+    members: tuple[QueueEntry, ...]
+
+    @property
+    def key(self) -> str:
+        """A name of the group that is the same while its members are found again."""
+        return f"{self.members[0].id}-{self.effect}-{self.cluster}"
+
+    @property
+    def worst(self) -> QueueEntry:
+        """The member with the largest expected hazard."""
+        return self.members[0]
+
+    @cached_property
+    def found(self) -> int | None:
+        """When the first of the members was found."""
+        return min((one.found for one in self.members if one.found is not None), default=None)
 
 
-def placed_candidates(
-    connection: sa.Connection, *, project: str | None = None, verdict: Verdict | None = None
-) -> list[PlacedCandidate]:
-    """Return the listed candidates of a project or of all, with one verdict or with any."""
-    c = candidates.c
-    query = (
-        sa.select(c.id, series.c.project, c.order, c.commit, c.hazard, c.probability)
-        .join(series, series.c.id == c.series)
-        .where(is_listed())
-    )
-    if project is not None:
-        query = query.where(series.c.project == project)
-    if verdict is not None:
-        query = query.where(c.verdict == verdict.value)
-    return [PlacedCandidate(*row) for row in connection.execute(query)]
+Steps = Mapping[tuple[str, int], Iterable[tuple[int, int]]]  # (order, cluster) by project, series
 
 
-def by_commit(placed: Iterable[PlacedCandidate], reach: int = 0) -> list[CandidateGroup]:
-    """Group the candidates of each project by commit, the latest group first.
+def by_cause(entries: Iterable[QueueEntry], steps: Steps | None = None) -> list[CauseGroup]:
+    """Group candidates by project, suspect range, kind, cluster and effect.
 
     Args:
-        placed: Candidates in any order.
-        reach: How many orders apart two neighbours in a group may be; with 0 they are at the
-            same commit.
+        entries: Candidates in any order.
+        steps: The clusters that each series is in, with the order of their steps.
+
+    Returns:
+        The groups by project and order.
     """
-    groups: list[list[PlacedCandidate]] = []
-    for candidate in sorted(placed, key=lambda c: (c.project, c.order, c.id)):
-        last = groups[-1][-1] if groups else None
-        if last and last.project == candidate.project and candidate.order - last.order <= reach:
-            groups[-1].append(candidate)
-        else:
-            groups.append([candidate])
-    return sorted(map(_group, groups), key=lambda group: (-group.last, group.project))
+    groups: list[CauseGroup] = []
+    place = attrgetter("identity.project", "order", "id")
+    ordered = sorted(entries, key=place)
+    for project, own in groupby(ordered, key=attrgetter("identity.project")):
+        section: list[QueueEntry] = []
+        for entry in own:
+            # The section ends at its first order: every member's range holds that commit.
+            if section and entry.last_before >= section[0].order:
+                groups += _causes(project, section, steps or {})
+                section = []
+            section.append(entry)
+        groups += _causes(project, section, steps or {})
+    return groups
 
 
-def _group(members: list[PlacedCandidate]) -> CandidateGroup:
-    commits = [candidate.commit for candidate in members]
-    worst = sorted(members, key=lambda candidate: (-abs(candidate.hazard or 0.0), candidate.id))
-    return CandidateGroup(
-        project=members[0].project,
-        first=members[0].order,
-        last=members[-1].order,
-        commit=max(commits, key=commits.count),
-        members=tuple(worst),
-        hazard=worst[0].hazard,
-    )
+def _causes(project: str, section: list[QueueEntry], steps: Steps) -> list[CauseGroup]:
+    """Return the groups of candidates that have a commit in common."""
+    order, last_before = section[0].order, max(one.last_before for one in section)
+    names = Counter(one.commit for one in section if one.order == order and one.commit)
+    commit = names.most_common(1)[0][0] if names else ""
+    causes: defaultdict[tuple[str, str, int], list[QueueEntry]] = defaultdict(list)
+    for one in section:
+        causes[one.kind, one.effect, _cluster(one, steps)].append(one)
+    return [
+        CauseGroup(project, last_before, order, commit, *cause, tuple(sorted(own, key=_severity)))
+        for cause, own in causes.items()
+    ]
+
+
+def _severity(entry: QueueEntry) -> tuple[float, int]:
+    return -entry.expected, entry.id
+
+
+def _cluster(entry: QueueEntry, steps: Steps) -> int:
+    """Return the cluster that steps where a candidate is, or 0."""
+    for order, cluster in steps.get((entry.identity.project, entry.series), ()):
+        if entry.last_before - CLUSTER_REACH < order <= entry.order + CLUSTER_REACH:
+            return cluster
+    return 0
+
+
+def _is_better(group: CauseGroup) -> bool:
+    return group.effect == "better"
+
+
+# What each column sorts by; ascending keys put what matters first.
+SORTS: dict[str, Callable[[CauseGroup], tuple[object, ...]]] = {
+    "expected": lambda group: (_is_better(group), -group.worst.expected),
+    "commit": lambda group: (group.project, -group.order, -group.worst.expected),
+    "name": lambda group: (group.worst.name, group.order),
+    "change": lambda group: (-abs(group.worst.hazard or 0.0),),
+    "hazard": lambda group: (-(group.worst.hazard or 0.0),),
+    "probability": lambda group: (-(group.worst.probability or 0.0),),
+    "series": lambda group: (-len(group.members), -group.worst.expected),
+    "age": lambda group: (-(group.found or 0), -group.worst.expected),
+}
+SECTIONED = ("expected", "commit")  # sorts that keep the groups of a commit together
+
+
+def sorted_groups(groups: Iterable[CauseGroup], sort: str = "expected") -> list[CauseGroup]:
+    """Return groups in the order of a column.
+
+    Args:
+        groups: The groups.
+        sort: One of `SORTS`, with "-" in front for the reverse.
+    """
+    column, is_reverse = sort.removeprefix("-"), sort.startswith("-")
+    key = SORTS[column]
+    ordered = sorted(groups, key=key, reverse=is_reverse)
+    if column not in SECTIONED:
+        return ordered
+    sections: dict[tuple[str, int], list[CauseGroup]] = {}
+    for group in ordered:  # a section stands where its first group does
+        sections.setdefault((group.project, group.order), []).append(group)
+    return [group for section in sections.values() for group in section]

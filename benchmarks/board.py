@@ -1,0 +1,180 @@
+"""Measure the board: the time that the server takes for the queue, a verdict, and a series.
+
+The default is a small store. `--full` has 40,000 series of 50 results and 5,000 open candidates,
+and prints the limits that the board has to meet. Clients are in the same process, so that what is
+measured is the server and not the network.
+"""
+
+import hashlib
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from barograph.series import Region, SeriesId
+from barograph.store import Store
+from barograph.store.audit import now
+from barograph.store.rows import Insertion, Row
+from barograph.store.schema import candidates, commits, models, points, series
+
+PROJECT = "sys-perf"
+VARIANTS = (
+    "linux-standalone",
+    "linux-wt-repl",
+    "linux-3-node-replSet",
+    "linux-3-shard",
+    "atlas-M60",
+)
+TASKS = (
+    "crud_workloads",
+    "change_streams_throughput",
+    "mixed_writes_replica",
+    "ycsb_60GB",
+    "canaries",
+)
+TESTS = (
+    *(
+        "Inserts.MultiVector",
+        "Queries.WildcardIndex",
+        "Update.DocValidation",
+        "MixedWrites.FindOne",
+    ),
+    *(
+        "Aggregation.SortByArrayOfScalars",
+        "15_lookup_1c_update",
+        "ycsb_50read50update",
+        "canary_ping",
+    ),
+)
+MEASUREMENTS = ("ops_per_sec", "latency_p95")
+THREADS = (1, 4, 8, 16, 32, 64)
+SMALL = {"size": 2000, "history": 50, "candidates": 500, "runs": 20}
+FULL = {"size": 40_000, "history": 50, "candidates": 5000, "runs": 40}
+LIMITS = {"queue, p95, ms": "<= 150", "verdict beyond one fsync, p95, ms": "<= 50"}
+CHUNK = 500  # series in one transaction
+SERIES = Insertion(series, ("id", "digest", *SeriesId.__dataclass_fields__, "direction"))
+POINT = Insertion(
+    points,
+    (
+        *("series", "order", "run", "commit", "time", "value", "received", "settled", "answer"),
+        *("probability", "surprise", "baseline_size", "reruns", "known_since", "model", "decided"),
+    ),
+)
+COMMIT = Insertion(commits, ("project", "commit", "order"))
+CANDIDATE = Insertion(
+    candidates,
+    (
+        *("series", "order", "commit", "last_before", "detector", "before", "after", "hazard"),
+        *("probability", "model", "verdict", "present", "found", "calculated_on"),
+    ),
+)
+
+
+def identity(number: int) -> SeriesId:
+    """Return the identity of the series of a number: all combinations of labels in turn."""
+    labels: list[str] = []
+    for values in (VARIANTS, TASKS, MEASUREMENTS, THREADS, TESTS):
+        number, at = divmod(number, len(values))
+        labels.append(str(values[at]))
+    variant, task, measurement, threads, test = labels
+    test = f"{test}.{number}" if number else test
+    return SeriesId(PROJECT, variant, task, test, measurement, (("thread_level", threads),))
+
+
+def fill(store: Store, *, size: int, history: int, changes: int, seed: int = 0) -> None:
+    """Fill an empty store with series, and with open candidates that share some causes.
+
+    Args:
+        store: The store.
+        size: The number of series.
+        history: The number of results of each.
+        changes: The number of candidates.
+        seed: Seed of the random numbers.
+    """
+    random = np.random.default_rng(seed)
+    at = now()
+    hashes = [hashlib.sha256(f"{seed} {k}".encode()).hexdigest()[:40] for k in range(history)]
+    model = {"id": 1, "version": "simulated", "threshold": 0.5}
+
+    def head(connection: sa.Connection) -> None:
+        connection.execute(sa.insert(models), model)
+        COMMIT.into(connection, [(PROJECT, name, k) for k, name in enumerate(hashes)])
+
+    store.write(head)
+    changed = set(random.permutation(size)[:changes].tolist())
+    causes = random.integers(history // 2, history - 2, max(changes // 25, 1))
+    for first in range(0, size, CHUNK):
+        rows: tuple[list[Row], ...] = ([], [], [])
+        for number in range(first, min(first + CHUNK, size)):
+            cause = int(random.choice(causes)) if number in changed else 0
+            _one(rows, random, number, hashes, cause, at)
+
+        def write(connection: sa.Connection, rows: tuple[list[Row], ...] = rows) -> None:
+            SERIES.into(connection, rows[0])
+            POINT.into(connection, rows[1])
+            CANDIDATE.into(connection, rows[2])
+
+        store.write(write)
+
+
+def _one(
+    rows: tuple[list[Row], ...],
+    random: np.random.Generator,
+    number: int,
+    hashes: list[str],
+    cause: int,
+    at: int,
+) -> None:
+    """Add the rows of one series: itself, its results, and its candidate where it has one."""
+    name, length = identity(number), len(hashes)
+    direction = -1 if name.measurement.startswith("latency") else 1
+    args = name.args_json
+    labels = (getattr(name, label) for label in SeriesId.__dataclass_fields__ if label != "args")
+    rows[0].append((number + 1, name.digest, *labels, args, direction))
+    level = math.exp(random.normal(8.0, 2.0))
+    noise = 0.01 * math.exp(random.normal(0.0, 0.7))
+    step = float(random.normal(0.0, 0.15)) if cause else 0.0
+    values = level * np.exp(random.normal(0.0, noise, length) + step * (np.arange(length) >= cause))
+    hour = 3_600_000
+    for order, value in enumerate(values.tolist()):
+        time_ = at - (length - order) * 6 * hour
+        fixed = (value, 0, 0.01, 0.0, order, 0, None, 1, time_)
+        rows[1].append((number + 1, order, "", hashes[order], time_, value, time_, *fixed))
+    if not cause:
+        return
+    before, after = (Region.of(part) for part in (values[:cause], values[cause:]))
+    regions = (
+        json.dumps({field: getattr(region, field) for field in Region.__dataclass_fields__})
+        for region in (before, after)
+    )
+    hazard = -direction * math.log(after.mean / before.mean)
+    probability = float(1.0 / (1.0 + math.exp(3.0 - 1.2 * abs(step) / noise)))
+    found = at - (length - cause) * 6 * hour
+    rows[2].append(
+        (
+            *(number + 1, cause, hashes[cause], cause - int(random.integers(1, 4)), "hunter"),
+            *regions,
+            *(hazard, probability, 1, "not_triaged", True, found, found),
+        )
+    )
+
+
+def p95(times: list[float]) -> float:
+    """Return the 95th percentile of times in seconds, in milliseconds."""
+    return 1e3 * statistics.quantiles(times, n=20, method="inclusive")[-1]
+
+
+def timed(function: Callable[[], Any], runs: int) -> list[float]:
+    """Time calls after a first one that fills the caches."""
+    function()
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return times

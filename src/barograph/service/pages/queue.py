@@ -1,0 +1,208 @@
+"""The queue: what waits for a verdict, one row for each cause."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import sqlalchemy as sa
+from fastapi import Request
+from starlette.responses import Response
+
+from barograph import wording
+from barograph.series import LABELS
+from barograph.service.context import Context
+from barograph.service.pages.rendering import page_router, render
+from barograph.service.pages.sparklines import Sparkline, sparkline
+from barograph.service.responses import or_404
+from barograph.service.routes.queue import Offset, Wanted, percent_of
+from barograph.store.audit import now
+from barograph.triage import saved_filters
+from barograph.triage.filters import QueueFilter
+from barograph.triage.grouping import SECTIONED, CauseGroup, QueueEntry
+from barograph.triage.queue import QueuePage, one_group, open_groups
+from barograph.triage.traces import Trace, traces
+
+MEMBERS = 100  # of a group that are shown at once
+CUT = 24  # characters of a label in the second line
+TITLES = {
+    "open": "Unprocessed",
+    "investigation": "Under investigation",
+    "unsure": "Not sure",
+    "withdrawn": "No longer found",
+    "any": "All states",
+}
+KIND_NAMES = {"canary": "canary", "low_priority": "low priority", "informational": "informational"}
+EFFECT_WORDS = {"rose": "higher", "fell": "lower"}
+CHIPS = (
+    *((label, label.capitalize(), "") for label in LABELS),
+    *(("args", "Argument", ""), ("hazard", "Hazard", "≥ "), ("probability", "Probability", "≥ ")),
+    *(("since", "Found since", ""), ("until", "Found until", ""), ("state", "State", "")),
+    ("ids", "Chosen", ""),
+)
+COLUMNS = (
+    *(
+        ("name", "Worst member", ""),
+        ("change", "Change", "num"),
+        ("probability", "Probability", "num"),
+    ),
+    *(("hazard", "Hazard", "num"), ("series", "Series", "num"), ("age", "Age", "num")),
+)
+
+routes = page_router()
+
+
+class RowView(NamedTuple):
+    """A candidate as a row shows it: its own, or as the worst of a group."""
+
+    entry: QueueEntry
+    spark: Sparkline | None
+    percent: float | None
+    tone: str  # the class of its colour
+    word: str
+    detail: str  # the second line
+
+
+class GroupView(NamedTuple):
+    """A group with its heading, if it is the first of its commits."""
+
+    group: CauseGroup
+    row: RowView
+    heading: bool
+    first: str  # the first suspect commit, if there are several
+    suspects: int
+
+
+@routes.get("/")
+def get_queue(request: Request, context: Context, wanted: Wanted) -> Response:
+    """Answer the first page of the queue."""
+    with context.store.read() as connection:
+        page = open_groups(connection, wanted)
+        views = _views(connection, page, wanted)
+        filters = saved_filters.every_filter(connection)
+    query = query_of(wanted)
+    return render(
+        request,
+        "queue.html",
+        active="queue",
+        page=page,
+        views=views,
+        wanted=wanted,
+        title=TITLES["any" if wanted.ids else wanted.state],
+        chips=_chips(wanted),
+        columns=COLUMNS,
+        hidden=", ".join(f"{count} {KIND_NAMES[kind]}" for kind, count in page.hidden.items()),
+        saved=filters,
+        current=next((one.name for one in filters if one.query == query), ""),
+        link=lambda **changes: link(wanted, changes),
+        query=query,
+        at=now(),
+        flat=_is_flat(wanted),
+    )
+
+
+@routes.get("/queue/rows")
+def get_rows(request: Request, context: Context, wanted: Wanted, offset: Offset = 0) -> Response:
+    """Answer the rows of a further page."""
+    with context.store.read() as connection:
+        page = open_groups(connection, wanted, offset=offset)
+        views = _views(connection, page, wanted)
+    return render(request, "queue_rows.html", views=views, flat=_is_flat(wanted))
+
+
+@routes.get("/queue/members")
+def get_members(
+    request: Request, context: Context, wanted: Wanted, of: Offset, offset: Offset = 0
+) -> Response:
+    """Answer the members of the group that a candidate is in."""
+    with context.store.read() as connection, or_404():
+        group = one_group(connection, wanted, of)
+        shown = group.members[offset : offset + MEMBERS]
+        rows = rows_of(connection, shown)
+    left = len(group.members) - offset - len(shown)
+    end = offset + len(shown)
+    return render(
+        request,
+        "queue_members.html",
+        rows=rows,
+        left=left,
+        end=end,
+        group=group,
+        flat=_is_flat(wanted),
+    )
+
+
+def _is_flat(wanted: QueueFilter) -> bool:
+    """Return whether the order tears the groups of a commit apart."""
+    return wanted.sort.removeprefix("-") not in SECTIONED
+
+
+def query_of(wanted: QueueFilter) -> str:
+    """Return a filter as the query of an address."""
+    fields: dict[str, object] = {}
+    for name, value in wanted.changed().items():
+        fields[name] = ",".join(map(str, value)) if name == "ids" else value  # type: ignore[call-overload]
+    return urlencode(fields, doseq=True)
+
+
+def link(wanted: QueueFilter, changes: Mapping[str, Any]) -> str:
+    """Return the address of the queue with some fields of the filter changed."""
+    query = query_of(replace(wanted, **changes))
+    return f"/?{query}" if query else "/"
+
+
+def _views(connection: sa.Connection, page: QueuePage, wanted: QueueFilter) -> list[GroupView]:
+    worst = [group.worst for group in page.groups]
+    rows = rows_of(connection, worst, with_project=_is_flat(wanted))
+    views, previous = [], page.previous
+    for group, row in zip(page.groups, rows, strict=True):
+        is_new = previous is None or (previous.project, previous.order) != (
+            group.project,
+            group.order,
+        )
+        first, count = page.firsts.get((group.project, group.last_before), ("", 1))
+        heading = is_new and not _is_flat(wanted)
+        views.append(GroupView(group, row, heading, first, count))
+        previous = group
+    return views
+
+
+def rows_of(
+    connection: sa.Connection, entries: Sequence[QueueEntry], *, with_project: bool = False
+) -> list[RowView]:
+    """Return candidates as rows, with the results around them."""
+    found = traces(connection, [(one.id, one.before, one.after) for one in entries])
+    return [_row(entry, found.get(entry.id), with_project=with_project) for entry in entries]
+
+
+def _row(entry: QueueEntry, trace: Trace | None, *, with_project: bool) -> RowView:
+    tone = entry.effect if entry.effect in ("worse", "better") else "changed"
+    word = EFFECT_WORDS.get(entry.effect, entry.effect)
+    detail = _detail(entry, with_project=with_project)
+    return RowView(entry, sparkline(trace), percent_of(entry), tone, word, detail)
+
+
+def _detail(entry: QueueEntry, *, with_project: bool) -> str:
+    """Return what tells a series from others of its test; the heading has its project."""
+    identity = entry.identity
+    args = (f"{name} {value}" for name, value in identity.args)
+    parts = [identity.variant, identity.task, identity.measurement, *args]
+    if with_project:
+        parts.insert(0, identity.project)
+    return " · ".join(wording.middle_cut(wording.printable(part), CUT) for part in parts if part)
+
+
+def _chips(wanted: QueueFilter) -> list[tuple[str, str, str, str]]:
+    """Return label, value and the address without it for each filter that is set."""
+    changed, default = wanted.changed(), QueueFilter()
+    chips = []
+    for name, label, sign in CHIPS:
+        if name in changed:
+            value = changed[name]
+            text = f"{len(wanted.ids)} change points" if name == "ids" else f"{sign}{value}"
+            if name == "state":
+                text = TITLES[wanted.state].lower()
+            chips.append((name, label, text, link(wanted, {name: getattr(default, name)})))
+    return chips

@@ -1,0 +1,330 @@
+"""The queue of candidates, filters that people saved, and patterns that hide series."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+import sqlalchemy as sa
+from fastapi import Depends, Path, Query
+from pydantic import Field
+
+from barograph.series import Region, Verdict
+from barograph.service.context import CallerName, Context, guarded_router
+from barograph.service.responses import Schema, or_404
+from barograph.service.routes.points import EXAMPLE as RESULT
+from barograph.service.routes.series import Measurement, Project, Task, Test, Text, Variant
+from barograph.store.measurement import INTEGER
+from barograph.store.tokens import Scope
+from barograph.triage import patterns as hiding
+from barograph.triage import saved_filters
+from barograph.triage.filters import QueueFilter
+from barograph.triage.grouping import CauseGroup, QueueEntry
+from barograph.triage.queue import PAGE, label_values, open_groups
+from barograph.wording import percent
+
+Kind = Literal["canary", "low_priority", "informational"]
+ShortText = Annotated[Text, Query(max_length=2000)]
+FilterName = Annotated[
+    Text, Path(min_length=1, max_length=saved_filters.LONGEST_NAME, examples=["Morning triage"])
+]
+
+
+def _filter(
+    project: Project = None,
+    variant: Variant = None,
+    task: Task = None,
+    test: Test = None,
+    measurement: Measurement = None,
+    args: Annotated[
+        Text,
+        Query(
+            max_length=2000, description="An argument or its value.", examples=["thread_level=8"]
+        ),
+    ] = "",
+    q: Annotated[
+        Text, Query(max_length=2000, description="Words in names or commits.", examples=["insert"])
+    ] = "",
+    effect: Annotated[
+        Literal["", "worse", "better", "unknown"],
+        Query(description="The direction of the change.", examples=["worse"]),
+    ] = "",
+    hazard: Annotated[
+        float, Query(ge=0, allow_inf_nan=False, description="Minimum magnitude.", examples=[0.05])
+    ] = 0.0,
+    probability: Annotated[float, Query(ge=0, le=1, description="Minimum.", examples=[0.1])] = 0.0,
+    since: Annotated[
+        Text,
+        Query(max_length=20, description="Found since a day, or within days.", examples=["7d"]),
+    ] = "",
+    until: Annotated[
+        Text, Query(max_length=20, description="Found up to a day.", examples=["2026-03-12"])
+    ] = "",
+    state: Annotated[
+        Literal["open", "investigation", "unsure", "withdrawn", "any"],
+        Query(description="`withdrawn`: no longer found.", examples=["open"]),
+    ] = "open",
+    show: Annotated[
+        list[Kind] | None,
+        Query(description="Kinds that are hidden otherwise.", examples=[["canary"]]),
+    ] = None,
+    ids: Annotated[
+        Text,
+        Query(
+            max_length=20_000,
+            pattern=r"^(\d{1,18}(,\d{1,18})*)?$",
+            description="Numbers of change points, separated by commas.",
+            examples=["3,4"],
+        ),
+    ] = "",
+    sort: Annotated[
+        Text,
+        Query(
+            max_length=20,
+            description="`expected`, `commit`, `name`, `change`, `hazard`, `probability`, `series` "
+            "or `age`, with `-` in front for the reverse.",
+            examples=["expected"],
+        ),
+    ] = "expected",
+) -> QueueFilter:
+    return QueueFilter(
+        project=project or "",
+        variant=variant or "",
+        task=task or "",
+        test=test or "",
+        measurement=measurement or "",
+        args=args,
+        q=q,
+        effect=effect,
+        hazard=hazard,
+        probability=probability,
+        since=since,
+        until=until,
+        state=state,
+        show=tuple(show or ()),
+        ids=tuple(int(number) for number in ids.split(",") if number),
+        sort=sort,
+    )
+
+
+Wanted = Annotated[QueueFilter, Depends(_filter)]
+NewerThan = Annotated[
+    int | None,
+    Query(ge=0, le=INTEGER, description="Count groups found since, see `newest`.", examples=[0]),
+]
+Offset = Annotated[int, Query(ge=0, le=INTEGER, description="Groups to skip.", examples=[0])]
+Groups = Annotated[int, Query(ge=0, le=1000, description="Groups of the page.", examples=[100])]
+
+
+class QueueMember(Schema):
+    """A change point of a group."""
+
+    id: int = Field(examples=[3])
+    version: int = Field(description="To be sent with a verdict.", examples=[0])
+    series: int = Field(examples=[7])
+    name: str = Field(examples=["sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec"])
+    order: int = Field(examples=[1024])
+    last_before: int = Field(description="Order of the last result before.", examples=[1020])
+    commit: str = Field(examples=["3f9a1c7"])
+    percent: float | None = Field(description="Change of the mean.", examples=[-12.5])
+    hazard: float | None = Field(examples=[0.12])
+    probability: float | None = Field(examples=[0.93])
+    verdict: Verdict = Field(examples=["not_triaged"])
+    present: bool = Field(description="Whether the latest refresh found it.", examples=[True])
+    found: int | None = Field(description="When it was found first.", examples=[1706220999000])
+
+
+class QueueGroup(Schema):
+    """Change points that one cause may explain, the worst first."""
+
+    project: str = Field(examples=[RESULT["project"]])
+    last_before: int = Field(description="The last order that is not suspect.", examples=[1020])
+    order: int = Field(description="The last suspect order.", examples=[1024])
+    commit: str = Field(description="The commit there.", examples=["3f9a1c7"])
+    kind: Literal["", "canary", "low_priority", "informational"] = Field(examples=["canary"])
+    effect: Literal["worse", "better", "rose", "fell", "changed"] = Field(examples=["worse"])
+    cluster: int | None = Field(description="Of common steps, if any.", examples=[4])
+    expected_hazard: float = Field(
+        description="Magnitude of the hazard times probability, of the worst.", examples=[0.11]
+    )
+    members: list[QueueMember]
+
+
+class QueueResponse(Schema):
+    """A page of the queue; request the next page with `offset` set to `next`."""
+
+    groups: list[QueueGroup]
+    total: int = Field(description="Number of groups on all pages.", examples=[34])
+    change_points: int = Field(description="Number of change points in them.", examples=[212])
+    hidden: dict[Kind, int] = Field(
+        description="Number of hidden groups by kind.", examples=[{"canary": 12}]
+    )
+    newest: int = Field(
+        description="When the newest change point was found.", examples=[1706220999000]
+    )
+    newer: int = Field(description="Groups found after `newer_than`.", examples=[3])
+    next: int | None = Field(examples=[100])
+
+
+class LabelValue(Schema):
+    """A value of a label, and how many open change points have it."""
+
+    value: str = Field(examples=["linux-3-node"])
+    count: int = Field(examples=[31])
+
+
+class LabelValuesResponse(Schema):
+    """The values of a label in the queue, most frequent first."""
+
+    values: list[LabelValue]
+
+
+class SavedFilterRequest(Schema):
+    """A filter to save: the query of the address of the queue."""
+
+    query: str = Field(max_length=4000, examples=["effect=worse&probability=0.5"])
+
+
+class SavedFilterResponse(SavedFilterRequest):
+    """A saved filter."""
+
+    name: str = Field(examples=["Morning triage"])
+    who: str = Field(examples=["ada"])
+    saved: int = Field(examples=[1706220999000])
+
+
+class SavedFiltersResponse(Schema):
+    """All saved filters by name."""
+
+    filters: list[SavedFilterResponse]
+
+
+class PatternsModel(Schema):
+    """Globs over the names of series: what a series is of the first kind that matches."""
+
+    canary: list[Text] = Field(
+        description="A machine check that should never move.", examples=[["*/canary_*"]]
+    )
+    low_priority: list[Text] = Field(description="Looked at last.", examples=[["*/nightly/*"]])
+    informational: list[Text] = Field(description="Fails no job.", examples=[["*/memory_*"]])
+
+
+routes = guarded_router(Scope.READ, "queue")
+saving = guarded_router(Scope.TRIAGE, "queue")
+administration = guarded_router(Scope.ADMIN, "queue")
+
+
+@routes.get("/api/v1/queue", response_model=QueueResponse, summary="The queue in groups")
+def get_queue(
+    context: Context,
+    wanted: Wanted,
+    offset: Offset = 0,
+    limit: Groups = PAGE,
+    newer_than: NewerThan = None,
+) -> dict[str, Any]:
+    """Return the change points that wait for a verdict, grouped by what may have caused them."""
+    with context.store.read() as connection:
+        page = open_groups(connection, wanted, offset=offset, limit=limit, newer_than=newer_than)
+    end = offset + len(page.groups)
+    return {
+        "groups": list(map(_group_fields, page.groups)),
+        "total": page.total,
+        "change_points": page.members,
+        "hidden": page.hidden,
+        "newest": page.newest,
+        "newer": page.newer,
+        "next": end if page.groups and end < page.total else None,
+    }
+
+
+@routes.get(
+    "/api/v1/queue/values",
+    response_model=LabelValuesResponse,
+    summary="Values of a label in the queue",
+)
+def get_values(
+    context: Context,
+    label: Annotated[
+        Literal["project", "variant", "task", "test", "measurement", "args"],
+        Query(examples=["variant"]),
+    ],
+) -> dict[str, Any]:
+    """Return the values that the open change points have, for a filter to choose from."""
+    with context.store.read() as connection:
+        found = label_values(connection, label)
+    return {"values": [{"value": value, "count": count} for value, count in found[:1000]]}
+
+
+@routes.get("/api/v1/saved-filters", response_model=SavedFiltersResponse, summary="Saved filters")
+def get_saved_filters(context: Context) -> dict[str, Any]:
+    """Return the filters of the queue that people saved."""
+    with context.store.read() as connection:
+        return {"filters": [one._asdict() for one in saved_filters.every_filter(connection)]}
+
+
+@saving.put(
+    "/api/v1/saved-filters/{name}", response_model=SavedFilterResponse, summary="Save a filter"
+)
+def put_saved_filter(
+    context: Context, name: FilterName, caller: CallerName, given: SavedFilterRequest
+) -> dict[str, Any]:
+    """Save a filter of the queue; one of the same name is replaced."""
+    saved = context.store.write(
+        lambda connection: saved_filters.save_filter(connection, name, given.query, caller)
+    )
+    return saved._asdict()
+
+
+@saving.delete(
+    "/api/v1/saved-filters/{name}", response_model=SavedFiltersResponse, summary="Delete a filter"
+)
+def delete_saved_filter(context: Context, name: FilterName, caller: CallerName) -> dict[str, Any]:
+    """Delete a saved filter; return those that are left."""
+
+    def work(connection: sa.Connection) -> list[saved_filters.SavedFilter]:
+        with or_404():
+            saved_filters.delete_filter(connection, name, caller)
+        return saved_filters.every_filter(connection)
+
+    return {"filters": [one._asdict() for one in context.store.write(work)]}
+
+
+@routes.get("/api/v1/patterns", response_model=PatternsModel, summary="Patterns of series")
+def get_patterns(context: Context) -> dict[str, Any]:
+    """Return the patterns that make series canaries, of low priority, or informational."""
+    with context.store.read() as connection:
+        return dict(hiding.stored_patterns(connection))
+
+
+@administration.put("/api/v1/patterns", response_model=PatternsModel, summary="Set the patterns")
+def put_patterns(context: Context, caller: CallerName, given: PatternsModel) -> dict[str, Any]:
+    """Replace all patterns. Those of `barograph.toml` replace them when the service starts."""
+
+    def work(connection: sa.Connection) -> dict[str, Any]:
+        hiding.set_patterns(connection, given.model_dump(), caller)
+        return dict(hiding.stored_patterns(connection))
+
+    return context.store.write(work)
+
+
+def percent_of(entry: QueueEntry) -> float | None:
+    """Return the change of the mean in percent; None if it is unknown or from 0."""
+    if entry.before is None or entry.after is None:
+        return None
+    before, after = (Region(**json.loads(text)) for text in (entry.before, entry.after))
+    return percent(before.mean, after.mean) if before.mean else None
+
+
+def _group_fields(group: CauseGroup) -> dict[str, Any]:
+    names = ("project", "last_before", "order", "commit", "kind", "effect")
+    return {
+        **{name: getattr(group, name) for name in names},
+        "cluster": group.cluster or None,
+        "expected_hazard": group.worst.expected,
+        "members": list(map(_member_fields, group.members)),
+    }
+
+
+def _member_fields(entry: QueueEntry) -> dict[str, Any]:
+    names = (name for name in QueueMember.model_fields if name != "percent")
+    return {**{name: getattr(entry, name) for name in names}, "percent": percent_of(entry)}

@@ -1,0 +1,118 @@
+// The filters of the queue: they live in the address, so that a link and the back button keep them.
+
+import { get, request } from "./http.js";
+import { register } from "./shortcuts.js";
+
+const CHOICES = {
+  state: ["open", "investigation", "unsure", "withdrawn", "any"],
+  show: ["canary", "low_priority", "informational"],
+  effect: ["worse", "better", "unknown"],
+  since: ["1d", "7d", "30d"],
+};
+const LABELS = ["project", "variant", "task", "test", "measurement", "args"];
+const HINTS = {
+  args: "An argument such as thread_level=8, or its value.",
+  probability: "A number from 0 to 1 such as 0.5, or a percentage.",
+  hazard: "Magnitude of the logarithm of the change: 0.1 is about 10 %.",
+  since: "A day such as 2026-03-12, or a number of days such as 7d.",
+  until: "A day such as 2026-03-12.",
+};
+
+export function connectFilters(root) {
+  const query = new URLSearchParams(root.dataset.query);
+  const dialog = document.querySelector("[data-filter-dialog]");
+  const form = dialog.querySelector("form");
+  const { field, value } = form.elements;
+
+  const describe = async () => {
+    const name = field.value;
+    value.value = "";
+    dialog.querySelector("[data-filter-hint]").textContent =
+      HINTS[name] ?? (LABELS.includes(name) ? "A value; * stands for any characters." : "");
+    offer(CHOICES[name] ?? []);
+    if (!LABELS.includes(name)) return;
+    try {
+      const { values } = await get(`/api/v1/queue/values?label=${name}`);
+      if (field.value === name) offer(values.map((one) => one.value));
+    } catch {
+      // The field takes any value; the list only helps.
+    }
+  };
+  const offer = (values) => {
+    const options = values.map((text) => Object.assign(document.createElement("option"), { value: text }));
+    dialog.querySelector("datalist").replaceChildren(...options);
+  };
+  const open = () => {
+    dialog.returnValue = "";
+    dialog.showModal();
+    field.focus();
+    describe();
+  };
+  field.addEventListener("change", describe);
+  root.querySelector("[data-add-filter]").addEventListener("click", open);
+  dialog.addEventListener("close", () => {
+    if (dialog.returnValue !== "add" || !value.value.trim()) return;
+    visit(query, field.value, value.value.trim());
+  });
+  root.querySelector("[data-filters]").addEventListener("submit", (event) => {
+    event.preventDefault(); // without a script the form asks with empty fields, too
+    visit(query, "q", event.target.elements.q.value.trim());
+  });
+  const search = root.querySelector("[name=q]");
+  search.addEventListener("search", () => {
+    if (!search.value && query.has("q")) visit(query, "q", "");
+  });
+  register([
+    { keys: ["/"], text: "search", action: () => search.select() },
+    { keys: ["f"], text: "add a filter", action: open },
+  ]);
+  connectSaved(root, query);
+}
+
+function visit(query, name, text) {
+  const changed = new URLSearchParams(query);
+  const isPercent = text.endsWith("%");
+  if (name === "show") changed.append(name, text);
+  else if (text) changed.set(name, isPercent ? Number.parseFloat(text) / 100 : text);
+  else changed.delete(name);
+  location.href = `/?${changed}`;
+}
+
+function connectSaved(root, query) {
+  const menu = root.querySelector("[data-saved]");
+  const name = menu.querySelector("[data-filter-name]");
+  const save = async () => {
+    if (!name.value.trim()) return name.focus();
+    const address = `/api/v1/saved-filters/${encodeURIComponent(name.value.trim())}`;
+    await change(name, () => request("PUT", address, { body: { query: query.toString() } }));
+  };
+  menu.querySelector("[data-save-filter]")?.addEventListener("click", save);
+  name?.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    save();
+  });
+  for (const button of menu.querySelectorAll("[data-delete-filter]")) {
+    const address = `/api/v1/saved-filters/${encodeURIComponent(button.dataset.deleteFilter)}`;
+    button.addEventListener("click", () => change(name, () => request("DELETE", address)));
+  }
+  document.addEventListener("click", (event) => {
+    if (menu.open && !menu.contains(event.target)) menu.open = false;
+  });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+}
+
+async function change(field, work) {
+  try {
+    await work();
+    location.reload();
+  } catch (error) {
+    field?.setCustomValidity(error.message);
+    field?.reportValidity();
+    field?.addEventListener("input", () => field.setCustomValidity(""), { once: true });
+  }
+}

@@ -1,0 +1,335 @@
+// The queue: cursor, selection, groups that open, verdicts, and what arrives meanwhile.
+
+import { connectFilters } from "./filters.js";
+import { Grid, pointsOf, setPoints } from "./grid.js";
+import { get } from "./http.js";
+import { Preview } from "./preview.js";
+import { register } from "./shortcuts.js";
+import { describe, give, onChange, undo } from "./verdicts.js";
+
+const root = document.querySelector("[data-queue]");
+const $ = (name) => root.querySelector(`[data-${name}]`);
+const grid = new Grid($("grid"));
+const preview = new Preview($("preview"));
+const mayJudge = !("readonly" in root.dataset);
+const WORDS = {
+  true_positive: "real", false_positive: "noise", under_investigation: "under investigation",
+  unsure: "not sure",
+};
+const FRESH_EVERY = 60_000; // milliseconds between two questions for new results
+const SLOW = 300; // milliseconds before a skeleton shows
+
+const gone = new Map(); // what each verdict took off the list, by the number of its step
+let started = null; // the step of the verdict that is being given
+
+/* The cursor and the selection */
+
+grid.addEventListener("cursor", ({ detail: row }) => showPreview(row));
+grid.addEventListener("selection", () => {
+  const rows = grid.selected;
+  const groups = rows.filter((row) => row.matches(".group")).length;
+  const count = chosenPoints(rows).length;
+  $("picked").hidden = !rows.length;
+  $("hints").hidden = rows.length > 0;
+  $("picked-groups").textContent = `${groups || rows.length} selected`;
+  $("picked-series").textContent = `${count} series`;
+  const box = $("select-all");
+  box.checked = rows.length > 0 && groups === grid.groups.length;
+  box.indeterminate = rows.length > 0 && !box.checked;
+});
+$("select-all").addEventListener("change", (event) => grid.selectAll(event.target.checked));
+
+function showPreview(row) {
+  const rows = grid.rows;
+  const at = rows.indexOf(row);
+  preview.show(row, { canJudge: mayJudge, onVerdict: (verdict) => judge(verdict, { rows: [row] }) });
+  preview.fetchAhead(rows.slice(at + 1, at + 3));
+}
+
+/* Groups */
+
+async function toggleGroup(row = grid.current) {
+  const group = row && grid.groupOf(row);
+  if (!group) return;
+  const twist = group.querySelector(".twist");
+  const isOpen = twist.getAttribute("aria-expanded") === "true";
+  twist.setAttribute("aria-expanded", String(!isOpen));
+  if (isOpen) {
+    if (row !== group) grid.go(group);
+    for (const member of grid.members(group)) member.remove();
+  } else {
+    await addMembers(group, 0, group);
+  }
+}
+
+async function addMembers(group, offset, after) {
+  const query = new URLSearchParams(root.dataset.query);
+  query.set("of", group.dataset.group);
+  query.set("offset", offset);
+  const rows = await fetchRows(`/queue/members?${query}`);
+  if (!rows || group.querySelector(".twist").getAttribute("aria-expanded") !== "true") return;
+  const kept = new Set(pointsOf(group).map(({ id }) => id));
+  for (const row of rows.querySelectorAll("tr.member:not(.more)")) {
+    if (!kept.has(Number(row.dataset.candidate))) row.remove(); // decided, or joined since
+  }
+  after.after(...rows.children);
+}
+
+root.addEventListener("click", (event) => {
+  const { target } = event;
+  const twist = target.closest(".twist");
+  if (twist) toggleGroup(twist.closest("tr"));
+  if (target.closest("[data-more-members]")) {
+    const row = target.closest("tr");
+    const last = row.previousElementSibling;
+    addMembers(grid.groupOf(row), row.dataset.next, last).then(() => row.remove());
+  }
+  const verdict = target.closest("[data-picked] [data-verdict]")?.dataset.verdict;
+  if (verdict) judge(verdict);
+});
+$("grid").addEventListener("dblclick", (event) => {
+  if (!event.target.closest("input, button, a")) openSeries();
+});
+
+function openSeries() {
+  const row = grid.current;
+  if (row) location.href = `/series/${row.dataset.series}?change=${row.dataset.candidate}`;
+}
+
+/* Verdicts */
+
+function chosenPoints(rows) {
+  const found = new Map();
+  for (const row of rows) for (const point of pointsOf(row)) found.set(point.id, point);
+  return [...found.values()];
+}
+
+async function judge(verdict, { rows, note = "", reason = "" } = {}) {
+  const chosen = rows ?? (grid.selected.length ? grid.selected : [grid.current]).filter(Boolean);
+  if (!mayJudge || !chosen.length) return;
+  const points = chosenPoints(chosen);
+  const name = chosen[0].dataset.name;
+  const label = chosen.length > 1 ? `${chosen.length} rows` : name;
+  const next = follower(chosen);
+  const parts = takeAway(chosen, verdict);
+  grid.selectAll(false);
+  if (next) grid.go(next);
+  const answer = give(verdict, points, { note, reason, label });
+  gone.set(started, parts); // `given` was heard meanwhile
+  refreshCounts();
+  const { failed, refused } = await answer;
+  if (failed) restore(parts);
+  else if (refused.length) showRefused(parts, refused);
+}
+
+// The row that the cursor moves to when some rows leave.
+function follower(leaving) {
+  const set = new Set(leaving.flatMap((row) => (row.matches(".group") ? [row, ...grid.members(row)] : [row])));
+  const rows = grid.rows;
+  const at = Math.max(...leaving.map((row) => rows.indexOf(row)));
+  return rows.slice(at + 1).find((row) => !set.has(row))
+    ?? rows.slice(0, Math.max(at, 0)).reverse().find((row) => !set.has(row));
+}
+
+function takeAway(rows, verdict) {
+  const parts = [];
+  for (const row of rows) {
+    if (!row.isConnected) continue; // it left with its group
+    const points = pointsOf(row);
+    const group = grid.groupOf(row);
+    if (row === group) {
+      parts.push({ points, row, restore: grid.remove(row) });
+    } else {
+      parts.push({ points, row, restore: except(row, group, points, verdict) });
+    }
+  }
+  return parts;
+}
+
+// Marks a member whose verdict differs from that of its group, which no longer includes it.
+function except(row, group, points, verdict) {
+  const before = pointsOf(group);
+  const ids = new Set(points.map(({ id }) => id));
+  const left = before.filter(({ id }) => !ids.has(id));
+  setPoints(group, left);
+  row.classList.add("excepted");
+  row.querySelector("[data-mark]").innerHTML = `<span class="tag ${verdict === "false_positive" ? "noise" : ""}">${WORDS[verdict]}</span>`;
+  const removed = left.length ? null : grid.remove(group);
+  return () => {
+    removed?.();
+    setPoints(group, [...points, ...pointsOf(group)]);
+    row.classList.remove("excepted");
+    row.querySelector("[data-mark]").textContent = "";
+    return row;
+  };
+}
+
+// Puts back what the server refused, each row with a line that says why.
+function showRefused(parts, refused) {
+  const reasons = new Map(refused.map((one) => [one.id, one]));
+  for (const part of [...parts].reverse()) {
+    const own = part.points.filter(({ id }) => reasons.has(id));
+    if (!own.length) continue;
+    const row = part.restore();
+    setPoints(row, own.map(({ id, version }) => ({ id, version: reasons.get(id).version ?? version })));
+    parts.splice(parts.indexOf(part), 1);
+    say(row, own.map(({ id }) => reasons.get(id)));
+  }
+  refreshCounts();
+}
+
+function say(row, refusals) {
+  const line = document.createElement("tr");
+  const cell = document.createElement("td");
+  const total = refusals.length > 1 ? `${refusals.length} series were not saved. ` : "";
+  line.className = "refused";
+  cell.colSpan = [...row.cells].reduce((sum, one) => sum + one.colSpan, 0);
+  cell.textContent = total + describe(refusals[0]);
+  const keep = document.createElement("button");
+  keep.className = "button small-button";
+  keep.type = "button";
+  keep.textContent = "Keep theirs";
+  keep.addEventListener("click", () => {
+    line.remove();
+    grid.remove(row);
+    refreshCounts();
+  });
+  cell.append(keep);
+  line.append(cell);
+  row.after(line);
+}
+
+function restore(parts) {
+  let last = null;
+  while (parts.length) last = parts.pop().restore();
+  if (last) grid.go(last);
+  refreshCounts();
+}
+
+onChange(({ type, step }) => {
+  if (type === "given") started = step.id;
+  if (type === "undoing" && gone.has(step.id)) restore(gone.get(step.id));
+});
+
+function refreshCounts() {
+  const away = [...gone.values()].flat().filter(({ row }) => row.matches(".group") && !row.isConnected).length;
+  $("left").textContent = Math.max(Number(root.dataset.total) - away, 0);
+  const isEmpty = !grid.groups.length && $("more").hidden;
+  $("grid").hidden = isEmpty;
+  $("clear").hidden = !isEmpty;
+  if (isEmpty) preview.clear();
+  loadMore();
+}
+
+/* More rows, and new ones */
+
+let loading = false;
+
+async function loadMore() {
+  const more = $("more");
+  const rows = $("rows");
+  const isNear = more.offsetTop < rows.scrollTop + 2 * rows.clientHeight;
+  if (loading || more.hidden || !isNear) return;
+  loading = true;
+  const query = new URLSearchParams(root.dataset.query);
+  query.set("offset", grid.groups.length);
+  const found = await fetchRows(`/queue/rows?${query}`);
+  if (found) {
+    const known = new Set(grid.groups.map((row) => row.dataset.group));
+    const groups = [...found.querySelectorAll("tr.group")];
+    for (const row of groups) if (known.has(row.dataset.group)) row.remove();
+    $("grid").append(...[...found.children].filter((body) => body.querySelector("tr.group")));
+    more.hidden = groups.length < 100;
+  }
+  loading = false;
+}
+$("rows").addEventListener("scroll", loadMore, { passive: true });
+
+// Rows that the server renders; an error shows above the rows that are there.
+async function fetchRows(address) {
+  const slow = setTimeout(() => root.setAttribute("aria-busy", "true"), SLOW);
+  try {
+    const answer = await fetch(address);
+    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+    const template = document.createElement("template");
+    template.innerHTML = `<table>${await answer.text()}</table>`;
+    $("error").hidden = true;
+    const table = template.content.firstElementChild;
+    const bare = table.tBodies.length === 1 && !table.querySelector("tr.group");
+    return bare ? table.tBodies[0] : table;
+  } catch (error) {
+    $("error").hidden = false;
+    $("error").firstElementChild.textContent = `The list could not be loaded: ${error.message}. The rows below are those of before.`;
+    return null;
+  } finally {
+    clearTimeout(slow);
+    root.removeAttribute("aria-busy");
+  }
+}
+$("retry").addEventListener("click", () => location.reload());
+
+async function askForNew() {
+  if (document.hidden) return;
+  try {
+    const query = new URLSearchParams(root.dataset.query);
+    query.set("newer_than", root.dataset.newest);
+    query.set("limit", 0);
+    const { newer } = await get(`/api/v1/queue?${query}`, { stay: true });
+    const button = $("fresh");
+    button.hidden = !newer;
+    button.textContent = newer === 1 ? "1 new group" : `${newer} new groups`;
+  } catch {
+    // The next question may be answered; what the page shows stays true until then.
+  }
+}
+setInterval(askForNew, FRESH_EVERY);
+$("fresh").addEventListener("click", () => location.reload());
+
+/* Keys */
+
+const reasonDialog = document.querySelector("[data-reason-dialog]");
+
+function askReason() {
+  const rows = grid.selected.length ? grid.selected : [grid.current].filter(Boolean);
+  if (!rows.length) return;
+  const form = reasonDialog.querySelector("form");
+  reasonDialog.querySelector("[data-reason-for]").textContent =
+    `For ${chosenPoints(rows).length} series of ${rows.length > 1 ? `${rows.length} rows` : rows[0].dataset.name}.`;
+  reasonDialog.returnValue = "";
+  reasonDialog.addEventListener("close", () => {
+    const { verdict, reason, note } = Object.fromEntries(new FormData(form));
+    if (reasonDialog.returnValue === "give") judge(verdict, { reason, note });
+    form.reset();
+  }, { once: true });
+  reasonDialog.showModal();
+}
+
+const hasRow = () => grid.current !== null;
+const judging = (key, verdict, text) => ({
+  keys: [key], text, when: () => mayJudge && hasRow(), action: () => judge(verdict),
+});
+
+register([
+  { keys: ["j", "ArrowDown"], text: "next row", action: () => grid.move(1) },
+  { keys: ["k", "ArrowUp"], text: "previous row", action: () => grid.move(-1) },
+  { keys: ["x"], text: "select", when: hasRow, action: () => grid.toggle() },
+  { keys: ["Shift+x"], text: "select up to here", when: hasRow, action: () => grid.extend() },
+  { keys: ["o"], text: "open or close a group", when: hasRow, action: () => toggleGroup() },
+  { keys: ["Enter"], text: "series page", when: hasRow, action: openSeries },
+  judging("a", "true_positive", "real (acknowledge)"),
+  judging("h", "false_positive", "noise (hide)"),
+  judging("i", "under_investigation", "under investigation"),
+  judging("n", "unsure", "not sure"),
+  { keys: ["r"], text: "verdict with a reason", when: () => mayJudge && hasRow(), action: askReason },
+  { keys: ["u"], text: "undo", when: () => mayJudge, action: () => undo() },
+  { keys: ["Escape"], text: "clear the selection", action: leave },
+]);
+
+function leave() {
+  const { activeElement } = document;
+  if (activeElement?.matches("input, textarea, select")) grid.go(grid.current ?? grid.rows[0]);
+  else grid.selectAll(false);
+}
+
+connectFilters(root);
+if (grid.rows.length) grid.go(grid.rows[0], { focus: false });

@@ -1,0 +1,96 @@
+"""Patterns that say which series are canaries, of low priority, or informational.
+
+A pattern is a glob over the printed identity of a series, such as `sys-perf/*/canary_*`. The first
+kind with a matching pattern applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import translate
+from functools import lru_cache
+from re import Pattern
+from re import compile as compile_pattern
+
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.store import audit
+from barograph.store.measurement import CONTROL
+from barograph.store.schema import patterns
+
+# A machine check that should never move, what is looked at last, and what fails no job.
+KINDS = ("canary", "low_priority", "informational")
+LONGEST = 2000  # characters of a pattern
+MOST = 1000  # patterns in all
+
+Compiled = tuple[tuple[str, Pattern[str]], ...]  # kind and pattern
+
+
+def stored_patterns(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
+    """Return the patterns of every kind."""
+    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    query = sa.select(patterns.c.kind, patterns.c.pattern)
+    for kind, pattern in connection.execute(query.order_by(patterns.c.pattern)):
+        found[kind].append(pattern)
+    return {kind: tuple(own) for kind, own in found.items()}
+
+
+def set_patterns(
+    connection: sa.Connection, wanted: Mapping[str, Iterable[str]], who: str, at: int | None = None
+) -> None:
+    """Replace the patterns of the named kinds; others stay.
+
+    Args:
+        connection: The connection of a write transaction.
+        wanted: Patterns by kind.
+        who: Name for the audit trail.
+        at: Milliseconds since 1970; now by default.
+
+    Raises:
+        DataError: A kind does not exist, or a pattern cannot be stored.
+    """
+    new = {kind: sorted(set(own)) for kind, own in wanted.items()}
+    for kind, own in new.items():
+        if kind not in KINDS:
+            raise DataError(f"no kind of pattern {kind!r:.60}; allowed: {', '.join(KINDS)}")
+        for pattern in own:
+            if not pattern or len(pattern) > LONGEST or CONTROL.search(pattern):
+                raise DataError(
+                    f"{kind} pattern {pattern!r:.60}: 1 to {LONGEST} characters, "
+                    "and no control characters"
+                )
+    if sum(map(len, new.values())) > MOST:
+        raise DataError(f"{sum(map(len, new.values()))} patterns; allowed: {MOST}")
+    before = stored_patterns(connection)
+    changed = {kind: own for kind, own in new.items() if tuple(own) != before[kind]}
+    if not changed:
+        return
+    connection.execute(sa.delete(patterns).where(patterns.c.kind.in_(changed)))
+    rows = [{"kind": kind, "pattern": one} for kind, own in changed.items() for one in own]
+    if rows:
+        connection.execute(sa.insert(patterns), rows)
+    counts = {kind: len(own) for kind, own in changed.items()}
+    audit.note(connection, at or audit.now(), who, "patterns", "patterns", **counts)
+
+
+def compiled(wanted: Mapping[str, Iterable[str]]) -> Compiled:
+    """Return patterns ready for `kind_of`."""
+    pairs = tuple((kind, one) for kind in KINDS for one in wanted.get(kind, ()))
+    return _compiled(pairs)
+
+
+@lru_cache(8)
+def _compiled(pairs: tuple[tuple[str, str], ...]) -> Compiled:
+    return tuple((kind, compile_pattern(translate(one))) for kind, one in pairs)
+
+
+@lru_cache(200_000)
+def kind_of(name: str, known: Compiled) -> str:
+    """Return the kind of a series by its printed identity, "" for an ordinary one.
+
+    Example:
+        >>> kind_of("db/canary_ping/ops", compiled({"canary": ["*/canary_*"]}))
+        'canary'
+    """
+    return next((kind for kind, pattern in known if pattern.match(name)), "")

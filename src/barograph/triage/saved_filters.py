@@ -1,0 +1,62 @@
+"""Filters of the queue that people save by name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.store import audit
+from barograph.store.measurement import CONTROL
+from barograph.store.schema import saved_filters
+
+LONGEST_NAME, LONGEST_QUERY = 100, 4000  # characters
+MOST = 200
+
+
+class SavedFilter(NamedTuple):
+    """A filter of the queue with a name; the query is that of the address of the queue."""
+
+    name: str
+    query: str
+    who: str
+    saved: int
+
+
+def every_filter(connection: sa.Connection) -> list[SavedFilter]:
+    """Return all saved filters by name."""
+    query = sa.select(saved_filters).order_by(saved_filters.c.name)
+    return [SavedFilter(*row) for row in connection.execute(query)]
+
+
+def save_filter(connection: sa.Connection, name: str, query: str, who: str) -> SavedFilter:
+    """Save a filter; one of the same name is replaced.
+
+    Raises:
+        DataError: The name or the query is too long, or there are too many filters.
+    """
+    if not name.strip() or len(name) > LONGEST_NAME or CONTROL.search(name):
+        raise DataError(f"name of a filter: 1 to {LONGEST_NAME} characters, got {name!r:.60}")
+    if len(query) > LONGEST_QUERY or CONTROL.search(query):
+        raise DataError(f"query of a filter: at most {LONGEST_QUERY} characters")
+    known = {one.name for one in every_filter(connection)}
+    if name not in known and len(known) >= MOST:
+        raise DataError(f"{len(known)} filters are saved already; allowed: {MOST}")
+    made = SavedFilter(name, query, who, audit.now())
+    connection.execute(sa.delete(saved_filters).where(saved_filters.c.name == name))
+    connection.execute(sa.insert(saved_filters), made._asdict())
+    audit.note(connection, made.saved, who, "save filter", name, query=query)
+    return made
+
+
+def delete_filter(connection: sa.Connection, name: str, who: str) -> None:
+    """Delete a saved filter.
+
+    Raises:
+        DataError: There is none of this name.
+    """
+    gone = connection.execute(sa.delete(saved_filters).where(saved_filters.c.name == name))
+    if not gone.rowcount:
+        raise DataError(f"there is no saved filter {name!r:.60}")
+    audit.note(connection, audit.now(), who, "delete filter", name)
