@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from barograph.cli.clusters import configured_settings
+from barograph.cli.config import NAME, current_config
 from barograph.cli.detectors import DETECTORS, detector_option, make_detector
 from barograph.cli.options import (
     DEFAULT_MODE,
@@ -24,6 +25,7 @@ from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
     from barograph.detection.online import SecondLookConfig
+    from barograph.store import Store
 
 LOG_PAGES = 65_536  # 128 MB of write-ahead log, if the background worker fails to write it back
 LEVELS = ("debug", "info", "warning", "error")
@@ -112,6 +114,7 @@ def command(
     with Store(url, log=LOG_PAGES, mode=store_mode(store_mode_)) as store:
         local = is_loopback(host)
         _check_tokens(store, host, local=local)
+        _set_patterns(store)
         config = WorkerConfig(
             *(url, make_detector(detector), DETECTORS[detector], label_free),
             cluster_settings=configured_settings(),
@@ -149,10 +152,18 @@ def command(
         raise watch.failure
 
 
-def _check_tokens(store: object, host: str, *, local: bool) -> None:
-    from barograph.store import Store, tokens
+def _set_patterns(store: Store) -> None:
+    """Apply the patterns of `barograph.toml`; kinds that it does not name stay as they are."""
+    from barograph.triage.patterns import set_patterns
 
-    assert isinstance(store, Store)  # noqa: S101 - the type is imported late
+    wanted = current_config().patterns
+    if wanted:
+        store.write(lambda connection: set_patterns(connection, wanted, NAME))
+
+
+def _check_tokens(store: Store, host: str, *, local: bool) -> None:
+    from barograph.store import tokens
+
     with store.read() as connection:
         if tokens.every(connection):
             return

@@ -20,6 +20,7 @@ from barograph.service.metrics import Metrics
 from barograph.service.middleware import ServiceMiddleware
 from barograph.service.model_watch import LoadedModel, ModelWatch
 from barograph.service.pages import assets
+from barograph.service.pages import processed as processed_pages
 from barograph.service.pages import queue as queue_pages
 from barograph.service.responses import handle_errors
 from barograph.service.routes import (
@@ -61,6 +62,7 @@ ROUTERS = (
     queue.saving,
     queue.administration,
     queue_pages.routes,
+    processed_pages.routes,
     assets.routes,
 )
 

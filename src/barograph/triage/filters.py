@@ -17,7 +17,7 @@ DAY = 86_400_000
 STATES = {
     "open": (Verdict.NOT_TRIAGED.value, True),
     "investigation": (Verdict.UNDER_INVESTIGATION.value, None),
-    "unsure": ("unsure", None),
+    "unsure": (Verdict.UNSURE.value, None),
     "withdrawn": (Verdict.NOT_TRIAGED.value, False),
     "any": (None, None),
 }

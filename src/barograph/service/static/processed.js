@@ -1,0 +1,28 @@
+// The processed change points: reopen one, and undo that.
+
+import { pointsOf } from "./grid.js";
+import { register } from "./shortcuts.js";
+import { describe, give, onChange, undo } from "./verdicts.js";
+
+const root = document.querySelector("[data-processed]");
+const rowOf = ({ id }) => root.querySelector(`[data-candidate="${id}"]`);
+
+root.addEventListener("click", async ({ target }) => {
+  const button = target.closest("[data-reopen]");
+  if (!button) return;
+  const row = button.closest("[data-row]");
+  row.hidden = true;
+  const { failed, refused } = await give("not_triaged", pointsOf(row), { label: row.dataset.name });
+  if (!failed && !refused.length) return;
+  row.hidden = false;
+  button.title = failed || describe(refused[0]);
+});
+
+onChange(({ type, step }) => {
+  if (type === "undoing") for (const point of step.points) rowOf(point)?.removeAttribute("hidden");
+});
+
+register([
+  { keys: ["/"], text: "search", action: () => root.querySelector("[name=q]").select() },
+  { keys: ["u"], text: "undo", action: () => undo() },
+]);

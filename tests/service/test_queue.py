@@ -1,0 +1,158 @@
+"""The queue over HTTP: as JSON and as a page, with its filters, patterns and states."""
+
+import re
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from barograph.store.tokens import Scope
+from tests.service.conftest import make_token, refresh_loop
+from tests.service.samples import POINTS, steps
+
+HOSTILE = '"><script>alert(1)</script>\u202e' + "x" * 500
+COMMITS = [f"{k:040x}" for k in range(30)]
+
+
+@pytest.fixture
+def board(client: TestClient) -> TestClient:
+    """A service with two series that changed at one commit, and one that improved at another."""
+    rows = [
+        *steps("insert"),
+        *steps(HOSTILE),
+        *steps("find", at=15, by=-20.0),
+    ]
+    for row in rows:
+        row |= {"direction": -1, "commit": COMMITS[row["order"]]}
+    assert client.post(POINTS, json={"points": rows}).status_code == 200
+    refresh_loop(client).run_once(clusters=False)
+    return client
+
+
+def queue_of(board: TestClient, query: str = "") -> Any:
+    answer = board.get(f"/api/v1/queue{query}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_the_queue_groups_by_commit_and_direction(board: TestClient) -> None:
+    found = queue_of(board)
+    shapes = [(g["order"], g["effect"], len(g["members"])) for g in found["groups"]]
+    assert shapes == [(25, "worse", 2), (15, "better", 1)]
+    assert (found["total"], found["change_points"], found["next"]) == (2, 3, None)
+    [member] = found["groups"][1]["members"]
+    assert (member["version"], member["last_before"], round(member["percent"])) == (0, 14, -20)
+
+
+def test_pages_of_the_queue_follow_each_other(board: TestClient) -> None:
+    first = queue_of(board, "?limit=1")
+    assert first["next"] == 1
+    second = queue_of(board, f"?limit=1&offset={first['next']}")
+    assert second["groups"][0]["order"] == 15
+    assert second["next"] is None
+    assert queue_of(board, "?limit=0&newer_than=0")["newer"] == 2
+
+
+@pytest.mark.parametrize("query", ["?effect=odd", "?since=soon", "?sort=odd", "?ids=1,x", "?a=b"])
+def test_a_filter_that_cannot_be_read_is_refused(board: TestClient, query: str) -> None:
+    assert board.get(f"/api/v1/queue{query}").status_code == 422
+    assert "The request was refused" in board.get(f"/{query}").text
+
+
+def test_the_page_shows_groups_with_plots_and_escapes_names(board: TestClient) -> None:
+    page = board.get("/")
+    assert page.status_code == 200
+    assert page.text.count('class="group"') == 2
+    assert page.text.count('<path class="level worse"') == 1
+    assert "<script>alert" not in page.text
+    assert "\u202e" not in page.text
+    assert "style=" not in page.text
+
+
+def test_the_members_of_a_group_are_rows(board: TestClient) -> None:
+    [number] = re.findall(r'data-group="(\d+)"', board.get("/?effect=worse").text)
+    members = board.get(f"/queue/members?of={number}")
+    assert members.text.count('class="member"') == 2
+    assert "<script>alert" not in members.text
+    assert board.get("/queue/members?of=99").status_code == 404
+    assert board.get("/queue/rows?offset=1").text.count('class="group"') == 1
+
+
+def test_filters_live_in_the_address_of_the_page(board: TestClient) -> None:
+    page = board.get("/?test=find&probability=0.2").text
+    assert page.count('class="group"') == 1
+    assert 'data-query="test=find&amp;probability=0.2"' in page
+    assert 'href="/?probability=0.2" aria-label="Remove the filter: Test"' in page
+    assert "Nothing matches" in board.get("/?test=none").text
+
+
+def test_a_sort_that_tears_commits_apart_shows_the_commit_in_each_row(board: TestClient) -> None:
+    assert "commit-row" in board.get("/").text
+    page = board.get("/?sort=name").text
+    assert "commit-row" not in page
+    assert page.count('class="range-cell"') == 2
+
+
+def test_patterns_hide_series_and_the_page_counts_them(board: TestClient) -> None:
+    given = {"canary": ["*/find*"], "low_priority": [], "informational": []}
+    assert board.put("/api/v1/patterns", json=given).json() == given
+    assert queue_of(board)["hidden"] == {"canary": 1}
+    assert "1 group hidden: 1 canary." in board.get("/").text
+    assert queue_of(board, "?show=canary")["total"] == 2
+
+
+def test_patterns_need_the_scope_admin(board: TestClient) -> None:
+    triage = make_token(board, Scope.TRIAGE, Scope.READ)
+    given = {"canary": [], "low_priority": [], "informational": []}
+    assert board.put("/api/v1/patterns", json=given, headers=triage).status_code == 403
+    assert board.get("/api/v1/patterns", headers=triage).json() == given
+
+
+def test_filters_are_saved_by_name(board: TestClient) -> None:
+    address = "/api/v1/saved-filters/Morning%20triage"
+    assert board.put(address, json={"query": "effect=worse"}).json()["name"] == "Morning triage"
+    page = board.get("/?effect=worse").text
+    assert 'href="/?effect=worse" aria-current="true" title="Saved by local">Morning triage' in page
+    assert board.delete(address).json() == {"filters": []}
+    assert board.delete(address).status_code == 404
+
+
+def test_a_reader_sees_the_queue_and_the_missing_scope(board: TestClient) -> None:
+    reader = make_token(board, Scope.READ)
+    page = board.get("/", headers=reader).text
+    assert "data-readonly" in page
+    assert "Verdicts need the scope <code>triage</code>" in page
+    assert page.count('class="group"') == 2
+
+
+def test_processed_shows_who_decided_and_why(board: TestClient) -> None:
+    assert "No verdicts yet" in board.get("/processed").text
+    [member] = queue_of(board, "?test=find")["groups"][0]["members"]
+    given = {
+        "verdict": "false_positive",
+        "reason": "host",
+        "note": "a noisy <host>",
+        "change_points": [{"id": member["id"], "version": 0}],
+    }
+    assert board.post("/api/v1/verdicts", json=given).json()["refused"] == []
+    page = board.get("/processed").text
+    assert "Noise 1" in page
+    assert "a noisy &lt;host&gt;" in page
+    assert page.count("data-reopen") == 1
+    assert "Nothing matches" in board.get("/processed?verdict=true_positive").text
+    assert queue_of(board)["total"] == 1
+
+
+def test_all_clear_is_not_an_empty_table(board: TestClient) -> None:
+    points = [
+        {"id": one["id"], "version": 0} for g in queue_of(board)["groups"] for one in g["members"]
+    ]
+    board.post("/api/v1/verdicts", json={"verdict": "unsure", "change_points": points})
+    page = board.get("/").text
+    assert "All clear" in page
+    assert board.get("/?state=unsure").text.count('class="group"') == 2
+
+
+def test_values_of_a_label_help_to_choose_a_filter(board: TestClient) -> None:
+    found = board.get("/api/v1/queue/values?label=project").json()
+    assert found == {"values": [{"value": "db", "count": 3}]}

@@ -1,0 +1,370 @@
+"""The queue: how candidates are grouped, filtered, hidden and sorted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.series import Direction, SeriesId, Verdict
+from barograph.store import Measurement, Store
+from barograph.store.schema import candidates, clusters
+from barograph.triage import patterns, queue, saved_filters, verdicts
+from barograph.triage.filters import QueueFilter
+from barograph.triage.grouping import QueueEntry, by_cause, sorted_groups
+from barograph.triage.processed import processed
+from barograph.triage.traces import traces
+
+DAY = 86_400_000
+NOW = 1_800_000_000_000
+
+
+def entry(number: int, order: int, last_before: int | None = None, **more: Any) -> QueueEntry:
+    name = more.pop("test", f"test{number}")
+    identity = SeriesId(more.pop("project", "p"), "linux", "task", name, "ops")
+    fields = {
+        "version": 0,
+        "series": number,
+        "identity": identity,
+        "name": str(identity),
+        "kind": "",
+        "commit": f"c{order}",
+        "effect": "worse",
+        "hazard": 0.1,
+        "probability": 0.5,
+        "found": None,
+        "verdict": "not_triaged",
+        "present": True,
+        "before": None,
+        "after": None,
+    }
+    before = order - 1 if last_before is None else last_before
+    return QueueEntry(id=number, order=order, last_before=before, **(fields | more))
+
+
+def numbers(groups: Sequence[Any]) -> list[list[int]]:
+    return [[one.id for one in group.members] for group in groups]
+
+
+def test_candidates_whose_ranges_share_a_commit_form_a_group() -> None:
+    found = by_cause([entry(1, 5, 4), entry(2, 7, 3), entry(3, 9, 5), entry(4, 9, 8)])
+    assert numbers(found) == [[1, 2], [3, 4]]
+    assert [(group.last_before, group.order, group.commit) for group in found] == [
+        (4, 5, "c5"),
+        (8, 9, "c9"),
+    ]
+
+
+def test_no_group_holds_two_projects_directions_or_kinds() -> None:
+    found = by_cause(
+        [
+            entry(1, 5),
+            entry(2, 5, project="q"),
+            entry(3, 5, effect="better"),
+            entry(4, 5, kind="canary"),
+        ]
+    )
+    assert sorted(numbers(found)) == [[1], [2], [3], [4]]
+
+
+def test_a_cluster_is_a_cause_of_its_own_near_its_step() -> None:
+    steps = {("p", 1): [(6, 8)], ("p", 2): [(6, 8)], ("p", 3): [(40, 9)]}
+    found = by_cause([entry(number, 5) for number in (1, 2, 3)], steps)
+    assert {group.cluster: numbers([group])[0] for group in found} == {8: [1, 2], 0: [3]}
+
+
+def test_members_stand_by_expected_hazard() -> None:
+    [group] = by_cause(
+        [
+            entry(1, 5, hazard=0.9, probability=0.1),
+            entry(2, 5, hazard=0.3, probability=0.9),
+            entry(3, 5, hazard=None),
+        ]
+    )
+    assert numbers([group]) == [[2, 1, 3]]
+
+
+def test_regressions_come_first_and_the_groups_of_a_commit_stay_together() -> None:
+    groups = by_cause(
+        [
+            entry(1, 5, hazard=0.2),
+            entry(2, 5, hazard=-0.9, effect="better"),
+            entry(3, 9, hazard=0.5),
+            entry(4, 12, hazard=-0.8, effect="better"),
+        ]
+    )
+    assert numbers(sorted_groups(groups)) == [[3], [1], [2], [4]]
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"),
+    [
+        ("hazard", [3, 1, 2]),
+        ("change", [2, 3, 1]),
+        ("probability", [1, 2, 3]),
+        ("-probability", [3, 2, 1]),
+        ("age", [2, 3, 1]),
+        ("name", [1, 2, 3]),
+        ("commit", [3, 2, 1]),
+    ],
+)
+def test_each_column_sorts(sort: str, expected: list[int]) -> None:
+    groups = by_cause(
+        [
+            entry(1, 5, hazard=0.1, probability=0.9, found=1),
+            entry(2, 7, hazard=-0.9, probability=0.5, found=3, effect="better"),
+            entry(3, 9, hazard=0.4, probability=0.1, found=2),
+        ]
+    )
+    assert [group.worst.id for group in sorted_groups(groups, sort)] == expected
+
+
+@dataclass
+class Filled:
+    """A store with a series for each candidate."""
+
+    store: Store
+    ids: dict[str, int] = field(default_factory=dict)
+
+    def add(self, name: SeriesId, order: int = 6, **more: Any) -> int:
+        """Add a series of ten results with a candidate."""
+        values = [
+            Measurement(
+                name, 10.0 + 5.0 * (k >= order), k, f"c{k}", direction=Direction.LOWER_IS_BETTER
+            )
+            for k in range(10)
+        ]
+        self.store.ingest(values, "ci")
+        region = '{"count": 4, "min": 1, "max": 1, "median": 1, "mean": %s, "variance": 0}'
+        row = {
+            "order": order,
+            "commit": f"c{order}",
+            "last_before": order - 1,
+            "before": region % 10.0,
+            "after": region % 15.0,
+            "hazard": 0.4,
+            "probability": 0.9,
+            "verdict": "not_triaged",
+            "present": True,
+            "found": NOW,
+            **more,
+        }
+
+        def work(connection: sa.Connection) -> int:
+            from barograph.store.reading import number_of
+
+            key = connection.execute(
+                sa.insert(candidates), {"series": number_of(connection, name), **row}
+            ).inserted_primary_key
+            assert key is not None
+            return int(key[0])
+
+        return self.store.write(work)
+
+
+@pytest.fixture
+def filled(store: Store) -> Filled:
+    """Two tests on two variants, each with a candidate; the improvement is at another commit."""
+    made = Filled(store)
+    for variant in ("linux", "arm"):
+        for test, more in (
+            ("insert", {}),
+            ("find", {"order": 3, "hazard": -0.2, "found": NOW - 9 * DAY}),
+        ):
+            name = SeriesId("db", variant, "nightly", test, "p99", (("threads", "16"),))
+            made.ids[f"{variant} {test}"] = made.add(name, **more)  # type: ignore[arg-type]
+    return made
+
+
+def groups_of(filled: Filled, **wanted: Any) -> queue.QueuePage:
+    with filled.store.read() as connection:
+        return queue.open_groups(connection, QueueFilter(**wanted))
+
+
+def names_of(page: queue.QueuePage) -> set[str]:
+    return {f"{one.identity.variant} {one.identity.test}" for g in page.groups for one in g.members}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({}, {"linux insert", "arm insert", "linux find", "arm find"}),
+        ({"variant": "arm"}, {"arm insert", "arm find"}),
+        ({"variant": "l*"}, {"linux insert", "linux find"}),
+        ({"args": "threads=16", "test": "find"}, {"linux find", "arm find"}),
+        ({"args": "8"}, set()),
+        ({"q": "ARM inser"}, {"arm insert"}),
+        ({"q": "c6"}, {"linux insert", "arm insert"}),
+        ({"effect": "better"}, {"linux find", "arm find"}),
+        ({"hazard": 0.3}, {"linux insert", "arm insert"}),
+        ({"probability": 0.95}, set()),
+        ({"state": "withdrawn"}, set()),
+    ],
+)
+def test_filters_let_through_what_they_name(
+    filled: Filled, wanted: dict[str, Any], expected: set[str]
+) -> None:
+    assert names_of(groups_of(filled, **wanted)) == expected
+
+
+def test_a_filter_on_days_uses_when_candidates_were_found(
+    filled: Filled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "now", lambda: NOW + DAY)
+    assert names_of(groups_of(filled, since="7d")) == {"linux insert", "arm insert"}
+    assert names_of(groups_of(filled, until="2027-01-08")) == {"linux find", "arm find"}
+    with pytest.raises(DataError, match="'soon' is neither a day"):
+        QueueFilter(since="soon")
+
+
+def test_a_page_counts_groups_members_and_effects(filled: Filled) -> None:
+    page = groups_of(filled)
+    assert (page.total, page.members, page.commits) == (2, 4, 2)
+    assert page.effects == {"worse": 1, "better": 1, "unknown": 0}
+    assert page.newest == NOW
+    with filled.store.read() as connection:
+        second = queue.open_groups(connection, offset=1, limit=1, newer_than=NOW - 1)
+    assert [group.effect for group in second.groups] == ["better"]
+    assert second.previous is not None
+    assert second.newer == 1
+
+
+def test_hidden_kinds_are_counted_and_shown_on_request(filled: Filled) -> None:
+    def work(connection: sa.Connection) -> None:
+        patterns.set_patterns(
+            connection, {"canary": ["*/arm/*"], "low_priority": ["*/find/*"]}, "x"
+        )
+
+    filled.store.write(work)
+    page = groups_of(filled)
+    assert names_of(page) == {"linux insert"}
+    assert page.hidden == {"canary": 2, "low_priority": 1}
+    page = groups_of(filled, show=("canary",))
+    assert names_of(page) == {"linux insert", "arm insert", "arm find"}
+    assert page.hidden == {"low_priority": 1}
+
+
+def test_a_candidate_leaves_with_its_verdict_and_is_found_by_its_state(filled: Filled) -> None:
+    number = filled.ids["arm find"]
+    given = [(number, 0)]
+    filled.store.write(
+        lambda c: verdicts.record_batch(c, given, Verdict.UNSURE, "ann", "odd", "host")
+    )
+    assert "arm find" not in names_of(groups_of(filled))
+    assert names_of(groups_of(filled, state="unsure")) == {"arm find"}
+    assert names_of(groups_of(filled, ids=(number, filled.ids["linux find"]))) == {
+        "arm find",
+        "linux find",
+    }
+    with filled.store.read() as connection:
+        page = processed(connection)
+        assert processed(connection, verdict=Verdict.FALSE_POSITIVE).entries == []
+        assert processed(connection, who="bob").entries == []
+        assert processed(connection, QueueFilter(q="linux")).entries == []
+    [one] = page.entries
+    assert (one.entry.id, one.verdict, one.who, one.reason) == (number, "unsure", "ann", "host")
+    assert (one.note, page.counts["unsure"], page.more) == ("odd", 1, False)
+
+
+def test_withdrawn_candidates_are_found_by_their_state(filled: Filled) -> None:
+    gone = candidates.c.id == filled.ids["arm find"]
+    filled.store.write(lambda c: c.execute(sa.update(candidates).where(gone).values(present=False)))
+    assert names_of(groups_of(filled, state="withdrawn")) == {"arm find"}
+
+
+def test_current_clusters_group_their_series(filled: Filled) -> None:
+    with filled.store.read() as connection:
+        [owner] = connection.scalars(
+            sa.select(candidates.c.series).where(candidates.c.id == filled.ids["arm insert"])
+        )
+    row = {
+        "project": "db",
+        "order": 6,
+        "members": f"[{owner}]",
+        "centroid": "[]",
+        "step": 1.0,
+        "fit": 0.1,
+        "regression": 200.0,
+        "status": "new",
+        "current": True,
+        "found": NOW,
+    }
+    filled.store.write(lambda connection: connection.execute(sa.insert(clusters), row))
+    assert sorted(numbers(groups_of(filled, test="insert").groups)) == [
+        [filled.ids["linux insert"]],
+        [filled.ids["arm insert"]],
+    ]
+
+
+def test_the_group_of_a_candidate_is_found_among_hidden_ones(filled: Filled) -> None:
+    with filled.store.read() as connection:
+        group = queue.one_group(connection, QueueFilter(), filled.ids["arm insert"])
+        with pytest.raises(DataError, match="candidate 999 is not in the queue"):
+            queue.one_group(connection, QueueFilter(), 999)
+    assert {one.identity.variant for one in group.members} == {"linux", "arm"}
+
+
+def test_values_of_labels_are_counted(filled: Filled) -> None:
+    with filled.store.read() as connection:
+        assert sorted(queue.label_values(connection, "variant")) == [("arm", 2), ("linux", 2)]
+        assert queue.label_values(connection, "args") == [("threads=16", 4)]
+        with pytest.raises(DataError, match="'colour' is not one of"):
+            queue.label_values(connection, "colour")
+
+
+def test_a_trace_has_the_results_around_its_candidate(filled: Filled) -> None:
+    number = filled.ids["linux insert"]
+    region = '{"count": 4, "mean": 10.0}'
+    with filled.store.read() as connection:
+        found = traces(connection, [(number, region, None)])
+    assert found[number].values == (10.0,) * 6 + (15.0,) * 4
+    assert (found[number].split, found[number].levels) == (6, ((2, 6, 10.0),))
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"state": "closed"}, {"sort": "colour"}, {"show": ("all",)}, {"effect": "bad"}]
+)
+def test_a_filter_names_the_values_that_it_allows(wanted: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match="is not one of"):
+        QueueFilter(**wanted)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"odd": ["x"]}, "no kind"),
+        ({"canary": [""]}, "1 to 2000"),
+        ({"canary": ["\0"]}, "1 to 2000"),
+    ],
+)
+def test_patterns_that_cannot_be_stored_are_refused(
+    store: Store, given: dict[str, list[str]], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        store.write(lambda connection: patterns.set_patterns(connection, given, "x"))
+
+
+def test_patterns_of_one_kind_leave_the_others(store: Store) -> None:
+    for given in ({"canary": ["b", "a", "a"], "informational": ["c"]}, {"canary": ["d"]}):
+        store.write(lambda c, given=given: patterns.set_patterns(c, given, "x"))  # type: ignore[misc]
+    with store.read() as connection:
+        assert patterns.stored_patterns(connection) == {
+            "canary": ("d",),
+            "low_priority": (),
+            "informational": ("c",),
+        }
+
+
+def test_filters_are_saved_replaced_and_deleted(store: Store) -> None:
+    for query in ("effect=worse", "effect=better"):
+        store.write(lambda c, query=query: saved_filters.save_filter(c, "Morning", query, "ann"))  # type: ignore[misc]
+    with store.read() as connection:
+        [one] = saved_filters.every_filter(connection)
+    assert one[:3] == ("Morning", "effect=better", "ann")
+    store.write(lambda c: saved_filters.delete_filter(c, "Morning", "ann"))
+    with pytest.raises(DataError, match="no saved filter 'Morning'"):
+        store.write(lambda c: saved_filters.delete_filter(c, "Morning", "ann"))
+    with pytest.raises(DataError, match="1 to 100 characters"):
+        store.write(lambda c: saved_filters.save_filter(c, " ", "", "ann"))
