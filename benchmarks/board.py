@@ -8,15 +8,22 @@ measured is the server and not the network.
 import hashlib
 import json
 import math
+import os
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
+from fastapi.testclient import TestClient
+from side_by_side import arguments, show
+from store import model
 
 from barograph.series import Region, SeriesId
+from barograph.service import ModelWatch, create_app
 from barograph.store import Store
 from barograph.store.audit import now
 from barograph.store.rows import Insertion, Row
@@ -178,3 +185,84 @@ def timed(function: Callable[[], Any], runs: int) -> list[float]:
         function()
         times.append(time.perf_counter() - start)
     return times
+
+
+def main() -> None:
+    """Fill a store, and measure pages and verdicts."""
+    parser = arguments(__doc__ or "")
+    parser.add_argument("--full", action="store_true", help="the size that the limits are for")
+    given = parser.parse_args()
+    sizes = FULL if given.full else SMALL
+    with tempfile.TemporaryDirectory() as folder:
+        figures = measured(Path(folder), sizes)
+    rows = [
+        {"what": name, "p95": value, "limit": LIMITS.get(name, "") if given.full else ""}
+        for name, value in figures.items()
+    ]
+    show("the board", rows, given.output, **sizes)
+
+
+def measured(folder: Path, sizes: dict[str, int]) -> dict[str, float]:
+    """Return the figures of a store of some size."""
+    artifact = folder / "online.baro"
+    model(10).save(artifact)
+    watch = ModelWatch(artifact)
+    with Store(str(folder / "store.db"), watch.start().judge) as store:
+        fill(
+            store,
+            size=sizes["size"],
+            history=sizes["history"],
+            changes=sizes["candidates"],
+        )
+        with TestClient(
+            create_app(store, watch), "http://127.0.0.1", client=("127.0.0.1", 50000)
+        ) as client:
+            return _figures(client, folder, sizes["runs"])
+
+
+def _figures(client: TestClient, folder: Path, runs: int) -> dict[str, float]:
+    page = {"Accept-Encoding": "gzip"}
+    queue = timed(lambda: client.get("/", headers=page).raise_for_status(), runs)
+    filtered = timed(lambda: client.get("/?variant=*shard&sort=name").raise_for_status(), runs)
+    answer = client.get("/", headers=page)
+    groups = client.get("/api/v1/queue").json()["groups"]
+    points = [one for group in groups for one in group["members"]][: runs + 1]
+    waiting = iter(points)
+
+    def give() -> None:
+        one = next(waiting)
+        change_points = [{"id": one["id"], "version": one["version"]}]
+        body = {"verdict": "true_positive", "change_points": change_points}
+        client.post("/api/v1/verdicts", json=body).raise_for_status()
+
+    given = timed(give, len(points) - 1)
+    numbers = iter([one["series"] for one in points])
+    chart = timed(
+        lambda: client.get(f"/api/v1/series/{next(numbers)}/chart").raise_for_status(),
+        len(points) - 1,
+    )
+    return {
+        "queue, p95, ms": p95(queue),
+        "queue, filtered and sorted, p95, ms": p95(filtered),
+        "queue, page, compressed, kB": int(answer.headers["content-length"]) / 1000,
+        "verdict, p95, ms": p95(given),
+        "verdict beyond one fsync, p95, ms": max(p95(given) - statistics.median(fsyncs(folder)), 0),
+        "data of a series, p95, ms": p95(chart),
+    }
+
+
+def fsyncs(folder: Path, count: int = 20) -> list[float]:
+    """Return how long writing a page to the disk takes, in milliseconds."""
+    times = []
+    with (folder / "probe").open("wb") as file:
+        for _ in range(count):
+            start = time.perf_counter()
+            file.write(b"0" * 4096)
+            file.flush()
+            os.fsync(file.fileno())
+            times.append(1e3 * (time.perf_counter() - start))
+    return times
+
+
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,7 @@ from barograph.store.tokens import Scope
 from tests.service.conftest import make_token, refresh_loop
 from tests.service.samples import POINTS, steps
 
-HOSTILE = '"><script>alert(1)</script>\u202e' + "x" * 500
+HOSTILE = '"><script>alert(1)</script>\u202e' + "x" * 450
 COMMITS = [f"{k:040x}" for k in range(30)]
 
 
@@ -103,7 +103,7 @@ def test_patterns_hide_series_and_the_page_counts_them(board: TestClient) -> Non
 
 def test_patterns_need_the_scope_admin(board: TestClient) -> None:
     triage = make_token(board, Scope.TRIAGE, Scope.READ)
-    given = {"canary": [], "low_priority": [], "informational": []}
+    given: dict[str, list[str]] = {"canary": [], "low_priority": [], "informational": []}
     assert board.put("/api/v1/patterns", json=given, headers=triage).status_code == 403
     assert board.get("/api/v1/patterns", headers=triage).json() == given
 

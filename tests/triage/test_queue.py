@@ -24,7 +24,7 @@ NOW = 1_800_000_000_000
 def entry(number: int, order: int, last_before: int | None = None, **more: Any) -> QueueEntry:
     name = more.pop("test", f"test{number}")
     identity = SeriesId(more.pop("project", "p"), "linux", "task", name, "ops")
-    fields = {
+    fields: dict[str, Any] = {
         "version": 0,
         "series": number,
         "identity": identity,

@@ -1,0 +1,185 @@
+"""The queue in a browser: the keyboard alone, groups with exceptions, undo, filters, odd names."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from barograph.detection import Hunter
+from barograph.series import Direction, SeriesId, Verdict
+from barograph.service import RefreshLoop, WorkerConfig
+from barograph.store import Measurement, Store
+from barograph.triage import verdicts
+from tests.browser.conftest import Board
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+LENGTH, STEP = 30, 25
+TESTS = {"insert": STEP, "update": STEP, "remove": STEP, "find": 15}
+HOSTILE = ("<script>alert(1)</script>", "\u202egnp.exe\u202c", "x" * 500)
+
+
+def fill(store: Store, names: tuple[str, ...] = tuple(TESTS)) -> None:
+    """Three series that got slower at one commit, and one at another."""
+    rows = [
+        Measurement(
+            SeriesId("db", "linux", "nightly", name, "p99"),
+            100.0 + (order * 7919 % 13) / 13 + 20.0 * (order >= TESTS.get(name, STEP)),
+            order,
+            f"{order:040x}",
+            direction=Direction.LOWER_IS_BETTER,
+        )
+        for name in names
+        for order in range(LENGTH)
+    ]
+    store.ingest(rows, "ci")
+    RefreshLoop(store, WorkerConfig("", Hunter(), "Hunter", None)).run_once(clusters=False)
+
+
+@pytest.fixture
+def stores() -> list[Store]:
+    """The stores that services of the test use."""
+    return []
+
+
+@pytest.fixture
+def queue(board: Board, page: "Page", stores: list[Store]) -> "Page":
+    """The open queue, with the cursor on its first group."""
+
+    def filled(store: Store) -> None:
+        fill(store)
+        stores.append(store)
+
+    page.goto(board(filled))
+    page.locator("tr.group[aria-current]").wait_for()
+    return page
+
+
+def groups(page: "Page") -> "Locator":
+    return page.locator("tr.group")
+
+
+def press(page: "Page", *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def verdict_of(page: "Page") -> dict[str, str]:
+    """The verdicts by test, from the API, once all are saved."""
+    page.wait_for_function("document.querySelector('[data-pending]').hidden")
+    found = page.evaluate("fetch('/api/v1/change-points').then((answer) => answer.json())")
+    names = page.evaluate("fetch('/api/v1/series').then((answer) => answer.json())")
+    tests = {one["id"]: one["test"] for one in names["series"]}
+    return {tests[one["series"]]: one["verdict"] for one in found["change_points"]}
+
+
+def test_a_group_with_an_exception_is_decided_by_the_keyboard_alone(queue: "Page") -> None:
+    assert groups(queue).count() == 2
+    press(queue, "o")
+    queue.locator("tr.member").nth(2).wait_for()
+    exception = queue.locator("tr.member").nth(1).get_attribute("data-name")
+    press(queue, "j", "j", "h")
+    queue.locator("tr.member.excepted .tag.noise").wait_for()
+    press(queue, "k", "k", "k", "a")
+    assert groups(queue).count() == 1
+    queue.get_by_role("status").get_by_text("as real").wait_for()
+    press(queue, "n")
+    queue.get_by_role("heading", name="All clear").wait_for()
+    given = verdict_of(queue)
+    assert given.pop(str(exception)) == "false_positive"
+    assert given.pop("find") == "unsure"
+    assert set(given.values()) == {"true_positive"}
+
+
+def test_undo_brings_the_row_back_in_place(queue: "Page") -> None:
+    names = groups(queue).evaluate_all("(rows) => rows.map((row) => row.dataset.name)")
+    press(queue, "a", "h")
+    assert groups(queue).count() == 0
+    press(queue, "u", "u")
+    assert groups(queue).evaluate_all("(rows) => rows.map((row) => row.dataset.name)") == names
+    assert set(verdict_of(queue).values()) == {"not_triaged"}
+
+
+def test_a_selection_is_decided_at_once(queue: "Page") -> None:
+    press(queue, "x", "j", "Shift+X")
+    assert queue.get_by_text("2 selected").is_visible()
+    press(queue, "i")
+    assert groups(queue).count() == 0
+    assert set(verdict_of(queue).values()) == {"under_investigation"}
+
+
+def test_what_somebody_decided_meanwhile_comes_back_with_their_name(
+    queue: "Page", stores: list[Store]
+) -> None:
+    [number] = groups(queue).nth(1).evaluate_all("(rows) => rows.map((r) => r.dataset.candidate)")
+    work = verdicts.record_batch
+    items = [(int(number), 0)]
+    stores[0].write(lambda c: work(c, items, Verdict.FALSE_POSITIVE, "wen"))
+    press(queue, "j", "a")
+    line = queue.locator("tr.refused")
+    line.wait_for()
+    assert "noise by wen" in line.inner_text()
+    assert groups(queue).count() == 2
+
+
+def test_a_reason_and_a_note_go_with_the_verdict(queue: "Page") -> None:
+    press(queue, "r")
+    queue.get_by_label("Verdict", exact=True).select_option("false_positive")
+    queue.get_by_label("Reason").fill("environment")
+    queue.get_by_label("Note").fill("a noisy host")
+    queue.get_by_role("button", name="Give verdict").click()
+    assert groups(queue).count() == 1
+    verdict_of(queue)
+    queue.goto(queue.url + "processed")
+    assert queue.get_by_text("a noisy host").first.is_visible()
+    queue.get_by_role("button", name="Reopen").first.click()
+    queue.get_by_role("status").get_by_text("Reopened").wait_for()
+
+
+def test_a_filter_added_by_keyboard_lives_in_the_address(queue: "Page") -> None:
+    press(queue, "f")
+    queue.get_by_label("Field").select_option("test")
+    queue.get_by_label("Value").fill("find")
+    press(queue, "Enter")
+    queue.wait_for_url("**/?test=find")
+    assert groups(queue).count() == 1
+    queue.reload()
+    assert groups(queue).count() == 1
+    queue.get_by_role("link", name="Remove the filter: Test").click()
+    queue.wait_for_url("**/")
+    press(queue, "/")
+    queue.keyboard.type("nothing like it")
+    press(queue, "Enter")
+    queue.get_by_role("heading", name="Nothing matches").wait_for()
+
+
+def test_letters_do_nothing_in_fields_and_where_they_are_switched_off(queue: "Page") -> None:
+    press(queue, "/")
+    queue.keyboard.type("ha")
+    assert groups(queue).count() == 2
+    press(queue, "Escape", "?")
+    queue.get_by_role("dialog").get_by_text("Single keys act").click()
+    queue.get_by_role("button", name="Close").click()
+    press(queue, "h")
+    assert groups(queue).count() == 2
+    press(queue, "ArrowDown")
+    assert groups(queue).nth(1).get_attribute("aria-current") == "true"
+
+
+def test_there_is_one_tab_stop_and_the_focus_follows_the_cursor(queue: "Page") -> None:
+    press(queue, "j")
+    assert queue.locator("tr[tabindex='0']").count() == 1
+    assert queue.evaluate("document.activeElement.matches('tr.group[tabindex=\"0\"]')")
+
+
+@pytest.mark.parametrize("width", [390, 1024])
+def test_odd_names_neither_run_nor_stretch_the_page(board: Board, page: "Page", width: int) -> None:
+    page.on("dialog", lambda _: pytest.fail("a name was run"))
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(board(lambda store: fill(store, HOSTILE)))
+    press(page, "o")
+    page.locator("tr.member").nth(2).wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    names = page.locator("tr.member .name").all_inner_texts()
+    assert "<script>alert(1)</script>" in names
+    assert all(len(name) <= 60 and "\u202e" not in name for name in names)
