@@ -144,7 +144,7 @@ def _one(
     labels = (getattr(name, label) for label in SeriesId.__dataclass_fields__ if label != "args")
     rows[0].append((number + 1, name.digest, *labels, args, direction))
     level = math.exp(random.normal(8.0, 2.0))
-    noise = 0.01 * math.exp(random.normal(0.0, 0.7))
+    noise = 0.03 * math.exp(random.normal(0.0, 0.7))
     step = float(random.normal(0.0, 0.15)) if cause else 0.0
     values = level * np.exp(random.normal(0.0, noise, length) + step * (np.arange(length) >= cause))
     hour = 3_600_000

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -87,6 +88,10 @@ class PageRoute(GuardedRoute):
                 return await handle(request)
             except HTTPException as error:
                 status, message, headers = error.status_code, str(error.detail), error.headers
+            except RequestValidationError as error:
+                first = error.errors()[0]
+                field = ".".join(map(str, first["loc"][1:]))
+                status, message, headers = 422, f"{field}: {first['msg']}"[:300], None
             except DataError as error:
                 status, message, headers = 422, str(error), None
             page = render(request, "error.html", status=status, message=message, code=status)
