@@ -35,7 +35,8 @@ def _no_texts() -> Texts:
 class Candidates:
     """Candidates as columns; dates in milliseconds since 1970, UNKNOWN_TIME where missing.
 
-    The last three columns are empty where only the bounds of candidates matter.
+    The columns from `orders` on are empty where only the bounds of candidates matter. Only an
+    exported store has the last three.
 
     Args:
         series: Number of the series.
@@ -46,6 +47,9 @@ class Candidates:
         orders: The orders of the points.
         commits: The commits of the points.
         algorithms: What found the candidate, as the source says it.
+        present: Whether the latest search found the candidate.
+        discovery: Number in the order in which that search found the candidates, -1 if unknown.
+        q: Energy statistic of E-Divisive or Hunter, NaN if unknown.
     """
 
     series: Ints
@@ -56,6 +60,9 @@ class Candidates:
     orders: Ints = field(default_factory=_no_numbers)
     commits: Texts = field(default_factory=_no_texts)
     algorithms: Texts = field(default_factory=_no_texts)
+    present: npt.NDArray[np.bool_] | None = None
+    discovery: Ints | None = None
+    q: Floats | None = None
 
     @classmethod
     def none(cls) -> Candidates:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -65,6 +66,10 @@ CANDIDATES_SCHEMA = pa.schema(
         ("algorithm", pa.string()),
     ]
 )
+# Additional columns of an exported store: whether the latest search found the candidate, its number
+# in the order of discovery, and its energy statistic.
+SEARCHED = (("present", pa.bool_()), ("discovery", pa.int32()), ("q", pa.float64()))
+FOUND_SCHEMA = pa.schema([*CANDIDATES_SCHEMA, *SEARCHED])
 SCHEMAS = {"series": SERIES_SCHEMA, "points": POINTS_SCHEMA, "candidates": CANDIDATES_SCHEMA}
 # Of the points and the runs of an exported store.
 RUNS_SCHEMA = pa.schema(
@@ -100,7 +105,7 @@ def read_history(folder: str | Path) -> History:
         values=points.column("value").to_numpy(),
         commits=texts_of(points.column("commit")),
         times=times,
-        candidates=candidates_of(read_table(folder, "candidates")),
+        candidates=_with_search(folder, candidates_of(read_table(folder, "candidates"))),
         repeats=None if repeats.is_single else repeats,
     )
 
@@ -170,6 +175,25 @@ def candidates_of(table: pa.Table) -> Candidates:
         orders=table.column("order").to_numpy(),
         commits=texts_of(table.column("commit")),
         algorithms=texts_of(table.column("algorithm")),
+    )
+
+
+def _with_search(folder: str | Path, candidates: Candidates) -> Candidates:
+    """Return the candidates with what the latest search of an exported store said of them."""
+    path = Path(folder) / "candidates.parquet"
+    names = [name for name, _ in SEARCHED]
+    if not set(names) <= set(pq.read_schema(path).names):
+        return candidates
+    table = pq.read_table(path, columns=names)
+    try:
+        present, discovery, q = (table.column(name).cast(kind) for name, kind in SEARCHED)
+    except pa.ArrowException as error:
+        raise DataError(f"{path}: {error}") from error
+    return replace(
+        candidates,
+        present=present.fill_null(True).to_numpy(),
+        discovery=_numbers(discovery, -1),
+        q=q.fill_null(np.nan).to_numpy(),
     )
 
 

@@ -280,6 +280,7 @@ class ChangePoint:
         order: The number of the discovery, from 0, of a method that finds one point after the
             other.
         probability: How likely a person would call the change real; None if no model judged it.
+        q: The energy statistic Q of E-Divisive and Hunter; None of other methods.
 
     Example:
         >>> before, after = Region.of(np.array([4.0, 6.0])), Region.of(np.array([9.0]))
@@ -295,6 +296,7 @@ class ChangePoint:
     after: Region
     order: int | None = None
     probability: float | None = None
+    q: float | None = None
 
 
 def as_floats(values: npt.ArrayLike, name: str = "values") -> Floats:

@@ -37,6 +37,7 @@ def test_import_of_an_export_gives_the_same_store(
     found = tables.candidates
     assert (found.index[0], found.orders[0], found.verdict[0]) == (15, 15, "true_positive")
     assert found.triaged_on[0] == 77_000
+    assert (found.present is None, found.discovery is None, found.q is None) == (False,) * 3
 
     with Store(new_url(), Rule()) as other:
         filled = exchange.import_history(other, tables, "ann")

@@ -32,7 +32,7 @@ class Scripted(Detector):
 
     def find(self, series: Observations) -> list[RawChangePoint]:
         self.lengths.append(series.values.size)
-        return [RawChangePoint(place, 1.0, 0.01) for place in self.places]
+        return [RawChangePoint(place, 1.0, 0.01, k, q=2.0) for k, place in enumerate(self.places)]
 
 
 def flat(store: Store, length: int = 60, name: str = "a") -> None:

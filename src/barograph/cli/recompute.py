@@ -27,20 +27,34 @@ from barograph.cli.options import (
 @min_probability_option
 @model_option("label_free", does="scores candidates")
 @store_option
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    show_default="the usable cores",
+    help="Number of processes. The result is the same for any number.",
+)
 @format_option("text", "json")
 def command(
-    detector: str, min_probability: float | None, model: Path, url: str, output: str
+    detector: str,
+    min_probability: float | None,
+    model: Path,
+    url: str,
+    workers: int | None,
+    output: str,
 ) -> None:
     """Recompute the change points of every series in the store.
 
     A candidate that moved keeps its identity and its verdict, and one with a verdict that is no
     longer found is kept.
     """
+    from barograph.parallel import worker_count
     from barograph.triage.refresh import CandidateRefresher, label_free_model
 
     scorer = label_free_model(model if model.exists() else None)
     method = make_detector(detector, min_probability=min_probability)
-    refresher = CandidateRefresher(method, DETECTORS[detector], scorer)
+    refresher = CandidateRefresher(
+        method, DETECTORS[detector], scorer, workers=workers or worker_count()
+    )
     with open_existing(url) as store:
         result = refresher.recompute(store)
     if output == "json":

@@ -27,6 +27,7 @@ class RawChangePoint:
     pvalue: float | None = None
     order: int | None = None
     probability: float | None = None
+    q: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,7 @@ def describe(series: Observations, found: Sequence[RawChangePoint]) -> list[Chan
             after=around[k + 1],
             order=point.order,
             probability=point.probability,
+            q=point.q,
         )
         for k, point in enumerate(found)
     ]

@@ -35,8 +35,8 @@ class Triaged(Detector):
     """Report the candidates of another detector that a model calls real.
 
     The ends of pulses, excursions of 3 to 12 points, are candidates too. Each change point has a
-    `probability`; `statistic` is its log odds. `pvalue` and `order` are those of the other
-    detector, None at the ends of pulses.
+    `probability`; `statistic` is its log odds. `pvalue`, `order` and `q` are those of the
+    other detector, None at the ends of pulses.
 
     Args:
         candidates: Proposes the candidates.

@@ -73,10 +73,14 @@ class RefreshLoop:
         self._projects: set[str] = set()  # whose clusters are out of date
         self._model: TriageModel | None = None
         self._loaded_version: object = self  # no file version equals it
+        self._refresher: CandidateRefresher | None = None
 
     def refresher(self) -> CandidateRefresher:
         """Return the detector with the newest model."""
-        return CandidateRefresher(self._config.detector, self._config.name, self._newest_model())
+        model = self._newest_model()
+        if self._refresher is None or self._refresher.model is not model:
+            self._refresher = CandidateRefresher(self._config.detector, self._config.name, model)
+        return self._refresher
 
     def run_once(self, *, clusters: bool, stop: threading.Event | None = None) -> None:
         """Refresh all series that changed; after a stop, start no other transaction."""

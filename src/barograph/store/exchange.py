@@ -1,6 +1,7 @@
 """Import a history into the store: every run of every point, and the candidates."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.history import History
+from barograph.history import Candidates, History
 from barograph.repeats import Repeats
 from barograph.series import UNKNOWN_TIME, Ints, Verdict
 from barograph.store import audit
@@ -21,9 +22,10 @@ from barograph.store.schema import NEARBY, candidates, moves, verdicts
 from barograph.store.store import Store
 
 BATCH = 20_000  # points in one transaction
-CANDIDATE = ("series", "order", "commit", "detector", "nearby", "verdict", "version", "present")
+CANDIDATE = ("series", "order", "commit", "detector", "nearby", "verdict", "version")
+SEARCH = ("present", "discovery", "q")
 DATES = ("calculated_on", "triaged_on")
-NEW = Insertion(candidates, (*CANDIDATE, *DATES))
+NEW = Insertion(candidates, (*CANDIDATE, *SEARCH, *DATES))
 VERDICT, TRIAGED_ON = CANDIDATE.index("verdict"), -1  # places in a row of NEW
 GIVEN = Insertion(verdicts, ("candidate", "verdict", "who", "given", "note", "reason", "version"))
 
@@ -118,8 +120,8 @@ def _write_candidates(
     owners = numbers[table.series].tolist()
     columns = table.orders.tolist(), table.commits, table.algorithms, table.verdict.tolist()
     places = zip(table.series.tolist(), table.index.tolist(), strict=True)
-    for owner, place, fields, *found in zip(
-        owners, places, zip(*columns, strict=True), *dates, strict=True
+    for owner, place, fields, searched, *found in zip(
+        *(owners, places, zip(*columns, strict=True), _searched(table), *dates), strict=True
     ):
         order, commit, algorithm, verdict = fields
         if not owner or (owner, order) in known:
@@ -128,7 +130,7 @@ def _write_candidates(
         nearby = json.dumps(history[place[0]].orders_around(place[1], NEARBY))
         version = int(verdict != Verdict.NOT_TRIAGED.value)
         found_by = algorithm or None
-        new.append((owner, order, commit, found_by, nearby, verdict, version, True, *found))
+        new.append((owner, order, commit, found_by, nearby, verdict, version, *searched, *found))
     NEW.into(connection, new)
     at = now()
     judged = {row[:2]: row for row in new if row[VERDICT] != Verdict.NOT_TRIAGED.value}
@@ -142,6 +144,17 @@ def _write_candidates(
     if new:
         audit.note(connection, at, who, "import", "candidates", written=len(new))
     return len(new), len(table) - len(new)
+
+
+def _searched(table: Candidates) -> list[tuple[bool, int | None, float | None]]:
+    """Return what the latest search of an exported store said of each candidate."""
+    if table.present is None or table.discovery is None or table.q is None:
+        return [(True, None, None)] * len(table)
+    columns = table.present.tolist(), table.discovery.tolist(), table.q.tolist()
+    return [
+        (present, None if number < 0 else number, None if math.isnan(q) else q)
+        for present, number, q in zip(*columns, strict=True)
+    ]
 
 
 def _known(dates: Ints) -> list[int | None]:

@@ -2,7 +2,8 @@
 
 They are those of `barograph.parquet`: a point is a commit with the value that counts for it. An
 additional column `run` of the points and a fourth table, all results of the commits with several,
-bring every run back at an import.
+bring every run back at an import. Additional columns of the candidates are what the latest search
+said of them.
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 import sqlalchemy as sa
 
 from barograph.files import whole
-from barograph.parquet import CANDIDATES_SCHEMA, DATE, RUNS, RUNS_SCHEMA, SERIES_SCHEMA
+from barograph.parquet import DATE, FOUND_SCHEMA, RUNS, RUNS_SCHEMA, SERIES_SCHEMA
 from barograph.store.reading import is_listed, read_series
 from barograph.store.registry import series_id
 from barograph.store.schema import candidates, points, series
@@ -52,7 +53,7 @@ def export_tables(connection: sa.Connection, folder: str | Path) -> dict[str, in
                 count += of_commits.num_rows
                 runs += of_reruns.num_rows
         found = _candidate_rows(connection, numbers)
-        pq.write_table(pa.Table.from_pylist(found, CANDIDATES_SCHEMA), third, compression="zstd")
+        pq.write_table(pa.Table.from_pylist(found, FOUND_SCHEMA), third, compression="zstd")
     return {"series": len(rows), "points": count, "runs": runs, "candidates": len(found)}
 
 
@@ -113,6 +114,9 @@ def _candidate_rows(connection: sa.Connection, numbers: list[int]) -> list[dict[
             "calculated_on": row.calculated_on,
             "triaged_on": row.triaged_on,
             "algorithm": row.detector,
+            "present": row.present,
+            "discovery": row.discovery,
+            "q": row.q,
         }
         for first in range(0, len(owners), CHUNK)
         for number, history in read_series(connection, owners[first : first + CHUNK]).items()

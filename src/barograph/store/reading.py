@@ -81,6 +81,8 @@ class CandidateRecord:
         detector: What found it, with its version.
         statistic: Statistic of the detector.
         pvalue: P value of the detector.
+        discovery: Number in the order in which the detector found the candidates, from 0.
+        q: Energy statistic of E-Divisive or Hunter.
         before: The region before it.
         after: The region after it.
         hazard: Size of the change; positive is worse.
@@ -102,6 +104,8 @@ class CandidateRecord:
     detector: str | None
     statistic: float | None
     pvalue: float | None
+    discovery: int | None
+    q: float | None
     before: Region | None
     after: Region | None
     hazard: float | None

@@ -11,15 +11,17 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.detection import Triaged, detect_many
+from barograph.detection import Triaged
 from barograph.detection.base import Detector
+from barograph.detection.recent import RECENT, SearchMemory
 from barograph.detection.scoring import score_candidates
 from barograph.errors import ArtifactError
 from barograph.history import Candidates
@@ -38,13 +40,14 @@ from barograph.triage.identity import (
     identify,
     stored_candidates,
 )
+from barograph.triage.searching import find_changes
 
 LOG = logging.getLogger("barograph.triage")
 USE = "label_free"
 SERIES = 200  # series in one transaction, small enough not to block ingestion
 CHUNK = 1000  # candidates in one statement: databases limit the number of parameters
 COLUMNS = (
-    *("order", "commit", "last_before", "detector", "statistic", "pvalue"),
+    *("order", "commit", "last_before", "detector", "statistic", "pvalue", "discovery", "q"),
     *("before", "after", "nearby", "hazard", "probability", "model", "present", "calculated_on"),
 )
 STATE = ("verdict", "triaged_on", "found")
@@ -86,17 +89,24 @@ class CandidateRefresher:
             probabilities that they were reported with.
         name: The name of the detector that candidates are stored with.
         model: A model for the use `label_free`; without one, candidates get no probability.
+        workers: Number of processes that search; with 1, this process searches in threads.
+        recent: Number of the newest points of a series that are always searched together.
+        memory: What this detector found in earlier searches with this model.
     """
 
     detector: Detector
     name: str
     model: TriageModel | None = None
+    workers: int = 1
+    recent: int = RECENT
+    memory: SearchMemory = field(default_factory=SearchMemory, compare=False)
 
     def refresh(self, store: Store, limit: int | None = None) -> RefreshResult:
         """Recompute the candidates of series whose points changed, of at most `limit` series."""
         total = RefreshResult()
         while limit is None or total.series < limit:
-            count = SERIES if limit is None else min(SERIES, limit - total.series)
+            most = SERIES * self.workers
+            count = most if limit is None else min(most, limit - total.series)
             result, waiting = self._refresh(store, count)
             total += result
             if not waiting or not result.series:
@@ -117,12 +127,15 @@ class CandidateRefresher:
             known = stored_candidates(connection, list(versions))
         plans = self._plans(points, known, at)
 
-        def work(connection: sa.Connection) -> RefreshResult:
-            unchanged = claim(connection, versions)
-            kept = [plan for plan in plans if plan.number in unchanged]
+        def work(connection: sa.Connection, part: Sequence[SeriesPlan]) -> RefreshResult:
+            unchanged = claim(connection, {plan.number: versions[plan.number] for plan in part})
+            kept = [plan for plan in part if plan.number in unchanged]
             return self.write(connection, store, kept, at)
 
-        return (store.write(work) if plans else RefreshResult()), len(versions)
+        total = RefreshResult()
+        for first in range(0, len(plans), SERIES):
+            total += store.write(partial(work, part=plans[first : first + SERIES]))
+        return total, len(versions)
 
     def _plans(
         self,
@@ -135,9 +148,12 @@ class CandidateRefresher:
         is_scored = isinstance(detector, Triaged)
         if isinstance(detector, Triaged) and model is not None:
             detector = replace(detector, model=model)
-        values = np.concatenate([np.empty(0), *(one.values for one in points.values())])
-        offsets = np.cumsum([0, *(len(one) for one in points.values())], dtype=np.int64)
-        changes = detect_many(detector, values, offsets)
+        changes = find_changes(
+            *(detector, list(points.values())),
+            recent=self.recent,
+            workers=self.workers,
+            memory=self.memory,
+        )
         plans = [
             identify(number, one, known[number], own)
             for (number, one), own in zip(points.items(), changes, strict=True)
@@ -196,6 +212,7 @@ class CandidateRefresher:
         level = hazard(change.before.mean, change.after.mean, plan.series.direction)
         place = found.order, commit, before
         facts: tuple[Any, ...] = (*place, self.name, change.statistic, change.pvalue)
+        facts = (*facts, change.order, change.q)
         return (*facts, *regions, nearby, level, found.probability, key, True, at)
 
 

@@ -90,7 +90,7 @@ class EDivisive(Detector):
         rows = enumerate(zip(points[:count].tolist(), found[:count].tolist(), strict=True))
         return sorted(
             (
-                RawChangePoint(start + point, energy, pvalue, k)
+                RawChangePoint(start + point, energy, pvalue, k, q=energy)
                 for k, (point, (energy, pvalue)) in rows
             ),
             key=lambda point: point.index,

@@ -86,7 +86,7 @@ class IncrementalEDivisive:
         require(inside and ascending, "change_points", indices, "ascending, inside the history")
         places = np.searchsorted(positions, indices).tolist()
         self._known = [
-            RawChangePoint(place, p.statistic, p.pvalue, p.order)
+            RawChangePoint(place, p.statistic, p.pvalue, p.order, q=p.q)
             for place, p in zip(places, change_points, strict=True)
         ]
         self._discovered = len(indices)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from typing import Literal, get_args
 
 import numpy as np
@@ -95,7 +95,8 @@ class Hunter(Detector):
             pvalues,
         )
         rows = (points[:total].tolist(), energies[:total].tolist(), pvalues[:total].tolist())
-        found = map(RawChangePoint, *rows)
+        unknown = repeat(None)
+        found = map(RawChangePoint, *rows, unknown, unknown, rows[1])
         return [list(islice(found, count)) for count in counts.tolist()]
 
     @property

@@ -45,6 +45,13 @@ class ChangePointResponse(Schema):
     detector: str | None = Field(examples=["Hunter"])
     statistic: float | None = Field(examples=[12.5])
     pvalue: float | None = Field(examples=[0.0001])
+    discovery: int | None = Field(
+        description="Number in the order in which the detector divided the series, from 0.",
+        examples=[0],
+    )
+    q: float | None = Field(
+        description="Energy statistic Q of E-Divisive or Hunter.", examples=[84.1]
+    )
     before: Region | None = Field(examples=[REGION])
     after: Region | None = Field(examples=[REGION])
     hazard: float | None = Field(

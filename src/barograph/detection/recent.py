@@ -1,0 +1,142 @@
+"""Search long series in stretches: the newest results, back to a known change point.
+
+Daly et al. 2020, 4: the analysis uses up to 500 points, extended to a change point that is already
+known beyond them. What is known here depends on the values alone, never on earlier searches: a
+series is divided from its start, and each stretch begins at a change point of the stretch before.
+So results in any order of arrival lead to the same change points, and the time is linear.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from barograph.detection.base import Detector, Observations, RawChangePoint, describe
+from barograph.series import ChangePoint, Floats, Ints
+
+RECENT = 500
+REMEMBERED = 50_000  # stretches; beyond this the memory is emptied
+
+
+class SearchMemory:
+    """The change points of stretches that one detector searched before, by their values.
+
+    A stretch is complete when the series goes on after it. Only the last stretch of a series
+    changes with a new result, so all others are searched once.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[bytes, list[RawChangePoint]] = {}
+
+    def get(self, values: Floats) -> list[RawChangePoint] | None:
+        """Return the change points of a stretch, None if it was not searched."""
+        return self._found.get(_key(values))
+
+    def put(self, values: Floats, found: list[RawChangePoint]) -> None:
+        """Remember the change points of a stretch."""
+        if len(self._found) >= REMEMBERED:
+            self._found.clear()
+        self._found[_key(values)] = found
+
+
+def detect_recent(
+    detector: Detector,
+    values: Floats,
+    offsets: Ints,
+    *,
+    recent: int = RECENT,
+    memory: SearchMemory | None = None,
+) -> list[list[ChangePoint]]:
+    """Find the change points of many series; of long ones, stretch by stretch.
+
+    A series of fewer than 2 * `recent` points is searched as a whole. Of a longer one, the last
+    stretch has at least `recent` points and fewer than twice as many. A stretch begins at a
+    change point if there is one in the half of `recent` points before; the regions before and
+    after the change points are those of the whole series.
+
+    Args:
+        detector: Any detector; one that uses times or a release gets none.
+        values: The finite values of all series, one after the other.
+        offsets: Series k owns the values offsets[k] to offsets[k + 1].
+        recent: Number of the newest points that are always searched together.
+        memory: What the same detector found in earlier calls.
+
+    Returns:
+        The change points of each series.
+
+    Example:
+        >>> from barograph.detection import Hunter
+        >>> values = np.tile([1.0, 1.1], 60) + np.repeat([0.0, 2.0, 5.0], 40)
+        >>> [found] = detect_recent(Hunter(), values, np.array([0, 120]), recent=30)
+        >>> [point.index for point in found]
+        [40, 80]
+    """
+    edges = offsets.tolist()
+    starts = edges[:-1]
+    found: list[list[RawChangePoint]] = [[] for _ in starts]
+    active = list(range(len(starts)))
+    while active:
+        ends = [min(starts[k] + 2 * recent, edges[k + 1]) for k in active]
+        parts = [values[starts[k] : end] for k, end in zip(active, ends, strict=True)]
+        going_on = []
+        for k, own in zip(active, _search(detector, parts, 2 * recent, memory), strict=True):
+            start, is_last = starts[k] - edges[k], edges[k + 1] - starts[k] < 2 * recent
+            cut = 2 * recent if is_last else cut_of([point.index for point in own], recent)
+            kept = (replace(one, index=start + one.index) for one in own if one.index <= cut)
+            found[k].extend(kept)
+            if not is_last:
+                starts[k] += cut
+                going_on.append(k)
+        active = going_on
+    return [
+        describe(Observations(values[a:b], np.arange(b - a)), own)
+        for (a, b), own in zip(pairwise(edges), found, strict=True)
+    ]
+
+
+def cut_of(found: Sequence[int], recent: int) -> int:
+    """Return where the next stretch begins: at the last change point before the recent points.
+
+    Without a change point in the second half of the points before, the next stretch begins so that
+    the change point after it has at least a quarter of `recent` points before it.
+
+    Args:
+        found: The indices of the change points of a stretch of 2 * `recent` points.
+        recent: Number of points after the latest possible cut.
+
+    Example:
+        >>> cut_of([100, 300, 460, 700], 500), cut_of([100, 700], 500), cut_of([100, 510], 500)
+        (460, 500, 385)
+    """
+    known = [index for index in found if recent // 2 <= index <= recent]
+    if known:
+        return max(known)
+    following = min((index for index in found if index > recent), default=2 * recent)
+    return max(recent // 2, min(recent, following - recent // 4), 1)
+
+
+def _search(
+    detector: Detector, parts: Sequence[Floats], complete: int, memory: SearchMemory | None
+) -> list[list[RawChangePoint]]:
+    """Return the change points of each stretch, from the memory where it has them."""
+    known: list[list[RawChangePoint] | None] = [
+        memory.get(part) if memory is not None and part.size == complete else None for part in parts
+    ]
+    wanted = [part for part, found in zip(parts, known, strict=True) if found is None]
+    offsets = np.cumsum([0, *(part.size for part in wanted)], dtype=np.int64)
+    searched = iter(detector.find_many(np.concatenate(wanted), offsets) if wanted else [])
+    results = []
+    for part, remembered in zip(parts, known, strict=True):
+        own = next(searched) if remembered is None else remembered
+        if remembered is None and memory is not None and part.size == complete:
+            memory.put(part, own)
+        results.append(own)
+    return results
+
+
+def _key(values: Floats) -> bytes:
+    return hashlib.blake2b(values.tobytes(), digest_size=16).digest()

@@ -1,0 +1,91 @@
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from barograph.detection import EDivisive, Hunter
+from barograph.detection.base import Detector, RawChangePoint
+from barograph.detection.recent import SearchMemory, cut_of, detect_recent
+from barograph.series import Floats, Ints, Region
+
+
+class Counting(Hunter):
+    """Records the sizes of the stretches that are searched."""
+
+    sizes: ClassVar[list[int]] = []
+
+    def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
+        Counting.sizes.extend(np.diff(offsets).tolist())
+        return super().find_many(values, offsets)
+
+
+def steps(*lengths: int) -> Floats:
+    """Noise around a level that rises by 5 standard deviations after each length."""
+    levels = np.repeat(np.arange(len(lengths)) * 5.0, lengths)
+    return levels + np.random.default_rng(3).normal(size=levels.size)
+
+
+def found(values: Floats, recent: int, memory: SearchMemory | None = None) -> list[int]:
+    [own] = detect_recent(
+        Counting(), values, np.array([0, values.size]), recent=recent, memory=memory
+    )
+    return [point.index for point in own]
+
+
+@pytest.mark.parametrize("detector", [Hunter(), EDivisive()])
+def test_short_series_are_searched_as_a_whole(detector: Detector) -> None:
+    parts = [steps(20, 30), steps(9), steps(25, 10, 24)]
+    offsets = np.cumsum([0, *(part.size for part in parts)])
+    both = detect_recent(detector, np.concatenate(parts), offsets, recent=30)
+    assert both == [detector.detect(part) for part in parts]
+
+
+def test_stretches_begin_at_known_change_points() -> None:
+    Counting.sizes.clear()
+    values = steps(25, 40, 35, 30, 50)
+    assert found(values, 30) == [25, 65, 100, 130]
+    assert Counting.sizes == [60] * 5 + [50]
+
+
+def test_steps_without_a_change_point_to_begin_at_are_found() -> None:
+    for first in range(20, 70):
+        values = steps(first, 150 - first)
+        assert min(abs(index - first) for index in found(values, 30)) <= 1
+
+
+def test_regions_are_those_of_the_whole_series() -> None:
+    values = steps(100, 100)
+    [[one]] = detect_recent(EDivisive(), values, np.array([0, 200]), recent=30)
+    assert one.index == 100
+    assert one.before == Region.of(values[:100])
+    assert one.after == Region.of(values[100:])
+
+
+def test_only_the_last_stretch_is_searched_again_after_new_results() -> None:
+    Counting.sizes.clear()
+    memory, values = SearchMemory(), steps(25, 40, 35, 30, 50)
+    before = found(values[:-1], 30, memory)
+    Counting.sizes.clear()
+    assert found(values, 30, memory) == before
+    assert Counting.sizes == [50]
+
+
+def test_change_points_depend_on_the_values_alone() -> None:
+    values = steps(25, 40, 35, 30, 50)
+    memory = SearchMemory()
+    for size in range(100, values.size):
+        found(values[:size], 30, memory)
+    assert found(values, 30, memory) == found(values, 30)
+
+
+def test_next_stretch_has_points_before_its_first_change_point() -> None:
+    assert cut_of([], 500) == 500
+    assert cut_of([249, 501], 500) == 376
+    assert cut_of([250, 499], 500) == 499
+    assert all(1 <= cut_of(points, 3) <= 3 for points in ([], [1], [2], [4], [5]))
+
+
+def test_energy_statistic_and_order_of_discovery_are_reported() -> None:
+    one, other = EDivisive().detect(steps(30, 60)[:80]), Hunter().detect(steps(30, 60))
+    assert (one[0].order, one[0].q) == (0, one[0].statistic)
+    assert (other[0].order, other[0].q) == (None, other[0].statistic)

@@ -1,0 +1,74 @@
+"""The candidates are the same for any number of workers and any order of arrival."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from barograph.detection import EDivisive, Hunter
+from barograph.parallel import map_parallel
+from barograph.series import Series
+from barograph.store import Measurement, Store, reading
+from barograph.triage import searching
+from barograph.triage.refresh import CandidateRefresher
+from tests.store.judges import Rule
+from tests.store.samples import point, series
+
+
+def sent() -> list[Measurement]:
+    """Two series of 100 results; one of them has three steps."""
+    random = np.random.default_rng(7)
+    return [
+        point(order, float(random.normal(3.0 * (order // 25 % 2) * (name == "a"), 0.5)), name)
+        for order in range(100)
+        for name in "ab"
+    ]
+
+
+Rows = list[tuple[object, ...]]
+
+
+def candidates_after(url: str, seed: int, refresher: CandidateRefresher) -> Rows:
+    """What the store says of its candidates once all results have arrived in one order."""
+    every = sent()
+    shuffled = [every[k] for k in np.random.default_rng(seed).permutation(len(every))]
+    with Store(url, Rule()) as store:
+        for first in range(0, len(shuffled), 50):
+            store.ingest(shuffled[first : first + 50], "ci")
+            refresher.refresh(store)
+        with store.read() as connection:
+            names = {one.id: one.name.test for one in reading.find_series(connection)}
+            found = reading.find_candidates(connection)
+    facts = ("order", "commit", "statistic", "pvalue", "discovery", "q", "before", "after")
+    rows = [(names[one.series], *(getattr(one, name) for name in facts)) for one in found]
+    return sorted(rows, key=lambda row: row[:2])
+
+
+@pytest.mark.parametrize("detector", [Hunter(), EDivisive()])
+def test_any_order_of_arrival_leads_to_the_same_candidates(
+    new_url: Callable[[], str], detector: Hunter | EDivisive
+) -> None:
+    def refresher() -> CandidateRefresher:
+        return CandidateRefresher(detector, "d", recent=30)
+
+    expected = candidates_after(new_url(), 0, refresher())
+    assert {("a", 25), ("a", 50), ("a", 75)} <= {row[:2] for row in expected}
+    assert candidates_after(new_url(), 1, refresher()) == expected
+
+
+def test_processes_and_threads_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "WORTHWHILE", 0)
+    monkeypatch.setattr(searching, "PART", 1)
+    used = []
+
+    def mapped(function: object, calls: list[object], workers: int) -> object:
+        used.append((len(calls), workers))
+        return map_parallel(function, calls, workers=1)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(searching, "map_parallel", mapped)
+    values = np.reshape([one.value for one in sent()], (100, 2)).T
+    some = [Series(series(), np.arange(100), own) for own in (*values, *values)]
+    alone = searching.find_changes(Hunter(), some, recent=30)
+    assert searching.find_changes(Hunter(), some, recent=30, workers=2) == alone
+    assert used == [(4, 2)]
+    assert [point.index for point in alone[0]] == [25, 50, 75]
