@@ -157,7 +157,7 @@ function frame(row, canJudge, onVerdict) {
   const heading = text("div", "block", "");
   const title = text("h2", "", "");
   const link = document.createElement("a");
-  link.href = `/series/${row.dataset.series}?change=${row.dataset.candidate}`;
+  link.href = `/series/${row.dataset.series}?change_point=${row.dataset.candidate}`;
   link.append(text("bdi", "", name.textContent));
   title.append(link);
   heading.append(text("p", "hint", row.querySelector("th .hint")?.textContent ?? ""), title);

@@ -24,19 +24,27 @@ let started = null; // the step of the verdict that is being given
 
 /* The cursor and the selection */
 
-grid.addEventListener("cursor", ({ detail: row }) => showPreview(row));
-grid.addEventListener("selection", () => {
+grid.addEventListener("cursor", ({ detail: row }) => {
+  showPreview(row);
+  describeSelection();
+});
+grid.addEventListener("selection", describeSelection);
+
+// Without a selection the dock is about the cursor's row; only a phone shows it then.
+function describeSelection() {
   const rows = grid.selected;
   const groups = rows.filter((row) => row.matches(".group")).length;
   const count = chosenPoints(rows).length;
-  $("picked").hidden = !rows.length;
+  $("picked").classList.toggle("idle", !rows.length);
   $("hints").hidden = rows.length > 0;
-  $("picked-groups").textContent = `${groups || rows.length} selected`;
-  $("picked-series").textContent = `${count} series`;
+  $("picked-groups").textContent = rows.length
+    ? `${groups || rows.length} selected`
+    : grid.current?.dataset.name ?? "";
+  $("picked-series").textContent = rows.length ? `${count} series` : "";
   const box = $("select-all");
   box.checked = rows.length > 0 && groups === grid.groups.length;
   box.indeterminate = rows.length > 0 && !box.checked;
-});
+}
 $("select-all").addEventListener("change", (event) => grid.selectAll(event.target.checked));
 
 function showPreview(row) {
@@ -93,7 +101,7 @@ $("grid").addEventListener("dblclick", (event) => {
 
 function openSeries() {
   const row = grid.current;
-  if (row) location.href = `/series/${row.dataset.series}?change=${row.dataset.candidate}`;
+  if (row) location.href = `/series/${row.dataset.series}?change_point=${row.dataset.candidate}`;
 }
 
 /* Verdicts */
