@@ -81,5 +81,5 @@ def make_token(client: TestClient, *scopes: Scope) -> dict[str, str]:
     """The header that a holder of these scopes sends."""
     name = "-".join(scopes)
     secret = store_of(client).write(lambda c: tokens.create(c, name, scopes, "test"))
-    app_of(client).state.context.auth.tokens.clear()
+    app_of(client).state.context.auth.forget()
     return {"Authorization": f"Bearer {secret}"}

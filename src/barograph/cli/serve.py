@@ -59,7 +59,21 @@ LEVELS = ("debug", "info", "warning", "error")
     "--trusted-proxy",
     multiple=True,
     metavar="ADDRESS",
-    help="Address of a proxy that may have any number of connections. Repeatable.",
+    help="Address of a proxy that may have any number of connections, and whose X-Forwarded-Proto "
+    "counts. Repeatable.",
+)
+@click.option(
+    "--allowed-host",
+    multiple=True,
+    metavar="NAME",
+    help="Name by which others reach the service, such as that of a proxy. Repeatable.",
+)
+@click.option(
+    "--session-hours",
+    type=click.FloatRange(0, 8760, min_open=True),
+    default=12.0,
+    show_default=True,
+    help="How long a person stays signed in to the pages.",
 )
 @click.option(
     "--log-level",
@@ -78,6 +92,8 @@ def command(
     label_free: Path,
     detector: str,
     trusted_proxy: tuple[str, ...],
+    allowed_host: tuple[str, ...],
+    session_hours: float,
     log_level: str,
 ) -> None:
     """Accept results over HTTP, judge and store them.
@@ -97,7 +113,7 @@ def command(
             WorkerConfig,
             create_app,
         )
-        from barograph.service.auth import is_loopback
+        from barograph.service.hosts import is_loopback
         from barograph.service.protocol import ConnectionLimits, protocol_with
     from barograph.store import Store
 
@@ -124,7 +140,14 @@ def command(
         def stop() -> None:
             server.should_exit = True
 
-        app = create_app(store, watch, Settings(local=local), worker, stop)
+        names = {name.lower() for name in (host, *allowed_host)}
+        settings = Settings(
+            local=local,
+            session_hours=session_hours,
+            allowed_hosts=frozenset(names),
+            trusted_proxies=frozenset(trusted_proxy),
+        )
+        app = create_app(store, watch, settings, worker, stop)
         server = uvicorn.Server(
             uvicorn.Config(
                 app,

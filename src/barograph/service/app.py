@@ -19,7 +19,7 @@ from barograph.service.context import AppContext
 from barograph.service.metrics import Metrics
 from barograph.service.middleware import ServiceMiddleware
 from barograph.service.model_watch import LoadedModel, ModelWatch
-from barograph.service.pages import assets
+from barograph.service.pages import assets, sign_in
 from barograph.service.pages import processed as processed_pages
 from barograph.service.pages import queue as queue_pages
 from barograph.service.responses import handle_errors
@@ -63,7 +63,9 @@ ROUTERS = (
     queue.administration,
     queue_pages.routes,
     processed_pages.routes,
+    tokens.own,
     assets.routes,
+    sign_in.routes,
 )
 
 

@@ -1,29 +1,32 @@
-"""Authorisation: tokens with scopes, rate limits, and trust in the local machine."""
+"""Authorisation: tokens and sessions with scopes, rate limits, and trust in the local machine."""
 
 from __future__ import annotations
 
 import hashlib
-import ipaddress
+import hmac
 import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from urllib.parse import urlsplit
 
+import sqlalchemy as sa
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from barograph.errors import StoreError
+from barograph.service.hosts import check_host, host_name, is_loopback
 from barograph.service.responses import ApiError
 from barograph.service.settings import Settings
-from barograph.store import Store, tokens
-from barograph.store.tokens import Scope
+from barograph.store import Store, sessions, tokens
+from barograph.store.tokens import Scope, Token
 
 MAX_TOKEN = 200  # characters
 CACHED_TOKENS = 1000
 CACHED_CALLERS = 10_000
+COOKIE = "barograph_session"
+CSRF = "X-Barograph-CSRF"
+READING = ("GET", "HEAD")
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="barograph"'}
 
 
@@ -33,6 +36,11 @@ class Caller:
 
     name: str
     scopes: frozenset[Scope]
+    csrf: str = ""  # what a page must send with a write; only if the caller has a session
+
+    def may(self, scope: Scope) -> bool:
+        """Return whether the caller has a scope."""
+        return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
 LOCAL = Caller("local", frozenset(Scope))
@@ -47,8 +55,9 @@ class Auth:
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
-        self.tokens = TokenCache(store)
-        self._local = settings.local
+        self.tokens = TokenCache(store, tokens.find)
+        self.sessions = TokenCache(store, sessions.find)
+        self._settings = settings
         self._requests = RateLimiter(settings.rate, settings.burst)
         self._failures = RateLimiter(settings.failures / 60, settings.failures)
 
@@ -62,32 +71,69 @@ class Auth:
                 not answer.
 
         Raises:
-            ApiError: The caller is unknown (401), lacks the scope (403) or sends too much (429).
+            ApiError: The host is unknown (421), the request is from a page of another site (403),
+                the caller is unknown (401), lacks the scope (403) or sends too much (429).
         """
+        check_host(request, self._settings)
         caller = await self._authenticate(request, allow_stale)
-        if scope not in caller.scopes and Scope.ADMIN not in caller.scopes:
+        if not caller.may(scope):
             raise ApiError(403, f"this token lacks the scope {scope.value!r}")
         _check_rate(self._requests.take(caller.name))
         return caller
 
+    async def sign_in(self, request: Request, secret: str) -> Token:
+        """Return the token that a person signs in with.
+
+        Raises:
+            ApiError: The token is unknown (401), or there were too many wrong ones (429).
+        """
+        secret = secret.strip()
+        if 0 < len(secret) <= MAX_TOKEN:
+            token = await run_in_threadpool(self.tokens.find, secret)
+            if token is not None:
+                return token
+        self._check_failures(request)
+        raise ApiError(401, "unknown token")
+
+    def forget(self) -> None:
+        """Ask the store again for all tokens and sessions."""
+        self.tokens.clear()
+        self.sessions.clear()
+
     async def _authenticate(self, request: Request, allow_stale: bool) -> Caller:
-        address = request.client.host if request.client else ""
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if not scheme:
-            if self._local and await self._no_tokens(allow_stale):
-                return _trust_local(request, address)
-            raise ApiError(401, "a token is required", headers=CHALLENGE)
-        token = token.strip()
-        if scheme.lower() == "bearer" and 0 < len(token) <= MAX_TOKEN:
-            caller = self.tokens.cached(token)
-            if caller is None:
-                caller = await run_in_threadpool(self.tokens.find, token, allow_stale=allow_stale)
-            if caller is not None:
-                return caller
+        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+        cookie = request.cookies.get(COOKIE, "")
+        if scheme:
+            secret = secret.strip()
+            if scheme.lower() == "bearer" and (
+                token := await self._find(self.tokens, secret, allow_stale)
+            ):
+                return Caller(token.name, token.scopes)
+            self._check_failures(request)
+            raise ApiError(401, "unknown token", headers=CHALLENGE)
+        if cookie and (token := await self._find(self.sessions, cookie, allow_stale)):
+            csrf = csrf_of(cookie)
+            sent = request.headers.get(CSRF, "").encode("latin-1")
+            if request.method not in READING and not hmac.compare_digest(sent, csrf.encode()):
+                raise ApiError(403, f"the header {CSRF} is missing or old; reload the page")
+            return Caller(token.name, token.scopes, csrf)
+        if self._settings.local and await self._no_tokens(allow_stale):
+            return _trust_local(request)
+        message = "the session has ended; sign in again" if cookie else "a token is required"
+        raise ApiError(401, message, headers=CHALLENGE)
+
+    async def _find(self, cache: TokenCache, secret: str, allow_stale: bool) -> Token | None:
+        if not 0 < len(secret) <= MAX_TOKEN:
+            return None
+        token = cache.cached(secret)
+        if token is None:
+            token = await run_in_threadpool(cache.find, secret, allow_stale=allow_stale)
+        return token
+
+    def _check_failures(self, request: Request) -> None:
         # Only wrong tokens are limited by address: clients behind one proxy share an address, and
         # the errors of one must not lock out the others.
-        _check_rate(self._failures.take(address))
-        raise ApiError(401, "unknown token", headers=CHALLENGE)
+        _check_rate(self._failures.take(_address(request)))
 
     async def _no_tokens(self, allow_stale: bool) -> bool:
         if self.tokens.known_empty:
@@ -100,18 +146,24 @@ class TokenCache:
 
     Args:
         store: Store with the tokens.
+        lookup: Finds the token of a secret: its own, or that of a session.
         max_age: Seconds until a revoked token is refused at the latest; with `allow_stale` only
             while the store answers.
         clock: Returns the time in seconds.
     """
 
     def __init__(
-        self, store: Store, max_age: float = 1.0, clock: Callable[[], float] = time.monotonic
+        self,
+        store: Store,
+        lookup: Callable[[sa.Connection, str], Token | None],
+        max_age: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
+        self._lookup = lookup
         self._max_age = max_age
         self._clock = clock
-        self._callers: dict[bytes, tuple[float, Caller]] = {}
+        self._found: dict[bytes, tuple[float, Token]] = {}
         self._empty_until = 0.0
 
     @property
@@ -119,10 +171,10 @@ class TokenCache:
         """Whether the store is known to have no token, without asking it."""
         return self._clock() < self._empty_until
 
-    def cached(self, token: str) -> Caller | None:
-        """Return the caller of a cached token."""
-        until, caller = self._callers.get(_digest(token), (0.0, None))
-        return caller if self._clock() < until else None
+    def cached(self, secret: str) -> Token | None:
+        """Return the cached token of a secret."""
+        until, token = self._found.get(_digest(secret), (0.0, None))
+        return token if self._clock() < until else None
 
     def any(self, *, allow_stale: bool = False) -> bool:
         """Return whether a token was ever created; revoked tokens count."""
@@ -136,30 +188,34 @@ class TokenCache:
         self._empty_until = 0.0 if found else self._clock() + self._max_age
         return found
 
-    def find(self, token: str, *, allow_stale: bool = False) -> Caller | None:
-        """Return the caller of a valid token."""
-        digest = _digest(token)
+    def find(self, secret: str, *, allow_stale: bool = False) -> Token | None:
+        """Return the valid token of a secret."""
+        digest = _digest(secret)
         try:
             with self._store.read() as connection:
-                row = tokens.find(connection, token)
+                token = self._lookup(connection, secret)
         except StoreError:
-            last = self._callers.get(digest)
+            last = self._found.get(digest)
             if allow_stale and last is not None:
                 return last[1]
             raise
-        if row is None:
-            self._callers.pop(digest, None)
+        if token is None:
+            self._found.pop(digest, None)
             return None
-        caller = Caller(row.name, row.scopes)
-        if len(self._callers) >= CACHED_TOKENS:
-            self._callers.clear()
-        self._callers[digest] = (self._clock() + self._max_age, caller)
-        return caller
+        if len(self._found) >= CACHED_TOKENS:
+            self._found.clear()
+        self._found[digest] = (self._clock() + self._max_age, token)
+        return token
 
     def clear(self) -> None:
         """Forget all tokens, so that the store is asked again."""
-        self._callers.clear()
+        self._found.clear()
         self._empty_until = 0.0
+
+
+def csrf_of(cookie: str) -> str:
+    """Return what pages of a session send with each write: only they can know it."""
+    return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"csrf", "sha256").hexdigest()
 
 
 def _digest(token: str) -> bytes:
@@ -202,34 +258,14 @@ def _check_rate(wait: float) -> None:
         raise ApiError(429, f"too many requests; try again in {wait:.3g} s", headers=retry)
 
 
-def _trust_local(request: Request, address: str) -> Caller:
-    """Trust this machine, but no other machine and no page of another site in its browser."""
-    if not is_loopback(address):
+def _trust_local(request: Request) -> Caller:
+    """Trust this machine, but no other machine, nor whoever comes through a proxy with a name."""
+    if not (is_loopback(_address(request)) and is_loopback(host_name(request))):
         raise ApiError(
             401, "until a token is created, only this machine is served", headers=CHALLENGE
         )
-    host = request.headers.get("host", "")
-    if not is_loopback(_hostname(f"//{host}")):
-        raise ApiError(421, f"Host: {host!r:.60} is not this machine")
-    origin = request.headers.get("origin")
-    if origin is not None and not is_loopback(_hostname(origin)):
-        raise ApiError(403, "pages of another site may not use this service")
     return LOCAL
 
 
-def _hostname(address: str) -> str:
-    try:
-        return urlsplit(address).hostname or ""
-    except ValueError:
-        return ""
-
-
-@lru_cache(64)
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine and reachable from it alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""

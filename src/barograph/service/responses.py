@@ -194,11 +194,11 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     for status, text in {
         400: "The body cannot be read.",
         401: "The token is missing or unknown.",
-        403: "The token lacks the scope of this route.",
+        403: "The token lacks the scope of this route, or a page of another site sent the request.",
         404: "Not found.",
         413: "The request is too large.",
         415: "The media type or encoding is not supported.",
-        421: "There is no token, and the Host header does not name this machine.",
+        421: "The Host header does not name this service.",
         422: "The request is readable but not valid.",
         429: "Too many requests.",
         503: "The store is not available; nothing of the request was kept.",

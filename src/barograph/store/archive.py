@@ -2,8 +2,8 @@
 
 Besides the three tables of `exchange`, an archive has everything else that the store holds: who
 gave which verdict and why, revisions, moves, decisions and their steps, clusters, tickets, and the
-audit trail. Tokens are left out. A list of checksums, written last, reveals a table that is damaged
-or was written by another export: Parquet itself notices little of that.
+audit trail. Tokens and sessions are left out. A list of checksums, written last, reveals a table
+that is damaged or was written by another export: Parquet itself notices little of that.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.files import whole
 from barograph.store.rows import Insertion
-from barograph.store.schema import VERSION, blocks, metadata, series, state, tokens
+from barograph.store.schema import VERSION, blocks, metadata, series, sessions, state, tokens
 from barograph.store.store import Store
 
 FOLDER = "store"  # next to the three tables
 BATCH = 50_000  # rows at a time
-LEFT_OUT = {state, blocks, tokens}
+LEFT_OUT = {state, blocks, tokens, sessions}
 TABLES = tuple(table for table in metadata.sorted_tables if table not in LEFT_OUT)
 LIST = "archive.json"  # the version of the tables, and the SHA-256 of each file
 TYPES = (

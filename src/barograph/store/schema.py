@@ -311,6 +311,17 @@ tokens = sa.Table(
     _time("revoked", nullable=True),
 )
 
+# Sessions of people in a browser: see `sessions`.
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    _serial(),
+    sa.Column("hash", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("token", sa.BigInteger, sa.ForeignKey("tokens.id"), nullable=False),
+    _time("created"),
+    _time("expires"),
+)
+
 audit = sa.Table(
     "audit",
     metadata,

@@ -67,8 +67,8 @@ def create(connection: sa.Connection, name: str, scopes: Iterable[Scope], who: s
         raise DataError(f"the name {name!r} is reserved for what is done without a token")
     if connection.scalar(sa.select(tokens.c.id).where(tokens.c.name == name)) is not None:
         raise DataError(f"a token is already named {name!r}")
-    secret, at = PREFIX + secrets.token_urlsafe(32), now()
-    row = {"name": name, "hash": _hash(secret), "scopes": " ".join(wanted), "created": at}
+    secret, at = PREFIX + new_secret(), now()
+    row = {"name": name, "hash": secret_hash(secret), "scopes": " ".join(wanted), "created": at}
     connection.execute(sa.insert(tokens), row)
     audit.note(connection, at, who, "token created", name, scopes=wanted)
     return secret
@@ -93,7 +93,7 @@ def find(connection: sa.Connection, secret: str) -> Token | None:
 
     All hashes are compared, each in constant time, so that the duration reveals nothing.
     """
-    wanted = _hash(secret)
+    wanted = secret_hash(secret)
     found = None
     for row in connection.execute(sa.select(tokens).where(tokens.c.revoked.is_(None))):
         if hmac.compare_digest(bytes(row.hash), wanted):
@@ -101,7 +101,20 @@ def find(connection: sa.Connection, secret: str) -> Token | None:
     return found
 
 
-def _hash(secret: str) -> bytes:
+def valid(connection: sa.Connection, number: int) -> Token | None:
+    """Return the token with a number, unless it was revoked."""
+    query = sa.select(tokens).where(tokens.c.id == number, tokens.c.revoked.is_(None))
+    row = connection.execute(query).first()
+    return None if row is None else _token(row)
+
+
+def new_secret() -> str:
+    """Return 256 random bits as text."""
+    return secrets.token_urlsafe(32)
+
+
+def secret_hash(secret: str) -> bytes:
+    """Return the hash that the store keeps of a secret."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -7,17 +7,18 @@ from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 import barograph
 from barograph import wording
 from barograph.errors import DataError
-from barograph.service.auth import Caller
+from barograph.service.auth import COOKIE, READING, Caller
 from barograph.service.context import GuardedRoute
 from barograph.service.pages.assets import accepts_gzip, address
 from barograph.store.tokens import Scope
@@ -87,6 +88,8 @@ class PageRoute(GuardedRoute):
             try:
                 return await handle(request)
             except HTTPException as error:
+                if error.status_code == 401 and request.method in READING:
+                    return _signed_out(request)
                 status, message, headers = error.status_code, str(error.detail), error.headers
             except RequestValidationError as error:
                 first = error.errors()[0]
@@ -99,6 +102,17 @@ class PageRoute(GuardedRoute):
             return page
 
         return answered
+
+
+def _signed_out(request: Request) -> Response:
+    """Lead to the sign-in page, and back here afterwards."""
+    from_elsewhere = request.headers.get("sec-fetch-site") == "cross-site"
+    if from_elsewhere and COOKIE not in request.cookies:
+        # The cookie is strict: a link from another site comes without it. The page visits itself,
+        # and then the cookie is sent, if there is one.
+        return render(request, "arriving.html")
+    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse(f"/sign-in?{urlencode({'next': here})}", 303)
 
 
 @cache
@@ -150,5 +164,4 @@ def utc(time: int) -> str:
 
 def _permissions(caller: Caller | None) -> dict[str, bool]:
     """Return which scopes a caller has, by name."""
-    scopes = frozenset[Scope]() if caller is None else caller.scopes
-    return {scope.value: scope in scopes or Scope.ADMIN in scopes for scope in Scope}
+    return {scope.value: caller is not None and caller.may(scope) for scope in Scope}

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any
 
-from fastapi import Path, Query
+from fastapi import Path, Query, Request
 from pydantic import Field
 
+from barograph.service.auth import Caller
 from barograph.service.context import CallerName, Context, guarded_router
 from barograph.service.responses import Schema, next_cursor
 from barograph.service.routes.series import Limit
@@ -48,6 +49,18 @@ class TokensResponse(Schema):
     tokens: list[TokenResponse]
 
 
+class SessionResponse(Schema):
+    """Who sends the request, and what they may do."""
+
+    name: str = Field(examples=["ada"])
+    scopes: list[Scope] = Field(examples=[["read", "triage"]])
+    csrf: str = Field(
+        description="What a page sends as `X-Barograph-CSRF` with each write; empty unless the "
+        "request has a session cookie.",
+        examples=["9b1f"],
+    )
+
+
 class AuditEntryResponse(Schema):
     """One entry of the audit trail."""
 
@@ -67,6 +80,14 @@ class AuditPage(Schema):
 
 
 routes = guarded_router(Scope.ADMIN, "administration")
+own = guarded_router(Scope.READ, "administration")
+
+
+@own.get("/api/v1/session", response_model=SessionResponse, summary="Who sends the request")
+def get_session(request: Request) -> dict[str, Any]:
+    """Return the name and the scopes of the token that the request or its session has."""
+    caller: Caller = request.state.caller
+    return {"name": caller.name, "scopes": sorted(caller.scopes), "csrf": caller.csrf}
 
 
 @routes.get("/api/v1/tokens", response_model=TokensResponse, summary="List all tokens")
@@ -96,7 +117,7 @@ def post_token(context: Context, caller: CallerName, wanted: TokenRequest) -> di
     """Create a token; only this answer ever shows it."""
     scopes = sorted(set(wanted.scopes))
     secret = context.store.write(lambda c: tokens.create(c, wanted.name, scopes, caller))
-    context.auth.tokens.clear()
+    context.auth.forget()
     return {"name": wanted.name, "scopes": scopes, "token": secret}
 
 
@@ -104,7 +125,7 @@ def post_token(context: Context, caller: CallerName, wanted: TokenRequest) -> di
 def delete_token(context: Context, name: Name, caller: CallerName) -> dict[str, Any]:
     """Revoke a token."""
     context.store.write(lambda c: tokens.revoke(c, name, caller))
-    context.auth.tokens.clear()
+    context.auth.forget()
     return get_tokens(context)
 
 
