@@ -135,6 +135,17 @@ def test_undo_can_be_undone_and_keeps_the_date_of_the_verdict(waiting: Store, gi
     assert current(waiting, 1) == (REAL, 9, 8)
 
 
+def test_one_step_after_the_other_is_undone(waiting: Store, give: Give) -> None:
+    first, second = give((1, 0), said=NOISE), give((1, 1), said=Verdict.UNSURE)
+    undo(waiting, second.batch)
+    again = undo(waiting, first.batch)
+    assert current(waiting, 1)[:2] == (OPEN, 4)
+    undo(waiting, again.batch)
+    assert current(waiting, 1)[:2] == (NOISE, 5)
+    assert [one.why for one in undo(waiting, second.batch).refused] == [Why.UNDONE]
+    assert undo(waiting, first.batch).saved == [(1, 6)]
+
+
 def test_undo_is_refused_where_somebody_decided_meanwhile(waiting: Store, give: Give) -> None:
     batch = give((1, 0), (2, 0)).batch
     give((1, 1), said=NOISE, who="wen", at=7)

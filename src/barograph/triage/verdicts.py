@@ -156,8 +156,9 @@ def undo(
     refused: dict[int, Why] = {}
     for number, candidate in own:
         history = entries[candidate]
-        if history[-1].id == number:
-            changes.append(_restored(history))
+        in_force = _in_force(history)
+        if number == history[-1].id or (in_force and number == in_force[-1].id):
+            changes.append(_restored(history, number))
         else:
             undone = any(entry.undoes == number for entry in history)
             refused[candidate] = Why.UNDONE if undone else Why.DECIDED
@@ -233,22 +234,42 @@ def _refusal(row: Any, version: int | None) -> Why | None:
     return None if is_listed else Why.WITHDRAWN
 
 
-def _restored(entries: Sequence[Any]) -> VerdictChange:
-    """Return the change that undoes the last of all entries of a candidate."""
-    last = entries[-1]
-    if len(entries) == 1:
-        return VerdictChange(last.candidate, Verdict.NOT_TRIAGED, None, last.id)
-    k = len(entries) - 2
-    verdict = Verdict(entries[k].verdict)
-    if verdict is Verdict.NOT_TRIAGED:
-        return VerdictChange(last.candidate, verdict, None, last.id)
-    # A verdict that was restored has the date on which it was first given.
-    places = {entry.id: place for place, entry in enumerate(entries)}
-    while (undone := entries[k].undoes) is not None:
-        k = places[undone] - 1
-    return VerdictChange(last.candidate, verdict, entries[k].given, last.id)
+def _restored(entries: Sequence[Any], number: int) -> VerdictChange:
+    """Return the change that undoes an entry of a candidate."""
+    before = _in_force(entries, undone=number)
+    owner = entries[-1].candidate
+    if not before or before[-1].verdict == Verdict.NOT_TRIAGED.value:
+        return VerdictChange(owner, Verdict.NOT_TRIAGED, None, number)
+    # A verdict that is restored has the date on which it was first given.
+    return VerdictChange(owner, Verdict(before[-1].verdict), before[-1].given, number)
 
 
-def _has_batch(connection: sa.Connection, batch: int) -> bool:
-    found = sa.select(verdict_batches.c.id).where(verdict_batches.c.id == batch)
-    return connection.scalar(found) is not None
+def _in_force(entries: Sequence[Any], undone: int | None = None) -> list[Any]:
+    """Return the entries of a candidate that were not undone, the one that applies last.
+
+    Args:
+        entries: All entries, the latest last.
+        undone: An entry to undo after all of them.
+    """
+    by_id = {entry.id: entry for entry in entries}
+    stack: list[Any] = []
+
+    def undo_entry(number: int) -> None:
+        entry = by_id[number]
+        if entry.undoes is None:
+            stack.remove(entry)
+        else:
+            do_again(entry.undoes)
+
+    def do_again(number: int) -> None:
+        entry = by_id[number]
+        if entry.undoes is None:
+            stack.append(entry)
+        else:
+            undo_entry(entry.undoes)
+
+    for entry in entries:
+        do_again(entry.id)
+    if undone is not None:
+        undo_entry(undone)
+    return stack
