@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from side_by_side import arguments, show
+from side_by_side import arguments, is_missing, show
 
 from barograph.detection.base import Detector
 from barograph.evaluation.annotators import majority_changes
@@ -130,6 +130,8 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    if is_missing(DATA, "detectors on real histories", options.output):
+        return
     size = BenchmarkSize(segments=options.segments, seed=options.seed)
     scores = run(options.folder, size, dict(default_detectors()))
     rows = []

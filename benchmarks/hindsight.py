@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from histories import halves
 from online_marks import DEFAULT, PRIOR_WEIGHT, SIMULATED, crowded
-from side_by_side import arguments, show
+from side_by_side import arguments, is_missing, show
 
 from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.evaluation.marked import Marked
@@ -78,8 +78,7 @@ def main() -> None:
     parser.add_argument("--weight", type=float, default=PRIOR_WEIGHT)
     options = parser.parse_args()
     title = "Online models learned without marks: found (known) in percent"
-    if not (options.train / "series.parquet").is_file():
-        show(title, [], options.output, note=f"no series.parquet in {options.train}: --train DIR")
+    if is_missing(options.train / "series.parquet", title, options.output):
         return
     start = time.perf_counter()
     choice, reported = halves(crowded(options.train))

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from histories import halves
-from side_by_side import arguments, show
+from histories import SHARED, halves
+from side_by_side import arguments, is_missing, show
 from sklearn.metrics import roc_auc_score
 
 from barograph.detection import Triaged
@@ -34,7 +34,6 @@ from barograph.models.soft_labels import boosted_ensemble
 from barograph.series import Floats, Ints
 
 # The marked histories, in a folder beside the checkout.
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "sap_hana"
 FOLDS = 5
 PANEL = 5
 THREADS = 2
@@ -175,9 +174,9 @@ def main() -> None:
     parser.add_argument("--test", type=Path, metavar="DIR")
     parser.add_argument("--model", choices=["learned", "default"], default="learned")
     options = parser.parse_args()
-    folder = options.train or SHARED
-    if options.train is None and options.test is None and not folder.is_dir():
-        show("Agreement with people's marks: name a folder with --train", [], options.output)
+    folder = options.train or SHARED / "sap_hana"
+    title = "Agreement with people's marks"
+    if options.test is None and is_missing(folder, title, options.output):
         return
     begin = time.perf_counter()
     if options.model == "default":
@@ -192,7 +191,7 @@ def main() -> None:
     else:
         rows = [{**figures([score(learned(read(folder)), read(options.test))])}]
     seconds = time.perf_counter() - begin
-    show("Agreement with people's marks", rows, options.output, seconds=seconds)
+    show(title, rows, options.output, seconds=seconds)
 
 
 if __name__ == "__main__":

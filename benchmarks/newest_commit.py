@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from histories import SHARED, TABLES, is_reported
-from side_by_side import arguments, show
+from side_by_side import arguments, is_missing, show
 
 from barograph.detection import EDivisive, Hunter
 from barograph.detection.online import ANSWERS, AlarmLog, Answer, Budget, PendingSeries
@@ -325,8 +325,7 @@ def main() -> None:
     parser.add_argument("--rates", action="store_true", help="Only print the table of shares.")
     options = parser.parse_args()
     title = "Jumps at the newest commit, change or suspect"
-    if not SHARED.is_dir():
-        show(title, [], options.output, note="there is no shared data folder")
+    if is_missing(SHARED, title, options.output):
         return
     all_series = list(histories(options.series))
     if options.rates:

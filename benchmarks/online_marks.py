@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 from alarm_counts import counted, row
-from histories import halves
+from histories import SHARED, halves
 from human_marks import read
-from side_by_side import arguments, show, table
+from side_by_side import arguments, is_missing, show, table
 
 from barograph.detection import Gesd, Hunter
 from barograph.detection.online import Budget, TailRates
@@ -53,7 +53,7 @@ from barograph.training.online.rows import NAMES, rows_of
 from barograph.training.online.second_look_alarms import SecondLookAlarms
 from barograph.training.online.truth import FIRST, Flags, Truth
 
-DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "sap_hana"
+DEFAULT = SHARED / "sap_hana"
 PEOPLE = 3
 HELD_OUT = 0.4
 OPERATING = 3.0
@@ -287,8 +287,7 @@ def main() -> None:
     parser.add_argument("--shipped", action="store_true", help="judge the built-in pair only")
     options = parser.parse_args()
     title = "Found early, by false alarms per thousand points"
-    if not (options.train / "series.parquet").is_file():
-        show(title, [], options.output, note=f"no series.parquet in {options.train}: --train DIR")
+    if is_missing(options.train / "series.parquet", title, options.output):
         return
     start = time.perf_counter()
     histories = crowded(options.train)

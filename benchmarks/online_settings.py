@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from histories import halves
 from online_marks import DEFAULT, SIMULATED, crowded
-from side_by_side import arguments, show, table
+from side_by_side import arguments, is_missing, show, table
 
 from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.series import Floats
@@ -212,8 +212,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=REPEATS)
     options = parser.parse_args()
     title = "Alarm policies and simulated histories, by cross-validation on the training series"
-    if not (options.train / "series.parquet").is_file():
-        show(title, [], options.output, note=f"no series.parquet in {options.train}: --train DIR")
+    if is_missing(options.train / "series.parquet", title, options.output):
         return
     start = time.perf_counter()
     truth = Truth.of(halves(crowded(options.train))[0])

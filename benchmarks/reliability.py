@@ -11,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from histories import halves
-from human_marks import SHARED, read
+from histories import SHARED, halves
+from human_marks import read
 from side_by_side import Row, arguments, show
 
 from barograph.detection import Triaged
@@ -62,7 +62,7 @@ def rows(name: str, marked: Marked, model: TriageModel) -> Iterator[Row]:
 def main() -> None:
     """Judge, count and print."""
     parser = arguments(__doc__.splitlines()[0])
-    parser.add_argument("--test", type=Path, metavar="DIR", default=SHARED)
+    parser.add_argument("--test", type=Path, metavar="DIR", default=SHARED / "sap_hana")
     parser.add_argument("--model", type=Path, metavar="FILE", help="default: the built-in model")
     options = parser.parse_args()
     use = "label_free"

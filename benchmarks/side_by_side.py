@@ -98,6 +98,18 @@ def ratio(slow: Sequence[float], fast: Sequence[float]) -> float:
     return statistics.median(a / b for a, b in zip(slow, fast, strict=True))
 
 
+def is_missing(path: Path, title: str, output: str) -> bool:
+    """Return whether the data of a benchmark is missing; then print a line that says so."""
+    if path.exists():
+        return False
+    reason = f"{path} does not exist; BAROGRAPH_SHARED names the folder of the shared data"
+    if output == "json":
+        print(json.dumps({"title": title, "rows": [], "skipped": reason}))
+    else:
+        print(f"skipped: {title}: {reason}")
+    return True
+
+
 def show(title: str, rows: Sequence[Row], output: str, **extra: object) -> None:
     """Print the rows as a table for people, or all of it as one JSON object."""
     if output == "json":
