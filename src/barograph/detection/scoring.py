@@ -126,15 +126,18 @@ class CandidateScorer:
         mean: Floats = 1.0 / (1.0 + np.exp(-np.mean(odds, axis=0)))
         return mean
 
+    def features(self) -> Floats:
+        """Return the features of each candidate between its neighbours."""
+        return self._features(np.arange(self._shift.size), self._bounds)
+
     def explain(self) -> list[list[ReasonText]]:
         """Return the main reasons for the probability of each candidate between its neighbours."""
-        every = np.arange(self._shift.size)
         starts, splits, ends = (side + self._shift for side in self._bounds)
         moves = [
             int(np.sign(np.median(self._values[b:c]) - np.median(self._values[a:b])))
             for a, b, c in zip(starts, splits, ends, strict=True)
         ]
-        return explain(self._model, self._features(every, self._bounds), moves=moves)
+        return explain(self._model, self.features(), moves=moves)
 
     def _score(self, rows: Ints, bounds: SubSeries) -> Floats:
         """Return what the model says of some candidates between the given bounds."""

@@ -15,6 +15,7 @@ import barograph
 from barograph.errors import BarographError
 from barograph.service.auth import Auth
 from barograph.service.background import BackgroundWorker
+from barograph.service.candidate_model import CandidateModel
 from barograph.service.context import AppContext
 from barograph.service.metrics import Metrics
 from barograph.service.middleware import ServiceMiddleware
@@ -25,8 +26,11 @@ from barograph.service.pages import queue as queue_pages
 from barograph.service.responses import handle_errors
 from barograph.service.routes import (
     change_points,
+    charts,
     clusters,
+    commits,
     decisions,
+    evidence,
     inference,
     operations,
     points,
@@ -51,6 +55,9 @@ ROUTERS = (
     change_points.verdicts,
     verdicts.routes,
     verdicts.giving,
+    charts.routes,
+    evidence.routes,
+    commits.routes,
     clusters.routes,
     clusters.statuses,
     tickets.routes,
@@ -109,7 +116,8 @@ def create_app(
     )
     auth = Auth(store, settings)
     app.state.on_failure = on_failure
-    app.state.context = AppContext(store, watch, metrics, settings, auth, worker)
+    scorer = CandidateModel(None if worker is None else worker.config.path)
+    app.state.context = AppContext(store, watch, metrics, settings, auth, worker, scorer)
     handle_errors(app)
     for router in ROUTERS:
         # Not include_router: it nests the routes, and metrics need their paths.

@@ -21,12 +21,11 @@ from pathlib import Path
 
 from barograph.detection import ClusterSettings
 from barograph.detection.base import Detector
-from barograph.errors import BarographError, StoreError
-from barograph.models import TriageModel
-from barograph.service.model_watch import file_version
+from barograph.errors import StoreError
+from barograph.service.candidate_model import CandidateModel
 from barograph.store import Store
 from barograph.triage.clusters import recluster
-from barograph.triage.refresh import CandidateRefresher, label_free_model
+from barograph.triage.refresh import CandidateRefresher
 
 LOG = logging.getLogger("barograph.service")
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -71,13 +70,12 @@ class RefreshLoop:
         self._store = store
         self._config = config
         self._projects: set[str] = set()  # whose clusters are out of date
-        self._model: TriageModel | None = None
-        self._loaded_version: object = self  # no file version equals it
+        self._model = CandidateModel(config.path)
         self._refresher: CandidateRefresher | None = None
 
     def refresher(self) -> CandidateRefresher:
         """Return the detector with the newest model."""
-        model = self._newest_model()
+        model = self._model.newest()
         if self._refresher is None or self._refresher.model is not model:
             self._refresher = CandidateRefresher(self._config.detector, self._config.name, model)
         return self._refresher
@@ -111,17 +109,6 @@ class RefreshLoop:
             except Exception:
                 LOG.exception("the refresh of candidates failed")
 
-    def _newest_model(self) -> TriageModel | None:
-        path = self._config.path
-        version = file_version(path)
-        if version != self._loaded_version:
-            self._loaded_version = version
-            try:
-                self._model = label_free_model(path if version else None) or self._model
-            except BarographError as error:
-                LOG.warning("new model refused, the last good model stays in use: %s", error)
-        return self._model
-
 
 class BackgroundWorker:
     """Runs a `RefreshLoop` in another process, and restarts it when it dies."""
@@ -135,6 +122,11 @@ class BackgroundWorker:
         self._thread = threading.Thread(
             target=self._supervise, name="barograph-refresh", daemon=True
         )
+
+    @property
+    def config(self) -> WorkerConfig:
+        """What the process refreshes."""
+        return self._config
 
     @property
     def pid(self) -> int | None:

@@ -1,7 +1,7 @@
 """What all routes share: the parts of the service, and the check of who may call them."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 from fastapi import APIRouter, Depends, Request, Security
@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from barograph.service.auth import Auth
 from barograph.service.background import BackgroundWorker
+from barograph.service.candidate_model import CandidateModel
 from barograph.service.metrics import Metrics
 from barograph.service.model_watch import LoadedModel, ModelWatch
 from barograph.service.requests import ApiRequest
@@ -19,6 +20,7 @@ from barograph.service.responses import ERRORS, RETRY, ApiError
 from barograph.service.settings import Settings
 from barograph.store import Store
 from barograph.store.tokens import Scope
+from barograph.triage.alike import DecidedCases
 
 BEARER = HTTPBearer(auto_error=False, description="A token made by `barograph token add`.")
 
@@ -33,6 +35,8 @@ class AppContext:
     settings: Settings
     auth: Auth
     worker: BackgroundWorker | None = None
+    candidate_model: CandidateModel = field(default_factory=lambda: CandidateModel(None))
+    decided_cases: DecidedCases = field(default_factory=DecidedCases)
 
     @property
     def model(self) -> LoadedModel:

@@ -22,6 +22,8 @@ POINT = (
     *("answer", "probability", "surprise", "baseline_size", "reruns", "known_since", "reasons"),
 )
 
+CHUNK = 500  # candidates in one query
+
 
 class StoredSeries(NamedTuple):
     """A series with its number in the store."""
@@ -374,6 +376,27 @@ def is_listed() -> sa.ColumnElement[bool]:
     """Return the condition of candidates to show: found by the latest detection, or judged."""
     c = candidates.c
     return sa.or_(c.present, c.verdict != Verdict.NOT_TRIAGED.value)
+
+
+def candidates_numbered(connection: sa.Connection, numbers: Sequence[int]) -> list[CandidateRecord]:
+    """Return candidates by their numbers, ascending; missing ones are left out."""
+    found: list[CandidateRecord] = []
+    for first in range(0, len(numbers), CHUNK):
+        chunk = candidates.c.id.in_(numbers[first : first + CHUNK])
+        found += map(_candidate, connection.execute(_candidate_query().where(chunk)))
+    return sorted(found, key=lambda one: one.id)
+
+
+def candidates_of_series(
+    connection: sa.Connection, numbers: Sequence[int]
+) -> dict[int, list[CandidateRecord]]:
+    """Return the present candidates of some series, by the numbers of these."""
+    c = candidates.c
+    query = _candidate_query().where(c.series.in_(numbers), c.present)
+    found: dict[int, list[CandidateRecord]] = {}
+    for one in map(_candidate, connection.execute(query.order_by(c.id))):
+        found.setdefault(one.series, []).append(one)
+    return found
 
 
 def moves_of(connection: sa.Connection, candidate: int) -> list[CandidateMove]:

@@ -1,6 +1,6 @@
 """Tickets about candidates."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -13,6 +13,7 @@ from barograph.store.rows import Insertion
 from barograph.store.schema import candidates, ticketed, tickets
 
 LINK = Insertion(ticketed, ("ticket", "candidate"), keep=True)
+CHUNK = 500  # candidates in one query
 STATUSES = ("open", "closed")
 
 
@@ -104,6 +105,17 @@ def find(
     if status is not None:
         query = query.where(tickets.c.status == status)
     return _linked(connection, query.order_by(tickets.c.id).limit(limit))
+
+
+def about_candidates(connection: sa.Connection, numbers: Sequence[int]) -> list[Ticket]:
+    """Return the tickets about any of some candidates."""
+    t, link = tickets.c, ticketed.c
+    found: dict[int, Ticket] = {}
+    for first in range(0, len(numbers), CHUNK):
+        chunk = sa.select(link.ticket).where(link.candidate.in_(numbers[first : first + CHUNK]))
+        query = sa.select(tickets).where(t.id.in_(chunk)).order_by(t.id)
+        found.update((ticket.id, ticket) for ticket in _linked(connection, query))
+    return [found[number] for number in sorted(found)]
 
 
 def get(connection: sa.Connection, number: int) -> Ticket:

@@ -69,7 +69,7 @@ def get_tickets(
         found = tickets.find(
             connection, candidate=change_point, status=status, after=after, limit=limit
         )
-    return {"tickets": list(map(_fields, found)), "next": next_cursor(found, limit)}
+    return {"tickets": list(map(ticket_fields, found)), "next": next_cursor(found, limit)}
 
 
 @routes.get("/api/v1/tickets/{number}", response_model=TicketResponse, summary="Get a ticket")
@@ -90,7 +90,7 @@ def post_ticket(context: Context, caller: CallerName, ticket: TicketRequest) -> 
     def work(connection: sa.Connection) -> dict[str, Any]:
         about = ticket.change_points
         number = tickets.file(connection, ticket.key, ticket.url, ticket.title, about, caller)
-        return _fields(tickets.get(connection, number))
+        return ticket_fields(tickets.get(connection, number))
 
     return context.store.write(work)
 
@@ -111,10 +111,11 @@ def post_close(context: Context, number: Number, caller: CallerName) -> dict[str
 
 def _existing(connection: sa.Connection, number: int) -> dict[str, Any]:
     with or_404():
-        return _fields(tickets.get(connection, number))
+        return ticket_fields(tickets.get(connection, number))
 
 
-def _fields(ticket: Ticket) -> dict[str, Any]:
+def ticket_fields(ticket: Ticket) -> dict[str, Any]:
+    """Return the fields of a `TicketResponse`."""
     fields = ticket._asdict()
     fields["change_points"] = fields.pop("candidates")
     return fields

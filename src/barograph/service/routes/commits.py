@@ -1,0 +1,168 @@
+"""Commits with changes, and everything that one commit changed."""
+
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
+
+from fastapi import Query, Request
+from pydantic import Field
+
+from barograph.service.context import Context, guarded_router
+from barograph.service.responses import Schema, or_404
+from barograph.service.routes.change_points import ChangePointResponse
+from barograph.service.routes.points import EXAMPLE as RESULT
+from barograph.service.routes.series import SeriesResponse, Text, series_fields
+from barograph.service.routes.tickets import TicketResponse, ticket_fields
+from barograph.store.measurement import INTEGER
+from barograph.store.tokens import Scope
+from barograph.triage import commits
+from barograph.triage.commit_text import commit_text
+from barograph.triage.commits import ChangedSeries, CommitChanges
+
+ProjectName = Annotated[Text, Query(max_length=2000, examples=[RESULT["project"]])]
+CommitOrder = Annotated[
+    int, Query(ge=-INTEGER, le=INTEGER, description="Order of the commit.", examples=[1024])
+]
+BeforeOrder = Annotated[
+    int | None,
+    Query(ge=-INTEGER, le=INTEGER, description="Lower orders; from `next`.", examples=[1024]),
+]
+PageLimit = Annotated[int, Query(ge=1, le=1000, description="Commits of the page.", examples=[50])]
+Word = Literal["worse", "better", "changed"]
+
+
+class CommitSummaryResponse(Schema):
+    """A commit at which change points are."""
+
+    project: str = Field(examples=[RESULT["project"]])
+    order: int = Field(examples=[1024])
+    commit: str = Field(examples=["3f9a1c7"])
+    worse: int = Field(description="Changes for the worse.", examples=[11])
+    better: int = Field(description="Changes for the better.", examples=[5])
+    unknown: int = Field(description="Changes in series without a direction.", examples=[0])
+    undecided: int = Field(description="Changes without a final verdict.", examples=[14])
+    hazard: float | None = Field(description="The largest, in magnitude.", examples=[0.23])
+
+
+class CommitsPage(Schema):
+    """Commits, latest first; request the next page with `before` set to `next`."""
+
+    commits: list[CommitSummaryResponse]
+    next: int | None = Field(examples=[1024])
+
+
+class ChangedSeriesResponse(Schema):
+    """A change point at a commit, with its series."""
+
+    series: SeriesResponse
+    change_point: ChangePointResponse
+    effect: Word = Field(examples=["worse"])
+    before: float | None = Field(description="Median before.", examples=[18230.0])
+    after: float | None = Field(description="Median after.", examples=[16100.0])
+    percent: float | None = Field(examples=[-11.7])
+
+
+class EffectResponse(Schema):
+    """How far a series without a change point at the commit moved."""
+
+    series: int = Field(examples=[8])
+    percent: float = Field(examples=[0.4])
+
+
+class SilentResponse(Schema):
+    """The series of a variant without a result since."""
+
+    variant: str = Field(examples=[RESULT["variant"]])
+    count: int = Field(examples=[4])
+    last_order: int = Field(description="Order of their newest result.", examples=[1021])
+
+
+class CommitResponse(Schema):
+    """Everything that is known about the effect of a commit."""
+
+    project: str = Field(examples=[RESULT["project"]])
+    order: int = Field(examples=[1024])
+    commits: list[str] = Field(examples=[["3f9a1c7"]])
+    time: int | None = Field(description="When it was first measured.", examples=[1706220908000])
+    changed: list[ChangedSeriesResponse] = Field(description="The largest first.")
+    quiet: list[EffectResponse] = Field(description="Series that did not change.")
+    too_few: int = Field(description="Series with too few results before it.", examples=[1])
+    silent: list[SilentResponse]
+    total: int = Field(description="Series of the project.", examples=[204])
+    compared: int = Field(description="Series that were looked at, at most 2,000.", examples=[204])
+    suspects: int = Field(description="Commits that may be the cause.", examples=[1])
+    previous: int | None = Field(description="The last commit before with a change.", examples=[99])
+    next: int | None = Field(description="The first commit after with a change.", examples=[1100])
+    tickets: list[TicketResponse]
+    text: str = Field(
+        description="Plain text to paste into a ticket.", examples=["182 series did not move."]
+    )
+
+
+routes = guarded_router(Scope.READ, "commits")
+
+
+@routes.get("/api/v1/commits", response_model=CommitsPage, summary="Commits with changes")
+def get_commits(
+    context: Context, project: ProjectName, before: BeforeOrder = None, limit: PageLimit = 50
+) -> dict[str, Any]:
+    """Return the commits of a project at which change points are."""
+    with context.store.read() as connection:
+        found = commits.commits_with_changes(connection, project, before=before, limit=limit)
+    rows = [
+        {name: getattr(one, name) for name in CommitSummaryResponse.model_fields} for one in found
+    ]
+    return {"commits": rows, "next": found[-1].order if len(found) == limit else None}
+
+
+@routes.get("/api/v1/commit", response_model=CommitResponse, summary="What a commit changed")
+def get_commit(
+    context: Context, request: Request, project: ProjectName, order: CommitOrder
+) -> dict[str, Any]:
+    """Return what a commit changed, improvements too, and which series did not move."""
+    with context.store.read() as connection, or_404():
+        found = commits.changes_at(connection, project, order)
+    return commit_fields(found, str(request.base_url))
+
+
+def commit_fields(found: CommitChanges, base: str) -> dict[str, Any]:
+    """Return the fields of a `CommitResponse`.
+
+    Args:
+        found: What a commit changed.
+        base: The address of the service.
+    """
+    plain = ("project", "order", "time", "too_few", "total", "compared", "suspects")
+    return {
+        **{name: getattr(found, name) for name in (*plain, "previous", "next")},
+        "commits": list(found.commits),
+        "changed": list(map(changed_fields, found.changed)),
+        "quiet": [
+            {"series": one.id, "percent": one.effect.percent}
+            for one in found.quiet
+            if one.effect.percent is not None
+        ],
+        "silent": [
+            {name: getattr(one, name) for name in SilentResponse.model_fields}
+            for one in found.silent
+        ],
+        "tickets": list(map(ticket_fields, found.tickets)),
+        "text": commit_text(found, commit_url(found, base)),
+    }
+
+
+def commit_url(found: CommitChanges, base: str) -> str:
+    """Return the address of the page of a commit."""
+    query = urlencode({"project": found.project, "order": found.order})
+    return f"{base.rstrip('/')}/commit?{query}"
+
+
+def changed_fields(one: ChangedSeries) -> dict[str, Any]:
+    """Return the fields of a `ChangedSeriesResponse`."""
+    return {
+        "series": series_fields(one.series),
+        "change_point": one.change,
+        "effect": one.word,
+        "before": one.effect.before,
+        "after": one.effect.after,
+        "percent": one.effect.percent,
+    }

@@ -1,0 +1,195 @@
+"""Decided cases like a candidate: the nearest in the space of the model's features."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+
+from barograph.detection.scoring import CandidateScorer
+from barograph.models import TriageModel
+from barograph.series import FINAL, Floats, SeriesId, Verdict
+from barograph.store import reading
+from barograph.store.registry import series_id
+from barograph.store.schema import candidates, series, verdicts
+from barograph.triage.explanations import candidates_of
+
+MOST = 400  # decided candidates that are compared, the latest verdicts first
+CHUNK = 50  # series that are read in one go
+PLOTTED = 30  # results on each side of a plot
+FARTHEST = 4.0  # interquartile ranges: no feature decides alone
+
+
+class _Key(NamedTuple):
+    """What the features of a candidate depend on, as far as it changes the result visibly."""
+
+    candidate: int
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A decided candidate that is like another one.
+
+    Attributes:
+        candidate: Its number.
+        series: Number of its series.
+        name: Identity of its series.
+        order: Its order.
+        commit: Its commit.
+        before: The median of the level before.
+        after: The median of the level after.
+        verdict: What people decided.
+        who: Who decided last; empty if the store does not know.
+        time: When.
+        distance: How far its features are, in interquartile ranges; 0 is the nearest possible.
+        values: The results around it.
+        split: Index of the first result of the new level among them.
+    """
+
+    candidate: int
+    series: int
+    name: SeriesId
+    order: int
+    commit: str
+    before: float | None
+    after: float | None
+    verdict: Verdict
+    who: str
+    time: int | None
+    distance: float
+    values: tuple[float, ...]
+    split: int
+
+
+class DecidedCases:
+    """The features of decided candidates, computed once for each model.
+
+    Verdicts of this store count, and no others.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._version = ""
+        self._rows: dict[_Key, Floats] = {}
+
+    def nearest(
+        self, connection: sa.Connection, candidate: int, model: TriageModel, count: int = 3
+    ) -> list[Case]:
+        """Return the decided candidates that are most like a candidate, the nearest first.
+
+        Args:
+            connection: From `Store.read`.
+            candidate: Number of the candidate.
+            model: The model that scores candidates.
+            count: Maximum number of cases.
+
+        Raises:
+            DataError: There is no such candidate.
+        """
+        target = reading.one_candidate(connection, candidate)
+        decided = [key for key in _decided(connection) if key.candidate != candidate]
+        own = _Key(candidate, target.order)
+        with self._lock:
+            if self._version != model.version:
+                self._version, self._rows = model.version, {}
+            self._rows.pop(own, None)  # its series may have grown
+            self._compute(connection, [own, *decided], model)
+            rows = {key: self._rows[key] for key in (own, *decided) if key in self._rows}
+        if own not in rows or len(rows) < 2:
+            return []
+        keys = [key for key in decided if key in rows]
+        distance = _distances(rows[own], np.array([rows[key] for key in keys]))
+        chosen = np.argsort(distance, kind="stable")[:count].tolist()
+        return _cases(connection, [(keys[k], float(distance[k])) for k in chosen])
+
+    def _compute(self, connection: sa.Connection, wanted: list[_Key], model: TriageModel) -> None:
+        """Compute the features of those candidates that have none."""
+        missing = {key.candidate: key for key in wanted if key not in self._rows}
+        self._rows = {key: self._rows[key] for key in wanted if key in self._rows}
+        if not missing:
+            return
+        c = candidates.c
+        query = sa.select(c.series).where(c.id.in_(list(missing))).distinct().order_by(c.series)
+        owners = list(connection.scalars(query))
+        for first in range(0, len(owners), CHUNK):
+            for key, row in _features(connection, owners[first : first + CHUNK], model).items():
+                if key in missing:
+                    self._rows[missing[key]] = row
+
+
+def _decided(connection: sa.Connection) -> list[_Key]:
+    c = candidates.c
+    query = sa.select(c.id, c.order).where(c.verdict.in_(FINAL), c.present)
+    latest = query.order_by(c.triaged_on.desc(), c.id.desc()).limit(MOST)
+    return [_Key(*row) for row in connection.execute(latest)]
+
+
+def _features(
+    connection: sa.Connection, numbers: list[int], model: TriageModel
+) -> dict[int, Floats]:
+    """Return the features of all candidates of some series, by candidate."""
+    points = reading.read_series(connection, numbers)
+    known = reading.candidates_of_series(connection, numbers)
+    result: dict[int, Floats] = {}
+    for number, one in points.items():
+        table, ids = candidates_of(one, known.get(number, []))
+        if ids:
+            offsets = np.array([0, len(one)], dtype=np.int64)
+            scorer = CandidateScorer(model, np.array(one.values), offsets, table)
+            result.update(zip(ids, scorer.features(), strict=True))
+    return result
+
+
+def _distances(target: Floats, rows: Floats) -> Floats:
+    """Return the mean distance over the features, each in interquartile ranges."""
+    every = np.vstack([target, rows])
+    low, high = np.nanpercentile(every, [25.0, 75.0], axis=0)
+    scale = np.where(high > low, high - low, 1.0)
+    apart = np.minimum(np.abs(rows - target) / scale, FARTHEST)
+    mean: Floats = np.nanmean(apart, axis=1)
+    return mean
+
+
+def _cases(connection: sa.Connection, chosen: list[tuple[_Key, float]]) -> list[Case]:
+    """Return what people want to know about some candidates, with the results around them."""
+    numbers = [key.candidate for key, _ in chosen]
+    found = {one.id: one for one in reading.candidates_numbered(connection, numbers)}
+    owners = sorted({one.series for one in found.values()})
+    names = {
+        row.id: series_id(row)
+        for row in connection.execute(sa.select(series).where(series.c.id.in_(owners)))
+    }
+    v = verdicts.c
+    latest = sa.select(sa.func.max(v.id)).where(v.candidate.in_(numbers)).group_by(v.candidate)
+    who = dict(
+        tuple(row)
+        for row in connection.execute(sa.select(v.candidate, v.who).where(v.id.in_(latest)))
+    )
+    points = reading.read_series(connection, owners)
+    cases = []
+    for key, distance in chosen:
+        one = found[key.candidate]
+        split = points[one.series].index_of(one.order)
+        first = max(split - PLOTTED, 0)
+        cases.append(
+            Case(
+                candidate=one.id,
+                series=one.series,
+                name=names[one.series],
+                order=one.order,
+                commit=one.commit,
+                before=None if one.before is None else one.before.median,
+                after=None if one.after is None else one.after.median,
+                verdict=one.verdict,
+                who=who.get(one.id, ""),
+                time=one.triaged_on,
+                distance=distance,
+                values=tuple(points[one.series].values[first : split + PLOTTED].tolist()),
+                split=split - first,
+            )
+        )
+    return cases

@@ -1,0 +1,283 @@
+"""Everything that the chart of a series shows, in columns."""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from statistics import median
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from barograph.detection.excursions import excursions
+from barograph.detection.online import ANSWERS, Answer
+from barograph.series import Direction, Verdict
+from barograph.store import reading
+from barograph.store.reading import CandidateRecord, StoredSeries
+from barograph.store.schema import candidates, moves, points, ticketed, tickets
+from barograph.triage.effects import word_of
+
+SUSPECT = ANSWERS.index(Answer.SUSPECT)
+
+
+class MarkState(StrEnum):
+    """The state of a change point on a chart."""
+
+    UNPROCESSED = "unprocessed"
+    REAL = "real"
+    NOISE = "noise"
+    MOVED = "moved"  # it was here, and is elsewhere now
+    WITHDRAWN = "withdrawn"  # the latest detection does not find it
+
+
+# Change points of these states separate levels.
+DIVIDING = (MarkState.UNPROCESSED, MarkState.REAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A change point on a chart, or the place that it moved away from.
+
+    Attributes:
+        id: Number of the candidate.
+        version: Its version, which verdicts refer to.
+        index: Index of its first result among those of the chart.
+        order: Order of that result.
+        commit: Commit of that result.
+        state: What is drawn.
+        verdict: The verdict that holds.
+        probability: The probability that a person calls it real.
+        hazard: Size of the change; positive is worse.
+        before: The median of the level before.
+        after: The median of the level after.
+        effect: worse, better or changed.
+        time: When it moved away, or got its verdict, or was found.
+    """
+
+    id: int
+    version: int
+    index: int
+    order: int
+    commit: str
+    state: MarkState
+    verdict: Verdict
+    probability: float | None
+    hazard: float | None
+    before: float | None
+    after: float | None
+    effect: str
+    time: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TicketMark:
+    """A ticket about a change point on a chart."""
+
+    key: str
+    url: str
+    title: str
+    status: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesChart:
+    """A series for a chart: one entry of each column for a commit, oldest first.
+
+    Attributes:
+        series: The series.
+        orders: Orders of the commits.
+        commits: Their names; empty where unknown.
+        times: When they were measured, in milliseconds since 1970.
+        values: The values that count for them.
+        low: The least result of their runs.
+        high: The largest result of their runs.
+        runs: The number of their runs.
+        levels: Start, end and median of each level, as indices.
+        marks: The change points, oldest first.
+        outliers: Indices of results that belong to a short excursion.
+        suspects: Indices of the newest results that wait for a rerun.
+        ranges: First and last index of the results around each undecided change.
+        tickets: The tickets about its change points.
+    """
+
+    series: StoredSeries
+    orders: list[int]
+    commits: list[str]
+    times: list[int | None]
+    values: list[float]
+    low: list[float]
+    high: list[float]
+    runs: list[int]
+    levels: list[tuple[int, int, float]] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    outliers: list[int] = field(default_factory=list)
+    suspects: list[int] = field(default_factory=list)
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+    tickets: list[TicketMark] = field(default_factory=list)
+
+
+def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
+    """Return everything that the chart of a series shows, in five queries.
+
+    Args:
+        connection: From `Store.read`.
+        number: Number of the series.
+
+    Raises:
+        DataError: There is no such series.
+    """
+    one = reading.one_series(connection, number)
+    columns = _columns(connection, number)
+    orders, names, times, values, low, high, runs, answers = map(list[Any], columns)
+    marks = _marks(connection, one, orders, names)
+    return SeriesChart(
+        one,
+        orders,
+        names,
+        times,
+        values,
+        low,
+        high,
+        runs,
+        levels=_levels(values, marks),
+        marks=marks,
+        outliers=_outliers(values),
+        suspects=_waiting(answers),
+        ranges=[
+            (mark.index - 1, mark.index)
+            for mark in marks
+            if mark.state is MarkState.UNPROCESSED and mark.index
+        ],
+        tickets=_tickets(connection, number, orders),
+    )
+
+
+def _columns(connection: sa.Connection, number: int) -> Sequence[Sequence[Any]]:
+    """Return the columns of a chart: the runs of a commit share an entry."""
+    p = points.c
+    rows = connection.execute(
+        sa.select(
+            p.order,
+            sa.func.max(p.commit),
+            sa.func.max(p.time),
+            sa.func.max(p.settled),
+            sa.func.min(p.value),
+            sa.func.max(p.value),
+            sa.func.count(),
+            sa.func.max(p.answer),
+        )
+        .where(p.series == number)
+        .group_by(p.order)
+        .order_by(p.order)
+    ).all()
+    return list(zip(*rows, strict=True)) if rows else [()] * 8
+
+
+def _marks(
+    connection: sa.Connection, one: StoredSeries, orders: Sequence[int], names: Sequence[str]
+) -> list[Mark]:
+    found = reading.find_candidates(connection, number=one.id, present=None, limit=10_000)
+    shown = {change.id: change for change in found if change.order >= 0}
+    c, m = candidates.c, moves.c
+    query = (
+        sa.select(m.candidate, m.from_order, sa.func.max(m.moved))
+        .join(candidates, c.id == m.candidate)
+        .where(c.series == one.id, m.from_order != c.order)
+        .group_by(m.candidate, m.from_order)
+    )
+    away = [
+        _mark(one, shown[key], _index(orders, order), orders, names, MarkState.MOVED, moved)
+        for key, order, moved in connection.execute(query)
+        if key in shown and orders
+    ]
+    here = [
+        _mark(one, change, _index(orders, change.order), orders, names, _state(change), None)
+        for change in shown.values()
+        if orders
+    ]
+    return sorted(away + here, key=lambda mark: (mark.index, mark.state != MarkState.MOVED))
+
+
+def _index(orders: Sequence[int], order: int) -> int:
+    """Return the index of the first result at an order or later, and of the last one after all."""
+    return min(bisect_left(orders, order), len(orders) - 1)
+
+
+def _state(change: CandidateRecord) -> MarkState:
+    if change.verdict is Verdict.TRUE_POSITIVE:
+        return MarkState.REAL
+    if change.verdict is Verdict.FALSE_POSITIVE:
+        return MarkState.NOISE
+    return MarkState.UNPROCESSED if change.present else MarkState.WITHDRAWN
+
+
+def _mark(
+    one: StoredSeries,
+    change: CandidateRecord,
+    index: int,
+    orders: Sequence[int],
+    names: Sequence[str],
+    state: MarkState,
+    moved: int | None,
+) -> Mark:
+    before = None if change.before is None else change.before.median
+    after = None if change.after is None else change.after.median
+    return Mark(
+        id=change.id,
+        version=getattr(change, "version", 0),
+        index=index,
+        order=orders[index],
+        commit=names[index],
+        state=state,
+        verdict=change.verdict,
+        probability=change.probability,
+        hazard=change.hazard,
+        before=before,
+        after=after,
+        effect=word_of(before, after, Direction(one.direction)),
+        time=moved or change.triaged_on or change.calculated_on,
+    )
+
+
+def _levels(values: Sequence[float], marks: Sequence[Mark]) -> list[tuple[int, int, float]]:
+    """Return start, end and median of the stretches between the changes that count."""
+    edges = sorted({0, len(values), *(mark.index for mark in marks if mark.state in DIVIDING)})
+    return [
+        (start, end, float(median(values[start:end]))) for start, end in itertools.pairwise(edges)
+    ]
+
+
+def _outliers(values: Sequence[float]) -> list[int]:
+    """Return the indices of results that belong to an excursion, which no candidate starts at."""
+    if not values:
+        return []
+    return [k for run in excursions(np.array(values)) for k in range(run.start, run.end)]
+
+
+def _waiting(answers: Sequence[int]) -> list[int]:
+    """Return the indices of the newest results in a row that only a rerun can explain."""
+    start = len(answers)
+    while start and answers[start - 1] == SUSPECT:
+        start -= 1
+    return list(range(start, len(answers)))
+
+
+def _tickets(connection: sa.Connection, number: int, orders: Sequence[int]) -> list[TicketMark]:
+    t, c, link = tickets.c, candidates.c, ticketed.c
+    query = (
+        sa.select(t.key, t.url, t.title, t.status, c.order)
+        .join(ticketed, link.ticket == t.id)
+        .join(candidates, c.id == link.candidate)
+        .where(c.series == number)
+        .order_by(c.order, t.id)
+    )
+    return [
+        TicketMark(key, url, title, status, _index(orders, order))
+        for key, url, title, status, order in connection.execute(query)
+        if orders
+    ]

@@ -1,0 +1,85 @@
+"""The effect of a commit as plain text, to paste into a ticket or a review."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+
+from barograph.series import SeriesId
+from barograph.triage.commits import ChangedSeries, CommitChanges
+from barograph.triage.effects import BETTER, CHANGED, WORSE
+from barograph.wording import (
+    change_text,
+    day,
+    middle_cut,
+    percent,
+    printable,
+    probability_text,
+    short_commit,
+)
+
+LISTED = 3  # series of each kind
+WIDEST = 72  # characters of a name
+HEADINGS = {WORSE: "Worse", BETTER: "Better", CHANGED: "Changed, direction unknown"}
+
+
+def commit_text(changes: CommitChanges, url: str = "") -> str:
+    """Return the effect of a commit as short lines of plain text.
+
+    Args:
+        changes: What `changes_at` returns.
+        url: Where the commit page is.
+    """
+    name = ", ".join(map(short_commit, changes.commits)) or f"order {changes.order}"
+    lines = [_line(f"{changes.project}: performance at commit {name}".removeprefix(": "))]
+    if changes.time is not None:
+        lines.append(f"first measured {day(changes.time)}")
+    for word, heading in HEADINGS.items():
+        lines += _section(heading, changes.of(word))
+    compared = len(changes.changed) + len(changes.quiet)
+    if not changes.changed:
+        lines += ["", "No series changed."]
+    lines += ["", f"{len(changes.quiet):,} of {compared:,} series did not move."]
+    if changes.too_few:
+        lines.append(f"{changes.too_few:,} had too few results before it.")
+    if waiting := sum(one.count for one in changes.silent):
+        lines.append(f"{waiting:,} have no result since.")
+    if changes.changed:
+        alone = "this commit alone" if changes.suspects == 1 else f"{changes.suspects:,} commits"
+        lines.append(f"Suspect range: {alone}.")
+    return "\n".join([*lines, *([url] if url else [])])
+
+
+def _section(heading: str, changed: list[ChangedSeries]) -> list[str]:
+    if not changed:
+        return []
+    sizes = [one.effect.percent for one in changed if one.effect.percent is not None]
+    middle = f", median {change_text(median(sizes))}" if len(sizes) > 1 else ""
+    lines = [
+        "",
+        f"{heading}: {len(changed):,} series{middle}",
+    ]
+    lines += [_line(f"- {_described(one)}") for one in changed[:LISTED]]
+    if len(changed) > LISTED:
+        lines.append(f"- and {len(changed) - LISTED:,} more")
+    return lines
+
+
+def _described(one: ChangedSeries) -> str:
+    effect, probability = one.effect, one.change.probability
+    size = ""
+    if effect.before is not None and effect.after is not None:
+        size = change_text(percent(effect.before, effect.after))
+    elif one.change.hazard is not None:
+        size = change_text(100.0 * math.expm1(abs(one.change.hazard)))
+    real = "" if probability is None else f" ({probability_text(probability)} real)"
+    return f"{middle_cut(_name(one.series.name), WIDEST)}: {size}{real}"
+
+
+def _name(name: SeriesId) -> str:
+    rest = [name.measurement, name.variant, *(f"{key}={value}" for key, value in name.args)]
+    return " ".join(filter(None, [name.test, *rest]))
+
+
+def _line(text: str) -> str:
+    return printable(text)

@@ -1,0 +1,319 @@
+"""What one commit changed, improvements too, and everything that it did not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.series import Direction, Verdict
+from barograph.store import reading
+from barograph.store.reading import CandidateRecord, StoredSeries
+from barograph.store.registry import series_id
+from barograph.store.schema import candidates, commits, points, series
+from barograph.triage.effects import (
+    CHUNK,
+    Effect,
+    Results,
+    effect_between,
+    results_between,
+    word_of,
+)
+from barograph.triage.tickets import Ticket, about_candidates
+
+SPAN = 30  # commits on each side whose results are compared
+MOST = 2000  # series that are compared
+
+
+@dataclass(frozen=True, slots=True)
+class CommitSummary:
+    """A commit at which candidates are.
+
+    Attributes:
+        project: Its project.
+        order: Its order.
+        commit: Its name; empty if unknown.
+        worse: The number of changes for the worse.
+        better: The number of changes for the better.
+        unknown: The number of changes in series without a direction.
+        undecided: The number of changes without a final verdict.
+        hazard: The largest hazard, in magnitude.
+    """
+
+    project: str
+    order: int
+    commit: str
+    worse: int
+    better: int
+    unknown: int
+    undecided: int
+    hazard: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSeries:
+    """A candidate at a commit, with its series and the results around it."""
+
+    series: StoredSeries
+    change: CandidateRecord
+    effect: Effect
+    word: str
+    last_before: int | None
+    results: Results
+
+
+@dataclass(frozen=True, slots=True)
+class QuietSeries:
+    """A series with results on both sides of a commit, and no candidate there."""
+
+    id: int
+    effect: Effect
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class SilentSeries:
+    """The series of a variant that have results before a commit, and none since."""
+
+    variant: str
+    count: int
+    last_order: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommitChanges:
+    """Everything that is known about the effect of a commit.
+
+    Attributes:
+        project: Its project.
+        order: Its order.
+        commits: The names at this order; empty if unknown.
+        time: When it was first measured, among the compared series.
+        changed: The changes at it, the largest first.
+        quiet: The other series with results on both sides.
+        too_few: The number of series with too few results before it.
+        silent: Series that have no result since, by variant.
+        total: The number of series of the project.
+        compared: The number of series that were looked at: all, or the first 2,000.
+        suspects: The number of commits that may have caused the changes; 1 is this one alone.
+        previous: The order of the last commit before with a change.
+        next: The order of the first commit after with a change.
+        tickets: The tickets about the changes.
+    """
+
+    project: str
+    order: int
+    commits: tuple[str, ...]
+    time: int | None
+    changed: tuple[ChangedSeries, ...]
+    quiet: tuple[QuietSeries, ...]
+    too_few: int
+    silent: tuple[SilentSeries, ...]
+    total: int
+    compared: int
+    suspects: int
+    previous: int | None
+    next: int | None
+    tickets: tuple[Ticket, ...]
+
+    def of(self, word: str) -> list[ChangedSeries]:
+        """Return the changes that are worse, better or of unknown direction."""
+        return [one for one in self.changed if one.word == word]
+
+
+def projects(connection: sa.Connection) -> list[str]:
+    """Return the names of all projects."""
+    return list(connection.scalars(sa.select(series.c.project).distinct().order_by("project")))
+
+
+def commits_with_changes(
+    connection: sa.Connection, project: str, *, before: int | None = None, limit: int = 50
+) -> list[CommitSummary]:
+    """Return the commits of a project at which candidates are, the latest first.
+
+    Args:
+        connection: From `Store.read`.
+        project: Name of the project.
+        before: Only commits of lower orders.
+        limit: Maximum number of commits.
+    """
+    c, s = candidates.c, series.c
+
+    def count(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
+        return sa.func.coalesce(sa.func.sum(sa.case((condition, 1), else_=0)), 0)
+
+    known = s.direction != 0
+    final = c.verdict.in_([Verdict.TRUE_POSITIVE.value, Verdict.FALSE_POSITIVE.value])
+    query = (
+        sa.select(
+            s.project,
+            c.order,
+            sa.func.max(c.commit),
+            count(sa.and_(known, c.hazard > 0)),
+            count(sa.and_(known, c.hazard < 0)),
+            count(sa.or_(~known, c.hazard.is_(None), c.hazard == 0)),
+            count(~final),
+            sa.func.max(sa.func.abs(c.hazard)),
+        )
+        .join(series, s.id == c.series)
+        .where(s.project == project, c.present)
+        .group_by(s.project, c.order)
+        .order_by(c.order.desc())
+        .limit(limit)
+    )
+    if before is not None:
+        query = query.where(c.order < before)
+    return [CommitSummary(*row) for row in connection.execute(query)]
+
+
+def changes_at(connection: sa.Connection, project: str, order: int) -> CommitChanges:
+    """Return everything that is known about the effect of a commit, in a fixed number of queries.
+
+    Args:
+        connection: From `Store.read`.
+        project: Name of the project.
+        order: Order of the commit.
+
+    Raises:
+        DataError: The project has no commit and no result at this order.
+    """
+    known = _changes(connection, project, order)
+    names, first, last = _window(connection, project, order)
+    every = _series(connection, project, [change.series for change in known])
+    if not every:
+        raise DataError(f"there is no project {project!r:.80}")
+    results = results_between(connection, every, first, last)
+    if not names and not known and not any(_has(own, order) for own in results.values()):
+        raise DataError(f"project {project!r:.80} has no commit at order {order}")
+    changed = sorted(
+        (_changed(every[change.series], change, results) for change in known),
+        key=lambda one: (-abs(one.change.hazard or 0.0), one.series.id),
+    )
+    moved = {one.series.id for one in changed}
+    quiet, too_few, silent = [], 0, []
+    for number, own in results.items():
+        if number in moved:
+            continue
+        effect = effect_between(own, order - 1, order)
+        if effect.after is None:
+            silent.append((every[number].name.variant, own[-1][0]))
+        elif effect.before is None:
+            too_few += 1
+        else:
+            word = word_of(effect.before, effect.after, every[number].direction)
+            quiet.append(QuietSeries(number, effect, word))
+    suspects = _suspects(connection, project, order, changed)
+    return CommitChanges(
+        *(project, order, names, _time(connection, [one.series.id for one in changed], order)),
+        *(tuple(changed), tuple(quiet), too_few, _by_variant(silent)),
+        *(_count(connection, project), len(every), suspects),
+        *_neighbours(connection, project, order),
+        tuple(about_candidates(connection, [change.id for change in known])),
+    )
+
+
+def _changes(connection: sa.Connection, project: str, order: int) -> list[CandidateRecord]:
+    c = candidates.c
+    query = (
+        sa.select(c.id)
+        .join(series, series.c.id == c.series)
+        .where(series.c.project == project, c.order == order, c.present)
+    )
+    return reading.candidates_numbered(connection, list(connection.scalars(query.limit(MOST))))
+
+
+def _window(
+    connection: sa.Connection, project: str, order: int
+) -> tuple[tuple[str, ...], int, int]:
+    """Return the names of a commit, and the orders between which results are compared."""
+    c = commits.c
+    own = sa.select(c.order).where(c.project == project).distinct()
+    old = own.where(c.order < order).order_by(c.order.desc()).limit(SPAN).subquery()
+    new = own.where(c.order >= order).order_by(c.order).limit(SPAN).subquery()
+    first = connection.scalar(sa.select(sa.func.min(old.c.order)))
+    last = connection.scalar(sa.select(sa.func.max(new.c.order)))
+    named = sa.select(c.commit).where(c.project == project, c.order == order).order_by(c.commit)
+    names = tuple(connection.scalars(named))
+    if first is None and last is None:
+        return names, order - SPAN, order + SPAN  # results of the project name no commits
+    return names, order - 1 if first is None else first, order if last is None else last
+
+
+def _series(
+    connection: sa.Connection, project: str, needed: Sequence[int]
+) -> dict[int, StoredSeries]:
+    """Return the series to compare by their numbers: those that changed, then all others."""
+    wanted = sa.select(series).where(series.c.project == project).order_by(series.c.id)
+    rows = list(connection.execute(wanted.limit(MOST)))
+    rest = sorted(set(needed) - {row.id for row in rows})
+    for start in range(0, len(rest), CHUNK):
+        chunk = series.c.id.in_(rest[start : start + CHUNK])
+        rows += connection.execute(sa.select(series).where(chunk))
+    return {row.id: StoredSeries(row.id, series_id(row), Direction(row.direction)) for row in rows}
+
+
+def _has(results: Results, order: int) -> bool:
+    return any(own == order for own, _ in results)
+
+
+def _changed(
+    one: StoredSeries, change: CandidateRecord, results: Mapping[int, Results]
+) -> ChangedSeries:
+    own = results.get(one.id, ())
+    effect = effect_between(own, change.order - 1, change.order)
+    if effect.before is None and change.before is not None and change.after is not None:
+        effect = Effect(change.before.median, change.after.median, 0, 0, is_clear=True)
+    last = max((order for order, _ in own if order < change.order), default=None)
+    word = word_of(effect.before, effect.after, one.direction)
+    return ChangedSeries(one, change, effect, word, last, own)
+
+
+def _by_variant(silent: list[tuple[str, int]]) -> tuple[SilentSeries, ...]:
+    groups = groupby(sorted(silent), key=lambda one: one[0])
+    found = [(variant, [order for _, order in own]) for variant, own in groups]
+    return tuple(SilentSeries(variant, len(own), max(own)) for variant, own in found)
+
+
+def _suspects(
+    connection: sa.Connection, project: str, order: int, changed: Sequence[ChangedSeries]
+) -> int:
+    """Return how many commits may have caused all the changes.
+
+    The latest of the results before them bounds the range: one cause is assumed.
+    """
+    edges = [one.last_before for one in changed if one.last_before is not None]
+    if not edges:
+        return 1
+    c = commits.c
+    between = sa.select(sa.func.count(sa.distinct(c.order))).where(
+        c.project == project, c.order > max(edges), c.order <= order
+    )
+    return max(1, connection.scalar(between) or 0)
+
+
+def _time(connection: sa.Connection, numbers: Sequence[int], order: int) -> int | None:
+    p = points.c
+    chosen = p.series.in_(list(numbers[:CHUNK]))
+    time: int | None = connection.scalar(
+        sa.select(sa.func.min(p.time)).where(chosen, p.order == order)
+    )
+    return time
+
+
+def _count(connection: sa.Connection, project: str) -> int:
+    query = sa.select(sa.func.count()).select_from(series).where(series.c.project == project)
+    return connection.scalar(query) or 0
+
+
+def _neighbours(
+    connection: sa.Connection, project: str, order: int
+) -> tuple[int | None, int | None]:
+    c = candidates.c
+    own = sa.select(c.order).join(series, series.c.id == c.series)
+    own = own.where(series.c.project == project, c.present)
+    before = connection.scalar(own.where(c.order < order).order_by(c.order.desc()).limit(1))
+    after = connection.scalar(own.where(c.order > order).order_by(c.order).limit(1))
+    return before, after

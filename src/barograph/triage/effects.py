@@ -1,0 +1,147 @@
+"""How far series moved between two commits, from their results on both sides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+import sqlalchemy as sa
+
+from barograph.series import Direction
+from barograph.store.schema import points
+from barograph.wording import percent
+
+CHUNK = 500  # series in one query
+SIDE = 12  # results on each side that count
+LEAST = 3  # results before, below which a series has no level
+CLEAR = 4.0  # standard errors of the difference of two levels
+FLOOR = 0.002  # of the level: no series is taken to have less noise
+TO_SD = 1.2533  # from a mean absolute deviation
+WORSE, BETTER, CHANGED = "worse", "better", "changed"
+
+Results = Sequence[tuple[int, float]]  # order and settled value, ascending by order
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """How far one series moved between two commits.
+
+    Attributes:
+        before: The median of the last results up to the first commit; None without enough.
+        after: The median of the first results from the second commit on; None without any.
+        count_before: The number of results that `before` is made of.
+        count_after: The number of results that `after` is made of.
+        is_clear: Whether the levels differ by far more than the noise around them.
+    """
+
+    before: float | None
+    after: float | None
+    count_before: int
+    count_after: int
+    is_clear: bool
+
+    @property
+    def percent(self) -> float | None:
+        """The change in percent of the level before, if both levels are known and it is finite."""
+        if self.before is None or self.after is None:
+            return None
+        change = percent(self.before, self.after)
+        return change if math.isfinite(change) else None
+
+
+def effect_between(results: Results, last_before: int, first_after: int) -> Effect:
+    """Return how far a series moved between two orders.
+
+    Results strictly between the orders belong to neither level.
+
+    Args:
+        results: Orders and values, ascending by order.
+        last_before: The last order of the old level.
+        first_after: The first order of the new level.
+
+    Example:
+        >>> results = [(order, 10.0 + order % 2 + 5.0 * (order >= 8)) for order in range(16)]
+        >>> effect_between(results, 7, 8)
+        Effect(before=10.5, after=15.5, count_before=8, count_after=8, is_clear=True)
+    """
+    old = [value for order, value in results if order <= last_before][-SIDE:]
+    new = [value for order, value in results if order >= first_after][:SIDE]
+    if len(old) < LEAST:
+        old = []
+    before, after = (median(side) if side else None for side in (old, new))
+    is_clear = before is not None and after is not None and _is_clear(old, new, before, after)
+    return Effect(before, after, len(old), len(new), is_clear)
+
+
+def _is_clear(old: list[float], new: list[float], before: float, after: float) -> bool:
+    around = [abs(value - before) for value in old] + [abs(value - after) for value in new]
+    noise = max(TO_SD * fmean(around), FLOOR * max(abs(before), abs(after)))
+    if not noise:
+        return before != after
+    error = noise * math.sqrt(1.0 / len(old) + 1.0 / len(new))
+    return abs(after - before) >= CLEAR * error
+
+
+def word_of(before: float | None, after: float | None, direction: Direction) -> str:
+    """Return whether a change of level is worse or better, or that its direction is unknown."""
+    if before is None or after is None or before == after or not direction:
+        return CHANGED
+    return BETTER if (after > before) == (direction > 0) else WORSE
+
+
+def results_between(
+    connection: sa.Connection, numbers: Iterable[int], first: int, last: int
+) -> Mapping[int, Results]:
+    """Return the results of some series between two orders, in one query for 500 series.
+
+    Args:
+        connection: From `Store.read`.
+        numbers: Numbers of the series.
+        first: The lowest order.
+        last: The highest order.
+
+    Returns:
+        The results by series; a series without any is left out.
+    """
+    p = points.c
+    wanted = list(numbers)
+    found: dict[int, list[tuple[int, float]]] = {}
+    for start in range(0, len(wanted), CHUNK):
+        query = (
+            sa.select(p.series, p.order, p.settled)
+            .where(
+                p.series.in_(wanted[start : start + CHUNK]),
+                p.order.between(first, last),
+                p.settled.is_not(None),
+            )
+            .order_by(p.series, p.order)
+        )
+        for number, order, value in connection.execute(query):
+            found.setdefault(number, []).append((order, value))
+    return found
+
+
+def window_around(
+    connection: sa.Connection, number: int, last_before: int, first_after: int, count: int
+) -> tuple[int, int]:
+    """Return the orders of a series that lie some results before and after a change.
+
+    Args:
+        connection: From `Store.read`.
+        number: Number of the series.
+        last_before: The last order of the old level.
+        first_after: The first order of the new level.
+        count: The number of results on each side.
+    """
+    p = points.c
+    own = sa.select(p.order).where(p.series == number, p.settled.is_not(None))
+    old = own.where(p.order <= last_before).order_by(p.order.desc()).limit(count).subquery()
+    new = own.where(p.order >= first_after).order_by(p.order).limit(count).subquery()
+    first = connection.scalar(sa.select(sa.func.min(old.c.order)))
+    last = connection.scalar(sa.select(sa.func.max(new.c.order)))
+    return (
+        last_before if first is None else first,
+        first_after if last is None else last,
+    )

@@ -1,0 +1,128 @@
+"""Why a candidate has its probability: the reasons of the model, and facts beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import sqlalchemy as sa
+
+from barograph.detection.scoring import CandidateScorer
+from barograph.history import Candidates
+from barograph.models import TriageModel
+from barograph.models.reasons import ReasonText
+from barograph.series import UNKNOWN_TIME, Series, Verdict
+from barograph.store import reading
+from barograph.store.reading import CandidateRecord
+from barograph.triage.siblings import Siblings
+from barograph.wording import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a candidate has its probability.
+
+    Attributes:
+        probability: The probability; None if no model scored the candidate.
+        reasons: The reasons of the model, the most decisive first, each with its part.
+        facts: What the model does not know: siblings, and earlier verdicts on the series.
+        model: Version of the model; None without one.
+    """
+
+    probability: float | None
+    reasons: tuple[ReasonText, ...]
+    facts: tuple[str, ...]
+    model: str | None
+
+
+def explanation(
+    connection: sa.Connection, candidate: int, model: TriageModel | None, around: Siblings
+) -> Explanation:
+    """Return why a candidate has its probability.
+
+    Args:
+        connection: From `Store.read`.
+        candidate: Number of the candidate.
+        model: The model that scores candidates; None if there is none.
+        around: What `siblings` returns for the candidate.
+
+    Raises:
+        DataError: There is no such candidate.
+    """
+    change = reading.one_candidate(connection, candidate)
+    others = reading.find_candidates(connection, number=change.series, limit=10_000)
+    reasons: tuple[ReasonText, ...] = ()
+    if model is not None:
+        points = reading.read_series(connection, [change.series])[change.series]
+        reasons = _reasons(model, points, others, change)
+    facts = [_siblings_text(around), *_verdict_texts(others, change)]
+    version = None if model is None else model.version
+    return Explanation(change.probability, reasons, tuple(filter(None, facts)), version)
+
+
+def candidates_of(
+    series: Series, found: list[CandidateRecord], number: int = 0
+) -> tuple[Candidates, list[int]]:
+    """Return candidates of a series as columns, and their numbers in the store.
+
+    Those before the first or after the last result are left out.
+    """
+    rows = [
+        (
+            number,
+            series.index_of(change.order),
+            change.verdict.value,
+            UNKNOWN_TIME if change.calculated_on is None else change.calculated_on,
+            UNKNOWN_TIME if change.triaged_on is None else change.triaged_on,
+        )
+        for change in found
+    ]
+    inside = [k for k, row in enumerate(rows) if 0 < row[1] < len(series)]
+    if not inside:
+        return Candidates.none(), []
+    owners, indices, verdicts, found_on, triaged_on = (
+        np.array(column) for column in zip(*(rows[k] for k in inside), strict=True)
+    )
+    table = Candidates(owners, indices, verdicts, found_on, triaged_on)
+    return table, [found[k].id for k in inside]
+
+
+def _reasons(
+    model: TriageModel, points: Series, others: list[CandidateRecord], change: CandidateRecord
+) -> tuple[ReasonText, ...]:
+    known = others if change in others else [*others, change]
+    table, numbers = candidates_of(points, known)
+    if change.id not in numbers:
+        return ()
+    offsets = np.array([0, len(points)], dtype=np.int64)
+    scorer = CandidateScorer(model, np.array(points.values), offsets, table)
+    return tuple(scorer.explain()[numbers.index(change.id)])
+
+
+def _siblings_text(around: Siblings) -> str:
+    """Return a sentence about the siblings; empty if there are none with results on both sides."""
+    judged = around.rose + around.fell + around.steady
+    if not judged:
+        return ""
+    if not around.rose and not around.fell:
+        return f"None of {plural(judged, 'sibling series')[:-1]} moved at this commit."
+    parts = [
+        f"{count} of {judged} sibling series {verb}"
+        for count, verb in ((around.fell, "fell"), (around.rose, "rose"))
+        if count
+    ]
+    return " and ".join(parts) + " at the same commit."
+
+
+def _verdict_texts(others: list[CandidateRecord], change: CandidateRecord) -> list[str]:
+    """Return sentences about the verdicts on other changes of the series."""
+    texts = []
+    for verdict, word in ((Verdict.TRUE_POSITIVE, "real"), (Verdict.FALSE_POSITIVE, "noise")):
+        count = sum(other.verdict is verdict and other.id != change.id for other in others)
+        if count:
+            has = "change" if count == 1 else "changes"
+            texts.append(
+                f"{count} other {has} of this series {'was' if count == 1 else 'were'} "
+                f"marked {word}."
+            )
+    return texts

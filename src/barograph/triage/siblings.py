@@ -1,0 +1,212 @@
+"""The siblings of a series: the same test in other variants or with other arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from barograph.series import Direction, SeriesId, Verdict
+from barograph.store import reading
+from barograph.store.reading import StoredSeries
+from barograph.store.registry import series_id
+from barograph.store.schema import candidates, points, series
+from barograph.triage.effects import (
+    Effect,
+    Results,
+    effect_between,
+    results_between,
+    window_around,
+)
+
+MOST = 200  # siblings that are looked at
+PLOTTED = 30  # results on each side of a plot
+
+
+class SiblingState(StrEnum):
+    """What a sibling did at the commit where a series changed."""
+
+    MOVED = "moved"
+    STEADY = "steady"
+    NO_RESULT = "no_result"  # none from the first commit of the new level on
+    TOO_FEW = "too_few"  # results before
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """A sibling, and what it did where a series changed.
+
+    Attributes:
+        id: Number of the series.
+        name: Its identity.
+        direction: Which way is better.
+        state: What it did.
+        effect: How far it moved.
+        candidate: Its own candidate in the suspect range, if there is one.
+        verdict: The verdict on that candidate.
+        orders: The orders of the results to plot.
+        values: The results to plot.
+    """
+
+    id: int
+    name: SeriesId
+    direction: Direction
+    state: SiblingState
+    effect: Effect
+    candidate: int | None
+    verdict: Verdict | None
+    orders: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Siblings:
+    """The siblings of a series at one of its changes, those that moved first.
+
+    Attributes:
+        last_before: The last order of the old level.
+        first_after: The first order of the new level.
+        rose: The number of siblings that moved up.
+        fell: The number of siblings that moved down.
+        steady: The number of siblings that did not move.
+        waiting: The number of siblings without a result yet, or with too few.
+        siblings: The siblings.
+    """
+
+    last_before: int
+    first_after: int
+    rose: int
+    fell: int
+    steady: int
+    waiting: int
+    siblings: tuple[Sibling, ...]
+
+
+def siblings(connection: sa.Connection, candidate: int) -> Siblings:
+    """Return what the siblings of a series did where a candidate is.
+
+    Args:
+        connection: From `Store.read`.
+        candidate: Number of the candidate.
+
+    Raises:
+        DataError: There is no such candidate.
+    """
+    change = reading.one_candidate(connection, candidate)
+    one = reading.one_series(connection, change.series)
+    last = order_before(connection, change.series, change.order)
+    others = _related(connection, one)
+    window = sibling_window(connection, change.series, last, change.order, PLOTTED)
+    results = results_between(connection, [other.id for other in others], *window)
+    own = _candidates_between(connection, [other.id for other in others], last, change.order)
+    found = sorted(
+        (_sibling(other, results.get(other.id, ()), own, last, change.order) for other in others),
+        key=_rank,
+    )
+    moved = [sibling for sibling in found if sibling.state is SiblingState.MOVED]
+    rose = sum((sibling.effect.after or 0.0) > (sibling.effect.before or 0.0) for sibling in moved)
+    steady = sum(sibling.state is SiblingState.STEADY for sibling in found)
+    waiting = len(found) - len(moved) - steady
+    return Siblings(last, change.order, rose, len(moved) - rose, steady, waiting, tuple(found))
+
+
+def sibling_numbers(connection: sa.Connection, one: StoredSeries) -> list[int]:
+    """Return the numbers of the siblings of a series."""
+    query = sa.select(series.c.id).where(_is_sibling(one)).order_by(series.c.id).limit(MOST)
+    return list(connection.scalars(query))
+
+
+def sibling_window(
+    connection: sa.Connection, number: int, last_before: int, first_after: int, count: int
+) -> tuple[int, int]:
+    """Return the orders between which siblings are compared.
+
+    Beyond the last result of the series itself everything counts: a sibling may have newer ones.
+    """
+    first, last = window_around(connection, number, last_before, first_after, count)
+    own_last = connection.scalar(
+        sa.select(sa.func.max(points.c.order)).where(points.c.series == number)
+    )
+    reach = last - first + 1
+    return first - reach // 4, last + (reach if own_last == last else reach // 4)
+
+
+def order_before(connection: sa.Connection, number: int, order: int) -> int:
+    """Return the last order of a series before an order, or the order before it."""
+    p = points.c
+    found = connection.scalar(
+        sa.select(sa.func.max(p.order)).where(
+            p.series == number, p.order < order, p.settled.is_not(None)
+        )
+    )
+    return order - 1 if found is None else found
+
+
+def _is_sibling(one: StoredSeries) -> sa.ColumnElement[bool]:
+    s = series.c
+    return sa.and_(
+        s.project == one.name.project,
+        s.test == one.name.test,
+        s.measurement == one.name.measurement,
+        s.id != one.id,
+    )
+
+
+def _related(connection: sa.Connection, one: StoredSeries) -> list[StoredSeries]:
+    s = series.c
+    rows = connection.execute(
+        sa.select(series).where(_is_sibling(one)).order_by(s.variant, s.task, s.id).limit(MOST)
+    )
+    return [StoredSeries(row.id, series_id(row), Direction(row.direction)) for row in rows]
+
+
+def _candidates_between(
+    connection: sa.Connection, numbers: Sequence[int], after: int, last: int
+) -> dict[int, tuple[int, Verdict]]:
+    """Return the candidate of each series whose suspect range overlaps the given one."""
+    c, p = candidates.c, points.c
+    previous = (
+        sa.select(sa.func.max(p.order))
+        .where(p.series == c.series, p.order < c.order)
+        .correlate(candidates)
+        .scalar_subquery()
+    )
+    rows = connection.execute(
+        sa.select(c.series, c.id, c.verdict)
+        .where(c.series.in_(numbers), c.present, c.order > after, previous < last)
+        .order_by(c.series, c.order.desc())
+    )
+    return {number: (key, Verdict(verdict)) for number, key, verdict in rows}
+
+
+def _sibling(
+    other: StoredSeries,
+    results: Results,
+    own: dict[int, tuple[int, Verdict]],
+    last_before: int,
+    first_after: int,
+) -> Sibling:
+    effect = effect_between(results, last_before, first_after)
+    candidate, verdict = own.get(other.id, (None, None))
+    is_called = candidate is not None and verdict is not Verdict.FALSE_POSITIVE
+    if effect.after is None:
+        state = SiblingState.NO_RESULT
+    elif effect.before is None:
+        state = SiblingState.TOO_FEW
+    elif effect.is_clear or (is_called and effect.before != effect.after):
+        state = SiblingState.MOVED
+    else:
+        state = SiblingState.STEADY
+    orders, values = zip(*results, strict=True) if results else ((), ())
+    return Sibling(
+        *(other.id, other.name, other.direction, state, effect, candidate, verdict),
+        *(tuple(orders), tuple(values)),
+    )
+
+
+def _rank(sibling: Sibling) -> tuple[int, float, str]:
+    """Sort those that moved first, by size, and those without a result last."""
+    ranks = [SiblingState.MOVED, SiblingState.STEADY, SiblingState.TOO_FEW, SiblingState.NO_RESULT]
+    return ranks.index(sibling.state), -abs(sibling.effect.percent or 0.0), str(sibling.name)

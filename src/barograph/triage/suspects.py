@@ -1,0 +1,190 @@
+"""The commits that may have caused a change, and which to run next to halve them.
+
+A change lies between the last result before it and the first result after it. What siblings
+measured at the commits in between narrows it further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from barograph.store import reading
+from barograph.store.schema import commits, points
+from barograph.triage.effects import Effect, Results, effect_between, results_between
+from barograph.triage.siblings import PLOTTED, sibling_numbers, sibling_window
+
+MOST = 200  # commits in an answer
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectCommit:
+    """A commit that may have caused a change.
+
+    Attributes:
+        order: Its order.
+        commit: Its name; several that share the order are joined by a blank.
+        old: The number of siblings that were still at their old level.
+        new: The number of siblings that had reached their new level.
+    """
+
+    order: int
+    commit: str
+    old: int = 0
+    new: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeResult:
+    """The result at one end of a suspect range."""
+
+    order: int
+    commit: str
+    time: int | None
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectRange:
+    """The commits that may have caused a change, oldest first.
+
+    Attributes:
+        last_before: The last result of the old level; None if there is none.
+        first_after: The first result of the new level; None if it is gone.
+        count: The number of suspect commits.
+        commits: The suspect commits; of very many, those around the next one to run.
+        likely: First and last order of the commits that siblings leave; None if they say nothing.
+        next: The order of the commit to run next; None if nothing is left to halve.
+        siblings: The number of siblings that moved and so can say something.
+    """
+
+    last_before: EdgeResult | None
+    first_after: EdgeResult | None
+    count: int
+    commits: tuple[SuspectCommit, ...]
+    likely: tuple[int, int] | None
+    next: int | None
+    siblings: int
+
+
+def suspects(connection: sa.Connection, candidate: int) -> SuspectRange:
+    """Return the commits that may have caused a candidate.
+
+    Args:
+        connection: From `Store.read`.
+        candidate: Number of the candidate.
+
+    Raises:
+        DataError: There is no such candidate.
+    """
+    change = reading.one_candidate(connection, candidate)
+    last, first = edges(connection, change.series, change.order)
+    if last is None or first is None:
+        return SuspectRange(last, first, 0, (), None, None, 0)
+    one = reading.one_series(connection, change.series)
+    found = _commits_between(connection, one.name.project, last.order, first)
+    window = sibling_window(connection, change.series, last.order, first.order, PLOTTED)
+    others = sibling_numbers(connection, one)
+    results = results_between(connection, others, *window)
+    moved = {
+        number: effect
+        for number, own in results.items()
+        if (effect := effect_between(own, last.order, first.order)).is_clear
+    }
+    voted = _with_votes(found, moved, results)
+    likely = _narrowed(voted)
+    chosen = _middle(voted, likely)
+    shown = _around(voted, chosen)
+    return SuspectRange(last, first, len(voted), tuple(shown), likely, chosen, len(moved))
+
+
+def edges(
+    connection: sa.Connection, number: int, order: int
+) -> tuple[EdgeResult | None, EdgeResult | None]:
+    """Return the last result of a series before an order, and the first from the order on."""
+    p = points.c
+    query = sa.select(p.order, p.commit, p.time, p.settled).where(
+        p.series == number, p.settled.is_not(None)
+    )
+    before = connection.execute(
+        query.where(p.order < order).order_by(p.order.desc()).limit(1)
+    ).first()
+    after = connection.execute(query.where(p.order >= order).order_by(p.order).limit(1)).first()
+    return (
+        None if before is None else EdgeResult(*before),
+        None if after is None else EdgeResult(*after),
+    )
+
+
+def _commits_between(
+    connection: sa.Connection, project: str, after: int, last: EdgeResult
+) -> list[SuspectCommit]:
+    """Return the commits of a project after an order up to the one that ends the range."""
+    c = commits.c
+    query = sa.select(c.order, c.commit).where(
+        c.project == project, c.order > after, c.order <= last.order
+    )
+    names: dict[int, str] = {}
+    for order, commit in connection.execute(query.order_by(c.order, c.commit)):
+        names[order] = f"{names[order]} {commit}" if order in names else commit
+    names.setdefault(last.order, last.commit)
+    return [SuspectCommit(order, names[order]) for order in sorted(names)]
+
+
+def _with_votes(
+    found: Sequence[SuspectCommit], moved: Mapping[int, Effect], results: Mapping[int, Results]
+) -> list[SuspectCommit]:
+    """Return the commits with the number of siblings at their old and at their new level."""
+    orders = [commit.order for commit in found]
+    votes = {order: [0, 0] for order in orders}
+    for number, effect in moved.items():
+        if effect.before is None or effect.after is None:
+            continue
+        for order, value in results[number]:
+            if order in votes:
+                is_new = abs(value - effect.after) < abs(value - effect.before)
+                votes[order][is_new] += 1
+    return [SuspectCommit(commit.order, commit.commit, *votes[commit.order]) for commit in found]
+
+
+def _narrowed(found: Sequence[SuspectCommit]) -> tuple[int, int] | None:
+    """Return the first and the last order that the majority of siblings leaves.
+
+    The change came after the last commit where most were at the old level, and no later than the
+    first one behind it where most were at the new level.
+    """
+    old = [k for k, commit in enumerate(found) if commit.old > commit.new]
+    start = old[-1] + 1 if old else 0
+    if start >= len(found):  # the siblings changed later than this series
+        return None
+    new = [k for k in range(start, len(found)) if found[k].new > found[k].old]
+    end = new[0] if new else len(found) - 1
+    if not old and end == len(found) - 1:
+        return None
+    return found[start].order, found[end].order
+
+
+def _middle(found: Sequence[SuspectCommit], likely: tuple[int, int] | None) -> int | None:
+    """Return the order of the commit whose result halves what is left.
+
+    The last commit has a result: the first one of the new level.
+    """
+    if len(found) < 2:
+        return None
+    orders = [commit.order for commit in found]
+    start, end = (0, len(orders) - 1) if likely is None else map(orders.index, likely)
+    if start < end:
+        return orders[start + (end - start + 1) // 2 - 1]
+    # Siblings leave a single commit. A result there, or just before the last one, confirms it.
+    return orders[min(start, len(orders) - 2)]
+
+
+def _around(found: Sequence[SuspectCommit], chosen: int | None) -> Sequence[SuspectCommit]:
+    """Return all commits, or of very many those around the next one to run."""
+    if len(found) <= MOST:
+        return found
+    at = next((k for k, commit in enumerate(found) if commit.order == chosen), len(found))
+    start = min(max(at - MOST // 2, 0), len(found) - MOST)
+    return found[start : start + MOST]

@@ -1,0 +1,80 @@
+"""The history of a candidate: found, scored, moved, decided, in the order of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from barograph.series import Verdict
+from barograph.store import reading
+from barograph.store.schema import ticketed, tickets
+from barograph.triage import verdicts
+
+
+class EventKind(StrEnum):
+    """What happened to a candidate."""
+
+    SCORED = "scored"
+    MOVED = "moved"
+    WITHDRAWN = "withdrawn"
+    VERDICT = "verdict"
+    TICKET = "ticket"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a candidate.
+
+    Attributes:
+        kind: What happened.
+        time: When, in milliseconds since 1970; None if unknown.
+        who: Who did it; empty if it was the service.
+        verdict: The verdict that was given.
+        from_order: Where the candidate was before it moved.
+        to_order: Where it was after.
+        probability: The probability that it was scored with.
+        text: The note of a verdict, the model of a score, or the key of a ticket.
+    """
+
+    kind: EventKind
+    time: int | None
+    who: str = ""
+    verdict: Verdict | None = None
+    from_order: int | None = None
+    to_order: int | None = None
+    probability: float | None = None
+    text: str = ""
+
+
+def timeline(connection: sa.Connection, candidate: int) -> list[Event]:
+    """Return what happened to a candidate, the oldest first.
+
+    Args:
+        connection: From `Store.read`.
+        candidate: Number of the candidate.
+
+    Raises:
+        DataError: There is no such candidate.
+    """
+    change = reading.one_candidate(connection, candidate)
+    events = [
+        Event(EventKind.MOVED, at, from_order=first, to_order=then)
+        for first, then, at in reading.moves_of(connection, candidate)
+    ]
+    events += [
+        Event(EventKind.VERDICT, entry.given, entry.who, entry.verdict, text=entry.note)
+        for entry in verdicts.history(connection, candidate)
+    ]
+    t, link = tickets.c, ticketed.c
+    filed = sa.select(t.key, t.opened).join(ticketed, link.ticket == t.id)
+    events += [
+        Event(EventKind.TICKET, opened, text=key)
+        for key, opened in connection.execute(filed.where(link.candidate == candidate))
+    ]
+    kind = EventKind.SCORED if change.present else EventKind.WITHDRAWN
+    events.append(
+        Event(kind, change.calculated_on, probability=change.probability, text=change.model or "")
+    )
+    return sorted(events, key=lambda event: (event.time is not None, event.time or 0))

@@ -1,0 +1,217 @@
+"""What helps to decide: suspects, siblings, the chart of a series, and its history."""
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+from barograph.errors import DataError
+from barograph.models import TriageModel
+from barograph.series import Direction, SeriesId, Verdict
+from barograph.store import Measurement, Store, reading
+from barograph.triage import tickets, timeline, verdicts
+from barograph.triage.alike import DecidedCases
+from barograph.triage.chart import MarkState, series_chart
+from barograph.triage.explanations import explanation
+from barograph.triage.refresh import CandidateRefresher
+from barograph.triage.siblings import SiblingState, siblings
+from barograph.triage.suspects import suspects
+from tests.triage.test_refresh import Scripted
+
+UP, DOWN = Direction.HIGHER_IS_BETTER, Direction.LOWER_IS_BETTER
+
+
+def results(
+    threads: int,
+    orders: Iterable[int],
+    change: int = 20,
+    *,
+    size: float = -20.0,
+    direction: Direction = UP,
+) -> list[Measurement]:
+    """A series of one test that steps at an order."""
+    name = SeriesId("p", "linux", "task", "insert", "ops", (("threads", str(threads)),))
+    return [
+        Measurement(
+            name,
+            100.0 + order * 7 % 3 + size * (order >= change),
+            order,
+            f"c{order}",
+            direction=direction,
+        )
+        for order in orders
+    ]
+
+
+def refreshed(store: Store, sent: Sequence[Measurement], *places: int) -> None:
+    """Store results, and let candidates be at some indices of every series."""
+    store.ingest(sent, "ci")
+    CandidateRefresher(Scripted(places), "scripted").refresh(store)
+
+
+def test_suspects_are_the_commits_after_the_last_result_of_the_old_level(store: Store) -> None:
+    refreshed(store, [*results(1, range(0, 40, 4), 20), *results(2, range(40), size=0.0)], 5)
+    with store.read() as connection:
+        found = suspects(connection, 1)
+    assert found.last_before is not None
+    assert found.first_after is not None
+    assert (found.last_before.order, found.first_after.order) == (16, 20)
+    assert [commit.order for commit in found.commits] == [17, 18, 19, 20]
+    assert found.count == 4
+    assert (found.likely, found.next) == (None, 18)
+
+
+def test_siblings_that_moved_narrow_the_suspects(store: Store) -> None:
+    sent = [*results(1, range(0, 40, 4), 20), *results(2, range(40), 18)]
+    store.ingest(sent, "ci")
+    CandidateRefresher(Scripted([5]), "scripted").refresh(store)
+    with store.read() as connection:
+        found = suspects(connection, 1)
+    assert [(commit.old, commit.new) for commit in found.commits] == [(1, 0), (0, 1)] + [(0, 1)] * 2
+    assert found.likely == (18, 18)
+    assert found.next == 18
+
+
+def test_one_suspect_leaves_nothing_to_halve(store: Store) -> None:
+    refreshed(store, results(1, range(40)), 20)
+    with store.read() as connection:
+        found = suspects(connection, 1)
+    assert [commit.commit for commit in found.commits] == ["c20"]
+    assert found.next is None
+
+
+def test_a_result_that_arrives_late_narrows_the_suspects(store: Store) -> None:
+    refreshed(store, [*results(1, range(0, 40, 4)), *results(2, range(40), size=0.0)], 5)
+    store.ingest(results(1, [18], 20), "ci")
+    with store.read() as connection:
+        found = suspects(connection, 1)
+    assert [commit.order for commit in found.commits] == [19, 20]
+    assert found.next == 19
+
+
+def test_siblings_say_what_each_did_at_the_commit(store: Store) -> None:
+    refreshed(store, [*results(1, range(40)), *results(2, range(40))], 20)
+    steady, silent, short = results(4, range(40), size=0.0), results(8, range(20)), range(19, 40)
+    store.ingest([*steady, *silent, *results(16, short)], "ci")
+    with store.read() as connection:
+        found = siblings(connection, 1)
+    states = {dict(one.name.args)["threads"]: one.state for one in found.siblings}
+    assert states == {
+        "2": SiblingState.MOVED,
+        "4": SiblingState.STEADY,
+        "8": SiblingState.NO_RESULT,
+        "16": SiblingState.TOO_FEW,
+    }
+    assert (found.fell, found.rose, found.steady, found.waiting) == (1, 0, 1, 2)
+    moved = found.siblings[0]
+    assert moved.effect.percent == pytest.approx(-20.0, abs=1.0)
+    assert moved.candidate is not None
+
+
+def test_another_test_is_no_sibling(store: Store) -> None:
+    other = SeriesId("p", "linux", "task", "find", "ops")
+    refreshed(store, results(1, range(40)), 20)
+    store.ingest([Measurement(other, 1.0, order, f"c{order}") for order in range(5)], "ci")
+    with store.read() as connection:
+        assert siblings(connection, 1).siblings == ()
+
+
+def test_evidence_about_an_unknown_candidate_is_refused(store: Store) -> None:
+    with store.read() as connection:
+        for read in (suspects, siblings, timeline.timeline):
+            with pytest.raises(DataError, match="no candidate 7"):
+                read(connection, 7)
+
+
+def test_chart_has_an_entry_for_each_commit_with_the_range_of_its_runs(store: Store) -> None:
+    runs = [one._replace(run="2", value=one.value + 4.0) for one in results(1, [3])]
+    store.ingest([*results(1, range(6), size=0.0), *runs], "ci")
+    with store.read() as connection:
+        chart = series_chart(connection, 1)
+    assert chart.orders == list(range(6))
+    assert chart.commits[3] == "c3"
+    assert chart.runs == [1, 1, 1, 2, 1, 1]
+    assert chart.high[3] - chart.low[3] == 4.0
+    assert chart.values[0] == chart.low[0] == chart.high[0]
+
+
+def test_chart_draws_each_state_and_only_open_or_real_changes_divide_levels(store: Store) -> None:
+    refreshed(store, results(1, range(60)), 10, 20, 30, 40)
+    give = {1: Verdict.FALSE_POSITIVE, 2: Verdict.TRUE_POSITIVE}
+    for number, verdict in give.items():
+        store.write(lambda c, n=number, v=verdict: verdicts.record(c, n, v, "ann"))  # type: ignore[misc]
+    # The last candidate is no longer found, and the third moves by two commits.
+    store.ingest(results(1, [60]), "ci")
+    CandidateRefresher(Scripted([10, 20, 32]), "scripted").refresh(store)
+    with store.read() as connection:
+        chart = series_chart(connection, 1)
+    assert [(mark.index, mark.state) for mark in chart.marks] == [
+        (10, MarkState.NOISE),
+        (20, MarkState.REAL),
+        (30, MarkState.MOVED),
+        (32, MarkState.UNPROCESSED),
+        (40, MarkState.WITHDRAWN),
+    ]
+    assert [(start, end) for start, end, _ in chart.levels] == [(0, 20), (20, 32), (32, 61)]
+    assert chart.ranges == [(31, 32)]
+    assert chart.marks[1].effect == "worse"
+
+
+def test_chart_of_a_series_has_its_tickets(store: Store) -> None:
+    refreshed(store, results(1, range(40)), 20)
+    store.write(lambda c: tickets.file(c, "T-1", "", "slower", [1], "ann"))
+    with store.read() as connection:
+        chart = series_chart(connection, 1)
+    assert [(one.key, one.index) for one in chart.tickets] == [("T-1", 20)]
+
+
+def test_chart_of_an_unknown_series_is_refused(store: Store) -> None:
+    with store.read() as connection, pytest.raises(DataError, match="no series 3"):
+        series_chart(connection, 3)
+
+
+def test_reasons_are_those_of_the_model_with_facts_about_siblings(store: Store) -> None:
+    refreshed(store, [*results(1, range(40)), *results(2, range(40))], 20)
+    model = TriageModel.default("label_free")
+    with store.read() as connection:
+        found = explanation(connection, 1, model, siblings(connection, 1))
+    assert found.model == model.version
+    assert any("fell" in reason.text for reason in found.reasons)
+    assert "1 of 1 sibling series fell at the same commit." in found.facts
+
+
+def test_cases_alike_are_decided_ones_and_the_nearest_first(store: Store) -> None:
+    sent = [
+        one
+        for threads, size in ((1, -20.0), (2, -20.5), (4, 1.0), (8, -20.2))
+        for one in results(threads, range(40), size=size)
+    ]
+    refreshed(store, sent, 20)
+    cases = DecidedCases()
+    model = TriageModel.default("label_free")
+    with store.read() as connection:
+        assert cases.nearest(connection, 1, model) == []
+    for number, verdict in ((2, Verdict.TRUE_POSITIVE), (3, Verdict.FALSE_POSITIVE)):
+        store.write(lambda c, n=number, v=verdict: verdicts.record(c, n, v, "ann"))  # type: ignore[misc]
+    with store.read() as connection:
+        near, far = cases.nearest(connection, 1, model)
+    assert (near.candidate, near.verdict, near.who) == (2, Verdict.TRUE_POSITIVE, "ann")
+    assert far.verdict is Verdict.FALSE_POSITIVE
+    assert near.distance < far.distance
+    assert near.values[near.split] < near.values[near.split - 1]
+
+
+def test_history_of_a_candidate_is_in_the_order_of_time(store: Store) -> None:
+    refreshed(store, results(1, range(40)), 20)
+    store.ingest(results(1, [40]), "ci")
+    CandidateRefresher(Scripted([21]), "scripted").refresh(store)
+    store.write(lambda c: verdicts.record(c, 1, Verdict.TRUE_POSITIVE, "ann", "slower"))
+    store.write(lambda c: verdicts.record(c, 1, Verdict.NOT_TRIAGED, "bob", at=2**52))
+    with store.read() as connection:
+        events = timeline.timeline(connection, 1)
+        assert reading.one_candidate(connection, 1).order == 21
+    kinds = [event.kind for event in events]
+    assert kinds[-2:] == ["verdict", "verdict"]
+    assert {"scored", "moved"} <= set(kinds[:-2])
+    assert [event.who for event in events[-2:]] == ["ann", "bob"]
+    assert events[-2].text == "slower"
+    assert sorted(event.time or 0 for event in events) == [event.time for event in events]
