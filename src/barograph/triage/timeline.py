@@ -16,6 +16,7 @@ from barograph.triage import verdicts
 class EventKind(StrEnum):
     """What happened to a candidate."""
 
+    FOUND = "found"
     SCORED = "scored"
     MOVED = "moved"
     WITHDRAWN = "withdrawn"
@@ -35,7 +36,7 @@ class Event:
         from_order: Where the candidate was before it moved.
         to_order: Where it was after.
         probability: The probability that it was scored with.
-        text: The note of a verdict, the model of a score, or the key of a ticket.
+        text: The note of a verdict, the detector, the model of a score, or the key of a ticket.
     """
 
     kind: EventKind
@@ -73,6 +74,8 @@ def timeline(connection: sa.Connection, candidate: int) -> list[Event]:
         Event(EventKind.TICKET, opened, text=key)
         for key, opened in connection.execute(filed.where(link.candidate == candidate))
     ]
+    if change.found is not None:
+        events.append(Event(EventKind.FOUND, change.found, text=change.detector or ""))
     kind = EventKind.SCORED if change.present else EventKind.WITHDRAWN
     events.append(
         Event(kind, change.calculated_on, probability=change.probability, text=change.model or "")
