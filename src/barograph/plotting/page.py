@@ -35,7 +35,9 @@ TITLE = "Barograph report"
 NAME, REST, HEADING = 72, 120, 200  # longest names in the table and in a heading
 SEPARATOR = " \u00b7 "
 EXPORTS = re.compile(r"^export (?=function|const|class)", re.MULTILINE)
-IMPORTS = re.compile(r"^import .*?;\n", re.MULTILINE)
+IMPORTS = re.compile(r"^import .*?;\n", re.MULTILINE | re.DOTALL)
+# Each module after those that it imports.
+MODULES = ("scales.js", "layers.js", "canvas.js", "gestures.js", "chart.js", "report.js")
 FILTERS = {WORSE: "Worse", CHANGED: "Direction unknown", BETTER: "Better"}
 
 
@@ -245,7 +247,7 @@ def _asset(name: str) -> str:
 
 def _script() -> str:
     """Return the modules of the page as one: an inline module cannot import another one."""
-    return EXPORTS.sub("", _asset("chart.js")) + IMPORTS.sub("", _asset("report.js"))
+    return "".join(IMPORTS.sub("", EXPORTS.sub("", _asset(name))) for name in MODULES)
 
 
 def _hash(code: str) -> str:
