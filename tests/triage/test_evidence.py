@@ -8,14 +8,14 @@ from barograph.errors import DataError
 from barograph.models import TriageModel
 from barograph.series import Direction, SeriesId, Verdict
 from barograph.store import Measurement, Store, reading
-from barograph.triage import tickets, timeline, verdicts
+from barograph.triage import tickets, timeline
 from barograph.triage.alike import DecidedCases
 from barograph.triage.chart import MarkState, series_chart
 from barograph.triage.explanations import explanation
 from barograph.triage.refresh import CandidateRefresher
 from barograph.triage.siblings import SiblingState, siblings
 from barograph.triage.suspects import suspects
-from tests.triage.test_refresh import Scripted
+from tests.triage.test_refresh import Scripted, judge
 
 UP, DOWN = Direction.HIGHER_IS_BETTER, Direction.LOWER_IS_BETTER
 
@@ -138,7 +138,7 @@ def test_chart_draws_each_state_and_only_open_or_real_changes_divide_levels(stor
     refreshed(store, results(1, range(60)), 10, 20, 30, 40)
     give = {1: Verdict.FALSE_POSITIVE, 2: Verdict.TRUE_POSITIVE}
     for number, verdict in give.items():
-        store.write(lambda c, n=number, v=verdict: verdicts.record(c, n, v, "ann"))  # type: ignore[misc]
+        judge(store, number, verdict)
     # The last candidate is no longer found, and the third moves by two commits.
     store.ingest(results(1, [60]), "ci")
     CandidateRefresher(Scripted([10, 20, 32]), "scripted").refresh(store)
@@ -191,7 +191,7 @@ def test_cases_alike_are_decided_ones_and_the_nearest_first(store: Store) -> Non
     with store.read() as connection:
         assert cases.nearest(connection, 1, model) == []
     for number, verdict in ((2, Verdict.TRUE_POSITIVE), (3, Verdict.FALSE_POSITIVE)):
-        store.write(lambda c, n=number, v=verdict: verdicts.record(c, n, v, "ann"))  # type: ignore[misc]
+        judge(store, number, verdict)
     with store.read() as connection:
         near, far = cases.nearest(connection, 1, model)
     assert (near.candidate, near.verdict, near.who) == (2, Verdict.TRUE_POSITIVE, "ann")
@@ -204,8 +204,8 @@ def test_history_of_a_candidate_is_in_the_order_of_time(store: Store) -> None:
     refreshed(store, results(1, range(40)), 20)
     store.ingest(results(1, [40]), "ci")
     CandidateRefresher(Scripted([21]), "scripted").refresh(store)
-    store.write(lambda c: verdicts.record(c, 1, Verdict.TRUE_POSITIVE, "ann", "slower"))
-    store.write(lambda c: verdicts.record(c, 1, Verdict.NOT_TRIAGED, "bob", at=2**52))
+    judge(store, 1, Verdict.TRUE_POSITIVE)
+    judge(store, 1, Verdict.NOT_TRIAGED, "bob")
     with store.read() as connection:
         events = timeline.timeline(connection, 1)
         assert reading.one_candidate(connection, 1).order == 21
@@ -214,5 +214,5 @@ def test_history_of_a_candidate_is_in_the_order_of_time(store: Store) -> None:
     assert kinds[0] == "found"
     assert {"scored", "moved"} == set(kinds[1:-2])
     assert [event.who for event in events[-2:]] == ["ann", "bob"]
-    assert events[-2].text == "slower"
+    assert events[-2].text == "why"
     assert sorted(event.time or 0 for event in events) == [event.time for event in events]

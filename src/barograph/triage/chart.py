@@ -229,7 +229,7 @@ def _mark(
     after = None if change.after is None else change.after.median
     return Mark(
         id=change.id,
-        version=getattr(change, "version", 0),
+        version=change.version,
         index=index,
         order=orders[index],
         commit=names[index],

@@ -11,6 +11,7 @@ from barograph.series import Verdict
 from barograph.store import reading
 from barograph.store.schema import ticketed, tickets
 from barograph.triage import verdicts
+from barograph.triage.verdicts import VerdictEntry
 
 
 class EventKind(StrEnum):
@@ -36,7 +37,7 @@ class Event:
         from_order: Where the candidate was before it moved.
         to_order: Where it was after.
         probability: The probability that it was scored with.
-        text: The note of a verdict, the detector, the model of a score, or the key of a ticket.
+        text: The reason and the note of a verdict, the detector, the model of a score, or the key of a ticket.
     """
 
     kind: EventKind
@@ -65,8 +66,8 @@ def timeline(connection: sa.Connection, candidate: int) -> list[Event]:
         for first, then, at in reading.moves_of(connection, candidate)
     ]
     events += [
-        Event(EventKind.VERDICT, entry.given, entry.who, entry.verdict, text=entry.note)
-        for entry in verdicts.history(connection, candidate)
+        Event(EventKind.VERDICT, entry.given, entry.who, entry.verdict, text=_text(entry))
+        for entry in reversed(verdicts.history(connection, candidate=candidate, limit=None))
     ]
     t, link = tickets.c, ticketed.c
     filed = sa.select(t.key, t.opened).join(ticketed, link.ticket == t.id)
@@ -81,3 +82,8 @@ def timeline(connection: sa.Connection, candidate: int) -> list[Event]:
         Event(kind, change.calculated_on, probability=change.probability, text=change.model or "")
     )
     return sorted(events, key=lambda event: (event.time is not None, event.time or 0))
+
+
+def _text(entry: VerdictEntry) -> str:
+    """Return the reason and the note of a verdict."""
+    return ": ".join(filter(None, (entry.reason, entry.note)))
