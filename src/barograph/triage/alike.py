@@ -31,7 +31,7 @@ class _Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class DecidedCase:
     """A decided candidate that is like another one.
 
     Attributes:
@@ -78,7 +78,7 @@ class DecidedCases:
 
     def nearest(
         self, connection: sa.Connection, candidate: int, model: TriageModel, count: int = 3
-    ) -> list[Case]:
+    ) -> list[DecidedCase]:
         """Return the decided candidates that are most like a candidate, the nearest first.
 
         Args:
@@ -123,7 +123,7 @@ class DecidedCases:
 
 def _decided(connection: sa.Connection) -> list[_Key]:
     c = candidates.c
-    query = sa.select(c.id, c.order).where(c.verdict.in_(FINAL), c.present)
+    query = sa.select(c.id, c.order).where(c.verdict.in_(FINAL))
     latest = query.order_by(c.triaged_on.desc(), c.id.desc()).limit(MOST)
     return [_Key(*row) for row in connection.execute(latest)]
 
@@ -154,7 +154,7 @@ def _distances(target: Floats, rows: Floats) -> Floats:
     return mean
 
 
-def _cases(connection: sa.Connection, chosen: list[tuple[_Key, float]]) -> list[Case]:
+def _cases(connection: sa.Connection, chosen: list[tuple[_Key, float]]) -> list[DecidedCase]:
     """Return what people want to know about some candidates, with the results around them."""
     numbers = [key.candidate for key, _ in chosen]
     found = {one.id: one for one in reading.candidates_numbered(connection, numbers)}
@@ -176,7 +176,7 @@ def _cases(connection: sa.Connection, chosen: list[tuple[_Key, float]]) -> list[
         split = points[one.series].index_of(one.order)
         first = max(split - PLOTTED, 0)
         cases.append(
-            Case(
+            DecidedCase(
                 candidate=one.id,
                 series=one.series,
                 name=names[one.series],

@@ -181,13 +181,13 @@ def _columns(connection: sa.Connection, number: int) -> Sequence[Sequence[Any]]:
 def _marks(
     connection: sa.Connection, one: StoredSeries, orders: Sequence[int], names: Sequence[str]
 ) -> list[Mark]:
-    found = reading.find_candidates(connection, number=one.id, present=None, limit=10_000)
+    found = reading.find_candidates(connection, number=one.id, withdrawn=True, limit=10_000)
     shown = {change.id: change for change in found if change.order >= 0}
     c, m = candidates.c, moves.c
     query = (
         sa.select(m.candidate, m.from_order, sa.func.max(m.moved))
         .join(candidates, c.id == m.candidate)
-        .where(c.series == one.id, m.from_order != c.order)
+        .where(c.series == one.id, m.kind == "moved", m.from_order != c.order)
         .group_by(m.candidate, m.from_order)
     )
     away = [

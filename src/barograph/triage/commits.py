@@ -159,7 +159,7 @@ def commits_with_changes(
             sa.func.max(sa.func.abs(c.hazard)),
         )
         .join(series, s.id == c.series)
-        .where(s.project == project, c.present)
+        .where(s.project == project, reading.is_listed())
         .group_by(s.project, c.order)
         .order_by(c.order.desc())
         .limit(limit)
@@ -220,7 +220,7 @@ def _changes(connection: sa.Connection, project: str, order: int) -> list[Candid
     query = (
         sa.select(c.id)
         .join(series, series.c.id == c.series)
-        .where(series.c.project == project, c.order == order, c.present)
+        .where(series.c.project == project, c.order == order, reading.is_listed())
     )
     return reading.candidates_numbered(connection, list(connection.scalars(query.limit(MOST))))
 
@@ -313,7 +313,7 @@ def _neighbours(
 ) -> tuple[int | None, int | None]:
     c = candidates.c
     own = sa.select(c.order).join(series, series.c.id == c.series)
-    own = own.where(series.c.project == project, c.present)
+    own = own.where(series.c.project == project, reading.is_listed())
     before = connection.scalar(own.where(c.order < order).order_by(c.order.desc()).limit(1))
     after = connection.scalar(own.where(c.order > order).order_by(c.order).limit(1))
     return before, after

@@ -19,7 +19,7 @@ from barograph.wording import plural
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class CandidateExplanation:
     """Why a candidate has its probability.
 
     Attributes:
@@ -37,7 +37,7 @@ class Explanation:
 
 def explanation(
     connection: sa.Connection, candidate: int, model: TriageModel | None, around: Siblings
-) -> Explanation:
+) -> CandidateExplanation:
     """Return why a candidate has its probability.
 
     Args:
@@ -57,7 +57,7 @@ def explanation(
         reasons = _reasons(model, points, others, change)
     facts = [_siblings_text(around), *_verdict_texts(others, change)]
     version = None if model is None else model.version
-    return Explanation(change.probability, reasons, tuple(filter(None, facts)), version)
+    return CandidateExplanation(change.probability, reasons, tuple(filter(None, facts)), version)
 
 
 def candidates_of(

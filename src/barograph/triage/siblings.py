@@ -175,7 +175,7 @@ def _candidates_between(
     )
     rows = connection.execute(
         sa.select(c.series, c.id, c.verdict)
-        .where(c.series.in_(numbers), c.present, c.order > after, previous < last)
+        .where(c.series.in_(numbers), reading.is_listed(), c.order > after, previous < last)
         .order_by(c.series, c.order.desc())
     )
     return {number: (key, Verdict(verdict)) for number, key, verdict in rows}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import sqlalchemy as sa
@@ -20,13 +20,14 @@ class EventKind(StrEnum):
     FOUND = "found"
     SCORED = "scored"
     MOVED = "moved"
-    WITHDRAWN = "withdrawn"
+    WITHDRAWN = "withdrawn"  # the latest detection did not find it
+    RETURNED = "returned"  # it was found again
     VERDICT = "verdict"
     TICKET = "ticket"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class CandidateEvent:
     """Something that happened to a candidate.
 
     Attributes:
@@ -37,7 +38,8 @@ class Event:
         from_order: Where the candidate was before it moved.
         to_order: Where it was after.
         probability: The probability that it was scored with.
-        text: The reason and the note of a verdict, the detector, the model of a score, or the key of a ticket.
+        text: The reason and the note of a verdict, the detector, the model of a score, or the key
+            of a ticket.
     """
 
     kind: EventKind
@@ -50,7 +52,7 @@ class Event:
     text: str = ""
 
 
-def timeline(connection: sa.Connection, candidate: int) -> list[Event]:
+def timeline(connection: sa.Connection, candidate: int) -> list[CandidateEvent]:
     """Return what happened to a candidate, the oldest first.
 
     Args:
@@ -62,25 +64,28 @@ def timeline(connection: sa.Connection, candidate: int) -> list[Event]:
     """
     change = reading.one_candidate(connection, candidate)
     events = [
-        Event(EventKind.MOVED, at, from_order=first, to_order=then)
-        for first, then, at in reading.moves_of(connection, candidate)
+        CandidateEvent(
+            EventKind(move.kind), move.time, from_order=move.from_order, to_order=move.to_order
+        )
+        for move in reading.moves_of(connection, candidate)
     ]
     events += [
-        Event(EventKind.VERDICT, entry.given, entry.who, entry.verdict, text=_text(entry))
+        CandidateEvent(EventKind.VERDICT, entry.given, entry.who, entry.verdict, text=_text(entry))
         for entry in reversed(verdicts.history(connection, candidate=candidate, limit=None))
     ]
     t, link = tickets.c, ticketed.c
     filed = sa.select(t.key, t.opened).join(ticketed, link.ticket == t.id)
     events += [
-        Event(EventKind.TICKET, opened, text=key)
+        CandidateEvent(EventKind.TICKET, opened, text=key)
         for key, opened in connection.execute(filed.where(link.candidate == candidate))
     ]
     if change.found is not None:
-        events.append(Event(EventKind.FOUND, change.found, text=change.detector or ""))
-    kind = EventKind.SCORED if change.present else EventKind.WITHDRAWN
-    events.append(
-        Event(kind, change.calculated_on, probability=change.probability, text=change.model or "")
-    )
+        events.append(CandidateEvent(EventKind.FOUND, change.found, text=change.detector or ""))
+    if change.probability is not None:
+        scored = CandidateEvent(
+            EventKind.SCORED, change.calculated_on, probability=change.probability
+        )
+        events.append(replace(scored, text=change.model or ""))
     return sorted(events, key=lambda event: (event.time is not None, event.time or 0))
 
 

@@ -19,6 +19,8 @@ from barograph.triage.siblings import Sibling, SiblingState, siblings
 from barograph.triage.suspects import suspects
 from barograph.triage.timeline import EventKind, timeline
 
+EDGE = {"order": 1020, "commit": "a81b3f0", "time": 1706220908000, "value": 18234.5}
+
 
 class EdgeResponse(Schema):
     """The result at one end of a suspect range."""
@@ -41,8 +43,8 @@ class SuspectResponse(Schema):
 class SuspectsResponse(Schema):
     """The commits between the last result before a change and the first one after it."""
 
-    last_before: EdgeResponse | None
-    first_after: EdgeResponse | None
+    last_before: EdgeResponse | None = Field(examples=[EDGE])
+    first_after: EdgeResponse | None = Field(examples=[EDGE])
     count: int = Field(description="Number of suspect commits.", examples=[4])
     commits: list[SuspectResponse] = Field(description="At most 200, oldest first.")
     likely: tuple[int, int] | None = Field(
@@ -85,7 +87,7 @@ class SiblingsResponse(Schema):
     siblings: list[SiblingResponse] = Field(description="At most 200.")
 
 
-class ReasonResponse(Schema):
+class ReasonTextResponse(Schema):
     """A reason in words."""
 
     text: str = Field(examples=["The level fell by 5.1 noise units and stayed for 12 points."])
@@ -95,12 +97,12 @@ class ReasonResponse(Schema):
     )
 
 
-class ReasonsResponse(Schema):
+class CandidateReasonsResponse(Schema):
     """Why a change point has its probability."""
 
     probability: float | None = Field(examples=[0.93])
     model: str | None = Field(examples=["label_free-90aa31b7c2d4"])
-    reasons: list[ReasonResponse] = Field(description="The most decisive first.")
+    reasons: list[ReasonTextResponse] = Field(description="The most decisive first.")
     facts: list[str] = Field(
         description="What the model does not know.",
         examples=[["11 of 14 sibling series fell at the same commit."]],
@@ -186,7 +188,7 @@ def get_siblings(context: Context, number: Number) -> dict[str, Any]:
 
 @routes.get(
     "/api/v1/change-points/{number}/reasons",
-    response_model=ReasonsResponse,
+    response_model=CandidateReasonsResponse,
     summary="Reasons for a probability",
 )
 def get_reasons(context: Context, number: Number) -> dict[str, Any]:

@@ -1,0 +1,159 @@
+"""Commits with changes, and the page of one commit: everything that it changed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Annotated, Any
+
+from fastapi import Query, Request
+from starlette.responses import Response
+
+from barograph.service.context import Context
+from barograph.service.pages.rendering import page_router, render
+from barograph.service.pages.series import data_for_script, names
+from barograph.service.responses import or_404
+from barograph.service.routes.commits import (
+    BeforeOrder,
+    CommitOrder,
+    ProjectName,
+    commit_url,
+)
+from barograph.service.routes.series import Project
+from barograph.store.measurement import INTEGER
+from barograph.triage.commit_text import commit_text
+from barograph.triage.commits import (
+    ChangedSeries,
+    CommitChanges,
+    changes_at,
+    commits_with_changes,
+    projects,
+)
+from barograph.triage.effects import BETTER, CHANGED, WORSE
+from barograph.wording import short_commit
+
+PAGE = 50  # commits of a list
+SHOWN = 64  # results of a sparkline
+WIDTH, HEIGHT, DOT = 1000, 96, 7  # of the plot of effects, and the size of a dot in it
+LEAST, MOST = 5.0, 100.0  # percent at the ends of the plot
+HEADINGS = {WORSE: "Worse", BETTER: "Better", CHANGED: "Direction unknown"}
+
+routes = page_router()
+
+
+@routes.get("/commits")
+def get_list(
+    request: Request, context: Context, project: Project = None, before: BeforeOrder = None
+) -> Response:
+    """Answer the commits of a project at which change points are."""
+    with context.store.read() as connection:
+        known = projects(connection)
+        chosen = project or (known[0] if known else "")
+        found = commits_with_changes(connection, chosen, before=before, limit=PAGE + 1)
+    return render(
+        request,
+        "commits.html",
+        active="commits",
+        projects=known,
+        project=chosen,
+        found=found[:PAGE],
+        is_later=before is not None,
+        following=found[PAGE - 1].order if len(found) > PAGE else None,
+    )
+
+
+@routes.get("/commit")
+def get_page(
+    request: Request,
+    context: Context,
+    project: ProjectName,
+    order: CommitOrder,
+    change_point: Annotated[int | None, Query(ge=1, le=INTEGER)] = None,  # noqa: ARG001
+) -> Response:
+    """Answer everything that one commit changed, improvements too."""
+    with context.store.read() as connection, or_404():
+        found = changes_at(connection, project, order)
+    name = ", ".join(map(short_commit, found.commits)) or f"order {order}"
+    return render(
+        request,
+        "commit.html",
+        active="commits",
+        found=found,
+        name=name,
+        groups=[(HEADINGS[w], w, list(map(_row, found.of(w)))) for w in HEADINGS if found.of(w)],
+        counts={word: len(found.of(word)) for word in HEADINGS},
+        plot=dot_plot(found),
+        text=commit_text(found, commit_url(found, str(request.base_url))),
+        data=data_for_script({one.change.id: _plot(one) for one in found.changed}),
+    )
+
+
+def dot_plot(found: CommitChanges) -> dict[str, Any]:
+    """Return the dots of all effects as paths by word, with the ticks of their axis.
+
+    Worse is on the left; dots beyond the ends stand at them.
+    """
+    sizes = [(one.word, _signed(one.effect.percent, one.series.direction)) for one in found.changed]
+    sizes += [
+        ("same", _signed(one.effect.percent, _direction(one.word, one.effect.percent)))
+        for one in found.quiet
+    ]
+    known = [(word, size) for word, size in sizes if size is not None]
+    end = _round_end(max((abs(size) for _, size in known), default=LEAST))
+    heights: Counter[int] = Counter()
+    columns: list[tuple[str, int, int]] = []
+    # Those that changed stand at the bottom, where they are seen.
+    for word, size in known:
+        column = round((min(max(size / end, -1.0), 1.0) + 1.0) / 2.0 * (WIDTH / DOT - 2)) + 1
+        columns.append((word, column, heights[column]))
+        heights[column] += 1
+    step = min(DOT, (HEIGHT - DOT) / max(heights.values(), default=1))
+    paths: dict[str, list[str]] = {}
+    for word, column, level in columns:
+        paths.setdefault(word, []).append(f"M{column * DOT} {HEIGHT - 4 - level * step:.1f}h0")
+    ticks = [(WIDTH * k / 4, end * (k - 2) / 2) for k in range(5)]
+    return {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "paths": {word: "".join(parts) for word, parts in paths.items()},
+        "ticks": [(f"{100 * x / WIDTH:.0f}%", value) for x, value in ticks],
+        "count": len(known),
+    }
+
+
+def _signed(percent: float | None, direction: int) -> float | None:
+    """Return a change so that worse is negative; as it is where the direction is unknown."""
+    return percent if percent is None or direction >= 0 else -percent
+
+
+def _direction(word: str, percent: float | None) -> int:
+    """Return the direction that makes a change of this size better or worse."""
+    if word == CHANGED or not percent:
+        return 0
+    return 1 if (percent > 0) == (word == BETTER) else -1
+
+
+def _round_end(most: float) -> float:
+    """Return a round number at or above the largest change."""
+    wanted = min(max(most, LEAST), MOST)
+    unit = 10.0 ** math.floor(math.log10(wanted))
+    return next(unit * m for m in (1.0, 2.0, 4.0, 5.0, 10.0) if unit * m >= wanted * 0.999)
+
+
+def _row(one: ChangedSeries) -> dict[str, Any]:
+    name, rest = names(one.series.name)
+    return {"one": one, "change": one.change, "name": name, "rest": rest}
+
+
+def _plot(one: ChangedSeries) -> dict[str, Any]:
+    """Return the results around a change for a sparkline."""
+    before = [value for order, value in one.results if order < one.change.order]
+    after = [value for order, value in one.results if order >= one.change.order]
+    before, after = before[-SHOWN // 2 :], after[: SHOWN // 2]
+    return {
+        "values": [*before, *after],
+        "split": len(before),
+        "before": one.effect.before,
+        "after": one.effect.after,
+        "effect": one.word,
+    }

@@ -1,0 +1,194 @@
+"""The list of series, and the page of one series with its chart and what helps to decide."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
+
+import msgspec
+from fastapi import Query, Request
+from markupsafe import Markup
+from starlette.responses import Response
+
+from barograph.series import Direction, SeriesId
+from barograph.service.context import Context
+from barograph.service.pages.rendering import page_router, render
+from barograph.service.responses import or_404
+from barograph.service.routes.charts import chart_json
+from barograph.service.routes.series import After, Project, SeriesNumber, Text
+from barograph.store.measurement import INTEGER
+from barograph.triage.chart import Mark, MarkState, SeriesChart, series_chart
+from barograph.triage.commits import projects
+from barograph.triage.search import search_series
+from barograph.wording import change_text, percent, plural, printable, probability_text, typeset
+
+PAGE = 50  # series of a list
+ROWS = 30  # results of the table that the server renders
+BREAKS = "<>&\u2028\u2029"  # what could end a script element or a line of it
+DIRECTIONS = {
+    Direction.HIGHER_IS_BETTER: "higher is better",
+    Direction.LOWER_IS_BETTER: "lower is better",
+    Direction.UNKNOWN: "direction unknown",
+}
+Place = Annotated[int | None, Query(ge=-INTEGER, le=INTEGER)]
+
+routes = page_router()
+
+
+@routes.get("/series")
+def get_list(
+    request: Request,
+    context: Context,
+    q: Annotated[Text, Query(max_length=500)] = "",
+    project: Project = None,
+    after: After = 0,
+) -> Response:
+    """Answer the series that contain all words of a search."""
+    chosen = project or None
+    with context.store.read() as connection:
+        found = search_series(connection, q, project=chosen, after=after, limit=PAGE + 1)
+        known = projects(connection)
+    shown = found[:PAGE]
+    following = ""
+    if len(found) > PAGE:
+        following = _query(q=q, project=chosen or "", after=shown[-1].series.id)
+    return render(
+        request,
+        "series_list.html",
+        active="series",
+        found=[(one, *names(one.series.name)) for one in shown],
+        directions=DIRECTIONS,
+        projects=known,
+        project=chosen or "",
+        q=q,
+        following=following,
+        first=_query(q=q, project=chosen or "") if after else "",
+    )
+
+
+@routes.get("/series/{number}")
+def get_page(
+    request: Request,
+    context: Context,
+    number: SeriesNumber,
+    from_: Annotated[int | None, Query(alias="from", ge=-INTEGER, le=INTEGER)] = None,  # noqa: ARG001
+    to: Place = None,  # noqa: ARG001
+    axis: Literal["commits", "time"] = "commits",
+    scale: Literal["fit", "zero", "log"] = "fit",
+    change_point: Annotated[int | None, Query(ge=1, le=INTEGER)] = None,
+) -> Response:
+    """Answer the page of a series; the parameters are the view, which the script restores."""
+    with context.store.read() as connection, or_404():
+        chart = series_chart(connection, number)
+    name, rest = names(chart.series.name)
+    return render(
+        request,
+        "series.html",
+        active="series",
+        chart=chart,
+        name=name,
+        rest=rest,
+        crumbs=_crumbs(chart.series.name),
+        direction=DIRECTIONS[chart.series.direction],
+        data=for_script(chart_json(chart)),
+        summary=summary(chart),
+        focus=focus(chart, change_point),
+        can_log=all(value > 0 for value in chart.values),
+        axis=axis,
+        scale=scale,
+        rows=_rows(chart),
+    )
+
+
+def names(name: SeriesId) -> tuple[str, str]:
+    """Return what people call a series, and the rest of its identity without the project."""
+    own = name.test or name.measurement or name.project or "series"
+    args = [f"{key} {value}" for key, value in name.args]
+    rest = [name.variant, name.task, name.measurement, *args]
+    return own, " · ".join(part for part in rest if part and part != own)
+
+
+def for_script(json: bytes) -> Markup:
+    """Return JSON that may stand in a script element of a page."""
+    text = json.decode()
+    for sign in BREAKS:
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704 - nothing in it can end the element
+
+
+def data_for_script(value: Any) -> Markup:
+    """Return any value as JSON that may stand in a script element."""
+    return for_script(msgspec.json.encode(value))
+
+
+def focus(chart: SeriesChart, wanted: int | None) -> Mark | None:
+    """Return the change point that a page is about: the wanted, the newest open, or the newest."""
+    real = [mark for mark in chart.marks if mark.state is not MarkState.MOVED]
+    open_ = [mark for mark in real if mark.state is MarkState.UNPROCESSED]
+    for found in ([mark for mark in real if mark.id == wanted], open_, real):
+        if found:
+            return found[-1]
+    return None
+
+
+def summary(chart: SeriesChart) -> str:
+    """Return the chart in words, for those who do not see it."""
+    shown = [mark for mark in chart.marks if mark.state is not MarkState.MOVED]
+    parts = [f"Chart of {plural(len(chart.values), 'result')}."]
+    if not shown:
+        parts.append("No change points.")
+    else:
+        parts.append(f"{plural(len(shown), 'change point')}, the newest first:")
+        parts += [f"{_in_words(mark)}." for mark in reversed(shown[-5:])]
+    parts.append("Left and right read results, brackets jump between change points.")
+    return printable(" ".join(parts))
+
+
+def _in_words(mark: Mark) -> str:
+    size = ""
+    if mark.before is not None and mark.after is not None:
+        size = typeset(change_text(percent(mark.before, mark.after)))
+    state = {MarkState.UNPROCESSED: "to decide"}.get(mark.state, mark.state.value)
+    real = "" if mark.probability is None else f"{probability_text(mark.probability)} real"
+    return ", ".join(filter(None, [f"{size} {mark.effect}".strip(), state, real]))
+
+
+def _crumbs(name: SeriesId) -> list[tuple[str, str]]:
+    """Return the labels above the name, each with the address of the series that share it."""
+    crumbs = [(name.project, _query(project=name.project))] if name.project else []
+    words = [name.variant, name.task, name.measurement]
+    crumbs += [(word, _query(project=name.project, q=word)) for word in words if word]
+    crumbs += [(f"{key} {value}", "") for key, value in name.args]
+    return crumbs
+
+
+def _query(**values: Any) -> str:
+    """Return the address of a list of series."""
+    kept = {name: value for name, value in values.items() if value not in ("", None)}
+    return f"/series?{urlencode(kept)}" if kept else "/series"
+
+
+def _rows(chart: SeriesChart) -> list[dict[str, Any]]:
+    """Return the newest results for the table, the newest first."""
+    levels = iter(reversed(chart.levels))
+    level = next(levels, None)
+    suspects, outliers = set(chart.suspects), set(chart.outliers)
+    rows = []
+    for k in range(len(chart.values) - 1, max(len(chart.values) - ROWS, 0) - 1, -1):
+        while level is not None and k < level[0]:
+            level = next(levels, None)
+        value, spread = chart.values[k], chart.high[k] - chart.low[k]
+        rows.append(
+            {
+                "number": k + 1,
+                "order": chart.orders[k],
+                "commit": chart.commits[k],
+                "time": chart.times[k],
+                "value": value,
+                "runs": chart.runs[k],
+                "spread": 50.0 * spread / abs(value) if value and chart.runs[k] > 1 else None,
+                "to_level": percent(level[2], value) if level is not None else 0.0,
+                "note": "suspect" if k in suspects else "outlier" if k in outliers else "",
+            }
+        )
+    return rows

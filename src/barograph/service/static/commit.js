@@ -1,0 +1,75 @@
+// The page of a commit: sparklines, verdicts on a group, and the text to copy.
+import { redrawSketches, sketch } from "./evidence.js";
+import { register } from "./shortcuts.js";
+import { show as toast } from "./toast.js";
+import { give, onChange, undo } from "./verdicts.js";
+
+const WORDS = { true_positive: "real", false_positive: "noise", under_investigation: "investigated", unsure: "not sure", not_triaged: "to decide" };
+const FINAL = ["true_positive", "false_positive"];
+const plots = JSON.parse(document.getElementById("plots").textContent);
+
+for (const canvas of document.querySelectorAll("[data-spark]")) {
+  const { values, split, effect } = plots[canvas.dataset.spark];
+  sketch(canvas, values, split, effect, undefined);
+}
+document.addEventListener("themechange", redrawSketches);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawSketches);
+
+for (const button of document.querySelectorAll("[data-show]")) {
+  button.addEventListener("click", () => {
+    for (const row of button.closest(".panel").querySelectorAll("tr[hidden]")) row.hidden = false;
+    button.parentNode.remove();
+  });
+}
+
+for (const button of document.querySelectorAll("button[data-verdict]")) {
+  button.addEventListener("click", () => {
+    const rows = [...button.closest("[data-group]").querySelectorAll("tr[data-change]")];
+    // What somebody decided already stays as it is.
+    const open = rows.filter((row) => !FINAL.includes(row.dataset.verdict));
+    if (!open.length) { toast("All of these have a verdict. Change one on its series page."); return; }
+    const points = open.map(({ dataset }) => ({ id: Number(dataset.change), version: Number(dataset.version) }));
+    const left = rows.length - open.length;
+    const label = `${open.length} series${left ? ` (${left} with a verdict left out)` : ""}`;
+    give(button.dataset.verdict, points, { label });
+  });
+}
+
+const before = new Map();
+onChange(({ type, step, outcome }) => {
+  if (!step) return;
+  const rows = step.points.map(({ id }) => document.querySelector(`tr[data-change="${id}"]`)).filter(Boolean);
+  if (type === "given") {
+    before.set(step.id, rows.map((row) => row.dataset.verdict));
+    for (const row of rows) mark(row, step.verdict);
+  } else if (type === "undoing" || outcome?.failed) {
+    rows.forEach((row, k) => mark(row, before.get(step.id)?.[k] ?? row.dataset.verdict));
+  } else if (outcome) {
+    for (const { id, version } of outcome.saved) rows.find((row) => row.dataset.change === String(id)).dataset.version = version;
+    for (const { id, verdict, version } of outcome.refused) {
+      const row = rows.find((one) => one.dataset.change === String(id));
+      if (row && verdict) mark(row, verdict);
+      if (row && version !== null) row.dataset.version = version;
+    }
+  }
+});
+
+function mark(row, verdict) {
+  row.dataset.verdict = verdict;
+  row.querySelector("[data-state]").textContent = WORDS[verdict];
+}
+
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", async () => {
+    const text = document.getElementById(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      toast("The text is copied.");
+    } catch {
+      getSelection().selectAllChildren(text);
+      toast("The browser does not allow copying; the text is selected.");
+    }
+  });
+}
+
+register([{ keys: ["u"], text: "undo", action: undo }]);
