@@ -55,7 +55,7 @@ def search_series(
     if project is not None:
         query = query.where(s.project == project)
     separator = sa.literal("\n")
-    name = s[LABELS[0]]
+    name: sa.ColumnElement[str] = s[LABELS[0]]
     for label in (*LABELS[1:], "args"):
         name = name + separator + s[label]
     lower = sa.func.lower(name)
