@@ -1,7 +1,8 @@
 // The preview beside the list: the worst member's results, the reasons, the suspects, the siblings.
 // Its parts arrive one by one, each into its own place, and those of the next rows are fetched ahead.
 
-import { drawSeries, drawSparkline, format } from "./chart.js";
+import { drawSeries, drawSparkline } from "./chart.js";
+import { format } from "./scales.js";
 
 const KEPT = 40; // previews in memory
 const BEFORE = 90, AFTER = 40; // results on each side of the change
