@@ -262,28 +262,6 @@ def test_rollback_restores_the_former_pair_for_good() -> None:
         releasing.rollback("online")
 
 
-@pytest.mark.parametrize("step", ["keep", "write", "serve"])
-@pytest.mark.usefixtures("trained")
-def test_killed_release_leaves_the_former_file_in_service(
-    step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    release.main()
-    before = SERVED.read_bytes()
-    retrain(trees=11)
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Index, step, killed)
-        with pytest.raises(KeyboardInterrupt):
-            release.main()
-    assert SERVED.read_bytes() == before
-    release.main()
-    assert SERVED.read_bytes() == Path(f"data/models/{USE}.baro").read_bytes() != before
-    assert len(Index.read(USE).champions) == 2
-
-
 @pytest.mark.usefixtures("trained")
 def test_index_names_damaged_file() -> None:
     Path("data/registry").mkdir()

@@ -25,10 +25,8 @@ def main() -> None:
     """Run the stage."""
     params = parameters(ReleaseParams, "release")
     evidence = Evidence(learned_from=learned_from)
-    decisions = {
-        name: release(name, FOLDER / f"{name}.baro", TWINS / f"{name}.baro", params, evidence)
-        for name in FILES
-    }
+    files = {name: (FOLDER / f"{name}.baro", TWINS / f"{name}.baro") for name in FILES}
+    decisions = release(files, params, evidence)
     report.write_text(FOLDERS.served / "release.md", page(decisions))
     report.write_json(report.FOLDER / "release.json", decisions)
     report.write_json(report.FOLDER / "summary.json", summary(decisions))

@@ -3,25 +3,29 @@
 registry/NAME/DIGEST holds a model file, its twins and its card; registry/NAME.json lists the
 champion, the former champions, and the files that were withdrawn. The champion is copied to the
 folder that a service loads it from. Both folders are under data/ unless the caller names others.
-Every file is written whole: the model, then the index, then the copy. A process that is killed
-leaves the former file in service, and the next release of the champion copies it again.
+Every file is written whole. The models that are released together are first named in one file,
+registry/pending.json: a process that is killed before leaves the former set in service, and the
+next release, retraining or rollback completes a set that was named.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.files import whole
 from barograph.models.artifact import file_digest
 from barograph.models.triage import TriageModel, load_models
 
+T = TypeVar("T")
 MODEL, TWIN, CARD = "model.baro", "judged.baro", "card.md"
+PENDING = "pending.json"
+STORED = ("champions", "withdrawn", "decisions")
 
 
 @dataclass(frozen=True)
@@ -67,14 +71,14 @@ class Index:
     def read(cls, name: str, folders: ReleaseFolders = FOLDERS) -> Index:
         """Read the index of a name; empty if nothing was released yet."""
         path = folders.registry / f"{name}.json"
-        try:
-            stored = json.loads(path.read_text(encoding="utf-8"))
-            champions, withdrawn = tuple(stored["champions"]), tuple(stored["withdrawn"])
-            return cls(name, champions, withdrawn, stored["decisions"], folders)
-        except FileNotFoundError:
-            return cls(name, folders=folders)
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path}: not an index of released models: {error!r}") from error
+        stored = _read(path, lambda stored: cls.of(name, stored, folders))
+        return stored or cls(name, folders=folders)
+
+    @classmethod
+    def of(cls, name: str, stored: Mapping[str, Any], folders: ReleaseFolders) -> Index:
+        """Return the index of a name from what is stored of it."""
+        champions, withdrawn = tuple(stored["champions"]), tuple(stored["withdrawn"])
+        return cls(name, champions, withdrawn, stored["decisions"], folders)
 
     @property
     def champion(self) -> str | None:
@@ -94,11 +98,10 @@ class Index:
         """Return the folder of a model file."""
         return self.folders.registry / self.name / digest
 
-    def write(self) -> None:
-        """Write the index."""
-        content = {name: getattr(self, name) for name in ("champions", "withdrawn", "decisions")}
-        with whole(self.folders.registry / f"{self.name}.json") as draft:
-            draft.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    @property
+    def content(self) -> dict[str, Any]:
+        """What is stored of the index."""
+        return {name: getattr(self, name) for name in STORED}
 
     def promoted(self, digest: str, decision: Mapping[str, Any]) -> Index:
         """Return the index with another champion."""
@@ -120,14 +123,11 @@ class Index:
         return replace(self, champions=tuple(before), withdrawn=(*self.withdrawn, last))
 
     def take_effect(self) -> None:
-        """Write the index, and put the champion in service."""
-        self.write()
-        self.serve(self.champions[-1])
-
-    def serve(self, digest: str) -> None:
-        """Copy a model file and its card to the folder that a service loads from."""
-        _copy(self.folder(digest) / CARD, self.folders.served / f"{self.name}.md")
-        _copy(self.folder(digest) / MODEL, self.folders.served / f"{self.name}.baro")
+        """Write the index, and copy the champion to the folder that a service loads from."""
+        _write(self.folders.registry / f"{self.name}.json", self.content)
+        home = self.folder(self.champions[-1])
+        _copy(home / CARD, self.folders.served / f"{self.name}.md")
+        _copy(home / MODEL, self.folders.served / f"{self.name}.baro")
 
     def keep(self, model: Path, twin: Path, card: str) -> str:
         """Store a model file with its twins and its card, and return its digest."""
@@ -137,6 +137,45 @@ class Index:
         with whole(self.folder(digest) / CARD) as draft:
             draft.write_text(card, encoding="utf-8")
         return digest
+
+
+def put_in_service(indices: Sequence[Index], folders: ReleaseFolders = FOLDERS) -> None:
+    """Put the champions of several indices in service together.
+
+    The indices take effect as soon as they are named in one file: from then on `resume` completes
+    what a killed process left.
+    """
+    if indices:
+        _write(folders.registry / PENDING, {index.name: index.content for index in indices})
+        resume(folders)
+
+
+def resume(folders: ReleaseFolders = FOLDERS) -> None:
+    """Complete a release that was decided, but whose process was killed."""
+    path = folders.registry / PENDING
+    pending = _read(
+        path,
+        lambda stored: [Index.of(name, content, folders) for name, content in stored.items()],
+    )
+    if pending is not None:
+        for index in pending:
+            index.take_effect()
+        path.unlink()
+
+
+def _read(path: Path, parse: Callable[[Any], T]) -> T | None:
+    """Return what a JSON file says; None if there is no such file."""
+    try:
+        return parse(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: not an index of released models: {error!r:.200}") from error
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    with whole(path) as draft:
+        draft.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def _copy(source: Path, target: Path) -> None:

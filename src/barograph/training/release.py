@@ -6,12 +6,14 @@ verdicts are scarce, it is compared on all of them (`cross_fit`). A model is wor
 significantly lower, or lower by more than a margin: few verdicts seldom show that a lower AUC is
 significant. A file with several models is replaced only if none of them got worse.
 
-To put the former model back in service: `python -m barograph.training.release rollback NAME`.
+To put the former model back in service: `python -m barograph.training.release rollback NAME`, with
+`--release-to FOLDER` if it was released elsewhere.
 """
 
 import argparse
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ from barograph.training.candidates import KEPT
 from barograph.training.cross_fit import CROSS_FIT
 from barograph.training.online.pair import Lesson, compare_with_champion
 from barograph.training.online.pair_comparison import BESIDE
-from barograph.training.registry import Index
+from barograph.training.registry import FOLDERS, Index, ReleaseFolders
 from barograph.training.tracking import record_rollback, tracked
 
 BUILT_IN = "the built-in model"
@@ -70,30 +72,37 @@ class Evidence:
 
 
 def release(
-    name: str, model: Path, twin: Path, params: ReleaseParams, evidence: Evidence
-) -> dict[str, Any]:
-    """Register a new model file, and promote it where it may be; return what was decided.
+    files: Mapping[str, tuple[Path, Path]], params: ReleaseParams, evidence: Evidence
+) -> dict[str, dict[str, Any]]:
+    """Register new model files, and put those in service that may be; return what was decided.
 
-    Everything is recorded in MLflow, too.
+    Those that are promoted are put in service together. Everything is recorded in MLflow, too.
 
     Args:
-        name: One of `FILES`.
-        model: The new file.
-        twin: The same models, learned without the held-out rows.
+        files: The new file of each name of `FILES`, and the same models learned without the
+            held-out rows.
         params: What is required.
         evidence: What they are compared on.
     """
-    models, index = load_models(model), Index.read(name)
-    digest = register(index, model, twin)
-    decision = decide_file(index, digest, load_models(twin), params, evidence)
-    metrics = {use: dict(one.metrics) for use, one in models.items()}
-    with tracked(f"release {name}") as run:
-        run.parameters(asdict(params) | {"use": name, "digest": digest})
-        run.metrics(metrics | dict(decision))
-        run.register(name, model, digest)
-        promote(index, digest, decision)
-        run.promote(name, str(Index.read(name).champion))
-    return {**decision, "candidate": digest, "metrics": metrics}
+    registry.resume()
+    decisions: dict[str, dict[str, Any]] = {}
+    champions: list[Index] = []
+    with ExitStack() as stack:
+        runs = {name: stack.enter_context(tracked(f"release {name}")) for name in files}
+        for name, (model, twin) in files.items():
+            models, index, run = load_models(model), Index.read(name), runs[name]
+            digest = register(index, model, twin)
+            decision = decide_file(index, digest, load_models(twin), params, evidence)
+            metrics = {use: dict(one.metrics) for use, one in models.items()}
+            run.parameters(asdict(params) | {"use": name, "digest": digest})
+            run.metrics(metrics | dict(decision))
+            run.register(name, model, digest)
+            champions += promoted(index, digest, decision)
+            decisions[name] = {**decision, "candidate": digest, "metrics": metrics}
+        registry.put_in_service(champions)
+        for name, run in runs.items():
+            run.promote(name, str(Index.read(name).champion))
+    return decisions
 
 
 def register(index: Index, model: Path, twin: Path) -> str:
@@ -117,12 +126,11 @@ def decide_file(
     return decide(twins, index, params, evidence)
 
 
-def promote(index: Index, digest: str, decision: Decision) -> None:
-    """Put a file in service if that was decided; a killed process leaves the former champion."""
+def promoted(index: Index, digest: str, decision: Decision) -> list[Index]:
+    """Return the index with the file in service if that was decided, or nothing."""
     if digest == index.champion:
-        index.serve(digest)  # its files may have been deleted since
-    elif decision["promoted"]:
-        index.promoted(digest, decision).take_effect()
+        return [index]  # its files may have been deleted since
+    return [index.promoted(digest, decision)] if decision["promoted"] else []
 
 
 def decide(
@@ -292,18 +300,24 @@ def card(model: TriageModel) -> str:
     return "\n".join([*lines, "", "## Limits", "", str(limits), ""])
 
 
-def rollback(name: str) -> Index:
-    """Put the model before the champion back in service, here and in MLflow.
+def rollback(name: str, folders: ReleaseFolders = FOLDERS) -> Index:
+    """Put the model before the champion back in service, and record it in MLflow.
 
     The one that is taken back stays in the registry, marked as withdrawn: it is never promoted
     again.
 
+    Args:
+        name: One of `FILES`.
+        folders: Where the models are; MLflow knows those of the pipeline alone.
+
     Raises:
         ConfigError: There is no former model.
     """
-    index = Index.read(name).rolled_back()
-    index.take_effect()
-    record_rollback(name, str(index.champion))
+    registry.resume(folders)
+    index = Index.read(name, folders).rolled_back()
+    registry.put_in_service([index], folders)
+    if folders == FOLDERS:
+        record_rollback(name, str(index.champion))
     return index
 
 
@@ -316,8 +330,16 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
     back = commands.add_parser("rollback", help="put the former model back in service")
     back.add_argument("name", choices=FILES)
+    back.add_argument(
+        "--release-to",
+        type=Path,
+        default=FOLDERS.served,
+        metavar="FOLDER",
+        help="folder that the models were released to (default: %(default)s)",
+    )
+    given = parser.parse_args()
     try:
-        index = rollback(parser.parse_args().name)
+        index = rollback(given.name, ReleaseFolders.beside(given.release_to))
     except (BarographError, OSError) as error:
         sys.exit(f"{type(error).__name__}: {error}")
     sys.stdout.write(

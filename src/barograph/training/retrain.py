@@ -26,13 +26,13 @@ from barograph.training.candidates import KEPT, Trained, TrainParams, usable_ver
 from barograph.training.challengers import Material, train_all
 from barograph.training.online.pair import Lesson, lesson
 from barograph.training.online.pair_comparison import BESIDE
-from barograph.training.registry import Index, ReleaseFolders
+from barograph.training.registry import Index, ReleaseFolders, put_in_service, resume
 from barograph.training.release import (
     Decision,
     Evidence,
     ReleaseParams,
     decide_file,
-    promote,
+    promoted,
     register,
 )
 from barograph.training.simulation import SimulateParams, simulate
@@ -106,6 +106,8 @@ def retrain(
         step: Called with the number of steps that are done, of `STEPS`.
     """
     steps = map(step or (lambda _: None), count(1))
+    if not dry_run:
+        resume(folders)
     indices = {name: Index.read(name, folders) for name in FILES}
     frames = tables.frames_of(history, _feature_sets(params, indices))
     for use in USES:
@@ -124,17 +126,22 @@ def retrain(
 
     evidence = Evidence(frames, learned_from)
     decisions: dict[str, Decision] = {}
-    released: list[Path] = []
+    champions: list[Index] = []
     with TemporaryDirectory(prefix="barograph-") as folder:
         for name in FILES:
             files = _save(Path(folder), name, trained)
-            decisions[name] = _decide(
+            decisions[name], better = _decide(
                 indices[name], *files, params.release, evidence, dry_run=dry_run
             )
-            if decisions[name]["promoted"] and not dry_run:
-                released.append(folders.served / f"{name}.baro")
+            champions += better
             next(steps)
-    return Retrained(*_counts(history), decisions, tuple(released))
+    put_in_service(champions, folders)
+    released = tuple(
+        folders.served / f"{index.name}.baro"
+        for index in champions
+        if decisions[index.name]["promoted"]
+    )
+    return Retrained(*_counts(history), decisions, released)
 
 
 def _feature_sets(
@@ -196,15 +203,15 @@ def _decide(
     evidence: Evidence,
     *,
     dry_run: bool,
-) -> Decision:
-    """Decide on a file, and release it unless it is worse."""
+) -> tuple[Decision, list[Index]]:
+    """Decide on a file, and register it; return the index to put in service, if any."""
     twins = load_models(twin)
     digest = file_digest(model)
     decision = decide_file(index, digest, twins, params, evidence)
-    if not dry_run and not any(KEPT in one.card for one in twins.values()):
-        register(index, model, twin)
-        promote(index, digest, decision)
-    return decision
+    if dry_run or any(KEPT in one.card for one in twins.values()):
+        return decision, []
+    register(index, model, twin)
+    return decision, promoted(index, digest, decision)
 
 
 def _counts(history: History) -> tuple[int, int, int]:

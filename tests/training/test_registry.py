@@ -1,0 +1,151 @@
+"""A release that is killed with SIGKILL at any write leaves the former set, or one to complete."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from barograph.errors import DataError
+from barograph.models.triage import FILES, TriageModel, load_models, save_models
+from barograph.training import release as releasing
+from barograph.training import retrain as retraining
+from barograph.training.registry import FOLDERS, Index, ReleaseFolders, put_in_service, resume
+from tests.service.models import small_model
+
+Models = dict[str, TriageModel]
+PARAMS: Any = releasing.ReleaseParams(0.5, 0.05, 100, 1)
+PROMOTED = {"promoted": True, "why": "a test"}
+SERVED = Path("data/release")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty project in which every model is released."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BAROGRAPH_MLFLOW", "off")
+    monkeypatch.setattr(releasing, "decide", lambda *_: PROMOTED)
+    return tmp_path
+
+
+def made(seed: int) -> Models:
+    """Models that differ by their seed, in a moment: one forest with other numbers."""
+    base = small_model(0, "online")
+    uses = [use for names in FILES.values() for use in names]
+    return {use: replace(base, use=use, threshold=0.1 * seed, metrics={"auc": 0.9}) for use in uses}
+
+
+def release(models: Models) -> None:
+    files = {}
+    for name, uses in FILES.items():
+        path = Path(f"new-{name}.baro")
+        save_models(path, [models[use] for use in uses])
+        files[name] = path, path
+    releasing.release(files, PARAMS, releasing.Evidence())
+
+
+def retrain(models: Models) -> None:
+    """Retrain, where everything is learned in a moment."""
+
+    def learned(*_: object) -> Iterator[tuple[str, Any]]:
+        for use, model in models.items():
+            yield use, SimpleNamespace(model=model, twin=model)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(retraining, "train_all", learned)
+        patch.setattr(retraining, "_settings", lambda *_: None)
+        patch.setattr(retraining, "_counts", lambda _: (0, 0, 0))
+        patch.setattr(retraining.tables, "frames_of", lambda *_: lambda _use: None)
+        sets = dict.fromkeys(models, "leznik")
+        train = SimpleNamespace(feature_sets=sets)
+        params: Any = SimpleNamespace(train=train, release=PARAMS, prior=None, profile="")
+        history: Any = None
+        retraining.retrain(history, params, FOLDERS)
+
+
+def killed_at(step: int, act: Callable[[Models], None], models: Models) -> bool:
+    """Run in a process that kills itself before its rename or removal number `step`."""
+    child = os.fork()
+    if child == 0:
+        count = [0]
+
+        def counted(original: Any) -> Any:
+            def call(*arguments: Any, **more: Any) -> Any:
+                count[0] += 1
+                if count[0] == step:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return original(*arguments, **more)
+
+            return call
+
+        try:
+            for name in ("replace", "unlink"):
+                setattr(Path, name, counted(getattr(Path, name)))
+            act(models)
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+def served() -> set[float]:
+    """Return the thresholds of all served models, each of which must be whole."""
+    files = [load_models(SERVED / f"{name}.baro") for name in FILES]
+    return {round(model.threshold, 3) for models in files for model in models.values()}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+@pytest.mark.parametrize(
+    ("act", "named", "steps"),
+    [
+        # The files are kept in two steps each, the set is named in one, and complete 20 later.
+        (release, 25, (3, 24, 25, 26, 29, 36, 43, 45)),
+        (retrain, 31, (31, 32, 38)),
+    ],
+)
+def test_killed_release_leaves_one_set_of_models(
+    act: Callable[[Models], None], named: int, steps: tuple[int, ...]
+) -> None:
+    release(made(1))
+    number = 1
+    for step in steps:
+        former, number = number, 3 - number
+        assert killed_at(step, act, made(number))
+        served()
+        resume()
+        number = former if step <= named else number
+        assert served() == {0.1 * number}
+    assert not killed_at(99, act, made(3 - number))
+    assert served() == {0.1 * (3 - number)}
+    assert not (FOLDERS.registry / "pending.json").exists()
+
+
+def test_damaged_list_of_pending_models_is_named() -> None:
+    FOLDERS.registry.mkdir(parents=True)
+    (FOLDERS.registry / "pending.json").write_text("[1]")
+    with pytest.raises(DataError, match=r"pending\.json: not an index of released models"):
+        resume()
+
+
+def test_rollback_works_in_the_folder_of_a_retraining(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = ReleaseFolders.beside(folder / "team" / "models")
+    for number in (1, 2):
+        path = folder / "label_free.baro"
+        save_models(path, [made(number)["label_free"]])
+        index = Index.read("label_free", folders)
+        digest = releasing.register(index, path, path)
+        put_in_service([index.promoted(digest, PROMOTED)], folders)
+    served = folder / "team/models/label_free.baro"
+    assert TriageModel.load(served).threshold == pytest.approx(0.2)
+    command = ["release", "rollback", "label_free", "--release-to", "team/models"]
+    monkeypatch.setattr("sys.argv", command)
+    releasing.main()
+    assert "is in service again" in capsys.readouterr().out
+    assert TriageModel.load(served).threshold == pytest.approx(0.1)
+    assert not Path("data").exists()
