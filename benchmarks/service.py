@@ -50,7 +50,7 @@ def serving(
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     command = [sys.executable, "-m", "barograph", "serve", "--log-level", "warning"]
-    options = ["--port", str(port), "--store", url]
+    options = ["--port", str(port), "--store", url, "--rate", "100000"]
     model = ["--model", str(folder / "online.baro")]
     begun = time.perf_counter()
     process = subprocess.Popen(

@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from barograph.service import Settings
 from barograph.service.app import ROUTERS
+from barograph.service.auth import RateLimiter
 from barograph.service.context import GuardedRoute
 from barograph.service.hosts import is_loopback
 from barograph.service.pages.rendering import PageRoute
@@ -123,6 +124,21 @@ def test_rate_limit_answers_429_with_retry_after(start: Start) -> None:
     answers = [client.get("/api/v1/series") for _ in range(5)]
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
     assert int(answers[-1].headers["retry-after"]) > 1
+
+
+def test_default_rate_is_below_what_a_service_answers() -> None:
+    now = iter(k / 1000 for k in range(9001))  # 1,000 requests a second
+    limiter = RateLimiter(Settings().rate, Settings().burst, lambda: next(now))
+    refused = sum(limiter.take("ci") > 0 for _ in range(9000))
+    assert 5000 < refused < 7000
+
+
+def test_requests_without_a_token_are_rate_limited_by_address(start: Start) -> None:
+    client = start(Settings(local=False, rate=0.001, burst=2))
+    codes = [client.get("/api/v1/series").status_code for _ in range(4)]
+    assert codes == [401, 401, 429, 429]
+    other = TestClient(app_of(client), "http://127.0.0.1", client=("10.0.0.7", 1))
+    assert other.get("/api/v1/series").status_code == 401
 
 
 def test_wrong_tokens_are_rate_limited(start: Start) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from barograph.store import Store
 
 LOG_PAGES = 65_536  # 128 MB of write-ahead log, if the background worker fails to write it back
+BURST = 10  # seconds of the rate that may come at once
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -59,8 +62,9 @@ LEVELS = ("debug", "info", "warning", "error")
     "--trusted-proxy",
     multiple=True,
     metavar="ADDRESS",
-    help="Address of a proxy that may have any number of connections, and whose X-Forwarded-Proto "
-    "counts. Repeatable.",
+    callback=lambda _context, _option, given: tuple(map(_ip_address, given)),
+    help="IP address of a proxy that may have any number of connections, and whose X-Forwarded-For "
+    "and X-Forwarded-Proto are believed. Repeatable.",
 )
 @click.option(
     "--allowed-host",
@@ -74,6 +78,14 @@ LEVELS = ("debug", "info", "warning", "error")
     default=12.0,
     show_default=True,
     help="How long a person stays signed in to the pages.",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    default=200.0,
+    show_default=True,
+    help="Requests per second that one token, or one address without a token, may send in the long "
+    "run; ten times as many at once.",
 )
 @click.option(
     "--log-level",
@@ -94,6 +106,7 @@ def command(
     trusted_proxy: tuple[str, ...],
     allowed_host: tuple[str, ...],
     session_hours: float,
+    rate: float,
     log_level: str,
 ) -> None:
     """Accept results over HTTP, judge and store them.
@@ -104,8 +117,6 @@ def command(
     from barograph.extras import needed
 
     with needed("the service", "service"):
-        import uvicorn
-
         from barograph.service import (
             BackgroundWorker,
             ModelWatch,
@@ -114,7 +125,8 @@ def command(
             create_app,
         )
         from barograph.service.hosts import is_loopback
-        from barograph.service.protocol import ConnectionLimits, protocol_with
+        from barograph.service.protocol import ConnectionLimits
+        from barograph.service.server import address, make_server, run_server
     from barograph.store import Store
 
     logging.basicConfig(
@@ -146,31 +158,19 @@ def command(
             session_hours=session_hours,
             allowed_hosts=frozenset(names),
             trusted_proxies=frozenset(trusted_proxy),
+            rate=rate,
+            burst=math.ceil(BURST * rate),
         )
         app = create_app(store, watch, settings, worker, stop)
-        server = uvicorn.Server(
-            uvicorn.Config(
-                app,
-                http=protocol_with(ConnectionLimits(trusted_proxies=frozenset(trusted_proxy))),
-                host=host,
-                port=port,
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,  # the client is the peer of the connection
-                timeout_graceful_shutdown=10,
-            )
-        )
+        limits = ConnectionLimits(trusted_proxies=settings.trusted_proxies)
+        server = make_server(app, host, port, limits)
         click.echo(
-            f"serving http://{host}:{port} while the model is loaded, and compiled at the first "
+            f"serving {address(host, port)} while the model is loaded, and compiled at the first "
             "start; /ready answers 200 after that",
             err=True,
         )
-        try:
-            server.run()
-        except SystemExit as exit_:  # exit codes of uvicorn differ from ours
-            if exit_.code:
-                raise ConfigError(f"cannot listen on {host}:{port}; see the log") from None
+        if not run_server(server):
+            raise ConfigError(f"cannot listen on {address(host, port)}; see the log")
     if watch.failure is not None:
         raise watch.failure
 
@@ -182,6 +182,15 @@ def _set_patterns(store: Store) -> None:
     wanted = current_config().patterns
     if wanted:
         store.write(lambda connection: set_patterns(connection, wanted, NAME))
+
+
+def _ip_address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise ConfigError(
+            f"--trusted-proxy: {text!r:.60} is no IP address, such as 10.0.0.2 or ::1"
+        ) from None
 
 
 def _check_tokens(store: Store, host: str, *, local: bool) -> None:

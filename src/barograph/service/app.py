@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 import barograph
 from barograph.errors import BarographError
@@ -127,6 +128,8 @@ def create_app(
         # Not include_router: it nests the routes, and metrics need their paths.
         app.router.routes.extend(router.routes)
     app.add_middleware(ServiceMiddleware, metrics=metrics)
+    if settings.trusted_proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=sorted(settings.trusted_proxies))
 
     def use(loaded: LoadedModel) -> None:
         # The next transaction uses it; the running one ends with the former judge.

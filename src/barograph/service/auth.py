@@ -119,6 +119,7 @@ class Auth:
             return Caller(token.name, token.scopes, csrf)
         if self._settings.local and await self._no_tokens(allow_stale):
             return _trust_local(request)
+        _check_rate(self._requests.take(f"without a token from {_address(request)}"))
         message = "the session has ended; sign in again" if cookie else "a token is required"
         raise ApiError(401, message, headers=CHALLENGE)
 

@@ -38,16 +38,6 @@ def host_name(request: Request) -> str:
     return _hostname(f"//{request.headers.get('host', '')}")
 
 
-def is_secure(request: Request, settings: Settings) -> bool:
-    """Return whether the browser speaks TLS, with the service or with a trusted proxy."""
-    address = request.client.host if request.client else ""
-    if address in settings.trusted_proxies:
-        forwarded = request.headers.get("x-forwarded-proto")
-        if forwarded is not None:
-            return forwarded.rpartition(",")[2].strip().lower() == "https"
-    return request.url.scheme == "https"
-
-
 def _is_known(name: str, settings: Settings) -> bool:
     if is_loopback(name) or name in settings.allowed_hosts:
         return True

@@ -14,21 +14,23 @@ class Settings:
             no token until there is one.
         max_body: Maximum size of a request body as sent, in bytes.
         max_unpacked: Maximum size of a request body after decompression, in bytes.
-        rate: Requests per second of one caller in the long run.
+        rate: Requests per second of one token, or of one address without a token, in the long run.
+            It is below what a service on one core answers, so that it protects the others.
         burst: Requests that one caller may send at once.
         failures: Wrong tokens per minute from one address before it has to wait.
         max_rows: Maximum number of rows in one request to `/invocations`.
         model_poll: Seconds between two checks of the model file.
         session_hours: How long a person stays signed in.
         allowed_hosts: Names of the service, besides those of this machine, in lower case.
-        trusted_proxies: Addresses of proxies whose `X-Forwarded-Proto` counts.
+        trusted_proxies: Addresses of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` name
+            the client and its scheme.
     """
 
     local: bool = True
     max_body: int = 16 * MEBI
     max_unpacked: int = 48 * MEBI
-    rate: float = 2000.0
-    burst: int = 4000
+    rate: float = 200.0
+    burst: int = 2000
     failures: int = 60
     max_rows: int = 50_000
     model_poll: float = 1.0

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from barograph.service.auth import COOKIE, csrf_of
 from barograph.service.context import AppContext
-from barograph.service.hosts import check_host, is_secure
+from barograph.service.hosts import check_host
 from barograph.service.pages.rendering import render
 from barograph.service.requests import media_type, read_body
 from barograph.service.responses import ApiError
@@ -110,7 +110,7 @@ async def _begin(request: Request, secret: str, target: str) -> Response:
 
 def _set_cookie(request: Request, answer: Response, value: str, seconds: int) -> None:
     # Strict: no page of another site can send it, not even by a link.
-    secure = is_secure(request, _context(request).settings)
+    secure = request.url.scheme == "https"
     answer.set_cookie(COOKIE, value, seconds, secure=secure, httponly=True, samesite="strict")
 
 

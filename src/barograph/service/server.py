@@ -1,0 +1,70 @@
+"""The HTTP server that runs the app, and how it ends."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from barograph.service.protocol import ConnectionLimits, protocol_with
+
+GRACE = 10  # seconds that running requests may take after a signal to end
+
+
+def make_server(
+    app: FastAPI, host: str, port: int, limits: ConnectionLimits | None = None
+) -> uvicorn.Server:
+    """Return a server that is not started yet.
+
+    Args:
+        app: The app, see `create_app`.
+        host: Address to listen on.
+        port: Port to listen on; 0 for any free port.
+        limits: Limits of connections, which are counted by peer.
+    """
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http=protocol_with(limits or ConnectionLimits()),
+            host=host,
+            port=port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # the app reads those of its trusted proxies
+            timeout_graceful_shutdown=GRACE,
+        )
+    )
+
+
+def run_server(server: uvicorn.Server) -> bool:
+    """Run a server until SIGTERM or SIGINT; return whether it could listen.
+
+    After SIGTERM the caller goes on, closes what it opened, and exits with 0. SIGINT raises
+    KeyboardInterrupt once the server has ended.
+    """
+    former = signal.signal(signal.SIGTERM, _exit)
+    try:
+        server.run()
+    except SystemExit as exit_:
+        return not exit_.code
+    finally:
+        signal.signal(signal.SIGTERM, former)
+    return True
+
+
+def _exit(_signal: int, _frame: FrameType | None) -> None:
+    # Uvicorn sends itself the signal again after its own shutdown.
+    sys.exit(0)
+
+
+def address(host: str, port: int) -> str:
+    """Return the URL of an address.
+
+    >>> address("::1", 8000)
+    'http://[::1]:8000'
+    """
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,224 @@
+"""The server behind a proxy that ends TLS, and on IPv6."""
+
+import os
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from barograph.service import ModelWatch, Settings, create_app
+from barograph.service.middleware import HEADERS
+from barograph.service.protocol import ConnectionLimits
+from barograph.service.server import make_server, run_server
+from barograph.store import Store, tokens
+from barograph.store.tokens import Scope
+
+FAILURES, BURST = 2, 5
+Get = Callable[..., httpx2.Response]
+WRONG = {"Authorization": "Bearer baro_wrong"}
+
+
+async def _seen(request: Request) -> JSONResponse:
+    assert request.client is not None
+    return JSONResponse({"client": request.client.host, "scheme": request.url.scheme})
+
+
+@pytest.fixture
+def trusted() -> frozenset[str]:
+    """The proxies that the service trusts."""
+    return frozenset()
+
+
+@pytest.fixture
+def app(tmp_path: Path, trusted: frozenset[str]) -> Iterator[FastAPI]:
+    """A service with a token, and a route that answers how it sees its client."""
+    with Store(str(tmp_path / "store.db")) as store:
+        store.write(lambda c: tokens.create(c, "any", [Scope.READ], "test"))
+        watch = ModelWatch(tmp_path / "none.baro")
+        settings = Settings(failures=FAILURES, rate=0.001, burst=BURST, trusted_proxies=trusted)
+        app = create_app(store, watch, settings)
+        app.add_route("/seen", _seen)
+        yield app
+
+
+@contextmanager
+def serving(app: FastAPI, host: str, limits: ConnectionLimits) -> Iterator[int]:
+    """The server in a thread; yields its port."""
+    server = make_server(app, host, 0, limits)
+    server.config.lifespan = "off"  # no model is needed
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    try:
+        yield server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a key and its certificate."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    path = tmp_path_factory.mktemp("tls")
+    subprocess.run(  # noqa: S603 - fixed arguments
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt"),
+            *("ec_paramgen_curve:prime256v1", "-nodes", "-days", "1", "-subj", "/CN=localhost"),
+            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", path / "key"),
+            *("-out", path / "certificate"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    both = path / "both.pem"
+    both.write_bytes((path / "key").read_bytes() + (path / "certificate").read_bytes())
+    return both
+
+
+@contextmanager
+def tls_proxy(certificate: Path, port: int) -> Iterator[int]:
+    """A proxy that ends TLS and adds the address of its peer to X-Forwarded-For."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            peer = self.client_address[0]
+            headers = dict(self.headers.items()) | {"X-Forwarded-Proto": "https"}
+            before = headers.get("X-Forwarded-For")
+            headers["X-Forwarded-For"] = f"{before}, {peer}" if before else peer
+            line = HTTPConnection("127.0.0.1", port, timeout=10)
+            line.request("GET", self.path, headers=headers)
+            answer = line.getresponse()
+            body = answer.read()
+            self.send_response_only(answer.status)
+            for name, value in answer.getheaders():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+            line.close()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as proxy:
+        proxy.socket = context.wrap_socket(proxy.socket, server_side=True)
+        thread = threading.Thread(target=proxy.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield proxy.server_address[1]
+        finally:
+            proxy.shutdown()
+            thread.join()
+
+
+@contextmanager
+def proxied(app: FastAPI, certificate: Path) -> Iterator[Get]:
+    """Yield a function that asks through the proxy, from any address of this machine."""
+    limits = ConnectionLimits()
+    context = ssl.create_default_context(cafile=certificate)
+    with serving(app, "127.0.0.1", limits) as port, tls_proxy(certificate, port) as public:
+
+        def get(path: str, source: str, headers: dict[str, str] | None = None) -> httpx2.Response:
+            transport = httpx2.HTTPTransport(verify=context, local_address=source)
+            with httpx2.Client(transport=transport) as client:
+                return client.get(f"https://127.0.0.1:{public}{path}", headers=headers)
+
+        yield get
+
+
+@pytest.mark.parametrize("trusted", [frozenset(["127.0.0.1"])])
+def test_trusted_proxy_names_the_client_and_its_scheme(app: FastAPI, certificate: Path) -> None:
+    with proxied(app, certificate) as get:
+        answer = get("/seen", "127.0.0.2", {"X-Forwarded-For": "10.9.9.9"})
+        assert answer.json() == {"client": "127.0.0.2", "scheme": "https"}
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+        # Wrong tokens of one client do not lock out another, whatever it claims about itself.
+        claims = [WRONG | {"X-Forwarded-For": f"10.0.0.{k}"} for k in range(FAILURES + 1)]
+        codes = [get("/api/v1/series", "127.0.0.2", headers).status_code for headers in claims]
+        assert codes == [401, 401, 429]
+        assert get("/api/v1/series", "127.0.0.3", WRONG).status_code == 401
+
+
+def test_headers_of_a_proxy_that_is_not_trusted_are_ignored(
+    app: FastAPI, certificate: Path
+) -> None:
+    with proxied(app, certificate) as get:
+        assert get("/seen", "127.0.0.2").json() == {"client": "127.0.0.1", "scheme": "http"}
+        codes = [get("/api/v1/series", f"127.0.0.{k + 2}", WRONG).status_code for k in range(3)]
+        assert codes == [401, 401, 429]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_sigterm_closes_the_store_and_exits_with_0(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    child = os.fork()
+    if child == 0:
+        code = 99
+        try:
+            with Store(str(path)) as store:
+                store.write(lambda c: tokens.create(c, "any", [Scope.READ], "test"))
+                app = create_app(store, ModelWatch(tmp_path / "none.baro"), Settings())
+                server = make_server(app, "127.0.0.1", 0)
+                server.config.lifespan = "off"
+                timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM))
+                timer.start()
+                code = 0 if run_server(server) else 1
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert path.exists()
+    assert not path.with_name("store.db-wal").exists()  # written back and closed
+
+
+def test_server_listens_on_ipv6(app: FastAPI) -> None:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with serving(app, "::1", ConnectionLimits()) as port:
+        answer = httpx2.get(f"http://[::1]:{port}/seen")
+        assert answer.json() == {"client": "::1", "scheme": "http"}
+
+
+def test_connections_are_counted_by_peer_also_behind_a_proxy(app: FastAPI) -> None:
+    limits = ConnectionLimits(per_address=1)
+    with serving(app, "127.0.0.1", limits) as port:
+        headers = {"X-Forwarded-For": "10.0.0.1"}
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as first:
+            assert first.get("/health").status_code == 200
+            other = {"X-Forwarded-For": "10.0.0.2"}
+            answer = httpx2.get(f"http://127.0.0.1:{port}/health", headers=other)
+            assert answer.status_code == 503
+
+
+def test_pipelined_requests_meet_the_rate_limit(app: FastAPI) -> None:
+    request = b"GET /api/v1/series HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with (
+        serving(app, "127.0.0.1", ConnectionLimits()) as port,
+        socket.create_connection(("127.0.0.1", port), 10) as line,
+    ):
+        line.sendall(request * 19 + request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        found = b"".join(iter(lambda: line.recv(65_536), b""))
+    assert found.count(b"HTTP/1.1 401") == BURST
+    assert found.count(b"HTTP/1.1 429") == 20 - BURST
