@@ -123,7 +123,7 @@ def test_what_somebody_decided_meanwhile_comes_back_with_their_name(
 
 def test_a_reason_and_a_note_go_with_the_verdict(queue: "Page") -> None:
     press(queue, "r")
-    queue.get_by_label("Verdict", exact=True).select_option("false_positive")
+    queue.locator("[name=verdict]").select_option("false_positive")
     queue.get_by_label("Reason").fill("environment")
     queue.get_by_label("Note").fill("a noisy host")
     queue.get_by_role("button", name="Give verdict").click()

@@ -339,5 +339,9 @@ function leave() {
   else grid.selectAll(false);
 }
 
+// Not submit buttons: Enter in a field would press the first one.
+for (const button of document.querySelectorAll("dialog [data-close]")) {
+  button.addEventListener("click", () => button.closest("dialog").close());
+}
 connectFilters(root);
 if (grid.rows.length) grid.go(grid.rows[0], { focus: false });
