@@ -50,8 +50,13 @@ def queue(board: Board, page: "Page", stores: list[Store]) -> "Page":
         stores.append(store)
 
     page.goto(board(filled))
-    page.locator("tr.group[aria-current]").wait_for()
+    ready(page)
     return page
+
+
+def ready(page: "Page") -> None:
+    """Wait until the scripts have put the cursor on the first row."""
+    page.locator("tr.group[aria-current]").wait_for()
 
 
 def groups(page: "Page") -> "Locator":
@@ -124,8 +129,8 @@ def test_what_somebody_decided_meanwhile_comes_back_with_their_name(
 def test_a_reason_and_a_note_go_with_the_verdict(queue: "Page") -> None:
     press(queue, "r")
     queue.locator("[name=verdict]").select_option("false_positive")
-    queue.get_by_label("Reason").fill("environment")
-    queue.get_by_label("Note").fill("a noisy host")
+    queue.locator("[name=reason]").fill("environment")
+    queue.locator("[name=note]").fill("a noisy host")
     queue.get_by_role("button", name="Give verdict").click()
     assert groups(queue).count() == 1
     verdict_of(queue)
@@ -141,11 +146,13 @@ def test_a_filter_added_by_keyboard_lives_in_the_address(queue: "Page") -> None:
     queue.get_by_label("Value").fill("find")
     press(queue, "Enter")
     queue.wait_for_url("**/?test=find")
+    ready(queue)
     assert groups(queue).count() == 1
     queue.reload()
     assert groups(queue).count() == 1
     queue.get_by_role("link", name="Remove the filter: Test").click()
     queue.wait_for_url("**/")
+    ready(queue)
     press(queue, "/")
     queue.keyboard.type("nothing like it")
     press(queue, "Enter")
@@ -176,6 +183,7 @@ def test_odd_names_neither_run_nor_stretch_the_page(board: Board, page: "Page", 
     page.on("dialog", lambda _: pytest.fail("a name was run"))
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(board(lambda store: fill(store, HOSTILE)))
+    ready(page)
     press(page, "o")
     page.locator("tr.member").nth(2).wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width

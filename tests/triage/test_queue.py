@@ -15,7 +15,7 @@ from barograph.triage import patterns, queue, saved_filters, verdicts
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import QueueEntry, by_cause, sorted_groups
 from barograph.triage.processed import processed
-from barograph.triage.traces import traces
+from barograph.triage.traces import Levels, traces
 
 DAY = 86_400_000
 NOW = 1_800_000_000_000
@@ -37,8 +37,6 @@ def entry(number: int, order: int, last_before: int | None = None, **more: Any) 
         "found": None,
         "verdict": "not_triaged",
         "present": True,
-        "before": None,
-        "after": None,
     }
     before = order - 1 if last_before is None else last_before
     return QueueEntry(id=number, order=order, last_before=before, **(fields | more))
@@ -316,11 +314,12 @@ def test_values_of_labels_are_counted(filled: Filled) -> None:
 
 def test_a_trace_has_the_results_around_its_candidate(filled: Filled) -> None:
     number = filled.ids["linux insert"]
-    region = '{"count": 4, "mean": 10.0}'
     with filled.store.read() as connection:
-        found = traces(connection, [(number, region, None)])
-    assert found[number].values == (10.0,) * 6 + (15.0,) * 4
-    assert (found[number].split, found[number].levels) == (6, ((2, 6, 10.0),))
+        found = traces(connection, [number])[number]
+    assert found.values == (10.0,) * 6 + (15.0,) * 4
+    assert (found.split, found.levels) == (6, Levels(10.0, 15.0, 4, 4))
+    assert found.levels is not None
+    assert found.levels.percent == 50.0
 
 
 @pytest.mark.parametrize(

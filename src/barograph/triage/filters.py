@@ -81,6 +81,12 @@ class QueueFilter:
         fields = ((name, getattr(self, name)) for name in self.__dataclass_fields__)
         return {name: value for name, value in fields if value != getattr(default, name)}
 
+    @property
+    def has_conditions(self) -> bool:
+        """Whether there is anything that `lets_through` checks."""
+        texts = (*(getattr(self, label) for label in LABELS), self.args, self.q)
+        return bool(self.hazard or self.probability or any(texts))
+
     def lets_through(self, entry: QueueEntry) -> bool:
         """Return whether a candidate passes, apart from its state, its kind and its effect."""
         if self.hazard and abs(entry.hazard or 0.0) < self.hazard:

@@ -40,8 +40,6 @@ class QueueEntry(NamedTuple):
         found: When it was found first, in milliseconds; None if unknown.
         verdict: The current verdict.
         present: Whether the latest run of the detector found it.
-        before: The region before it, as JSON.
-        after: The region after it, as JSON.
     """
 
     id: int
@@ -59,8 +57,6 @@ class QueueEntry(NamedTuple):
     found: int | None
     verdict: str
     present: bool
-    before: str | None
-    after: str | None
 
     @property
     def expected(self) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fnmatch import translate
 from functools import lru_cache
-from re import Pattern
 from re import compile as compile_pattern
 
 import sqlalchemy as sa
@@ -23,8 +22,7 @@ from barograph.store.schema import patterns
 KINDS = ("canary", "low_priority", "informational")
 LONGEST = 2000  # characters of a pattern
 MOST = 1000  # patterns in all
-
-Compiled = tuple[tuple[str, Pattern[str]], ...]  # kind and pattern
+CACHED = 200_000  # names of series
 
 
 def stored_patterns(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
@@ -74,23 +72,36 @@ def set_patterns(
     audit.note(connection, at or audit.now(), who, "patterns", "patterns", **counts)
 
 
-def compiled(wanted: Mapping[str, Iterable[str]]) -> Compiled:
-    """Return patterns ready for `kind_of`."""
-    pairs = tuple((kind, one) for kind in KINDS for one in wanted.get(kind, ()))
-    return _compiled(pairs)
+class PatternSet:
+    """Patterns with what they make of the series that they were asked about.
 
-
-@lru_cache(8)
-def _compiled(pairs: tuple[tuple[str, str], ...]) -> Compiled:
-    return tuple((kind, compile_pattern(translate(one))) for kind, one in pairs)
-
-
-@lru_cache(200_000)
-def kind_of(name: str, known: Compiled) -> str:
-    """Return the kind of a series by its printed identity, "" for an ordinary one.
+    Args:
+        pairs: Kinds and patterns, in the order of the kinds.
 
     Example:
-        >>> kind_of("db/canary_ping/ops", compiled({"canary": ["*/canary_*"]}))
+        >>> PatternSet((("canary", "*/canary_*"),)).kind_of("db/canary_ping/ops")
         'canary'
     """
-    return next((kind for kind, pattern in known if pattern.match(name)), "")
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._patterns = [(kind, compile_pattern(translate(one))) for kind, one in pairs]
+        self._known: dict[str, str] = {}
+
+    def kind_of(self, name: str) -> str:
+        """Return the kind of a series by its printed identity, "" for an ordinary one."""
+        kind = self._known.get(name)
+        if kind is None:
+            matching = (kind for kind, pattern in self._patterns if pattern.match(name))
+            kind = next(matching, "")
+            if len(self._known) >= CACHED:
+                self._known.clear()
+            self._known[name] = kind
+        return kind
+
+
+def compiled(wanted: Mapping[str, Iterable[str]]) -> PatternSet:
+    """Return patterns ready to use; the same ones are compiled once."""
+    return _compiled(tuple((kind, one) for kind in KINDS for one in wanted.get(kind, ())))
+
+
+_compiled = lru_cache(8)(PatternSet)

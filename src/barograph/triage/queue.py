@@ -21,7 +21,7 @@ from barograph.store.audit import now
 from barograph.store.schema import candidates, clusters, commits, series
 from barograph.triage.filters import EFFECTS, STATES, QueueFilter, refusal
 from barograph.triage.grouping import CauseGroup, QueueEntry, by_cause, sorted_groups
-from barograph.triage.patterns import KINDS, Compiled, compiled, kind_of, stored_patterns
+from barograph.triage.patterns import KINDS, PatternSet, compiled, stored_patterns
 
 PAGE = 100  # groups
 CHUNK = 500  # candidates in one condition
@@ -29,7 +29,8 @@ _C, _S = candidates.c, series.c
 COLUMNS = (
     *(_C.id, _C.version, _C.series, _C.order, _C.last_before, _C.commit, _C.hazard),
     *(_C.probability, sa.func.coalesce(_C.found, _C.calculated_on), _C.verdict, _C.present),
-    *(_C.before, _C.after),
+    # The regions are long, and of use here only where there is no hazard.
+    *(sa.case((_C.hazard.is_(None), region)) for region in (_C.before, _C.after)),
     *(_S.project, _S.variant, _S.task, _S.test, _S.measurement, _S.args, _S.direction),
 )
 
@@ -108,7 +109,9 @@ def open_groups(
 
 def every_group(connection: sa.Connection, wanted: QueueFilter) -> list[CauseGroup]:
     """Return all groups that a filter lets through, whatever their effect or kind."""
-    entries = [one for one in _entries(connection, wanted) if wanted.lets_through(one)]
+    entries = list(_entries(connection, wanted))
+    if wanted.has_conditions:
+        entries = [one for one in entries if wanted.lets_through(one)]
     return by_cause(wanted.within(entries, now()), _steps(connection, wanted))
 
 
@@ -155,21 +158,31 @@ def _entries(connection: sa.Connection, wanted: QueueFilter) -> Iterator[QueueEn
     queries = [query.where(c.id.in_(chunk)) for chunk in chunks] if chunks else [query]
     known = compiled(stored_patterns(connection))
     for one in queries:
-        for row in connection.execute(one):
+        for row in connection.execute(one).all():
             yield queue_entry(row, known)
 
 
-def queue_entry(row: Any, known: Compiled) -> QueueEntry:
+def queue_entry(row: Any, known: PatternSet) -> QueueEntry:
     """Return a candidate from the values of `COLUMNS`."""
     number, version, owner, order, last_before, commit, hazard, *rest = row
     probability, found, verdict, present, before, after, *labels, direction = rest
     identity, name = _identity(*labels)
     return QueueEntry(
-        *(number, version, owner, identity, name, kind_of(name, known), order),
+        number,
+        version,
+        owner,
+        identity,
+        name,
+        known.kind_of(name),
+        order,
         order - 1 if last_before is None else last_before,
         commit,
         _effect(hazard, direction, before, after),
-        *(hazard, probability, found, verdict, present, before, after),
+        hazard,
+        probability,
+        found,
+        verdict,
+        present,
     )
 
 

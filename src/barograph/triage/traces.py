@@ -6,14 +6,29 @@ import json
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from barograph.store.schema import candidates, points
+from barograph.wording import percent
 
 BEFORE, AFTER = 44, 20  # results on each side of a candidate
 CHUNK = 500  # candidates in one query
+
+
+class Levels(NamedTuple):
+    """The levels around a candidate: their means, and the numbers of their results."""
+
+    before: float
+    after: float
+    count_before: int
+    count_after: int
+
+    @property
+    def percent(self) -> float | None:
+        """The change in percent; None from 0."""
+        return percent(self.before, self.after) if self.before else None
 
 
 class Trace(NamedTuple):
@@ -22,17 +37,27 @@ class Trace(NamedTuple):
     Attributes:
         values: The results, oldest first.
         split: The index of the first result of the new level.
-        levels: Start, end and mean of the levels before and after, as far as they are known.
+        levels: The levels; None if they are unknown.
     """
 
     values: tuple[float, ...]
     split: int
-    levels: tuple[tuple[int, int, float], ...]
+    levels: Levels | None = None
 
 
-def traces(
-    connection: sa.Connection, regions: Sequence[tuple[int, str | None, str | None]]
-) -> dict[int, Trace]:
+def levels(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Levels]:
+    """Return the levels around candidates, as far as they are known."""
+    c, found = candidates.c, {}
+    query = sa.select(c.id, c.before, c.after).where(c.before.is_not(None), c.after.is_not(None))
+    for first in range(0, len(numbers), CHUNK):
+        chosen = c.id.in_(numbers[first : first + CHUNK])
+        for number, *regions in connection.execute(query.where(chosen)):
+            old, new = map(json.loads, regions)
+            found[number] = Levels(old["mean"], new["mean"], old["count"], new["count"])
+    return found
+
+
+def traces(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Trace]:
     """Return the results around candidates.
 
     The points of a series are stored in its order, so this reads a few neighbouring rows for each
@@ -40,7 +65,7 @@ def traces(
 
     Args:
         connection: From `Store.read`.
-        regions: The number of each candidate, and the regions before and after it as JSON.
+        numbers: The numbers of the candidates.
 
     Returns:
         The traces by candidate; one without results is left out.
@@ -55,13 +80,13 @@ def traces(
         )
         .order_by(c.id, p.order)
     )
-    around = {number: pair for number, *pair in regions}
-    numbers, found = list(around), {}
+    known, found = levels(connection, numbers), {}
     for first in range(0, len(numbers), CHUNK):
         chosen = c.id.in_(numbers[first : first + CHUNK])
         for number, own in groupby(connection.execute(query.where(chosen)), itemgetter(0)):
             rows = list(own)
-            found[number] = _trace(rows, *around[number])
+            split = sum(bool(row[2]) for row in rows)
+            found[number] = Trace(tuple(row[1] for row in rows), split, known.get(number))
     return found
 
 
@@ -72,15 +97,3 @@ def _edge(count: int, *, is_before: bool) -> sa.ScalarSelect[int]:
     own = own.where(p.order < c.order) if is_before else own.where(p.order >= c.order)
     ordered = own.order_by(p.order.desc() if is_before else p.order)
     return ordered.limit(1).offset(count - 1).correlate(candidates).scalar_subquery()
-
-
-def _trace(rows: Sequence[Any], *regions: str | None) -> Trace:
-    values = tuple(row[1] for row in rows)
-    index = sum(bool(row[2]) for row in rows)
-    before, after = (None if text is None else json.loads(text) for text in regions)
-    levels = []
-    if before is not None and index:
-        levels.append((max(0, index - before["count"]), index, before["mean"]))
-    if after is not None and index < len(values):
-        levels.append((index, min(len(values), index + after["count"]), after["mean"]))
-    return Trace(values, index, tuple(levels))

@@ -17,7 +17,7 @@ from barograph.service.context import Context
 from barograph.service.pages.rendering import page_router, render
 from barograph.service.pages.sparklines import Sparkline, sparkline
 from barograph.service.responses import or_404
-from barograph.service.routes.queue import Offset, Wanted, percent_of
+from barograph.service.routes.queue import Offset, Wanted
 from barograph.store.audit import now
 from barograph.triage import saved_filters
 from barograph.triage.filters import QueueFilter
@@ -173,7 +173,7 @@ def rows_of(
     connection: sa.Connection, entries: Sequence[QueueEntry], *, with_project: bool = False
 ) -> list[RowView]:
     """Return candidates as rows, with the results around them."""
-    found = traces(connection, [(one.id, one.before, one.after) for one in entries])
+    found = traces(connection, [one.id for one in entries])
     return [_row(entry, found.get(entry.id), with_project=with_project) for entry in entries]
 
 
@@ -181,7 +181,9 @@ def _row(entry: QueueEntry, trace: Trace | None, *, with_project: bool) -> RowVi
     tone = entry.effect if entry.effect in ("worse", "better") else "changed"
     word = EFFECT_WORDS.get(entry.effect, entry.effect)
     detail = _detail(entry, with_project=with_project)
-    return RowView(entry, sparkline(trace), percent_of(entry), tone, word, detail)
+    known = None if trace is None else trace.levels
+    percent = None if known is None else known.percent
+    return RowView(entry, sparkline(trace), percent, tone, word, detail)
 
 
 def _detail(entry: QueueEntry, *, with_project: bool) -> str:

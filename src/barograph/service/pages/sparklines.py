@@ -30,25 +30,28 @@ def sparkline(trace: Trace | None) -> Sparkline | None:
     """Return the paths of a trace; None for fewer than two results.
 
     Example:
-        >>> sparkline(Trace((1.0, 1.0, 2.0), 2, ((0, 2, 1.0), (2, 3, 2.0))))
+        >>> sparkline(Trace((1.0, 1.0, 2.0), 2, Levels(1.0, 2.0, 2, 1)))
         Sparkline(raw='M0 56L120 56L240 4', before='M0 56H180', after='M180 4H240')
     """
     if trace is None or len(trace.values) < 2:
         return None
-    levels = [level for *_, level in trace.levels]
-    low, high = _limits(trace.values, levels)
+    known, size, split = trace.levels, len(trace.values), trace.split
+    low, high = _limits(trace.values, () if known is None else (known.before, known.after))
     scale = (HEIGHT - 2 * MARGIN) / (high - low) if high > low else 0.0
+    step = WIDTH / (size - 1)
 
     def y(value: float) -> int:
         return round(HEIGHT - MARGIN - (min(max(value, low), high) - low) * scale)
 
-    step = WIDTH / (len(trace.values) - 1)
+    def level(start: int, end: int, value: float) -> str:
+        return f"M{_edge(start, step)} {y(value)}H{_edge(end, step)}" if end > start else ""
+
     raw = "L".join(f"{round(k * step)} {y(value)}" for k, value in enumerate(trace.values))
-    paths = {
-        start >= trace.split: f"M{_edge(start, step)} {y(level)}H{_edge(end, step)}"
-        for start, end, level in trace.levels
-    }
-    return Sparkline(f"M{raw}", paths.get(False, ""), paths.get(True, ""))
+    if known is None:
+        return Sparkline(f"M{raw}", "", "")
+    before = level(max(0, split - known.count_before), split, known.before)
+    after = level(split, min(size, split + known.count_after), known.after)
+    return Sparkline(f"M{raw}", before, after)
 
 
 def _edge(index: int, step: float) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
 from fastapi import Depends, Path, Query
 from pydantic import Field
 
-from barograph.series import Region, Verdict
+from barograph.series import Verdict
 from barograph.service.context import CallerName, Context, guarded_router
 from barograph.service.responses import Schema, or_404
 from barograph.service.routes.points import EXAMPLE as RESULT
@@ -21,7 +21,7 @@ from barograph.triage import saved_filters
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import CauseGroup, QueueEntry
 from barograph.triage.queue import PAGE, label_values, open_groups
-from barograph.wording import percent
+from barograph.triage.traces import Levels, levels
 
 Kind = Literal["canary", "low_priority", "informational"]
 ShortText = Annotated[Text, Query(max_length=2000)]
@@ -225,9 +225,10 @@ def get_queue(
     """Return the change points that wait for a verdict, grouped by what may have caused them."""
     with context.store.read() as connection:
         page = open_groups(connection, wanted, offset=offset, limit=limit, newer_than=newer_than)
+        known = levels(connection, [one.id for group in page.groups for one in group.members])
     end = offset + len(page.groups)
     return {
-        "groups": list(map(_group_fields, page.groups)),
+        "groups": [_group_fields(group, known) for group in page.groups],
         "total": page.total,
         "change_points": page.members,
         "hidden": page.hidden,
@@ -307,24 +308,19 @@ def put_patterns(context: Context, caller: CallerName, given: PatternsModel) -> 
     return context.store.write(work)
 
 
-def percent_of(entry: QueueEntry) -> float | None:
-    """Return the change of the mean in percent; None if it is unknown or from 0."""
-    if entry.before is None or entry.after is None:
-        return None
-    before, after = (Region(**json.loads(text)) for text in (entry.before, entry.after))
-    return percent(before.mean, after.mean) if before.mean else None
-
-
-def _group_fields(group: CauseGroup) -> dict[str, Any]:
+def _group_fields(group: CauseGroup, known: Mapping[int, Levels]) -> dict[str, Any]:
     names = ("project", "last_before", "order", "commit", "kind", "effect")
     return {
         **{name: getattr(group, name) for name in names},
         "cluster": group.cluster or None,
         "expected_hazard": group.worst.expected,
-        "members": list(map(_member_fields, group.members)),
+        "members": [_member_fields(one, known.get(one.id)) for one in group.members],
     }
 
 
-def _member_fields(entry: QueueEntry) -> dict[str, Any]:
+def _member_fields(entry: QueueEntry, known: Levels | None) -> dict[str, Any]:
     names = (name for name in QueueMember.model_fields if name != "percent")
-    return {**{name: getattr(entry, name) for name in names}, "percent": percent_of(entry)}
+    return {
+        **{name: getattr(entry, name) for name in names},
+        "percent": None if known is None else known.percent,
+    }
