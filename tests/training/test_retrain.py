@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from barograph.cli import main
-from barograph.cli.retrain import _read_params
+from barograph.cli.retrain import read_params
 from barograph.history import History
 from barograph.models.triage import FILES
 from barograph.pipeline import characterise, prior, subseries, train, tune
@@ -89,8 +89,8 @@ def test_printed_parameters_are_those_that_are_used(
         main(["retrain", "--print-params"])
     assert not ended.value.code
     (tmp_path / "own.yaml").write_text(capsys.readouterr().out, encoding="utf-8")
-    own: Any = _read_params(tmp_path / "own.yaml", None, None)
-    assert own == _read_params(None, None, None)
+    own: Any = read_params(tmp_path / "own.yaml", None, None)
+    assert own == read_params(None, None, None)
 
 
 def test_retrain_releases_the_models_of_the_pipeline(
@@ -172,10 +172,10 @@ def test_retrain_names_what_is_missing(
 
 
 def test_built_in_parameters_are_those_of_the_profile_quick() -> None:
-    built_in: Any = _read_params(None, None, None)
-    assert built_in == _read_params(ROOT / "params.yaml", "quick", None)
+    built_in: Any = read_params(None, None, None)
+    assert built_in == read_params(ROOT / "params.yaml", "quick", None)
     assert built_in.profile == "quick"
-    assert _read_params(None, None, 7).train.seed == 7
+    assert read_params(None, None, 7).train.seed == 7
 
 
 def test_registry_lies_next_to_the_released_models() -> None:

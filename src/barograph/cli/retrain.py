@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -14,10 +13,15 @@ from barograph.cli.options import RELEASED, echo_json, format_option, open_exist
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
-    from barograph.history import History
-    from barograph.training.retrain import RetrainParams
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+    from barograph.store import Store
+    from barograph.training.retrain import Retrained, RetrainParams
 
 BUILT_IN = "retrain.yaml"
+WHO = "command line"  # in the records of the store
 PRIOR = "prior"  # the profile of the simulated history
 
 
@@ -67,26 +71,24 @@ def command(
     nothing. A running service that uses the same folder loads a released model by itself.
     """
     from barograph.parallel import Progress
+    from barograph.store.export import read_all
     from barograph.training.registry import ReleaseFolders
     from barograph.training.retrain import STEPS, retrain
 
     _require_xgboost()
-    params = _read_params(path, profile, seed)
+    params = read_params(path, profile, seed)
     folders = ReleaseFolders.beside(release_to)
-    history = _read_store(url)
     show = Progress("retrain", STEPS)
-    result = retrain(history, params, folders, dry_run=dry_run, step=show.update)
+    with open_existing(url) as store:
+        with store.read() as connection:
+            history, _ = read_all(connection)
+        if dry_run:
+            result = retrain(history, params, folders, dry_run=True, step=show.update)
+        else:
+            result = _recorded(store, lambda: retrain(history, params, folders, step=show.update))
     if output == "json":
-        counts = {"real": result.real, "noise": result.noise, "series": result.series}
         released = [str(file) for file in result.released]
-        echo_json(
-            {
-                "verdicts": counts,
-                "files": {name: dict(found) for name, found in result.decisions.items()},
-                "released": released,
-                "dry_run": dry_run,
-            }
-        )
+        echo_json(result.to_json() | {"released": released, "dry_run": dry_run})
         return
     for line in result.lines():
         click.echo(line)
@@ -108,6 +110,28 @@ def _print_params(context: click.Context, *, wanted: bool) -> None:
         context.exit()
 
 
+def _recorded(store: Store, work: Callable[[], Retrained]) -> Retrained:
+    """Do a training, and note in the store how it ended."""
+    from barograph.store import retrainings
+
+    number = store.write(lambda connection: retrainings.begin(connection, WHO))
+    try:
+        result = work()
+    except BaseException as error:
+        why = {"why": str(error)}
+        store.write(lambda c: retrainings.finish(c, number, retrainings.FAILED, why))
+        raise
+
+    def note(connection: Connection) -> None:
+        retrainings.finish(connection, number, retrainings.DONE, result.to_json())
+        if result.released:
+            names = [file.stem for file in result.released]
+            retrainings.note_release(connection, number, WHO, names)
+
+    store.write(note)
+    return result
+
+
 def _require_xgboost() -> None:
     try:
         import xgboost  # noqa: F401
@@ -115,7 +139,7 @@ def _require_xgboost() -> None:
         raise ConfigError("retrain needs xgboost: pip install 'barograph[train]'") from None
 
 
-def _read_params(path: Path | None, profile: str | None, seed: int | None) -> RetrainParams:
+def read_params(path: Path | None, profile: str | None, seed: int | None) -> RetrainParams:
     """Read the parameters of a file, by default the built-in ones."""
     from barograph.pipeline.params import parameters, profile_name
     from barograph.training.candidates import TrainParams
@@ -134,14 +158,3 @@ def _read_params(path: Path | None, profile: str | None, seed: int | None) -> Re
             parameters(SimulateParams, "simulate", file, PRIOR),
             profile or profile_name(file),
         )
-
-
-def _read_store(url: str) -> History:
-    """Read the points and the verdicts of a store."""
-    from barograph.history import History
-    from barograph.store.export import export_tables
-
-    with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
-        with open_existing(url) as store, store.read() as connection:
-            export_tables(connection, folder)
-        return History.read(folder)

@@ -6,10 +6,13 @@ import ipaddress
 import logging
 import math
 import sys
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from barograph.cli.clusters import configured_settings
 from barograph.cli.config import NAME, current_config
@@ -23,6 +26,7 @@ from barograph.cli.options import (
     store_mode,
     store_option,
 )
+from barograph.cli.retrain import read_params
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,6 +46,11 @@ LEVELS = ("debug", "info", "warning", "error")
     default=8000,
     show_default=True,
     help="Port to listen on; 0 for any free port.",
+)
+@click.option(
+    "--demo",
+    is_flag=True,
+    help="Serve a temporary store with simulated results, which is deleted at the end.",
 )
 @store_option
 @click.option(
@@ -94,9 +103,12 @@ LEVELS = ("debug", "info", "warning", "error")
     show_default=True,
     help="Lowest level of log messages.",
 )
+@click.pass_context
 def command(
+    context: click.Context,
     host: str,
     port: int,
+    demo: bool,
     url: str,
     store_mode_: str,
     model: Path,
@@ -120,6 +132,8 @@ def command(
         from barograph.service import (
             BackgroundWorker,
             ModelWatch,
+            Retraining,
+            RetrainingConfig,
             Settings,
             WorkerConfig,
             create_app,
@@ -127,6 +141,7 @@ def command(
         from barograph.service.hosts import is_loopback
         from barograph.service.protocol import ConnectionLimits
         from barograph.service.server import address, make_server, run_server
+    from barograph.cli.demo import demo_folder, demo_params, fill
     from barograph.store import Store
 
     logging.basicConfig(
@@ -137,9 +152,16 @@ def command(
     # Threads yield the interpreter ten times as often as by default: while a batch is decoded,
     # other threads wait up to 7 ms (90th percentile) instead of 16 ms.
     sys.setswitchinterval(0.0005)
-    watch = ModelWatch(model, second_look)
-    make_folder(url)
-    with Store(url, log=LOG_PAGES, mode=store_mode(store_mode_)) as store:
+    params = partial(read_params, None, None, None)  # called in the process that learns
+    with ExitStack() as stack:
+        if demo:
+            _refuse_with_demo(context)
+            folder = stack.enter_context(demo_folder())
+            url, params = str(folder / "demo.db"), partial(demo_params)
+            model, label_free = (folder / "release" / path.name for path in (model, label_free))
+        watch = ModelWatch(model, second_look)
+        make_folder(url)
+        store = stack.enter_context(Store(url, log=LOG_PAGES, mode=store_mode(store_mode_)))
         local = is_loopback(host)
         _check_tokens(store, host, local=local)
         _set_patterns(store)
@@ -161,7 +183,10 @@ def command(
             rate=rate,
             burst=math.ceil(BURST * rate),
         )
-        app = create_app(store, watch, settings, worker, stop)
+        if demo:
+            fill(store, make_detector(detector), DETECTORS[detector])
+        retraining = Retraining(store, RetrainingConfig(url, label_free.parent, params))
+        app = create_app(store, watch, settings, worker, stop, retraining)
         limits = ConnectionLimits(trusted_proxies=settings.trusted_proxies)
         server = make_server(app, host, port, limits)
         click.echo(
@@ -173,6 +198,13 @@ def command(
             raise ConfigError(f"cannot listen on {address(host, port)}; see the log")
     if watch.failure is not None:
         raise watch.failure
+
+
+def _refuse_with_demo(context: click.Context) -> None:
+    """Refuse options that name what the demonstration makes itself."""
+    for name, option in (("url", "--store"), ("model", "--model"), ("label_free", "--label-free")):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise ConfigError(f"--demo has a store and models of its own: leave out {option}")
 
 
 def _set_patterns(store: Store) -> None:

@@ -18,15 +18,18 @@ from barograph.service.auth import Auth
 from barograph.service.background import BackgroundWorker
 from barograph.service.candidate_model import CandidateModel
 from barograph.service.context import AppContext
+from barograph.service.data_health import RejectionCounter
 from barograph.service.metrics import Metrics
 from barograph.service.middleware import ServiceMiddleware
 from barograph.service.model_watch import LoadedModel, ModelWatch
-from barograph.service.pages import assets, sign_in
+from barograph.service.pages import assets, health, sign_in
 from barograph.service.pages import commit as commit_page
+from barograph.service.pages import model as model_page
 from barograph.service.pages import processed as processed_pages
 from barograph.service.pages import queue as queue_pages
 from barograph.service.pages import series as series_page
 from barograph.service.responses import handle_errors
+from barograph.service.retraining import Retraining
 from barograph.service.routes import (
     change_points,
     charts,
@@ -41,6 +44,7 @@ from barograph.service.routes import (
     series,
     tickets,
     tokens,
+    training,
     verdicts,
 )
 from barograph.service.settings import Settings
@@ -51,6 +55,7 @@ GC_THRESHOLD = 200_000  # objects, more than one batch allocates
 ROUTERS = (
     operations.probes,
     operations.routes,
+    operations.reports,
     points.routes,
     series.routes,
     decisions.routes,
@@ -67,6 +72,8 @@ ROUTERS = (
     tickets.filing,
     inference.routes,
     inference.administration,
+    training.routes,
+    training.administration,
     tokens.routes,
     queue.routes,
     queue.saving,
@@ -78,6 +85,8 @@ ROUTERS = (
     sign_in.routes,
     series_page.routes,
     commit_page.routes,
+    model_page.routes,
+    health.routes,
 )
 
 
@@ -97,6 +106,7 @@ def create_app(
     settings: Settings | None = None,
     worker: BackgroundWorker | None = None,
     on_failure: Callable[[], None] = lambda: None,
+    retraining: Retraining | None = None,
 ) -> FastAPI:
     """Return the service over an open store.
 
@@ -108,6 +118,7 @@ def create_app(
         settings: Limits of the service.
         worker: Refreshes the candidates while the app runs. None leaves them as they are.
         on_failure: Called if the first model is not usable; `watch.failure` says why.
+        retraining: Retrains on request. None offers no retraining.
     """
     settings, metrics = settings or Settings(), Metrics()
     app = BarographAPI(
@@ -122,7 +133,11 @@ def create_app(
     auth = Auth(store, settings)
     app.state.on_failure = on_failure
     scorer = CandidateModel(None if worker is None else worker.config.path)
-    app.state.context = AppContext(store, watch, metrics, settings, auth, worker, scorer)
+    app.state.context = AppContext(
+        *(store, watch, metrics, settings, auth, RejectionCounter(store)),
+        *(worker, scorer),
+        retraining=retraining,
+    )
     handle_errors(app)
     for router in ROUTERS:
         # Not include_router: it nests the routes, and metrics need their paths.
@@ -155,7 +170,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if context.worker is not None:
         context.worker.start()
     yield
+    if context.retraining is not None:
+        context.retraining.stop()
     context.watch.stop()
+    context.rejections.flush()
     if context.worker is not None:
         context.worker.stop()
 

@@ -23,7 +23,7 @@ from barograph.detection import ClusterSettings
 from barograph.detection.base import Detector
 from barograph.errors import StoreError
 from barograph.service.candidate_model import CandidateModel
-from barograph.store import Store
+from barograph.store import Store, arrivals, stale
 from barograph.triage.clusters import recluster
 from barograph.triage.refresh import CandidateRefresher
 
@@ -85,6 +85,7 @@ class RefreshLoop:
         stop = stop or threading.Event()
         count = BATCH
         while count == BATCH and not stop.is_set():
+            self._observe()
             refreshed = self.refresher().refresh(self._store, BATCH)
             self._projects |= refreshed.projects
             count = refreshed.series
@@ -108,6 +109,13 @@ class RefreshLoop:
                 LOG.warning("the refresh of candidates failed: %s", error)
             except Exception:
                 LOG.exception("the refresh of candidates failed")
+
+    def _observe(self) -> None:
+        """Note when the results of the series came that are refreshed next."""
+        with self._store.read() as connection:
+            rows = arrivals.observe(connection, stale.oldest(connection, BATCH))
+        if rows:
+            self._store.write(lambda connection: arrivals.write(connection, rows))
 
 
 class BackgroundWorker:

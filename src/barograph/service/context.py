@@ -13,10 +13,12 @@ from starlette.responses import Response
 from barograph.service.auth import Auth
 from barograph.service.background import BackgroundWorker
 from barograph.service.candidate_model import CandidateModel
+from barograph.service.data_health import RejectionCounter
 from barograph.service.metrics import Metrics
 from barograph.service.model_watch import LoadedModel, ModelWatch
 from barograph.service.requests import ApiRequest
 from barograph.service.responses import ERRORS, RETRY, ApiError
+from barograph.service.retraining import Retraining
 from barograph.service.settings import Settings
 from barograph.store import Store
 from barograph.store.tokens import Scope
@@ -34,9 +36,11 @@ class AppContext:
     metrics: Metrics
     settings: Settings
     auth: Auth
+    rejections: RejectionCounter
     worker: BackgroundWorker | None = None
     candidate_model: CandidateModel = field(default_factory=lambda: CandidateModel(None))
     decided_cases: DecidedCases = field(default_factory=DecidedCases)
+    retraining: Retraining | None = None
 
     @property
     def model(self) -> LoadedModel:

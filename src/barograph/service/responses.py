@@ -129,6 +129,17 @@ def or_404() -> Iterator[None]:
         raise ApiError(404, str(error)) from error
 
 
+def as_json(value: Any) -> Any:
+    """Return dataclasses, named tuples and dates as JSON can hold them."""
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: as_json(getattr(value, name)) for name in value.__dataclass_fields__}
+    if hasattr(value, "_fields"):
+        return {name: as_json(getattr(value, name)) for name in value._fields}
+    if isinstance(value, list | tuple):
+        return [as_json(one) for one in value]
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
 class HasId(Protocol):
     """A row of a list that is ordered by id."""
 

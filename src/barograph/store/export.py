@@ -8,6 +8,7 @@ said of them.
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 import sqlalchemy as sa
 
 from barograph.files import whole
+from barograph.history import History
 from barograph.parquet import DATE, FOUND_SCHEMA, RUNS, RUNS_SCHEMA, SERIES_SCHEMA
 from barograph.store.reading import is_listed, read_series
 from barograph.store.registry import series_id
@@ -55,6 +57,24 @@ def export_tables(connection: sa.Connection, folder: str | Path) -> dict[str, in
         found = _candidate_rows(connection, numbers)
         pq.write_table(pa.Table.from_pylist(found, FOUND_SCHEMA), third, compression="zstd")
     return {"series": len(rows), "points": count, "runs": runs, "candidates": len(found)}
+
+
+def read_all(connection: sa.Connection) -> tuple[History, list[int]]:
+    """Return the whole store as a history, and the number of each of its candidates.
+
+    Args:
+        connection: A reading transaction, so that everything is of one moment.
+    """
+    with TemporaryDirectory(prefix="barograph-") as folder:
+        export_tables(connection, folder)
+        history = History.read(folder)
+    return history, list(connection.scalars(_listed(candidates.c.id)))
+
+
+def _listed(*columns: Any) -> sa.Select[Any]:
+    """Return the query for the present and the judged candidates, in the order of the tables."""
+    c = candidates.c
+    return sa.select(*columns).where(is_listed()).order_by(c.series, c.order, c.id)
 
 
 def _series_row(row: sa.Row[Any]) -> dict[str, object]:
@@ -98,10 +118,8 @@ def _points(connection: sa.Connection, numbers: list[int]) -> Iterator[tuple[pa.
 
 def _candidate_rows(connection: sa.Connection, numbers: list[int]) -> list[dict[str, object]]:
     """Return the present and the judged candidates, each with its position in its series."""
-    c = candidates.c
-    query = sa.select(candidates).where(is_listed()).order_by(c.series, c.order, c.id)
     by_series: dict[int, list[Any]] = {}
-    for row in connection.execute(query):
+    for row in connection.execute(_listed(candidates)):
         by_series.setdefault(row.series, []).append(row)
     owners = list(by_series)
     return [

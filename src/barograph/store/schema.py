@@ -300,6 +300,48 @@ ticketed = sa.Table(
     sa.Index(None, "candidate"),
 )
 
+# Trainings on the verdicts of the store: at most one runs.
+retrainings = sa.Table(
+    "retrainings",
+    metadata,
+    _serial(),
+    sa.Column("who", sa.Text, nullable=False),
+    _time("started"),
+    _time("finished", nullable=True),
+    sa.Column("state", sa.Text, nullable=False),  # running, done, failed or cancelled
+    sa.Column("verdicts", sa.Integer, nullable=False),  # number of candidates with a final verdict
+    sa.Column("last_verdict", sa.BigInteger, nullable=False),  # the latest entry that it knew
+    sa.Column("result", sa.Text, nullable=True),  # JSON
+    sa.Column("released_by", sa.Text, nullable=True),
+    _time("released", nullable=True),
+)
+
+# When the newest results of each series came, and what is usual: see `arrivals`.
+arrivals = sa.Table(
+    "arrivals",
+    metadata,
+    sa.Column("series", Serial, sa.ForeignKey("series.id"), primary_key=True, autoincrement=False),
+    _time("last"),
+    sa.Column("expected", sa.BigInteger, nullable=True),  # milliseconds; null while unknown
+    sa.Column("late", sa.Integer, nullable=False),  # of the newest results
+    sa.Column("late_order", sa.BigInteger, nullable=True),
+    _time("late_received", nullable=True),
+    sa.Column("suspect_order", sa.BigInteger, nullable=True),
+    sa.Column("reruns", sa.Integer, nullable=False),  # that the suspect waits for
+)
+
+# How many results were rejected, by day and kind of reason.
+rejections = sa.Table(
+    "rejections",
+    metadata,
+    sa.Column("day", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("reason", Bytewise, primary_key=True),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    sa.Column("example", sa.Text, nullable=False),
+    _time("last"),
+    sqlite_with_rowid=False,
+)
+
 tokens = sa.Table(
     "tokens",
     metadata,

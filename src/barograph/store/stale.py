@@ -26,6 +26,13 @@ def count(connection: sa.Connection) -> int:
     return connection.execute(sa.select(sa.func.count()).select_from(touched)).scalar_one()
 
 
+def lag(connection: sa.Connection) -> tuple[int, int | None]:
+    """Return how many series are stale, and since when the first, in milliseconds since 1970."""
+    query = sa.select(sa.func.count(), sa.func.min(touched.c.version)).select_from(touched)
+    waiting, version = connection.execute(query).one()
+    return waiting, None if version is None else version // 1_000_000
+
+
 def oldest(connection: sa.Connection, limit: int) -> dict[int, int]:
     """Return the series that have been stale longest, each with the version of its points."""
     t = touched.c

@@ -20,7 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from barograph.errors import ArtifactError, BarographError, DataError, NotEnoughDataError
+from barograph.errors import (
+    ArtifactError,
+    BarographError,
+    ConfigError,
+    DataError,
+    NotEnoughDataError,
+)
 from barograph.evaluation.comparison import auc, compared
 from barograph.evaluation.protocols import stable_split
 from barograph.models.triage import FILES, TABLES, TriageModel, load_models
@@ -298,6 +304,39 @@ def card(model: TriageModel) -> str:
     lines += ["", "## Held out", "", f"Protocol: {protocol}.", ""]
     lines += [f"- {name}: {value:.4f}" for name, value in model.metrics.items()]
     return "\n".join([*lines, "", "## Limits", "", str(limits), ""])
+
+
+def release_challengers(
+    folders: ReleaseFolders, challengers: Mapping[str, tuple[str, Decision]]
+) -> None:
+    """Put files in service that were registered and compared before.
+
+    Args:
+        folders: Where the files are.
+        challengers: The digest of each file, and the decision on it.
+
+    Raises:
+        ConfigError: A file may not be released, or is not compared with today's champion; none is
+            released then.
+    """
+    registry.resume(folders)
+    indices = {name: Index.read(name, folders) for name in challengers}
+    for name, (digest, decision) in challengers.items():
+        index = indices[name]
+        if not decision["promoted"]:
+            raise ConfigError(f"{name}: not released: {decision['why']}")
+        if digest in index.withdrawn:
+            raise ConfigError(f"{name}: {digest} was rolled back before")
+        if index.champion not in (digest, decision.get("champion")):
+            raise ConfigError(f"{name}: another model was released since the comparison; retrain")
+    registry.put_in_service(
+        [
+            index
+            for name, (digest, decision) in challengers.items()
+            for index in promoted(indices[name], digest, decision)
+        ],
+        folders,
+    )
 
 
 def rollback(name: str, folders: ReleaseFolders = FOLDERS) -> Index:

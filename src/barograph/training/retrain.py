@@ -6,7 +6,7 @@ The same parameters, seed and verdicts give the same model files as the stages o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -70,6 +70,7 @@ class Retrained:
         series: Number of series with such candidates.
         decisions: What was decided on each file of `FILES`.
         released: The files that were replaced; none in a dry run.
+        challengers: The digests of the files in the registry that may be released.
     """
 
     real: int
@@ -77,6 +78,15 @@ class Retrained:
     series: int
     decisions: Mapping[str, Decision]
     released: tuple[Path, ...]
+    challengers: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was learned from and decided, as JSON can hold it."""
+        return {
+            "verdicts": {"real": self.real, "noise": self.noise, "series": self.series},
+            "files": {name: dict(found) for name, found in self.decisions.items()},
+            "challengers": dict(self.challengers),
+        }
 
     def lines(self) -> Iterator[str]:
         """Yield one line for the verdicts, and one for each file."""
@@ -94,6 +104,7 @@ def retrain(
     folders: ReleaseFolders,
     *,
     dry_run: bool = False,
+    release: bool = True,
     step: Callable[[int], None] | None = None,
 ) -> Retrained:
     """Learn models for every use, and release the files that are not worse than the champions.
@@ -103,6 +114,7 @@ def retrain(
         params: How models are learned and released.
         folders: Where the champions are, and where new ones are released.
         dry_run: Decide, but write nothing.
+        release: Whether to release them now; otherwise `release_challengers` can do so later.
         step: Called with the number of steps that are done, of `STEPS`.
     """
     steps = map(step or (lambda _: None), count(1))
@@ -127,6 +139,7 @@ def retrain(
     evidence = Evidence(frames, learned_from)
     decisions: dict[str, Decision] = {}
     champions: list[Index] = []
+    challengers: dict[str, str] = {}
     with TemporaryDirectory(prefix="barograph-") as folder:
         for name in FILES:
             files = _save(Path(folder), name, trained)
@@ -134,14 +147,17 @@ def retrain(
                 indices[name], *files, params.release, evidence, dry_run=dry_run
             )
             champions += better
+            challengers |= {one.name: str(one.champion) for one in better}
             next(steps)
+    if not release:
+        return Retrained(*_counts(history), decisions, (), challengers)
     put_in_service(champions, folders)
     released = tuple(
         folders.served / f"{index.name}.baro"
         for index in champions
         if decisions[index.name]["promoted"]
     )
-    return Retrained(*_counts(history), decisions, released)
+    return Retrained(*_counts(history), decisions, released, challengers)
 
 
 def _feature_sets(

@@ -124,6 +124,28 @@ class WeekRecord:
 
 
 @dataclass(frozen=True)
+class PastRecord:
+    """How the model did lately.
+
+    Attributes:
+        weeks: The records of the last weeks, the oldest first.
+        recent: The record of the last `RECENT` weeks.
+        calibration: How often people said real, by the probability stated before, in all weeks.
+    """
+
+    weeks: tuple[WeekRecord, ...]
+    recent: Record
+    calibration: tuple[CalibrationBin, ...]
+
+    @classmethod
+    def of(cls, judged: JudgedVerdicts, today: date, weeks: int) -> PastRecord:
+        """Summarise the verdicts of the last weeks."""
+        recent = Record.of(judged.since(first_day(today, RECENT)))
+        bins = calibration(judged) if len(judged) else []
+        return cls(tuple(weekly(judged, today, weeks)), recent, tuple(bins))
+
+
+@dataclass(frozen=True)
 class RetrainingDue:
     """Whether it is time to retrain, and the rule as a sentence."""
 

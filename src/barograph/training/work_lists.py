@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from barograph.errors import DataError, NotEnoughDataError
 from barograph.series import Floats, Ints
-from barograph.training.label_audit import suspects
+from barograph.training.label_audit import held_out, suspects
+
+if TYPE_CHECKING:
+    from barograph.history import History
+    from barograph.training.candidates import TrainParams
 
 LENGTH = 25  # candidates in a list: what one person decides in a sitting
 POOL = 10  # the most uncertain candidates are considered, this many times the length of the list
@@ -82,6 +88,35 @@ def doubted_labels(
     return [
         DoubtedLabel(int(candidates[row]), bool(real[row]), float(probability[row])) for row in rows
     ]
+
+
+def audited_labels(
+    history: History, params: TrainParams, count: int = LENGTH
+) -> list[DoubtedLabel]:
+    """Return the verdicts that models trained without their series contradict most.
+
+    Args:
+        history: The values, and the candidates with their verdicts.
+        params: The classifier, its features and the seed.
+        count: At most this many.
+
+    Returns:
+        The labels, with the numbers of the candidates in the history; none if the verdicts are too
+        few to audit.
+    """
+    from barograph.models.catalogue import classifier
+    from barograph.training import tables
+
+    use = "label_free"
+    feature_set = str(params.feature_sets[use])
+    try:
+        frame = tables.frames_of(history, {use: (feature_set,)})(use)
+        rows = tables.labelled(frame, feature_set)
+        make = partial(classifier, params.classifier, seed=params.seed, trees=params.trees)
+        probability = held_out(make, rows.matrix, rows.truth, rows.identities, seed=params.seed)
+    except NotEnoughDataError:
+        return []
+    return doubted_labels(rows.candidates, rows.truth > 0, probability, count)
 
 
 def most_informative(

@@ -10,8 +10,9 @@ from starlette.responses import Response
 import barograph
 from barograph.errors import StoreError
 from barograph.service.context import Context, guarded_router
+from barograph.service.data_health import data_health
 from barograph.service.metrics import MEDIA_TYPE
-from barograph.service.responses import ERRORS, Schema
+from barograph.service.responses import ERRORS, Schema, as_json
 from barograph.service.routes.points import MODEL_EXAMPLE
 from barograph.store import stale
 from barograph.store.tokens import Scope
@@ -29,6 +30,48 @@ EXPOSITION: dict[str, Any] = {
 }
 
 
+SILENT = {
+    "series": 7,
+    "name": "db/insert",
+    "members": 1,
+    "last": 1706220999000,
+    "expected": 3600000,
+}
+
+
+class DataHealthResponse(Schema):
+    """Whether results still come."""
+
+    now: int = Field(examples=[1706307399000])
+    counts: dict[str, int] = Field(
+        description="Number of series that are active, watched for silence, silent, late, and "
+        "whose newest result is a suspect.",
+        examples=[{"active": 40, "watched": 38, "silent": 1, "late": 0, "suspects": 2}],
+    )
+    pipelines: list[dict[str, Any]] = Field(
+        description="Project, variant and task all of whose series are silent.", examples=[[SILENT]]
+    )
+    series: list[dict[str, Any]] = Field(
+        description="Silent series of other pipelines.", examples=[[SILENT]]
+    )
+    late: list[dict[str, Any]] = Field(
+        description="Series with results that came after those of later commits.",
+        examples=[[{"series": 7, "name": "db/insert", "late": 2, "order": 9, "received": 0}]],
+    )
+    suspects: list[dict[str, Any]] = Field(
+        description="Newest results that only a rerun can tell from a change.",
+        examples=[[{"series": 7, "name": "db/insert", "order": 9, "reruns": 2, "last": 0}]],
+    )
+    rejected: list[dict[str, Any]] = Field(
+        description="Rejected results of the last seven days, by reason.",
+        examples=[[{"reason": "value: not finite", "results": 3, "example": "", "last": 0}]],
+    )
+    waiting: int = Field(
+        description="Number of series whose change points are out of date.", examples=[0]
+    )
+    lag: int = Field(description="Milliseconds since the first of them changed.", examples=[0])
+
+
 class HealthResponse(Schema):
     """Whether the service is alive, or ready."""
 
@@ -40,6 +83,7 @@ class HealthResponse(Schema):
 # Probes need no token, and say nothing but yes or no.
 probes = APIRouter(tags=["operations"])
 routes = guarded_router(Scope.READ, "operations", allow_stale=True)
+reports = guarded_router(Scope.READ, "operations")
 
 
 @probes.get("/health", response_model=HealthResponse, summary="Liveness probe")
@@ -63,6 +107,14 @@ def get_ready(context: Context) -> dict[str, Any]:
     with context.store.read() as connection:
         connection.scalar(sa.select(1))
     return {"status": "ready", "model": version, "version": barograph.__version__}
+
+
+@reports.get("/api/v1/data-health", response_model=DataHealthResponse, summary="Health of the data")
+def get_data_health(context: Context) -> dict[str, Any]:
+    """Return what fell silent, came late, waits or was rejected: no data is not no regression."""
+    with context.store.read() as connection:
+        found: dict[str, Any] = as_json(data_health(connection))
+    return found
 
 
 @routes.get(

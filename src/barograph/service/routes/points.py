@@ -19,6 +19,7 @@ from barograph.detection.online import Answer
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId, normalize_args
 from barograph.service.context import CallerName, Context, guarded_router
+from barograph.service.data_health import RejectionCounter
 from barograph.service.requests import (
     check_elements,
     decode_json,
@@ -272,8 +273,8 @@ async def post_points(request: Request, context: Context, caller: CallerName) ->
     judged = iter(answer.points)
     outcomes = [next(judged) if isinstance(row, Measurement) else row for row in rows]
     if is_large:
-        return await run_in_threadpool(_respond, outcomes, answer.model)
-    return _respond(outcomes, answer.model)
+        return await run_in_threadpool(_respond, outcomes, answer.model, context.rejections)
+    return _respond(outcomes, answer.model, context.rejections)
 
 
 def _decode(body: bytes, media: str, max_rows: int) -> list[Measurement | PointResult]:
@@ -327,10 +328,12 @@ def _decode_row(row: Any) -> Measurement | PointResult:
     return PointResult(PointStatus.REJECTED, reason)
 
 
-def _respond(outcomes: list[PointResult], model: str) -> Response:
+def _respond(outcomes: list[PointResult], model: str, rejections: RejectionCounter) -> Response:
     """Return the answer, or raise an error if all rows were rejected."""
     answer = IngestResult(outcomes, model)
     counts = answer.counts
+    if counts["rejected"]:
+        rejections.add(answer.reasons)
     if counts["rejected"] == len(outcomes):
         details = [
             {"row": number, "message": outcome.reason}

@@ -1,0 +1,257 @@
+"""The store of `barograph serve --demo`: simulated results, change points, verdicts and tickets.
+
+A cold machine would compile for ten seconds before it found the first change point. So those of the
+simulated series were computed beforehand by the default detector and model (`tools/demo_changes.py`
+writes them), and the results are judged by a plain rule. The background worker of the service
+recomputes all of it later, with the same outcome.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from barograph.cli.retrain import read_params
+from barograph.detection.online import ANSWERS, Answer
+from barograph.detection.online.judge import BatchDecisions
+from barograph.models import TriageModel
+from barograph.series import ChangePoint, Region, Verdict
+from barograph.sources.simulator.demonstration import DemoSeries, demo_series
+from barograph.store import Measurement, arrivals, rejections
+from barograph.store.audit import now
+from barograph.store.reading import read_series
+from barograph.store.steps import STEP
+from barograph.triage import tickets, verdicts
+from barograph.triage.identity import identify, stored_candidates
+from barograph.triage.refresh import USE, CandidateRefresher
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from barograph.detection.base import Detector
+    from barograph.detection.online import PendingSeries
+    from barograph.series import Floats
+    from barograph.store import Store
+    from barograph.training.retrain import RetrainParams
+
+CHANGES = "demo.json"
+WHO = "demo"
+PEOPLE = ("Mira Jansen", "Wen Li", "Tom Okafor")  # nobody of these names was asked
+DAY = 86_400_000
+OPEN = 6 * DAY  # everything younger is still open ...
+BACKLOG = 30 * DAY  # ... and every second commit that is younger than this
+WINDOW = 20  # results before the newest one that the rule looks at
+FAR = 8.0  # robust standard deviations
+RERUNS = 2
+LATE = (30, 66)  # series one of whose results comes after that of the next commit
+NOTES = ("", "", "seen before on this host", "bisected", "known noisy test")
+REJECTED = {
+    "value: Expected `float`, got `str`": 14,
+    "commit: order 88 of this series is '3f9a1c7'": 3,
+}
+
+
+@dataclass(frozen=True)
+class DemoRule:
+    """Judges results by their distance from the median of those before."""
+
+    version: str = "demo-rule"
+    threshold: float = 0.5
+    history: int = 50
+
+    def judge(self, stretches: Sequence[PendingSeries]) -> BatchDecisions:
+        """Return the decisions; a far newest result is a suspect, a far earlier one a change."""
+        parts = [_far(one.values, one.first) for one in stretches]
+        far = np.concatenate([flags for flags, _ in parts])
+        sizes = np.concatenate([sizes for _, sizes in parts])
+        answers = np.where(far, ANSWERS.index(Answer.CHANGE), ANSWERS.index(Answer.QUIET))
+        ends = np.cumsum([flags.size for flags, _ in parts]) - 1
+        answers[ends[far[ends]]] = ANSWERS.index(Answer.SUSPECT)
+        none = np.full(far.size, -1, dtype=np.int64)
+        return BatchDecisions(
+            probability=np.where(far, 0.9, 0.1),
+            answer=answers.astype(np.int8),
+            surprise=np.where(far, FAR, 0.0),
+            settled=np.concatenate([one.values[one.first :] for one in stretches]),
+            reruns=np.where(answers == ANSWERS.index(Answer.SUSPECT), RERUNS, 0),
+            known_since=none,
+            baseline_size=sizes,
+            starts=[0] * len(stretches),
+        )
+
+
+class _Terminated(BaseException):
+    """The process was asked to end."""
+
+
+@contextmanager
+def demo_folder() -> Iterator[Path]:
+    """Make a folder, and delete it at the end, also after SIGTERM and Ctrl-C."""
+    former = signal.signal(signal.SIGTERM, _leave)
+    try:
+        with tempfile.TemporaryDirectory(prefix="barograph-demo-") as name:
+            yield Path(name)
+    except _Terminated:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTERM)  # end as any process that is asked to
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+def demo_params() -> RetrainParams:
+    """Return how models are learned in a demonstration: smaller, and so within a minute or two."""
+    params = read_params(None, None, None)
+    train = replace(
+        params.train,
+        trees=40,
+        points=6000,
+        simulated={**params.train.simulated, "long_series": 20},
+        reporting={**params.train.reporting, "long_series": 10, "short_series": 20},
+    )
+    tuning = replace(params.tune, trials=1)
+    prior = replace(params.prior, long_series=10, short_series=60)
+    return replace(params, train=train, tune=tuning, prior=prior, profile="demo")
+
+
+def fill(store: Store, detector: Detector, name: str) -> None:
+    """Fill an empty store.
+
+    Args:
+        store: The store; it gets a judge if it has none.
+        detector: The default detector, which the change points are from.
+        name: Its name in the store.
+    """
+    at, model = now(), TriageModel.default(USE)
+    former, store.judge = store.judge, DemoRule()
+    many = list(demo_series(at))
+    numbers = _ingest(store, many)
+    store.judge = former
+    refresher = CandidateRefresher(detector, name, model)
+    with store.read() as connection:
+        known = read_series(connection, numbers)
+        stored = stored_candidates(connection, numbers)
+        rows = arrivals.observe(connection, numbers)
+    found = recorded_changes(many)
+    plans = [
+        identify(number, known[number], stored[number], changes)
+        for number, changes in zip(numbers, found, strict=True)
+    ]
+
+    def work(connection: sa.Connection) -> None:
+        refresher.write(connection, store, plans, at)
+        arrivals.write(connection, rows)
+        rejections.note(connection, REJECTED, at - DAY)
+        key = store.model(connection, model.version, model.threshold)
+        _decide(connection, dict(zip(numbers, many, strict=True)), key, at)
+
+    store.write(work)
+
+
+def recorded_changes(many: Sequence[DemoSeries]) -> Iterator[list[ChangePoint]]:
+    """Yield the change points of each series, as they were computed beforehand."""
+    text = resources.files("barograph.cli").joinpath(CHANGES).read_text(encoding="utf-8")
+    for one, rows in zip(many, json.loads(text), strict=True):
+        yield [
+            ChangePoint(
+                *(index, statistic, pvalue),
+                Region.of(one.values[start:index]),
+                Region.of(one.values[index:end]),
+                probability=probability,
+            )
+            for start, index, end, statistic, pvalue, probability in rows
+        ]
+
+
+def _leave(_number: int, _frame: object) -> None:
+    raise _Terminated
+
+
+def _far(values: Floats, first: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which new values are far from those before, and with how many each was compared."""
+    places = np.arange(first, values.size)
+    sizes = np.minimum(places, WINDOW)
+    far = np.zeros(places.size, dtype=np.bool_)
+    for k, place in enumerate(places.tolist()):
+        before = values[max(0, place - WINDOW) : place]
+        if before.size == WINDOW:
+            middle = np.median(before)
+            noise = 1.4826 * np.median(np.abs(before - middle))
+            far[k] = abs(values[place] - middle) > FAR * noise
+    return far, sizes
+
+
+def _ingest(store: Store, many: Sequence[DemoSeries]) -> list[int]:
+    """Send all results, some of them late; return the number of each series."""
+    batch: list[Measurement] = []
+    late: list[Measurement] = []
+    for number, one in enumerate(many):
+        columns = one.values.tolist(), one.orders.tolist(), one.commits, one.times.tolist()
+        for place, (value, order, commit, time) in enumerate(zip(*columns, strict=True)):
+            sent = Measurement(one.id, value, order, commit, "", time, one.direction)
+            is_late = number in LATE and place == one.orders.size - 3
+            (late if is_late else batch).append(sent)
+    points = store.ingest(batch, WHO).points
+    store.ingest(late, WHO)
+    by_id = {sent.series: point.series for sent, point in zip(batch, points, strict=True)}
+    return [by_id[one.id] for one in many]
+
+
+def _decide(connection: sa.Connection, many: Mapping[int, DemoSeries], model: int, at: int) -> None:
+    """Give verdicts on what is older than some days, raise the alarms, and file tickets."""
+    generator = np.random.default_rng(0)
+    groups: dict[tuple[int, str, int, Verdict], list[int]] = defaultdict(list)
+    alarms = []
+    for number, candidates in stored_candidates(connection, list(many)).items():
+        one = many[number]
+        for candidate in candidates:
+            index = int(np.searchsorted(one.orders, candidate.order))
+            votes, time = one.votes(index), int(one.times[index])
+            real = votes >= 2
+            if real:
+                arrival = min(index + int(generator.integers(5)), one.orders.size - 1)
+                place = (number, int(one.orders[arrival]), "called", candidate.order, None)
+                alarms.append((*place, 0.9, index, 1.0, True, 1, model, int(one.times[arrival])))
+            age = at - time
+            if age < OPEN or (age < BACKLOG and candidate.order % 2):
+                continue
+            verdict = Verdict.TRUE_POSITIVE if real else Verdict.FALSE_POSITIVE
+            if generator.random() < 0.04:
+                verdict = Verdict.UNDER_INVESTIGATION
+            elif votes == 2 and generator.random() < 0.2:
+                verdict = Verdict.UNSURE
+            day = (time + (1 + candidate.order % 3) * DAY) // DAY
+            groups[day, one.id.project, candidate.order, verdict].append(candidate.id)
+    STEP.into(connection, list({alarm[:2]: alarm for alarm in alarms}.values()))
+    for (day, project, order, verdict), members in sorted(groups.items()):
+        who = PEOPLE[(order + len(project)) % len(PEOPLE)]
+        note = NOTES[order % len(NOTES)] if verdict is Verdict.FALSE_POSITIVE else ""
+        given = min(day * DAY + (9 + order % 8) * 3_600_000, at - 3_600_000)
+        items = [(member, 0) for member in members]
+        verdicts.record_batch(connection, items, verdict, who, note, at=given)
+    _file_tickets(connection, groups)
+
+
+def _file_tickets(
+    connection: sa.Connection, groups: Mapping[tuple[int, str, int, Verdict], list[int]]
+) -> None:
+    """File tickets about the largest groups of real changes."""
+    real = {key: members for key, members in groups.items() if key[3] is Verdict.TRUE_POSITIVE}
+    largest = sorted(real, key=lambda key: (-len(real[key]), key))[:6]
+    for number, key in enumerate(sorted(largest), 412):
+        _, project, order, _ = key
+        name = f"{project.upper()}-{number}"
+        title = f"{len(real[key])} series changed at commit {order}"
+        url = f"https://tracker.example/{name}"
+        tickets.file(connection, name, url, title, real[key], PEOPLE[number % len(PEOPLE)])
+        if number % 2:
+            tickets.close(connection, name, PEOPLE[0])

@@ -1,0 +1,122 @@
+"""The comparison of challengers with the released models, as people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+BETTER, WORSE, UNCERTAIN = "better", "worse", "not certain"
+BESIDE = "beside_shipped"
+USES = {
+    "adaptive": "Batch, bounds by verdicts",
+    "label_free": "Queue",
+    "online": "Newest results",
+    "confirm": "Second look",
+}
+
+
+@dataclass(frozen=True)
+class ComparedMeasure:
+    """One measure of a new model and of the one that it was compared with.
+
+    Attributes:
+        measure: What was measured.
+        verdicts: Number of verdicts, or changes, that both were measured on.
+        old: The value of the released or built-in model.
+        new: The value of the new model.
+        low: Lower end of the 95 % interval of the difference; None if it is not known.
+        high: Upper end.
+        outcome: Whether the new model is better, worse, or it is not certain.
+    """
+
+    measure: str
+    verdicts: int
+    old: float
+    new: float
+    low: float | None
+    high: float | None
+    outcome: str
+
+    @property
+    def difference(self) -> float:
+        """The value of the new model less that of the old one."""
+        return self.new - self.old
+
+
+@dataclass(frozen=True)
+class ComparedFile:
+    """A file of models, what was decided on it, and why.
+
+    Attributes:
+        name: Name of the file.
+        title: What its models are for.
+        may_release: Whether it may take the place of the released file.
+        why: The reason.
+        measures: What the decision rests on.
+    """
+
+    name: str
+    title: str
+    may_release: bool
+    why: str
+    measures: tuple[ComparedMeasure, ...]
+
+
+def compared_files(result: Mapping[str, Any]) -> list[ComparedFile]:
+    """Return what a retraining decided on each file.
+
+    Args:
+        result: The stored result of a retraining.
+
+    Example:
+        >>> facts = {"real": 30, "noise": 20, "auc": 0.95, "auc_of_other": 0.9}
+        >>> decision = {"promoted": True, "why": "not worse than the built-in model"}
+        >>> decision["uses"] = {"label_free": facts | {"low": -0.01, "high": 0.11}}
+        >>> [one] = compared_files({"files": {"label_free": decision}, "challengers": {}})
+        >>> one.measures[0].outcome
+        'not certain'
+    """
+    challengers = result.get("challengers", {})
+    return [
+        ComparedFile(
+            name,
+            USES.get(name, name),
+            name in challengers,
+            str(decision["why"]),
+            (*_by_use(decision), *_by_delay(decision)),
+        )
+        for name, decision in result.get("files", {}).items()
+    ]
+
+
+def outcome(low: float | None, high: float | None) -> str:
+    """Return what an interval of a difference says: only one that excludes 0 is certain."""
+    if low is None or high is None or low <= 0 <= high:
+        return UNCERTAIN
+    return BETTER if low > 0 else WORSE
+
+
+def _by_use(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
+    uses = decision.get("uses", {})
+    for use, facts in uses.items():
+        if "auc" not in facts:
+            continue
+        name = "AUC" if len(uses) == 1 else f"AUC, {USES.get(use, use).lower()}"
+        low, high = facts.get("low"), facts.get("high")
+        verdicts = facts["real"] + facts["noise"]
+        yield ComparedMeasure(
+            name, verdicts, facts["auc_of_other"], facts["auc"], low, high, outcome(low, high)
+        )
+
+
+def _by_delay(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
+    facts = decision.get(BESIDE)
+    if facts is None:
+        return
+    certain = BETTER if facts["is_better"] else UNCERTAIN
+    found = certain if facts["not_worse"] >= 0.05 else WORSE
+    shares = zip(facts["delays"], facts["reported_by_other"], facts["reported"], strict=True)
+    for delay, old, new in shares:
+        within = "at once" if not delay else f"within {delay} commits"
+        yield ComparedMeasure(f"Reported {within}", facts["changes"], old, new, None, None, found)

@@ -1,0 +1,79 @@
+"""The page of the data's health: what fell silent, came late, waits or was rejected."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fastapi import Request
+from starlette.responses import Response
+
+from barograph.service.context import Context
+from barograph.service.data_health import DAYS, DataHealth, data_health
+from barograph.service.pages.rendering import page_router, render
+from barograph.store.arrivals import HOUR, LEAST, PATIENCE
+
+MINUTE = 60_000
+BEHIND = 5 * MINUTE  # of the background work, before the page calls it late
+routes = page_router()
+
+
+class Finding(NamedTuple):
+    """One line of the summary.
+
+    Attributes:
+        number: How many there are.
+        text: What they are.
+        anchor: The section of the page.
+        is_wrong: Whether somebody should look.
+    """
+
+    number: int
+    text: str
+    anchor: str
+    is_wrong: bool
+
+
+@routes.get("/data-health")
+def get_health_page(request: Request, context: Context) -> Response:
+    """Return the page."""
+    with context.store.read() as connection:
+        health = data_health(connection)
+    return render(
+        request,
+        "health.html",
+        active="health",
+        health=health,
+        findings=findings(health),
+        worker=context.worker,
+        days=DAYS,
+        patience=PATIENCE,
+        least=LEAST + 1,
+        behind=health.lag > BEHIND,
+        gap=gap,
+    )
+
+
+def findings(health: DataHealth) -> list[Finding]:
+    """Return the summary of the page."""
+    counts = health.counts
+    rejected = sum(one.results for one in health.rejected)
+    return [
+        Finding(counts.silent, "silent series", "silent", counts.silent > 0),
+        Finding(counts.late, "series with late results", "late", counts.late > 0),
+        Finding(counts.suspects, "suspects wait for a rerun", "suspects", counts.suspects > 0),
+        Finding(rejected, f"results rejected in {DAYS} days", "rejected", rejected > 0),
+        Finding(health.waiting, "series to recompute", "lag", health.lag > BEHIND),
+    ]
+
+
+def gap(milliseconds: int) -> str:
+    """Return a gap between results for people.
+
+    Example:
+        >>> gap(1_800_000), gap(10_800_000), gap(172_800_000)
+        ('30 min', '3 h', '2 d')
+    """
+    if milliseconds < 2 * HOUR:
+        return f"{max(1, round(milliseconds / MINUTE))} min"
+    hours = milliseconds / HOUR
+    return f"{hours:.0f} h" if hours < 48 else f"{hours / 24:.0f} d"

@@ -1,0 +1,257 @@
+"""The page of the model: how it did, retraining, release and rollback, and work lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from fastapi import Request
+from starlette.responses import Response
+
+from barograph.service.context import Context
+from barograph.service.model_report import WEEKS, model_card, model_report
+from barograph.service.pages.rendering import page_router, render
+from barograph.service.retraining import PHASES
+from barograph.service.routes.training import folders_of, retraining_state
+from barograph.service.work_lists import WorkList, work_lists
+from barograph.store import reading
+from barograph.store.measurement import INTEGER
+from barograph.training.weekly_record import PastRecord, Record
+
+WIDE, HIGH = 1000, 200  # of a plot, in its own units
+LISTED = 4  # candidates of each work list
+SPARK = 60  # commits of a sparkline
+UNKNOWN = "?"
+routes = page_router()
+
+
+@dataclass(frozen=True)
+class Meter:
+    """One measure by week, as paths of a plot.
+
+    Attributes:
+        title: Name of the measure.
+        value: The value of the last weeks, as text.
+        note: What it is a share of.
+        labels: The axis, from the top to the bottom.
+        line: Path through the weeks; a week without a value interrupts it.
+        dots: Path of one dot a week.
+        band: Path of the intervals; empty without them.
+        summary: The plot in words.
+    """
+
+    title: str
+    value: str
+    note: str
+    labels: tuple[str, str, str]
+    line: str
+    dots: str
+    band: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class ListedCandidate:
+    """A candidate of a work list.
+
+    Attributes:
+        id: Its number.
+        series: Number of its series.
+        name: Identity of the series.
+        verdict: The verdict that holds.
+        probability: What the model says.
+        raw: Path of the newest results.
+        levels: Path of the levels before and after.
+    """
+
+    id: int
+    series: int
+    name: str
+    verdict: str
+    probability: float | None
+    raw: str
+    levels: str
+
+
+@routes.get("/model")
+def get_model_page(request: Request, context: Context) -> Response:
+    """Return the page."""
+    with context.store.read() as connection:
+        report = model_report(connection, folders_of(context))
+        lists = [(one, listed(connection, one)) for one in work_lists(connection)]
+    return render(
+        request,
+        "model.html",
+        active="model",
+        report=report,
+        scoring=next(one for one in report.files if one.name == "label_free"),
+        meters=meters(report.past, has_alarms=report.has_alarms),
+        weeks=WEEKS,
+        state=retraining_state(context),
+        phases=PHASES,
+        lists=lists,
+        card=model_card(folders_of(context)),
+        calibration=_calibration(report.past.calibration),
+        span=span,
+        interval=interval_path,
+    )
+
+
+def meters(past: PastRecord, *, has_alarms: bool) -> list[Meter]:
+    """Return the four measures by week; delays only where alarms are raised."""
+    recent = past.recent
+    shares = [
+        ("Agreement", "verdicts", lambda record: record.agreement),
+        ("Useful alarms", "alarms", lambda record: record.useful),
+        ("Missed", "real changes", lambda record: record.missed),
+    ]
+    found = [_share_meter(past, *one) for one in shares]
+    if has_alarms:
+        found.append(_delay_meter(past, recent))
+    return found
+
+
+def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record], Any]) -> Meter:
+    recent = pick(past.recent)
+    weeks = [pick(week.record) for week in past.weeks]
+    known = [one for one in weeks if one.of]
+    low = 0.0 if title == "Missed" else min([0.5, *(one.hits / one.of for one in known)])
+    high = 1.0 if title != "Missed" else max([0.1, *(one.hits / one.of for one in known)])
+
+    def y(share: float) -> float:
+        return HIGH * (high - min(max(share, low), high)) / (high - low)
+
+    places = [
+        None if not one.of else (y(one.low), y(one.hits / one.of), y(one.high)) for one in weeks
+    ]
+    value = UNKNOWN if recent.value is None else _percent(recent.value)
+    note = f"{recent.hits} of {recent.of} {of}"
+    texts = [
+        f"{week.start:%-d %b} {one.hits} of {one.of}"
+        for week, one in zip(past.weeks, weeks, strict=True)
+    ]
+    axis = (_percent(high), _percent((low + high) / 2), _percent(low))
+    return Meter(title, value, note, axis, *_paths(places), f"{title} by week: {', '.join(texts)}")
+
+
+def _delay_meter(past: PastRecord, recent: Record) -> Meter:
+    weeks = [week.record.delay for week in past.weeks]
+    top = max([4.0, *(one.value for one in weeks if one.value is not None)])
+    places = [
+        None
+        if one.value is None
+        else tuple(
+            HIGH * (1 - min(v if v is not None else one.value, top) / top)
+            for v in (one.low, one.value, one.high)
+        )
+        for one in weeks
+    ]
+    value = UNKNOWN if recent.delay.value is None else f"{recent.delay.value:g}"
+    alarmed = recent.alarmed
+    note = f"commits, median; alarm for {alarmed.hits} of {alarmed.of} real changes"
+    texts = ["none" if one.value is None else f"{one.value:g}" for one in weeks]
+    axis = (f"{top:g}", f"{top / 2:g}", "0")
+    return Meter(
+        "Delay", value, note, axis, *_paths(places), f"Median delay by week: {', '.join(texts)}"
+    )
+
+
+def _paths(places: Sequence[Any]) -> tuple[str, str, str]:
+    """Return the line, the dots and the band of a plot, with gaps where nothing is known."""
+    step = WIDE / max(len(places) - 1, 1)
+    line, dots, band = [], [], []
+    run: list[tuple[float, Any]] = []
+    for k, place in enumerate([*places, None]):
+        if place is not None:
+            run.append((k * step, place))
+            continue
+        if run:
+            line.append("M" + "L".join(f"{x:.0f} {y[1]:.1f}" for x, y in run))
+            dots += [f"M{x:.0f} {y[1]:.1f}h0" for x, y in run]
+            there = [f"{x:.0f} {y[0]:.1f}" for x, y in run]
+            back = [f"{x:.0f} {y[2]:.1f}" for x, y in reversed(run)]
+            band.append("M" + "L".join(there + back) + "Z")
+        run = []
+    return "".join(line), "".join(dots), "".join(band)
+
+
+def _calibration(bins: Sequence[Any]) -> dict[str, Any] | None:
+    """Return the plot of the calibration, and its largest bin in words; None without verdicts."""
+    if not bins:
+        return None
+    line = "M" + "L".join(f"{200 * one.stated:.1f} {200 * (1 - one.share):.1f}" for one in bins)
+    dots = "".join(f"M{200 * one.stated:.1f} {200 * (1 - one.share):.1f}h0" for one in bins)
+    ranges = "".join(
+        f"M{200 * one.stated:.1f} {200 * (1 - one.low):.1f}V{200 * (1 - one.high):.1f}"
+        for one in bins
+    )
+    largest = max(bins, key=lambda one: one.rows)
+    words = (
+        f"Of the {largest.rows} candidates scored about {_percent(largest.stated)}, people called "
+        f"{_percent(largest.share)} real."
+    )
+    return {"line": line, "dots": dots, "ranges": ranges, "words": words}
+
+
+def listed(connection: sa.Connection, one: WorkList) -> list[ListedCandidate]:
+    """Return the first candidates of a work list, with what the page shows of them."""
+    return list(_listed(connection, one.candidates[:LISTED]))
+
+
+def _listed(connection: sa.Connection, numbers: Sequence[int]) -> Iterator[ListedCandidate]:
+    for number in numbers:
+        found = reading.one_candidate(connection, number)
+        owner = reading.one_series(connection, found.series)
+        tail = reading.settled_tail(connection, found.series, INTEGER, SPARK)
+        yield ListedCandidate(
+            found.id,
+            found.series,
+            str(owner.name),
+            found.verdict.value,
+            found.probability,
+            *_spark(tail, found.order),
+        )
+
+
+def _spark(tail: Sequence[tuple[int, str, float]], order: int) -> tuple[str, str]:
+    """Return the paths of the newest results and of the levels on both sides of an order."""
+    values = [value for _, _, value in tail]
+    low, high = min(values), max(values)
+    scale = 52 / (high - low) if high > low else 0.0
+    places = [
+        (240 * k / max(len(values) - 1, 1), 56 - scale * (v - low)) for k, v in enumerate(values)
+    ]
+    raw = "M" + "L".join(f"{x:.0f} {y:.1f}" for x, y in places)
+    split = next((k for k, (at, _, _) in enumerate(tail) if at >= order), 0)
+    levels = ""
+    for part in (places[:split], places[split:]):
+        if part:
+            middle = sorted(y for _, y in part)[len(part) // 2]
+            levels += f"M{part[0][0]:.0f} {middle:.1f}H{part[-1][0]:.0f}"
+    return raw, levels
+
+
+def interval_path(low: float, high: float, difference: float) -> dict[str, float]:
+    """Return where an interval lies on a line from 0 to 200 with zero in the middle."""
+    largest = max(abs(low), abs(high), abs(difference)) or 1.0
+    return {
+        name: round(100 + 92 * value / largest, 1)
+        for name, value in (("low", low), ("high", high), ("at", difference))
+    }
+
+
+def span(seconds: float) -> str:
+    """Return a duration for people.
+
+    Example:
+        >>> span(4.2), span(72)
+        ('4 s', '1 min 12 s')
+    """
+    whole = round(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")

@@ -1,0 +1,320 @@
+"""Retraining in the background: one at a time, in a process that cannot disturb the service.
+
+The process reads the store, learns challengers and registers them, but releases nothing: a person
+does that after looking at the comparison. It reports its progress through a pipe, and ends with all
+of its own processes when the pipe is closed, by a cancellation or by the death of the service.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from barograph.errors import BarographError, ConfigError, StoreError
+from barograph.models.triage import FILES, USES
+from barograph.service.background import LOG_FORMAT, NICE
+from barograph.store import Store, audit, retrainings
+from barograph.store.audit import now
+from barograph.training.registry import Index, ReleaseFolders
+
+if TYPE_CHECKING:
+    from barograph.training.retrain import RetrainParams
+
+LOG = logging.getLogger("barograph.service")
+COLLECT, FEATURES, SETTINGS, TRAIN, COMPARE, AUDIT = PHASES = (
+    *("Collect verdicts", "Compute features", "Choose settings"),
+    *("Train models", "Compare with the released models", "Look for doubtful labels"),
+)
+GRACE = 5.0  # seconds that a cancelled process may take to end
+
+
+@dataclass(frozen=True)
+class RetrainingConfig:
+    """What is retrained, and how.
+
+    Args:
+        url: Location of the store.
+        served: Folder that models are released to.
+        params: Returns how models are learned; called in the process that learns.
+    """
+
+    url: str
+    served: Path
+    params: Callable[[], RetrainParams]
+
+    @property
+    def folders(self) -> ReleaseFolders:
+        """Where models are released and registered."""
+        return ReleaseFolders.beside(self.served)
+
+
+@dataclass(frozen=True)
+class RetrainingProgress:
+    """How far a running training has come.
+
+    Attributes:
+        number: Number of the training.
+        began: When it began, on the monotonic clock.
+        phase: Index of the present one of PHASES.
+        done: Number of steps of this phase that are done.
+        of: Number of its steps.
+        seconds: How long each phase before took.
+    """
+
+    number: int
+    began: float
+    phase: int = 0
+    done: int = 0
+    of: int = 1
+    seconds: tuple[float, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """The share of the work that is done, with phases of equal length."""
+        return (self.phase + self.done / self.of) / len(PHASES)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return time.monotonic() - self.began
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the progress as JSON can hold it."""
+        return {
+            "id": self.number,
+            "phases": list(PHASES),
+            "phase": self.phase,
+            "done": self.done,
+            "of": self.of,
+            "seconds": [round(one, 1) for one in self.seconds],
+            "elapsed": round(self.elapsed, 1),
+            "share": round(self.share, 4),
+        }
+
+    def at(self, phase: int, done: int, of: int) -> RetrainingProgress:
+        """Return the progress at a step of a phase."""
+        seconds = self.seconds
+        if phase > self.phase:
+            took = self.elapsed - sum(seconds)
+            seconds += (took,) + (0.0,) * (phase - self.phase - 1)
+        return replace(self, phase=phase, done=done, of=of, seconds=seconds)
+
+
+class Retraining:
+    """Starts, follows and cancels trainings in the background.
+
+    Args:
+        store: Store that keeps the results.
+        config: What is retrained, and how.
+    """
+
+    def __init__(self, store: Store, config: RetrainingConfig) -> None:
+        self.config = config
+        self._store = store
+        self._lock = threading.Lock()
+        self._progress: RetrainingProgress | None = None
+        self._process: SpawnProcess | None = None
+        self._pipe: Connection | None = None
+        self._thread: threading.Thread | None = None
+        self._is_cancelled = False
+        store.write(retrainings.end_unfinished)
+
+    @property
+    def progress(self) -> RetrainingProgress | None:
+        """How far the running training has come; None while none runs."""
+        return self._progress
+
+    @property
+    def missing(self) -> str:
+        """Why no training can be started here; empty if one can."""
+        if find_spec("xgboost") is None:
+            return "retraining needs xgboost: pip install 'barograph[train]'"
+        return ""
+
+    def start(self, who: str) -> int:
+        """Start a training, and return its number.
+
+        Args:
+            who: Name of the person, for the records.
+
+        Raises:
+            ConfigError: One runs already, or something is not installed.
+        """
+        if self.missing:
+            raise ConfigError(self.missing)
+        with self._lock:
+            if self._progress is not None:
+                raise ConfigError("a retraining is running already")
+            number = self._store.write(lambda c: retrainings.begin(c, who))
+            self._is_cancelled = False
+            self._progress = RetrainingProgress(number, time.monotonic())
+            context = get_context("spawn")
+            ours, theirs = context.Pipe()
+            folder = tempfile.TemporaryDirectory(prefix="barograph-retrain-")
+            process = context.Process(
+                target=_work, args=(self.config, theirs, folder.name), name="barograph-retrain"
+            )
+            process.start()
+            theirs.close()
+            self._process, self._pipe = process, ours
+            self._thread = threading.Thread(
+                target=self._follow, args=(number, process, ours, folder), daemon=True
+            )
+            self._thread.start()
+        return number
+
+    def cancel(self) -> bool:
+        """End the running training; return whether there was one. Nothing of it is released."""
+        with self._lock:
+            if self._progress is None or self._pipe is None:
+                return False
+            self._is_cancelled = True
+            with suppress(OSError):
+                self._pipe.send("cancel")
+            thread = self._thread
+        if thread is not None:
+            thread.join(GRACE)
+        return True
+
+    def release(self, number: int, who: str) -> list[str]:
+        """Put the challengers of a training in service, and return the names of the files.
+
+        Raises:
+            ConfigError: It is not the latest one that is done, or has nothing to release.
+        """
+        from barograph.training.release import release_challengers
+
+        with self._store.read() as connection:
+            done = retrainings.latest(connection, retrainings.DONE)
+        if done is None or done.id != number:
+            raise ConfigError(f"retraining {number} is not the latest one that is done")
+        result = done.result or {}
+        chosen = {
+            name: (digest, result["files"][name])
+            for name, digest in result.get("challengers", {}).items()
+        }
+        if not chosen:
+            raise ConfigError(f"retraining {number} has no model that may be released")
+        with self._lock:
+            release_challengers(self.config.folders, chosen)
+        self._store.write(lambda c: retrainings.note_release(c, number, who, list(chosen)))
+        return list(chosen)
+
+    def roll_back(self, name: str, who: str) -> str:
+        """Put the former file of a name back in service, and return the name.
+
+        Raises:
+            ConfigError: There is no such file, or no former one.
+        """
+        if name not in FILES:
+            raise ConfigError(f"no file {name!r:.60}; there are {', '.join(FILES)}")
+        with self._lock:
+            index = Index.read(name, self.config.folders).rolled_back()
+            index.take_effect()
+        facts = {"champion": index.champion, "withdrawn": index.withdrawn[-1]}
+        self._store.write(lambda c: audit.note(c, now(), who, "rollback", name, **facts))
+        return name
+
+    def stop(self) -> None:
+        """End the running training with the service."""
+        self.cancel()
+
+    def _follow(
+        self,
+        number: int,
+        process: SpawnProcess,
+        pipe: Connection,
+        folder: tempfile.TemporaryDirectory[str],
+    ) -> None:
+        """Take the reports of a process until it ends, and note how it ended."""
+        state, result = retrainings.FAILED, None
+        with suppress(EOFError, OSError):
+            while True:
+                kind, content = pipe.recv()
+                if kind == "step" and self._progress is not None:
+                    self._progress = self._progress.at(*content)
+                elif kind != "step":
+                    state, result = kind, content
+        process.join(GRACE)
+        if process.is_alive():
+            process.kill()
+            process.join()
+        if self._is_cancelled and state != retrainings.DONE:
+            state, result = retrainings.CANCELLED, None
+        elif result is None:
+            result = {"why": f"the process ended with code {process.exitcode}; see the log"}
+        pipe.close()
+        with suppress(OSError):
+            folder.cleanup()
+        try:
+            self._store.write(lambda c: retrainings.finish(c, number, state, result))
+        except StoreError as error:
+            LOG.warning("the end of retraining %d could not be noted: %s", number, error)
+        self._progress = None
+
+
+def _work(config: RetrainingConfig, pipe: Connection, folder: str) -> None:
+    """Learn challengers, and report every step."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the service, which stops us
+    logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT)
+    with suppress(AttributeError, OSError):  # not every system has them
+        os.setpgrp()  # so that all processes of the training end together
+        os.nice(NICE)
+    tempfile.tempdir = os.environ["TMPDIR"] = folder  # the service deletes it
+    threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
+    try:
+        result = _learn(config, lambda *step: pipe.send(("step", step)))
+    except BarographError as error:
+        pipe.send((retrainings.FAILED, {"why": str(error)}))
+    except Exception as error:
+        LOG.exception("the retraining failed")
+        pipe.send((retrainings.FAILED, {"why": f"{type(error).__name__}: {error}"[:300]}))
+    else:
+        pipe.send((retrainings.DONE, result))
+
+
+def _learn(config: RetrainingConfig, report: Callable[[int, int, int], None]) -> dict[str, Any]:
+    from barograph.store.export import read_all
+    from barograph.training.retrain import retrain
+    from barograph.training.work_lists import audited_labels
+
+    params = config.params()
+    with Store(config.url) as store, store.read() as connection:
+        history, numbers = read_all(connection)
+    report(1, 0, 1)
+
+    def step(done: int) -> None:
+        if done <= 2:
+            report(1 + done, 0, 1 if done == 1 else len(USES))
+        elif done < 2 + len(USES):
+            report(3, done - 2, len(USES))
+        else:
+            report(4, done - 2 - len(USES), len(FILES))
+
+    result = retrain(history, params, config.folders, release=False, step=step)
+    report(5, 0, 1)
+    labels = audited_labels(history, params.train)
+    doubted = [[numbers[label.candidate], label.real, label.probability] for label in labels]
+    return result.to_json() | {"doubted": doubted}
+
+
+def _end_with(pipe: Connection) -> None:
+    """End the training with all of its processes once the pipe is closed or says so."""
+    with suppress(EOFError, OSError):
+        pipe.recv()
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)  # nothing is half done: files are written whole
+    os._exit(1)

@@ -1,0 +1,137 @@
+"""Lists of candidates that are worth a person's time, read from the store."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.series import Floats, Ints, Verdict
+from barograph.store import retrainings
+from barograph.training.weekly_record import JudgedVerdicts
+from barograph.training.work_lists import (
+    LENGTH,
+    POOL,
+    DoubtedLabel,
+    OpenCandidates,
+    doubted_labels,
+    most_informative,
+)
+from barograph.triage import record
+
+DOUBTED, INFORMATIVE = NAMES = ("doubted", "informative")
+
+
+@dataclass(frozen=True)
+class WorkList:
+    """Candidates to look at, in this order.
+
+    Attributes:
+        name: What the queue filters by.
+        title: For people.
+        why: How they were chosen.
+        candidates: Their numbers.
+    """
+
+    name: str
+    title: str
+    why: str
+    candidates: tuple[int, ...]
+
+
+def work_lists(connection: sa.Connection) -> list[WorkList]:
+    """Return all lists."""
+    return [work_list(connection, name) for name in NAMES]
+
+
+def work_list(connection: sa.Connection, name: str) -> WorkList:
+    """Return one list.
+
+    Raises:
+        DataError: There is no list of this name.
+    """
+    if name == DOUBTED:
+        why = "Verdicts that models which had not seen them contradict. People may still be right."
+        numbers = tuple(label.candidate for label in doubted(connection))
+        return WorkList(name, "Labels the model doubts", why, numbers)
+    if name == INFORMATIVE:
+        why = "Open, uncertain, and unlike each other and what was decided lately."
+        return WorkList(name, "Most informative to decide", why, tuple(informative(connection)))
+    raise DataError(f"there is no work list {name!r:.60}; there are {', '.join(NAMES)}")
+
+
+def doubted(connection: sa.Connection) -> list[DoubtedLabel]:
+    """Return the labels that models doubt and that still hold.
+
+    They are those of the latest retraining, whose models were trained without the series of each
+    verdict. Before the first one, verdicts are compared with the probability given before them.
+    """
+    latest = retrainings.latest(connection, retrainings.DONE)
+    if latest is None or not (latest.result or {}).get("doubted"):
+        given = record.given_verdicts(connection, 0)
+        table = judged_verdicts(given, {})
+        numbers = np.array([one.candidate for one in given], dtype=np.int64)
+        return doubted_labels(numbers, table.real, table.probability)
+    labels = [DoubtedLabel(*one) for one in (latest.result or {})["doubted"]]
+    now = record.still_decided(connection, [label.candidate for label in labels])
+    return [label for label in labels if now.get(label.candidate) == label.real]
+
+
+def informative(connection: sa.Connection, count: int = LENGTH) -> list[int]:
+    """Return the open candidates whose verdicts would teach most."""
+    found = record.uncertain_candidates(connection, POOL * count)
+    decided = record.decided_candidates(connection, POOL * count)
+    table = OpenCandidates(
+        np.array([one.candidate for one in found], dtype=np.int64),
+        np.array([one.probability for one in found], dtype=np.float64),
+        looks(found),
+        np.array([one.series for one in found], dtype=np.int64),
+        _numbered([(one.project, one.order) for one in found]),
+    )
+    return most_informative(table, looks(decided), count)
+
+
+def judged_verdicts(given: Sequence[record.GivenVerdict], delays: dict[int, int]) -> JudgedVerdicts:
+    """Return verdicts as the weekly record takes them."""
+    return JudgedVerdicts(
+        np.array([one.given for one in given], dtype=np.int64),
+        np.array([one.verdict is Verdict.TRUE_POSITIVE for one in given], dtype=np.bool_),
+        np.array([one.probability for one in given], dtype=np.float64),
+        np.array([one.threshold for one in given], dtype=np.float64),
+        _numbered([(one.project, one.order) for one in given]),
+        np.array([delays.get(one.candidate, math.nan) for one in given], dtype=np.float64),
+    )
+
+
+def looks(found: Sequence[record.OpenCandidate]) -> Floats:
+    """Return what candidates look like: size, noise and length of the levels on both sides."""
+    rows = [_look(one) for one in found]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), 6)
+
+
+def _look(one: record.OpenCandidate) -> list[float]:
+    nan = math.nan
+    hazard = nan if one.hazard is None else one.hazard
+    if one.before is None or one.after is None:
+        return [hazard, *[nan] * 5]
+    before, after = json.loads(one.before), json.loads(one.after)
+    noise = math.sqrt(max(before["variance"] + after["variance"], 0.0))
+    gap = abs(after["mean"] - before["mean"])
+    level = abs(before["mean"])
+    return [
+        hazard,
+        gap / noise if noise else nan,
+        noise / level if level else nan,
+        before["count"],
+        after["count"],
+        math.sqrt(max(before["variance"], 0.0)) / noise if noise else nan,
+    ]
+
+
+def _numbered(keys: Sequence[tuple[str, int]]) -> Ints:
+    """Return a number for each key; equal keys have the same number."""
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], dtype=np.int64)

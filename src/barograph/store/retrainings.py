@@ -1,0 +1,125 @@
+"""The trainings on the verdicts of the store: who started each, on what, and what came of it."""
+
+import json
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from barograph.series import FINAL
+from barograph.store import audit
+from barograph.store.audit import now
+from barograph.store.schema import candidates, retrainings, verdicts
+
+RUNNING, DONE, FAILED, CANCELLED = STATES = ("running", "done", "failed", "cancelled")
+
+
+class RetrainingRecord(NamedTuple):
+    """One training.
+
+    Attributes:
+        id: Its number.
+        who: Who started it.
+        started: When, in milliseconds since 1970.
+        finished: When it ended, however that was.
+        state: One of STATES.
+        verdicts: Number of candidates with a final verdict that it learned from.
+        last_verdict: The latest entry of the verdict history that it knew.
+        result: What came of it; for a failed one, `why`.
+        released_by: Who released its models.
+        released: When they were released.
+    """
+
+    id: int
+    who: str
+    started: int
+    finished: int | None
+    state: str
+    verdicts: int
+    last_verdict: int
+    result: dict[str, Any] | None
+    released_by: str | None
+    released: int | None
+
+
+def begin(connection: sa.Connection, who: str) -> int:
+    """Note that a training starts on the verdicts of now, and return its number."""
+    at = now()
+    count, last = known_verdicts(connection)
+    row = {"who": who, "started": at, "state": RUNNING, "verdicts": count, "last_verdict": last}
+    number: int = connection.execute(
+        sa.insert(retrainings).returning(retrainings.c.id), row
+    ).scalar_one()
+    audit.note(connection, at, who, "retrain", f"retraining {number}", verdicts=count)
+    return number
+
+
+def finish(
+    connection: sa.Connection, number: int, state: str, result: dict[str, Any] | None = None
+) -> None:
+    """Note how a training ended."""
+    connection.execute(
+        sa.update(retrainings)
+        .where(retrainings.c.id == number)
+        .values(state=state, finished=now(), result=None if result is None else json.dumps(result))
+    )
+
+
+def end_unfinished(connection: sa.Connection) -> None:
+    """Note that trainings failed whose service ended."""
+    connection.execute(
+        sa.update(retrainings)
+        .where(retrainings.c.state == RUNNING)
+        .values(
+            state=FAILED, finished=now(), result=json.dumps({"why": "the service ended meanwhile"})
+        )
+    )
+
+
+def note_release(connection: sa.Connection, number: int, who: str, files: list[str]) -> None:
+    """Note that the models of a training were released."""
+    at = now()
+    connection.execute(
+        sa.update(retrainings)
+        .where(retrainings.c.id == number)
+        .values(released_by=who, released=at)
+    )
+    audit.note(connection, at, who, "release", f"retraining {number}", files=files)
+
+
+def latest(connection: sa.Connection, state: str | None = None) -> RetrainingRecord | None:
+    """Return the latest training, or the latest one with a state."""
+    query = sa.select(retrainings).order_by(retrainings.c.id.desc()).limit(1)
+    if state is not None:
+        query = query.where(retrainings.c.state == state)
+    row = connection.execute(query).first()
+    return None if row is None else _record(row)
+
+
+def latest_release(connection: sa.Connection) -> RetrainingRecord | None:
+    """Return the training whose models were released last."""
+    r = retrainings.c
+    query = sa.select(retrainings).where(r.released.is_not(None)).order_by(r.released.desc())
+    row = connection.execute(query.limit(1)).first()
+    return None if row is None else _record(row)
+
+
+def known_verdicts(connection: sa.Connection) -> tuple[int, int]:
+    """Return the number of candidates with a final verdict, and the latest entry of the history."""
+    c = candidates.c
+    count = sa.select(sa.func.count()).select_from(candidates).where(c.verdict.in_(FINAL))
+    return connection.scalar(count) or 0, connection.scalar(sa.func.max(verdicts.c.id)) or 0
+
+
+def new_verdicts(connection: sa.Connection, last_verdict: int) -> int:
+    """Return how many candidates got a final verdict after an entry of the history."""
+    v = verdicts.c
+    query = sa.select(sa.func.count(v.candidate.distinct())).where(
+        v.id > last_verdict, v.verdict.in_(FINAL)
+    )
+    return connection.scalar(query) or 0
+
+
+def _record(row: sa.Row[Any]) -> RetrainingRecord:
+    fields = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
+    result = fields["result"]
+    return RetrainingRecord(**{**fields, "result": None if result is None else json.loads(result)})

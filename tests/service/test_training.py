@@ -1,0 +1,285 @@
+"""The record of the model, work lists, retraining, release and rollback over HTTP."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+
+from barograph.errors import ConfigError
+from barograph.models.artifact import file_digest
+from barograph.series import Verdict
+from barograph.service import ModelWatch, RetrainingConfig, create_app
+from barograph.service import retraining as module
+from barograph.service.retraining import Retraining, RetrainingProgress
+from barograph.store import Store, retrainings
+from barograph.store.audit import now
+from barograph.store.schema import candidates
+from barograph.store.tokens import Scope
+from barograph.training.registry import Index, ReleaseFolders
+from barograph.triage.verdicts import record_batch
+from tests.service.conftest import Start, make_token, refresh_loop, store_of
+from tests.service.models import small_model
+from tests.service.samples import POINTS, steps
+
+DAY = 86_400_000
+Work = Callable[[RetrainingConfig, Callable[[int, int, int], None]], dict[str, Any]]
+
+
+def params() -> Any:
+    raise ConfigError("no parameters here")
+
+
+@pytest.fixture
+def decided(client: TestClient) -> TestClient:
+    """Six series with a candidate each; four have verdicts, one of which contradicts the model."""
+    for k in range(6):
+        client.post(POINTS, json=steps(f"test{k}", at=15 + k))
+    refresh_loop(client).run_once(clusters=False)
+
+    def work(connection: sa.Connection) -> None:
+        model = store_of(client).model(connection, "label_free-1", 0.5)
+        found = connection.scalars(sa.select(candidates.c.id).order_by(candidates.c.id)).all()
+        for number, probability in zip(found, (0.9, 0.8, 0.3, 0.7, 0.5, 0.6), strict=False):
+            row = {"probability": probability, "model": model}
+            connection.execute(sa.update(candidates).where(candidates.c.id == number).values(row))
+        real, noise = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE
+        for number, verdict in zip(found[:4], (real, real, noise, noise), strict=True):
+            record_batch(connection, [(number, None)], verdict, "ada", at=now() - DAY)
+
+    store_of(client).write(work)
+    return client
+
+
+def test_record_compares_verdicts_with_what_was_said_before(decided: TestClient) -> None:
+    answer = decided.get("/api/v1/model/record").json()
+    recent = answer["recent"]
+    assert (recent["agreement"]["hits"], recent["agreement"]["of"]) == (3, 4)
+    assert (recent["useful"]["hits"], recent["useful"]["of"]) == (2, 3)
+    assert answer["due"]["new"] == 4
+    assert not answer["due"]["due"]
+    assert len(answer["weeks"]) == 12
+    assert {one["name"]: one["number"] for one in answer["files"]}["label_free"] == 0
+
+
+def test_record_leaves_out_what_was_undone_or_reopened(decided: TestClient) -> None:
+    def work(connection: sa.Connection) -> None:
+        first = connection.scalar(sa.select(sa.func.min(candidates.c.id)))
+        record_batch(connection, [(first, None)], Verdict.UNSURE, "ada")
+
+    store_of(decided).write(work)
+    assert decided.get("/api/v1/model/record").json()["recent"]["verdicts"] == 3
+
+
+def test_second_verdict_is_compared_with_the_probability_before_the_first(
+    decided: TestClient,
+) -> None:
+    def work(connection: sa.Connection) -> None:
+        first = connection.scalar(sa.select(sa.func.min(candidates.c.id)))
+        connection.execute(
+            sa.update(candidates).where(candidates.c.id == first).values(probability=0.01)
+        )
+        record_batch(connection, [(first, None)], Verdict.FALSE_POSITIVE, "bob")
+
+    store_of(decided).write(work)
+    useful = decided.get("/api/v1/model/record").json()["recent"]["useful"]
+    assert (useful["hits"], useful["of"]) == (1, 3)  # still an alarm, and not useful any more
+
+
+def test_work_lists_name_doubted_labels_and_open_candidates(decided: TestClient) -> None:
+    doubted, informative = decided.get("/api/v1/work-lists").json()["lists"]
+    with store_of(decided).read() as connection:
+        rows = connection.execute(sa.select(candidates.c.id, candidates.c.verdict)).all()
+    verdict = dict(tuple(row) for row in rows)
+    assert [verdict[number] for number in doubted["candidates"]] == ["false_positive"]
+    assert {verdict[number] for number in informative["candidates"]} == {"not_triaged"}
+
+
+def test_service_without_a_folder_for_models_says_so(client: TestClient) -> None:
+    state = client.get("/api/v1/retraining").json()
+    assert not state["possible"]
+    assert "without a folder for models" in state["why_not"]
+    for path in ("retraining", "retraining/cancel"):
+        assert client.post(f"/api/v1/{path}").status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/v1/retraining", None),
+        ("/api/v1/retraining/cancel", None),
+        ("/api/v1/retraining/release", {"id": 1}),
+        ("/api/v1/model/rollback", {"name": "label_free"}),
+    ],
+)
+def test_only_administrators_retrain_and_release(
+    client: TestClient, path: str, body: dict[str, Any] | None
+) -> None:
+    triage = make_token(client, Scope.TRIAGE, Scope.READ)
+    assert client.post(path, json=body, headers=triage).status_code == 403
+
+
+@contextmanager
+def retraining_client(tmp_path: Path, artifact: Path) -> Iterator[tuple[TestClient, Retraining]]:
+    watch = ModelWatch(artifact)
+    url = str(tmp_path / "store.db")
+    with Store(url, watch.start().judge) as store:
+        retraining = Retraining(store, RetrainingConfig(url, tmp_path / "release", params))
+        app = create_app(store, watch, retraining=retraining)
+        where = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 50000)}
+        with TestClient(app, **where) as client:  # type: ignore[arg-type]
+            yield client, retraining
+
+
+def wait(retraining: Retraining) -> None:
+    deadline = time.monotonic() + 60
+    while retraining.progress is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_failed_retraining_says_why_and_another_can_start(tmp_path: Path, artifact: Path) -> None:
+    with retraining_client(tmp_path, artifact) as (client, retraining):
+        started = client.post("/api/v1/retraining")
+        assert started.status_code == 202
+        assert started.json()["running"]["phases"][0] == "Collect verdicts"
+        assert client.post("/api/v1/retraining").status_code == 409
+        wait(retraining)
+        latest = client.get("/api/v1/retraining").json()["latest"]
+        assert (latest["state"], latest["why"]) == ("failed", "no parameters here")
+        assert client.post("/api/v1/retraining/cancel").status_code == 409
+        assert client.post("/api/v1/retraining").status_code == 202
+        assert client.post("/api/v1/retraining/cancel").status_code == 200
+        wait(retraining)
+        assert client.get("/api/v1/retraining").json()["latest"]["state"] in ("cancelled", "failed")
+
+
+def test_retraining_that_outlived_its_service_is_noted_as_failed(tmp_path: Path) -> None:
+    url = str(tmp_path / "store.db")
+    with Store(url) as store:
+        store.write(lambda connection: retrainings.begin(connection, "ada"))
+        Retraining(store, RetrainingConfig(url, tmp_path, params))
+        with store.read() as connection:
+            latest = retrainings.latest(connection)
+    assert latest is not None
+    assert (latest.state, latest.result) == ("failed", {"why": "the service ended meanwhile"})
+
+
+def challenger(folders: ReleaseFolders, name: str, seed: int) -> str:
+    """Register a model file; return its digest."""
+    file = folders.registry / f"{seed}.baro"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    small_model(seed, "label_free").save(file)
+    return Index.read(name, folders).keep(file, file, f"card {seed}")
+
+
+def test_release_puts_challengers_in_service_and_rollback_takes_them_back(
+    tmp_path: Path, artifact: Path
+) -> None:
+    with retraining_client(tmp_path, artifact) as (client, retraining):
+        folders, store = retraining.config.folders, store_of(client)
+        served = folders.served / "label_free.baro"
+        digests = []
+        for seed in (1, 2):
+            digest = challenger(folders, "label_free", seed)
+            before = {"champion": digests[-1]} if digests else {}
+            decision = {"promoted": True, "why": "not worse", **before}
+            kept = {"promoted": False, "why": "too few verdicts"}
+            result = {
+                "files": {"label_free": decision, "online": kept},
+                "challengers": {"label_free": digest},
+            }
+            number = store.write(lambda connection: retrainings.begin(connection, "ada"))
+            store.write(lambda c, n=number, r=result: retrainings.finish(c, n, retrainings.DONE, r))
+            answer = client.post("/api/v1/retraining/release", json={"id": number})
+            assert answer.json() == {"files": ["label_free"]}
+            assert file_digest(served) == digest
+            digests.append(digest)
+        assert client.post("/api/v1/retraining/release", json={"id": 1}).status_code == 409
+        state = client.get("/api/v1/retraining").json()
+        assert state["compared"]["released_by"] == "local"
+        assert [one["may_release"] for one in state["comparison"]] == [True, False]
+        answer = client.post("/api/v1/model/rollback", json={"name": "label_free"})
+        assert answer.status_code == 200
+        assert file_digest(served) == digests[0]
+        assert client.post("/api/v1/retraining/release", json={"id": 2}).status_code == 409
+        for name in ("label_free", "nothing"):
+            answer = client.post("/api/v1/model/rollback", json={"name": name})
+            assert answer.status_code == 409
+
+
+def test_release_refuses_a_comparison_with_a_former_champion(
+    tmp_path: Path, artifact: Path
+) -> None:
+    with retraining_client(tmp_path, artifact) as (client, retraining):
+        folders, store = retraining.config.folders, store_of(client)
+        first, second = (challenger(folders, "label_free", seed) for seed in (1, 2))
+        Index.read("label_free", folders).promoted(first, {}).take_effect()
+        result = {
+            "files": {"label_free": {"promoted": True, "why": "not worse"}},
+            "challengers": {"label_free": second},
+        }
+        number = store.write(lambda connection: retrainings.begin(connection, "ada"))
+        store.write(lambda c: retrainings.finish(c, number, retrainings.DONE, result))
+        answer = client.post("/api/v1/retraining/release", json={"id": number})
+        assert answer.status_code == 409
+        assert "another model was released" in answer.json()["error"]["message"]
+
+
+def test_progress_keeps_how_long_each_phase_took() -> None:
+    began = RetrainingProgress(1, time.monotonic() - 10)
+    later = began.at(2, 1, 4)
+    assert later.share == pytest.approx(2.25 / 6)
+    assert [round(one) for one in later.seconds] == [10, 0]
+    assert json.dumps(later.to_json())
+
+
+def test_retraining_needs_xgboost(
+    tmp_path: Path, artifact: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    with retraining_client(tmp_path, artifact) as (client, _):
+        answer = client.post("/api/v1/retraining")
+        assert answer.status_code == 409
+        assert "pip install 'barograph[train]'" in answer.json()["error"]["message"]
+
+
+def test_pages_of_the_model_and_of_health_answer(decided: TestClient) -> None:
+    page = decided.get("/model").text
+    assert "The built-in model scores the queue" in page
+    assert "agreed with people 3 times out of 4" in " ".join(page.split())
+    health = decided.get("/data-health").text
+    assert "No data is not “no regression”" in health
+    assert " style=" not in page + health
+    assert "<script>" not in page + health
+
+
+def test_pages_of_an_empty_store_do_not_claim_health(client: TestClient) -> None:
+    page = client.get("/model").text
+    assert "it is not known how well it does" in page
+    assert "No candidate with a probability got a verdict" in page
+    health = client.get("/data-health").text
+    assert "No series sends results yet" in health
+    assert "All watched series" not in health
+
+
+def test_pages_without_the_scope_admin_offer_no_retraining(start: Start) -> None:
+    client = start()
+    read = make_token(client, Scope.READ)
+    page = client.get("/model", headers=read).text
+    assert "need a token with the scope <code>admin</code>" in page
+    assert client.get("/model", headers=make_token(client, Scope.INGEST)).status_code == 403
+
+
+def test_data_health_counts_rejections_within_seconds(client: TestClient) -> None:
+    client.post(POINTS, json=[*steps("a"), {"test": "a", "order": 1}, {"test": "a", "order": 2}])
+    rejections = client.app.state.context.rejections  # type: ignore[attr-defined]
+    rejections.flush()
+    [found] = client.get("/api/v1/data-health").json()["rejected"]
+    assert found["results"] == 2
+    assert "value" in found["reason"]

@@ -1,0 +1,126 @@
+"""Silence, lateness and waiting suspects, learned from when results came."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from barograph.series import SeriesId
+from barograph.store import Measurement, Store, arrivals, rejections, stale
+from barograph.store.arrivals import HOUR, PATIENCE, usual_gap
+from barograph.store.schema import points
+from tests.store.judges import Rule
+
+DAY = 24 * HOUR
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Two pipelines, one of which stopped on day 10 of 30; one series of the other stopped too."""
+    path: Path = tmp_path_factory.mktemp("arrivals") / "store.db"
+    with Store(str(path), Rule()) as opened:
+        sent = []
+        for task, test, days in (
+            *(("io", "read", 30), ("io", "write", 30), ("io", "seek", 12)),
+            *(("cpu", "sort", 10), ("cpu", "hash", 10), ("new", "first", 3)),
+        ):
+            name = SeriesId("db", "arm", task, test, "")
+            sent += [Measurement(name, 100.0, day, f"c{day}", "", day * DAY) for day in range(days)]
+        late = sent.pop(20)
+        opened.ingest(sent, "test")
+        opened.ingest([late], "test")
+        with opened.read() as connection:
+            numbers = stale.oldest(connection, 100)
+            rows = arrivals.observe(connection, numbers)
+        opened.write(lambda connection: arrivals.write(connection, rows))
+        yield opened
+
+
+def names(rows: list[arrivals.QuietSeries]) -> list[str]:
+    return [row.name for row in rows]
+
+
+def test_silence_is_told_by_pipeline_and_by_series(store: Store) -> None:
+    with store.read() as connection:
+        now = 30 * DAY
+        assert names(arrivals.silent_pipelines(connection, now, 10)) == ["db / arm / cpu"]
+        assert names(arrivals.silent_series(connection, now, 10)) == ["db/arm/io/seek/-"]
+        counts = arrivals.counts(connection, now)
+    assert (counts.active, counts.watched, counts.silent, counts.late) == (6, 5, 3, 1)
+
+
+def test_silence_begins_after_three_usual_gaps(store: Store) -> None:
+    with store.read() as connection:
+        end = 9 * DAY + PATIENCE * DAY
+        assert names(arrivals.silent_pipelines(connection, end, 10)) == []
+        assert names(arrivals.silent_pipelines(connection, end + 1, 10)) == ["db / arm / cpu"]
+
+
+def test_series_with_few_results_is_never_silent(store: Store) -> None:
+    with store.read() as connection:
+        found = arrivals.silent_pipelines(connection, 10_000 * DAY, 10)
+    assert "db / arm / new" not in names(found)
+
+
+def test_result_after_that_of_a_later_commit_is_late(store: Store) -> None:
+    with store.read() as connection:
+        [late] = arrivals.late_series(connection, 10)
+    assert (late.name, late.late, late.order) == ("db/arm/io/read/-", 1, 20)
+
+
+def test_only_a_suspect_as_the_newest_result_waits(store: Store) -> None:
+    suspect = {"answer": arrivals.SUSPECT, "reruns": 2}
+    at = points.c.series == 2
+    with store.read() as connection:
+        assert arrivals.waiting_suspects(connection, 10) == []
+
+    def mark(connection: sa.Connection) -> None:
+        for order in (5, 29):
+            connection.execute(sa.update(points).where(at, points.c.order == order).values(suspect))
+        arrivals.write(connection, arrivals.observe(connection, [2]))
+
+    store.write(mark)
+    with store.read() as connection:
+        [found] = arrivals.waiting_suspects(connection, 10)
+    assert (found.name, found.order, found.reruns) == ("db/arm/io/write/-", 29, 2)
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ([0, 10, 20, 30, 40], None),
+        ([0, 10, 20, 30, 40, 50], 10),
+        ([0, 0, 10, 10, 20, 20, 30, 40], None),
+        ([50, 40, 30, 20, 10, 0], 10),
+        ([*range(0, 190, 10), 5000, 9000], 10),  # two of twenty gaps are long
+        ([0, 1, 2, 3, 100, 200, 300], 100),
+    ],
+)
+def test_usual_gap_is_robust_against_two_long_gaps(times: list[int], expected: int | None) -> None:
+    assert usual_gap(times) == expected
+
+
+def test_rejections_are_counted_by_kind_and_day(store: Store) -> None:
+    day = rejections.DAY
+
+    def work(connection: sa.Connection) -> None:
+        rejections.note(connection, {"order 5 is 'a'": 2, "order 6 is 'b'": 1}, 10 * day)
+        rejections.note(connection, {"order 7 is 'c'": 4}, 10 * day + 5)
+        rejections.note(connection, {"order 8 is 'd'": 1}, 11 * day)
+
+    store.write(work)
+    with store.read() as connection:
+        [all_days] = rejections.recent(connection, 10 * day)
+        [today] = rejections.recent(connection, 11 * day + 7)
+    assert (all_days.reason, all_days.results, today.results) == ("order … is …", 8, 1)
+
+
+def test_rejections_of_many_kinds_share_one_row(store: Store) -> None:
+    many = {f"field{'x' * k} is wrong": 1 for k in range(150)}
+    store.write(lambda connection: rejections.note(connection, many, 20 * rejections.DAY))
+    with store.read() as connection:
+        found = rejections.recent(connection, 20 * rejections.DAY)
+    assert len(found) == rejections.KINDS + 1
+    assert sum(one.results for one in found) == 150
+    assert found[0].reason == rejections.OTHER
