@@ -9,6 +9,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from barograph.service.auth import LOCAL
+from barograph.service.context import AppContext
 from barograph.service.pages.rendering import render
 from barograph.store.reading import find_series
 
@@ -16,6 +17,12 @@ EXAMPLE = (
     '{"project": "demo", "test": "insert", "measurement": "ops_per_sec",\n'
     '       "commit": "4c1e9d7", "value": 41210, "direction": "higher_is_better"}'
 )
+
+
+def store_of(context: AppContext) -> str:
+    """Return where the store is, for commands on this machine; empty if that holds a password."""
+    url = "" if context.retraining is None else context.retraining.config.url
+    return "" if "://" in url else url
 
 
 def is_empty(connection: sa.Connection) -> bool:
@@ -33,7 +40,7 @@ def empty_page(request: Request, store: str) -> Response:
     """
     caller = getattr(request.state, "caller", None)
     needs_token = caller is not LOCAL
-    where = f" --store {shlex.quote(store)}" if store else ""
+    where = f" --store {shlex.quote(store)}" if store and not needs_token else ""
     token = '  -H "Authorization: Bearer $BAROGRAPH_TOKEN" \\\n' if needs_token else ""
     address = shlex.quote(f"{request.url.scheme}://{request.url.netloc}/api/v1/points")
     send = f"curl {address} \\\n{token}  -H \"Content-Type: application/json\" \\\n  -d '{EXAMPLE}'"

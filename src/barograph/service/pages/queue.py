@@ -14,6 +14,7 @@ from starlette.responses import Response
 from barograph import wording
 from barograph.series import LABELS
 from barograph.service.context import Context
+from barograph.service.pages.empty import empty_page, is_empty, store_of
 from barograph.service.pages.rendering import page_router, render
 from barograph.service.pages.sparklines import Sparkline, sparkline
 from barograph.service.responses import or_404
@@ -79,6 +80,8 @@ class GroupView(NamedTuple):
 def get_queue(request: Request, context: Context, wanted: Wanted) -> Response:
     """Answer the first page of the queue."""
     with context.store.read() as connection:
+        if is_empty(connection):
+            return empty_page(request, store_of(context))
         page = open_groups(connection, wanted)
         views = _views(connection, page, wanted)
         filters = saved_filters.every_filter(connection)
