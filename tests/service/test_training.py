@@ -45,7 +45,7 @@ def decided(client: TestClient) -> TestClient:
     def work(connection: sa.Connection) -> None:
         model = store_of(client).model(connection, "label_free-1", 0.5)
         found = connection.scalars(sa.select(candidates.c.id).order_by(candidates.c.id)).all()
-        for number, probability in zip(found, (0.9, 0.8, 0.3, 0.7, 0.5, 0.6), strict=False):
+        for number, probability in zip(found, (0.9, 0.6, 0.3, 0.9, 0.5, 0.6), strict=False):
             row = {"probability": probability, "model": model}
             connection.execute(sa.update(candidates).where(candidates.c.id == number).values(row))
         real, noise = Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE
@@ -178,13 +178,20 @@ def challenger(folders: ReleaseFolders, name: str, seed: int) -> str:
     return Index.read(name, folders).keep(file, file, f"card {seed}")
 
 
+def finished(store: Store, result: dict[str, Any]) -> int:
+    """Note a retraining that is done; return its number."""
+    number = store.write(lambda connection: retrainings.begin(connection, "ada"))
+    store.write(lambda connection: retrainings.finish(connection, number, "done", result))
+    return number
+
+
 def test_release_puts_challengers_in_service_and_rollback_takes_them_back(
     tmp_path: Path, artifact: Path
 ) -> None:
     with retraining_client(tmp_path, artifact) as (client, retraining):
         folders, store = retraining.config.folders, store_of(client)
         served = folders.served / "label_free.baro"
-        digests = []
+        digests: list[str] = []
         for seed in (1, 2):
             digest = challenger(folders, "label_free", seed)
             before = {"champion": digests[-1]} if digests else {}
@@ -224,8 +231,7 @@ def test_release_refuses_a_comparison_with_a_former_champion(
             "files": {"label_free": {"promoted": True, "why": "not worse"}},
             "challengers": {"label_free": second},
         }
-        number = store.write(lambda connection: retrainings.begin(connection, "ada"))
-        store.write(lambda c: retrainings.finish(c, number, retrainings.DONE, result))
+        number = finished(store, result)
         answer = client.post("/api/v1/retraining/release", json={"id": number})
         assert answer.status_code == 409
         assert "another model was released" in answer.json()["error"]["message"]

@@ -1,0 +1,98 @@
+"""The store of `barograph serve --demo`."""
+
+import importlib.util
+import json
+import signal
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from barograph.cli import demo, main
+from barograph.cli.detectors import DEFAULT_DETECTOR, DETECTORS, make_detector
+from barograph.service.data_health import data_health
+from barograph.service.model_report import model_report
+from barograph.service.work_lists import work_lists
+from barograph.store import Store
+from barograph.store.schema import candidates
+from barograph.triage import tickets
+from tests.shared import ROOT
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa.Connection]:
+    path: Path = tmp_path_factory.mktemp("demo") / "demo.db"
+    with Store(str(path)) as store:
+        demo.fill(store, make_detector(DEFAULT_DETECTOR), DETECTORS[DEFAULT_DETECTOR])
+        with store.read() as opened:
+            yield opened
+
+
+def test_demo_has_something_on_every_page(connection: sa.Connection) -> None:
+    verdict = candidates.c.verdict
+    query = sa.select(verdict, sa.func.count()).group_by(verdict)
+    states = dict(tuple(row) for row in connection.execute(query))
+    assert min(states[name] for name in ("true_positive", "false_positive", "not_triaged")) >= 10
+    assert {"unsure", "under_investigation"} <= states.keys()
+    assert {one.status for one in tickets.find(connection)} == {"open", "closed"}
+    health = data_health(connection)
+    assert [one.name for one in health.pipelines] == ["tern-parser / sharded / aggregation"]
+    assert len(health.series) == 1
+    assert health.suspects
+    assert health.late
+    assert health.rejected
+    report = model_report(connection, None)
+    assert sum(week.record.verdicts > 0 for week in report.past.weeks) >= 10
+    assert report.past.recent.delay.value is not None
+    assert report.due.due
+    assert all(one.candidates for one in work_lists(connection))
+
+
+def _tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("demo_changes", ROOT / "tools/demo_changes.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_recorded_change_points_are_those_of_the_default_detector() -> None:
+    recorded = json.loads(resources.files("barograph.cli").joinpath(demo.CHANGES).read_text())
+    computed = _tool().computed()
+    assert [[row[:3] for row in one] for one in recorded] == [
+        [row[:3] for row in one] for one in computed
+    ], "run: python tools/demo_changes.py"
+    for one, other in zip(recorded, computed, strict=True):
+        for row, same in zip(one, other, strict=True):
+            numbers = [np.array(part[3:], dtype=np.float64) for part in (row, same)]
+            assert np.allclose(*numbers, rtol=1e-4, equal_nan=True)
+
+
+def test_folder_of_the_demo_is_deleted_after_sigterm(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[int] = []
+    with demo.demo_folder() as folder:
+        assert folder.is_dir()
+        # Only what ends the process in the end is replaced; the first signal is a real one.
+        monkeypatch.setattr(demo.signal, "raise_signal", raised.append)
+        (folder / "demo.db").write_text("x")
+        handler = signal.getsignal(signal.SIGTERM)
+        assert callable(handler)
+        handler(signal.SIGTERM, None)
+    assert not folder.exists()
+    assert raised == [signal.SIGTERM]
+
+
+@pytest.mark.parametrize("option", ["--store", "--model", "--label-free"])
+def test_demo_refuses_a_store_and_models(
+    option: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "given"
+    path.write_bytes(b"")
+    with pytest.raises(SystemExit):
+        main(["serve", "--demo", option, str(path)])
+    assert f"leave out {option}" in capsys.readouterr().err

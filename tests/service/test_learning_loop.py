@@ -1,0 +1,72 @@
+"""From verdicts to a better model: the whole loop over HTTP, with tiny models."""
+
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from barograph.cli.retrain import read_params
+from barograph.history import History
+from barograph.service import ModelWatch, Retraining, RetrainingConfig, create_app
+from barograph.store import Store
+from barograph.store.exchange import import_history
+from tests.pipeline.conftest import project
+from tests.service.models import small_model
+from tests.store.judges import Rule
+from tests.training.test_retrain import PARAMS
+
+__all__ = ["project"]
+PATIENCE = 300.0  # seconds; on an idle core it takes about fifteen
+
+
+def retrained(client: TestClient) -> None:
+    """Start a retraining and wait for its end."""
+    assert client.post("/api/v1/retraining").status_code == 202
+    shares = []
+    deadline = time.monotonic() + PATIENCE
+    while (running := client.get("/api/v1/retraining").json()["running"]) is not None:
+        shares.append(running["share"])
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert shares == sorted(shares)
+
+
+def test_verdicts_lead_to_a_model_that_decides(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BAROGRAPH_WORKERS", "1")
+    params = project / "params.yaml"
+    params.write_text(PARAMS)
+    artifact = project / "online.baro"
+    small_model().save(artifact)
+    url = str(project / "ci.db")
+    with Store(url, Rule()) as store:
+        import_history(store, History.read(project / "data/interim"), "test")
+        config = RetrainingConfig(url, project / "served", partial(read_params, params, None, None))
+        app = create_app(store, ModelWatch(artifact), retraining=Retraining(store, config))
+        where = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 50000)}
+        with TestClient(app, **where) as client:  # type: ignore[arg-type]
+            before = client.get("/api/v1/model/record").json()
+            assert before["due"]["new"] == 100
+            retrained(client)
+            state = client.get("/api/v1/retraining").json()
+            assert (state["latest"]["state"], state["latest"]["verdicts"]) == ("done", 100)
+            files = {one["name"]: one for one in state["comparison"]}
+            label_free = files["label_free"]
+            assert label_free["may_release"]
+            [auc] = label_free["measures"]
+            assert auc["low"] <= auc["new"] - auc["old"] <= auc["high"]
+            assert not (project / "served").exists()  # a person releases
+            page = client.get("/model").text
+            assert "Challenger against the model in service" in page
+            released = client.post(
+                "/api/v1/retraining/release", json={"id": state["compared"]["id"]}
+            )
+            assert "label_free" in released.json()["files"]
+            assert (project / "served" / "label_free.baro").is_file()
+            after = client.get("/api/v1/model/record").json()
+            assert after["due"]["new"] == 0
+            assert {one["name"]: one["number"] for one in after["files"]}["label_free"] == 1
+            assert "Model 1 scores the queue" in client.get("/model").text
