@@ -28,6 +28,7 @@ from barograph.models.triage import FILES, USES
 from barograph.service.background import LOG_FORMAT, NICE
 from barograph.store import Store, audit, retrainings
 from barograph.store.audit import now
+from barograph.training import registry
 from barograph.training.registry import Index, ReleaseFolders
 
 if TYPE_CHECKING:
@@ -222,8 +223,9 @@ class Retraining:
         if name not in FILES:
             raise ConfigError(f"no file {name!r:.60}; there are {', '.join(FILES)}")
         with self._lock:
+            registry.resume(self.config.folders)
             index = Index.read(name, self.config.folders).rolled_back()
-            index.take_effect()
+            registry.put_in_service([index], self.config.folders)
         facts = {"champion": index.champion, "withdrawn": index.withdrawn[-1]}
         self._store.write(lambda c: audit.note(c, now(), who, "rollback", name, **facts))
         return name
