@@ -14,6 +14,7 @@ from barograph.errors import DataError
 from barograph.models.triage import FILES, TriageModel, load_models, save_models
 from barograph.training import release as releasing
 from barograph.training import retrain as retraining
+from barograph.training import tables
 from barograph.training.registry import FOLDERS, Index, ReleaseFolders, put_in_service, resume
 from tests.service.models import small_model
 
@@ -59,7 +60,7 @@ def retrain(models: Models) -> None:
         patch.setattr(retraining, "train_all", learned)
         patch.setattr(retraining, "_settings", lambda *_: None)
         patch.setattr(retraining, "_counts", lambda _: (0, 0, 0))
-        patch.setattr(retraining.tables, "frames_of", lambda *_: lambda _use: None)
+        patch.setattr(tables, "frames_of", lambda *_: lambda _use: None)
         sets = dict.fromkeys(models, "leznik")
         train = SimpleNamespace(feature_sets=sets)
         params: Any = SimpleNamespace(train=train, release=PARAMS, prior=None, profile="")

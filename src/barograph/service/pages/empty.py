@@ -39,7 +39,7 @@ def empty_page(request: Request, store: str) -> Response:
             not to be shown.
     """
     caller = getattr(request.state, "caller", None)
-    needs_token = caller is not LOCAL
+    needs_token = caller is not LOCAL  # who needs no token is this machine
     where = f" --store {shlex.quote(store)}" if store and not needs_token else ""
     token = '  -H "Authorization: Bearer $BAROGRAPH_TOKEN" \\\n' if needs_token else ""
     address = shlex.quote(f"{request.url.scheme}://{request.url.netloc}/api/v1/points")
