@@ -30,6 +30,7 @@ def sparkline(trace: Trace | None) -> Sparkline | None:
     """Return the paths of a trace; None for fewer than two results.
 
     Example:
+        >>> from barograph.triage.traces import Levels
         >>> sparkline(Trace((1.0, 1.0, 2.0), 2, Levels(1.0, 2.0, 2, 1)))
         Sparkline(raw='M0 56L120 56L240 4', before='M0 56H180', after='M180 4H240')
     """
