@@ -90,7 +90,7 @@ def get_page(
         rest=rest,
         crumbs=_crumbs(chart.series.name),
         direction=DIRECTIONS[chart.series.direction],
-        data=for_script(chart_json(chart)),
+        data=for_script(chart_json(chart, brief=True)),
         summary=summary(chart),
         focus=focus(chart, change_point),
         can_log=all(value > 0 for value in chart.values),
@@ -104,7 +104,7 @@ def names(name: SeriesId) -> tuple[str, str]:
     """Return what people call a series, and the rest of its identity without the project."""
     own = name.test or name.measurement or name.project or "series"
     args = [f"{key} {value}" for key, value in name.args]
-    rest = [name.variant, name.task, name.measurement, *args]
+    rest = [name.variant, *args, name.measurement, name.task]
     return own, " · ".join(part for part in rest if part and part != own)
 
 

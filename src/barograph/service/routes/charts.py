@@ -94,8 +94,15 @@ def get_chart(context: Context, number: SeriesNumber) -> Any:
     return Response(chart_json(chart), media_type="application/json")
 
 
-def chart_json(chart: SeriesChart) -> bytes:
-    """Return the JSON of a `ChartResponse`."""
+def chart_json(chart: SeriesChart, *, brief: bool = False) -> bytes:
+    """Return the JSON of a `ChartResponse`.
+
+    Args:
+        chart: The chart.
+        brief: Whether to leave out `low` and `high` if no commit has several runs.
+    """
     fields = {name: getattr(chart, name) for name in ChartResponse.model_fields}
+    if brief and max(chart.runs, default=1) == 1:
+        del fields["low"], fields["high"]
     fields["series"] = series_fields(chart.series)
     return msgspec.json.encode(fields)

@@ -155,7 +155,7 @@ function fillAlike(panel, { cases }) {
   }
 }
 
-function fillSiblings(panel, answer) {
+function fillSiblings(panel, answer, mark, own) {
   const { siblings, rose, fell, steady, waiting } = answer;
   panel.hidden = !siblings.length;
   if (panel.hidden) return;
@@ -163,7 +163,7 @@ function fillSiblings(panel, answer) {
   const counts = parts.filter(([count]) => count).map(([count, verb]) => `${count} ${verb}`).join(", ");
   panel.querySelector("[data-note]").textContent = `${counts}. Each plot has its own scale; the dotted line is the same commit.`;
   const list = panel.querySelector("[data-list]"), more = panel.querySelector("[data-more]");
-  const shown = (many) => list.append(...siblings.slice(list.children.length, many).map((one) => siblingItem(one, answer)));
+  const shown = (many) => list.append(...siblings.slice(list.children.length, many).map((one) => siblingItem(one, answer.first_after, own)));
   shown(FIRST);
   more.hidden = siblings.length <= FIRST;
   more.textContent = `${siblings.length - FIRST} more`;
@@ -171,16 +171,19 @@ function fillSiblings(panel, answer) {
 }
 
 const STATES = { no_result: "no result yet", too_few: "too few results" };
-function siblingItem(one, { first_after: first }) {
+function siblingItem(one, first, own) {
   const canvas = element("canvas", { "aria-hidden": "true" });
   const { series, state, effect } = one;
-  const args = Object.entries(series.args).map(([key, value]) => `${key} ${value}`);
-  const name = [series.variant || series.task || series.test, ...args].join(" ");
+  const args = Object.entries(series.args).map(([key, value]) => `${key.replaceAll("_", " ")} ${value}`);
+  // The caption says what differs from the series of the page.
+  const isElsewhere = series.variant !== own.variant || !args.length;
+  const variant = isElsewhere ? series.variant || series.task || series.test : "";
   const size = STATES[state] ?? percentText(one.before, one.after);
   const kind = STATES[state] ? "waiting" : state === "moved" ? effect : "muted";
   const target = one.change_point ? `?change_point=${one.change_point}` : "";
   const item = element("li", {}, element("a", { href: `/series/${series.id}${target}`, title: series.name }, canvas,
-    element("span", { class: "caption" }, element("bdi", { class: "caption-name" }, name), element("span", { class: kind }, size))));
+    element("span", { class: "caption" }, element("bdi", { class: "caption-name" }, variant || args.join(", ")),
+      variant && args.length ? element("bdi", { class: "hint" }, args.join(", ")) : null, element("span", { class: kind }, size))));
   const found = one.orders.findIndex((order) => order >= first);
   sketch(canvas, one.values, found < 0 ? one.values.length : found, state === "moved" ? effect : "ink", found < 0 ? one.values.length : found);
   return item;

@@ -33,6 +33,7 @@ function start() {
   const view = { from: indexOf(from), to: indexOf(to, true), axis: axis ?? "commits", scale: scale ?? "fit" };
   chart = drawSeries(canvas, data, { isInteractive: true, view, onView, onRead, onMark: (mark) => setFocus(mark, true) });
   const own = data.changes.filter((mark) => mark.id === page.focus && mark.state !== "moved");
+  performance.mark("chart-drawn");
   onView(chart.shown(), true);
   if (own.length) setFocus(own.at(-1), false);
   listen(data);
@@ -198,7 +199,7 @@ const ACTIONS = {
   csv() {
     const rows = content.values.map((value, k) => [
       content.orders[k], quoted(content.commits[k]), content.times[k] === null ? "" : new Date(content.times[k]).toISOString(),
-      value, content.low[k], content.high[k], content.runs[k],
+      value, content.low?.[k] ?? value, content.high?.[k] ?? value, content.runs[k],
     ].join(","));
     const text = ["order,commit,time,value,least,largest,runs", ...rows, ""].join("\r\n");
     download(new Blob([text], { type: "text/csv" }), "csv");

@@ -1,0 +1,149 @@
+"""The pages of series and commits in a browser: the view, the keys, verdicts, hostile names."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from barograph.series import Direction, SeriesId
+from barograph.store import Measurement, Store
+from barograph.triage.refresh import CandidateRefresher
+from tests.browser.serving import serving
+from tests.triage.test_refresh import Scripted
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+EVIL = '<script>document.title="x"</script>\u202e' + "n" * 400
+AT = 30
+
+
+def fill(store: Store) -> None:
+    """Two variants that fall at one commit, and a series with a hostile name."""
+    random = np.random.default_rng(1)
+    sent = [
+        Measurement(
+            SeriesId("db", variant, "", test, "ops"),
+            float(random.normal(80.0 if order >= AT else 100.0, 1.0)),
+            order,
+            f"c{order}",
+            time=1_700_000_000_000 + order * 3_600_000,
+            direction=Direction.HIGHER_IS_BETTER,
+        )
+        for variant, test in (("linux", "insert"), ("arm", "insert"), ("<b>", EVIL))
+        for order in range(60)
+    ]
+    store.ingest(sent, "ci")
+    CandidateRefresher(Scripted([12, AT]), "scripted").refresh(store)
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service that all tests of this module share."""
+    with serving(tmp_path_factory.mktemp("board"), fill) as url:
+        yield url
+
+
+def focused(page: "Page", url: str) -> None:
+    """Open the page of a series, and focus its chart."""
+    page.goto(url)
+    page.locator("#about code").wait_for()
+    page.locator("#chart").focus()
+
+
+def test_the_address_keeps_the_view_of_a_chart(page: "Page", board: str) -> None:
+    focused(page, f"{board}/series/1")
+    page.keyboard.press("+")
+    page.get_by_role("button", name="From zero").click()
+    page.get_by_role("button", name="Time").click()
+    page.wait_for_url("**axis=time**")
+    view = page.url
+    assert "scale=zero" in view
+    page.goto("about:blank")
+    focused(page, view)
+    assert page.locator("[data-axis=time]").get_attribute("aria-pressed") == "true"
+    page.locator("#chart").focus()
+    page.keyboard.press("0")
+    page.wait_for_url(lambda address: "from=" not in address)
+    assert "axis=time" in page.url
+
+
+def test_keys_read_results_and_jump_between_changes(page: "Page", board: str) -> None:
+    focused(page, f"{board}/series/1")
+    page.keyboard.press("Home")
+    assert "result 1 of 60" in page.locator("#readout").inner_text()
+    page.keyboard.press("ArrowRight")
+    assert "result 2 of 60" in page.locator("#readout").inner_text()
+    page.locator("#chart").blur()
+    page.keyboard.press("[")
+    page.wait_for_url("**change_point=1**")
+    assert "c12" in page.locator("#about").inner_text()
+
+
+def test_a_verdict_shows_at_once_and_can_be_undone(page: "Page", board: str) -> None:
+    focused(page, f"{board}/series/2")
+    page.locator("#chart").blur()
+    with page.expect_response("**/api/v1/verdicts"):
+        page.keyboard.press("h")
+        assert page.locator("#about").inner_text().endswith("noise")
+    assert page.locator("[data-verdict=noise]").get_attribute("aria-pressed") == "true"
+    with page.expect_response("**/undo"):
+        page.keyboard.press("u")
+    assert page.locator("#about").inner_text().endswith("to decide")
+
+
+def test_panels_hold_the_evidence_about_the_newest_undecided_change(
+    page: "Page", board: str
+) -> None:
+    focused(page, f"{board}/series/1")
+    page.locator("#suspects li code").first.wait_for()
+    assert "Nothing left to halve" in page.locator("#suspects").inner_text()
+    page.locator("#siblings li a").wait_for()
+    assert "1 fell" in page.locator("#siblings").inner_text()
+    page.locator("#reasons .fact").first.wait_for()
+    page.locator("#history li").first.wait_for()
+
+
+def test_a_panel_that_fails_offers_to_try_again(page: "Page", board: str) -> None:
+    page.route("**/suspects", lambda route: route.fulfill(status=500, body="{}"))
+    focused(page, f"{board}/series/1")
+    again = page.locator("#suspects").get_by_role("button", name="Try again")
+    again.wait_for()
+    page.unroute("**/suspects")
+    again.click()
+    page.locator("#suspects li code").first.wait_for()
+
+
+def test_downloads_hold_the_results_and_the_picture(page: "Page", board: str) -> None:
+    focused(page, f"{board}/series/1")
+    with page.expect_download() as csv:
+        page.get_by_role("button", name="CSV").click()
+    lines = csv.value.path().read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "order,commit,time,value,least,largest,runs"
+    assert len(lines) == 61
+    assert lines[1].startswith("0,c0,2023-11-14T22:13:20.000Z,")
+    with page.expect_download() as png:
+        page.get_by_role("button", name="PNG").click()
+    assert png.value.path().read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("path", ["/series/3", "/series", "/commit?project=db&order=30"])
+def test_a_hostile_name_stays_text(page: "Page", board: str, path: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(board + path)
+    page.locator("main table").first.wait_for()
+    assert "Barograph" in page.title()
+    assert page.locator("main").evaluate("e => e.scrollWidth <= window.innerWidth")
+
+
+def test_a_commit_takes_one_verdict_for_a_group(page: "Page", board: str) -> None:
+    page.goto(f"{board}/commit?project=db&order=12")
+    group = page.locator("[data-group]").first
+    count = group.locator("tr[data-change]").count()
+    with page.expect_response("**/api/v1/verdicts"):
+        group.get_by_role("button", name="Noise").click()
+    assert group.locator("td[data-state]").all_inner_texts() == ["noise"] * count
+    with page.expect_response("**/undo"):
+        page.keyboard.press("u")
+    assert group.locator("td[data-state]").all_inner_texts() == ["to decide"] * count
