@@ -40,7 +40,7 @@ def main() -> None:
     show(title, table, output, published_accuracy_to_beat=leznik.PUBLISHED["stacked"][0])
 
 
-def trained(points: leznik.PublishedPoints) -> Iterator[dict[str, Any]]:
+def trained(points: leznik.TriagedPoints) -> Iterator[dict[str, Any]]:
     """Yield the mean rates of both models on the same splits."""
     for protocol in leznik.PROTOCOLS:
         for name, make in MODELS.items():
@@ -49,7 +49,7 @@ def trained(points: leznik.PublishedPoints) -> Iterator[dict[str, Any]]:
             yield row(name, f"{leznik.REPETITIONS} x 90/10 of the {protocol}", mean(rates))
 
 
-def projects(points: leznik.PublishedPoints) -> Iterator[dict[str, Any]]:
+def projects(points: leznik.TriagedPoints) -> Iterator[dict[str, Any]]:
     """Yield the rates of both models on each project that is held back."""
     for project, split in without_project(points):
         for name, make in MODELS.items():
@@ -57,7 +57,7 @@ def projects(points: leznik.PublishedPoints) -> Iterator[dict[str, Any]]:
             yield row(name, f"without {project} ({split.test.size} points)", rates)
 
 
-def without_project(points: leznik.PublishedPoints) -> Iterator[tuple[str, leznik.TrainTest]]:
+def without_project(points: leznik.TriagedPoints) -> Iterator[tuple[str, leznik.TrainTest]]:
     """Yield each project with the split whose test part is the project."""
     for project in np.unique(points.projects.astype(str)):
         inside = points.projects == project

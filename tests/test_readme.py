@@ -5,9 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from barograph.cli import group
+from barograph.features import FEATURE_SETS
+from barograph.models import TriageModel
+from barograph.models.triage import USES
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -26,6 +30,16 @@ def test_commands_print_the_documented_output(
     command = f"{line} docs/results.csv"
     done = CliRunner().invoke(group, command.split())
     assert (without_seconds(done.output), done.exit_code) == (without_seconds(SHOWN[command]), code)
+
+
+def test_models_are_those_that_the_readme_names() -> None:
+    shipped = {use: TriageModel.default(use) for use in USES}
+    assert {model.flat.kind for model in shipped.values()} == {"boosted"}
+    sets = [shipped[use].feature_set for use in ("adaptive", "label_free", "online", "confirm")]
+    assert sets == ["contrast", "contrast", "online", "confirm"]
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    assert "random_forest" in params["evaluate"]["feature_sets"]["bauer8"]
+    assert len(FEATURE_SETS["bauer8"]) == 16
 
 
 def without_seconds(text: str) -> str:

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.detection import Setds
-from barograph.detection.setds import run_outside
 from barograph.errors import ConfigError
+from barograph.features.setds import run_outside
 from barograph.series import Floats
 from tests.shared import SHARED, needs_shared
 

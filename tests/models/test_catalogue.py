@@ -60,9 +60,12 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "most_frequent": ACCEPTS_NAN | IGNORES_COLUMNS,
     "voting": {"check_estimators_nan_inf": "a feature that is NaN does not vote"},
 }
+EXCEPTIONS["voting_without_distance"] = EXCEPTIONS["voting"]
+# The authors' leaves are larger than the samples of the checks: test_stacked has smaller ones.
+CHECKED = tuple(name for name in CLASSIFIERS if name != "hybrid")
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", CHECKED)
 def test_classifier_passes_the_scikit_learn_checks_except_the_listed(name: str) -> None:
     exceptions = FITS_IN_PLACE | EXCEPTIONS[name]
     with warnings.catch_warnings():

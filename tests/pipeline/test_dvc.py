@@ -29,7 +29,7 @@ STAGES = (
     "replay",
     "release",
 )
-STUDIES = ("learning", "audit", "explain", "statistics")  # and `detectors` and `selection`
+STUDIES = ("learning", "audit", "explain", "statistics")  # and those of tests of their own
 # Modules that no result depends on.
 PLUMBING = {
     "__init__.py",

@@ -11,7 +11,7 @@ from tests.shared import SHARED, needs_shared
 POINTS = SHARED / "data/mongodb/triaged_points.csv"
 
 
-def simulated_points(rows: int = 600) -> leznik.PublishedPoints:
+def simulated_points(rows: int = 600) -> leznik.TriagedPoints:
     generator = np.random.default_rng(0)
     features = generator.random((rows, 6))
     perfomalist = generator.random(rows) > 0.5
@@ -20,7 +20,7 @@ def simulated_points(rows: int = 600) -> leznik.PublishedPoints:
     ).astype(np.int64)
     series = generator.integers(0, 90, rows)
     projects = np.array([f"project{k % 3}" for k in series], dtype=object)
-    return leznik.PublishedPoints(features, perfomalist, truth, series, projects)
+    return leznik.TriagedPoints(features, perfomalist, truth, series, projects)
 
 
 def test_rates_follow_from_the_confusion_counts() -> None:

@@ -80,6 +80,15 @@ def test_page_of_the_published_rows_contains_the_printed_tables(published: pd.Da
     assert TABLE_4 in text
 
 
+def test_medians_come_with_variances(small: pd.DataFrame) -> None:
+    table = statistics.medians(statistics.triaged(small)).set_index("feature")
+    for kind, label in (("true", "true_positive"), ("false", "false_positive")):
+        values = small["delta_mean"][small["verdict"] == label]
+        assert table[f"{kind}_variance"]["delta_mean"] == pytest.approx(values.var(ddof=1))
+    text = page(all_tables(statistics.triaged(small)), "Rows.")
+    assert f"| {table['true_variance']['delta_mean']:.4f} |" in text
+
+
 @needs_shared
 def test_by_project_reproduces_the_printed_table(published: pd.DataFrame) -> None:
     rows = statistics.by_project(published).itertuples()

@@ -11,11 +11,10 @@ import numpy.typing as npt
 from barograph.detection.excursions import Excursion, excursions, fill
 from barograph.detection.reporting import ReportingRule
 from barograph.features import (
-    CONTEXT_NAMES,
     LABEL_FREE,
     SubSeries,
-    contrast_context,
     feature_matrix,
+    series_context,
     subseries,
 )
 from barograph.history import Candidates
@@ -147,12 +146,10 @@ class CandidateScorer:
         """Return the features of some candidates between the given bounds."""
         shift = self._shift[rows]
         sides = SubSeries(*(side[rows] + shift for side in bounds))
-        context = None
-        if not set(CONTEXT_NAMES).isdisjoint(self._model.columns):
-            owner = self._candidates.series[rows]
-            around = self._offsets[owner] + shift, self._offsets[owner + 1] + shift
-            context = contrast_context(self._values, *sides, *around)
-        return feature_matrix(self._values, *sides, self._model.feature_set, context=context)
+        owner, name = self._candidates.series[rows], self._model.feature_set
+        around = self._offsets[owner] + shift, self._offsets[owner + 1] + shift
+        context = series_context(name, self._values, sides, *around)
+        return feature_matrix(self._values, *sides, name, context=context)
 
 
 def _without(candidates: Candidates, weak: npt.NDArray[np.bool_]) -> Candidates:

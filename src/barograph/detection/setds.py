@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from barograph.compiled import kernel
 from barograph.detection.base import Detector, Observations, RawChangePoint, require
 from barograph.detection.numerics import power_of_two
-from barograph.series import Floats, Ints
+from barograph.features.setds import HOLD, MINIMUM, PATIENCE, SIGMAS, phases
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,10 @@ class Setds(Detector):
         array([60])
     """
 
-    sigmas: float = 3.0
-    minimum: int = 8
-    hold: int = 3
-    patience: int = 2
+    sigmas: float = SIGMAS
+    minimum: int = MINIMUM
+    hold: int = HOLD
+    patience: int = PATIENCE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,47 +63,3 @@ class Setds(Detector):
             RawChangePoint(int(start), float(severity) * unit)
             for start, severity in zip(starts, severities, strict=True)
         ]
-
-
-@kernel
-def phases(
-    values: Floats, sigmas: float, minimum: int, hold: int, patience: int
-) -> tuple[Ints, Floats]:
-    """Return where each new phase starts, and its cumulative EV."""
-    starts = np.empty(values.size, dtype=np.int64)
-    severities = np.empty(values.size, dtype=np.float64)
-    found = 0
-    count, mean, squares = 0, 0.0, 0.0  # the baseline, after Welford: exact on equal values
-    t = 0
-    while t < values.size:
-        if count >= minimum:
-            reach = sigmas * np.sqrt(squares / (count - 1))
-            length, total = run_outside(values[t:], mean, reach, hold, patience)
-            if length == hold:
-                starts[found], severities[found] = t, total
-                found += 1
-                count, mean, squares = 0, 0.0, 0.0
-        # A point inside, and the first of a run that returned to 0, belong to the baseline.
-        count += 1
-        step = values[t] - mean
-        mean += step / count
-        squares += step * (values[t] - mean)
-        t += 1
-    return starts[:found], severities[:found]
-
-
-@kernel
-def run_outside(
-    values: Floats, mean: float, reach: float, hold: int, patience: int
-) -> tuple[int, float]:
-    """Return for how many points, at most `hold`, the cumulative EV stays off 0, and the EV."""
-    total = 0.0
-    quiet = 0
-    for t in range(min(hold, values.size)):
-        beyond = values[t] - mean
-        exception = beyond - min(max(beyond, -reach), reach)
-        quiet = quiet + 1 if exception == 0.0 else 0
-        if quiet == patience or (total + exception) * (total if t else exception) <= 0.0:
-            return t, total
-        total += exception
-    return min(hold, values.size), total

@@ -3,7 +3,12 @@
 from barograph.features.bauer9 import characteristics
 from barograph.features.contrast import CONTEXT_NAMES, contrast_context, contrasts
 from barograph.features.leznik import PUBLISHED_RANGES, deltas, distance
-from barograph.features.matrix import FEATURE_SETS, FEATURES_VERSION, feature_matrix
+from barograph.features.matrix import (
+    FEATURE_SETS,
+    FEATURES_VERSION,
+    feature_matrix,
+    series_context,
+)
 from barograph.features.regime import GrowingHistory
 from barograph.features.subseries import (
     ADAPTIVE,
@@ -29,5 +34,6 @@ __all__ = [
     "deltas",
     "distance",
     "feature_matrix",
+    "series_context",
     "subseries",
 ]

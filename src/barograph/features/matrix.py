@@ -14,8 +14,10 @@ from barograph.features import (
     leznik,
     leznik_sides,
     regime,
+    setds,
 )
 from barograph.features.families import Derived, Family
+from barograph.features.subseries import SubSeries
 from barograph.parallel import map_threads, row_ranges
 from barograph.series import Floats, Ints, as_floats, require_finite
 
@@ -29,6 +31,7 @@ FAMILIES: tuple[Family, ...] = (
     leznik_sides.FAMILY,
     contrast.FAMILY,
     regime.FAMILY,
+    setds.FAMILY,
 )
 DERIVED: tuple[Derived, ...] = (bauer.DIFFERENCES, bauer.CHANGES, leznik.DELTAS)
 
@@ -37,6 +40,8 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "bauer9": bauer9.NAMES,
     "leznik": leznik.DELTAS.names,
     "leznik_sides": leznik_sides.NAMES,
+    "setds": (setds.NAME,),
+    "hybrid": (*leznik.DELTAS.names, setds.NAME),
     "contrast": contrast.NAMES,
     "full": (*bauer9.NAMES, *leznik.DELTAS.names, *contrast.NAMES),
     "difference8": bauer.DIFFERENCES.names,
@@ -71,7 +76,8 @@ def feature_matrix(
         splits: Where each After starts.
         ends: Where each After ends.
         feature_set: One of FEATURE_SETS.
-        context: Rows of `contrast_context`, one per candidate.
+        context: What `series_context` returns for the set. Without it, Pre and After count as
+            the whole series.
         threads: The number of threads; the usable cores by default.
 
     Raises:
@@ -93,6 +99,36 @@ def feature_matrix(
             sources = np.column_stack([known[name] for name in derived.sources])
             known.update(zip(derived.names, derived.columns(sources).T, strict=True))
     return np.column_stack([known[name] for name in columns])
+
+
+def series_context(
+    feature_set: str,
+    values: npt.ArrayLike,
+    sides: SubSeries,
+    firsts: npt.ArrayLike,
+    lasts: npt.ArrayLike,
+) -> Floats | None:
+    """Describe the series around each candidate, for the `context` of `feature_matrix`.
+
+    Args:
+        feature_set: One of FEATURE_SETS.
+        values: All values.
+        sides: Pre and After of each candidate.
+        firsts: Where each candidate's series starts.
+        lasts: Where the known part of each candidate's series ends; later values are not read.
+
+    Returns:
+        One row per candidate; None if the set depends on Pre and After alone.
+
+    Raises:
+        ValueError: As of `contrast_context`.
+    """
+    columns = columns_of(feature_set)
+    if not set(contrast.CONTEXT_NAMES).isdisjoint(columns):
+        return contrast.contrast_context(values, *sides, firsts, lasts)
+    if setds.NAME in columns:
+        return setds.setds_context(values, sides.splits, firsts, lasts)
+    return None
 
 
 def columns_of(feature_set: str) -> tuple[str, ...]:

@@ -14,8 +14,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils.validation import has_fit_parameter
 
 from barograph.errors import ConfigError
+from barograph.models.stacked import StackedTriage, published_xgboost
+from barograph.models.threshold import ABOVE_HALF
 from barograph.models.voting import VotingTriage
 from barograph.series import Floats
 
@@ -65,6 +68,16 @@ def voting(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
     return VotingTriage()
 
 
+def voting_without_distance(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
+    """Return the same scheme without the vote of the distance."""
+    return VotingTriage(use_distance=False)
+
+
+def hybrid(seed: int, trees: int) -> StackedTriage:  # noqa: ARG001
+    """Return the hybrid of Leznik et al. 2022, 4.3, with the authors' settings of XGBoost."""
+    return StackedTriage(published_xgboost(seed))
+
+
 CLASSIFIERS: dict[str, Make] = {
     "random_forest": random_forest,
     "svm": svm,
@@ -72,7 +85,11 @@ CLASSIFIERS: dict[str, Make] = {
     "logistic": logistic,
     "most_frequent": most_frequent,
     "voting": voting,
+    "voting_without_distance": voting_without_distance,
+    "hybrid": hybrid,
 }
+# Classifiers with a threshold of their own: a change if the score is above one half (4.1).
+RULES = {"voting": ABOVE_HALF, "voting_without_distance": ABOVE_HALF}
 SCALED = frozenset({"svm", "logistic"})  # the others depend only on the order of the values
 
 
@@ -95,6 +112,11 @@ def classifier(
     if unknown:
         raise ConfigError(f"{name} has no parameter {unknown[0]!r}")
     return pipeline.set_params(**(settings or {}))
+
+
+def takes_weights(name: str) -> bool:
+    """Return whether a classifier can learn from rows of different weights."""
+    return bool(has_fit_parameter(CLASSIFIERS[name](0, 1), "sample_weight"))
 
 
 def real_probability(model: Any, matrix: Floats) -> Floats:

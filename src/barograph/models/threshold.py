@@ -10,6 +10,7 @@ from barograph.series import Floats
 
 GOALS = ("accuracy", "f1", "alarms:N")
 BUDGET = re.compile(r"alarms:(\d+(?:\.\d+)?)")
+ABOVE_HALF = float(np.nextafter(0.5, 1.0))  # "greater than 0.5" for a comparison with >=
 NEVER = float(np.nextafter(1.0, 2.0))  # above every probability, so nothing is called real
 
 

@@ -86,6 +86,7 @@ class TriageModel:
         score: npt.ArrayLike,
         goal: str = "accuracy",
         method: str | None = "sigmoid",
+        threshold: float | None = None,
         **facts: Any,
     ) -> TriageModel:
         """Make a model from a fitted classifier and held-out points.
@@ -101,6 +102,7 @@ class TriageModel:
                 not fitted to these points.
             goal: The goal of the threshold, see `choose_threshold`.
             method: The method of calibration; None for no calibration.
+            threshold: The threshold of a classifier that has one; None to choose it.
             **facts: Further attributes: card, data_hash, metrics.
         """
         raw = np.asarray(score, dtype=np.float64)
@@ -110,7 +112,7 @@ class TriageModel:
             use=use,
             feature_set=feature_set,
             columns=FEATURE_SETS[feature_set],
-            threshold=choose_threshold(truth, calibrated, goal),
+            threshold=choose_threshold(truth, calibrated, goal) if threshold is None else threshold,
             flat=flatten(fitted),
             calibration=fitted_calibration,
             conformal=Conformal.fit(truth, raw),

@@ -33,10 +33,12 @@ class StatisticsParams:
     Attributes:
         policy: Of the bounds that the features see.
         seed: Of the sample for Shapiro-Wilk.
+        ranges: The ranges of the distance: `published` or `own`.
     """
 
     policy: str = "adaptive"
     seed: int = 0
+    ranges: str = statistics.PUBLISHED
 
 
 def analyse(rows: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
@@ -97,7 +99,10 @@ def main(path: Path | None, out: Path | None, seed: int | None) -> None:
             write(
                 analyse(
                     statistics.candidate_rows(
-                        History.read(INTERIM), pd.read_parquet(BOUNDS), params.policy
+                        History.read(INTERIM),
+                        pd.read_parquet(BOUNDS),
+                        params.policy,
+                        params.ranges,
                     ),
                     params.seed if seed is None else seed,
                 ),

@@ -1,4 +1,4 @@
-"""Tables 5, 7 and 8 of Leznik et al. 2022 on their published points.
+"""Tables 5, 7 and 8 of Leznik et al. 2022 on triaged points: theirs, or your own.
 
 Their tables use the names of the rates differently: Table 5 counts "no change point" as positive,
 and Table 7 prints predictive values. Here every rate follows from the confusion counts, with a real
@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 from barograph.errors import DataError
 from barograph.features import FEATURE_SETS
 from barograph.models.stacked import StackedTriage
 from barograph.models.voting import VotingTriage
-from barograph.series import Floats, Ints
+from barograph.series import Floats, Ints, Verdict
 
 FEATURES = FEATURE_SETS["leznik"]
 PROTOCOLS = ("rows", "series")
@@ -34,8 +35,8 @@ PUBLISHED = {
 
 
 @dataclass(frozen=True)
-class PublishedPoints:
-    """The triaged points that Leznik et al. published."""
+class TriagedPoints:
+    """Triaged points, as Leznik et al. published theirs."""
 
     features: Floats  # the five deltas and the distance
     perfomalist: npt.NDArray[np.bool_]  # whether this detector found the point
@@ -65,22 +66,31 @@ class TrainTest(NamedTuple):
     test: Ints
 
 
-def read(path: str | Path) -> PublishedPoints:
+def read(path: str | Path) -> TriagedPoints:
     """Read the published points."""
-    import pandas as pd
-
     frame = pd.read_csv(path)
     columns = ["file", *FEATURES, "perfomalist", "label"]
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise DataError(f"{path}: missing columns: {missing}")
     names = frame["file"].astype(str)
-    return PublishedPoints(
+    return TriagedPoints(
         features=frame[list(FEATURES)].to_numpy(dtype=np.float64),
         perfomalist=(frame["perfomalist"] > 0).to_numpy(dtype=bool),
         truth=np.asarray(frame["label"] == "true_positive", dtype=np.int64),
         series=pd.factorize(names)[0].astype(np.int64),
         projects=names.str.split("/").str[0].to_numpy(dtype=object),
+    )
+
+
+def of_rows(rows: pd.DataFrame) -> TriagedPoints:
+    """Return the points of the table of `statistics.candidate_rows`."""
+    return TriagedPoints(
+        features=rows[list(FEATURES)].to_numpy(dtype=np.float64),
+        perfomalist=(rows["setds"] > 0).to_numpy(dtype=bool),
+        truth=np.asarray(rows["verdict"] == Verdict.TRUE_POSITIVE.value, dtype=np.int64),
+        series=rows["series"].to_numpy(dtype=np.int64),
+        projects=rows["project"].to_numpy(dtype=object),
     )
 
 
@@ -93,7 +103,7 @@ def rates(truth: Ints, predicted: npt.ArrayLike, score: Floats | None = None) ->
     return Rates(all_, real, noise, float(roc_auc_score(truth, score)) if both else float("nan"))
 
 
-def rule_tables(points: PublishedPoints) -> dict[str, Rates]:
+def rule_tables(points: TriagedPoints) -> dict[str, Rates]:
     """Return Tables 5 and 7: the voting as printed and as fitted here, and the detector."""
     table = {}
     for use_distance, name in ((False, "without distance"), (True, "with distance")):
@@ -108,7 +118,7 @@ def rule_tables(points: PublishedPoints) -> dict[str, Rates]:
 
 
 def splits(
-    points: PublishedPoints, protocol: str, repetitions: int = REPETITIONS, seed: int = 0
+    points: TriagedPoints, protocol: str, repetitions: int = REPETITIONS, seed: int = 0
 ) -> Iterator[TrainTest]:
     """Yield random 90/10 splits: of the rows, as in their code, or of the series, as in their text.
 
@@ -130,7 +140,7 @@ def stacked(seed: int) -> StackedTriage:
     return StackedTriage(published=True, random_state=seed)
 
 
-def fit_and_rate(model: Any, points: PublishedPoints, split: TrainTest) -> Rates:
+def fit_and_rate(model: Any, points: TriagedPoints, split: TrainTest) -> Rates:
     """Fit a model on one part and return the rates on the other, with the threshold 0.5."""
     model.fit(points.inputs[split.train], points.truth[split.train])
     score = model.predict_proba(points.inputs[split.test])[:, 1]

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from barograph.evaluation import resume
 from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import Split
-from barograph.models.catalogue import classifier, real_probability
+from barograph.models.catalogue import RULES, classifier, real_probability
 from barograph.models.threshold import choose_threshold
 from barograph.series import Floats, Ints
 from barograph.training.tables import Labelled
@@ -63,12 +63,15 @@ def repeat(repetitions: Sequence[Repetition], label: str) -> list[dict[str, floa
 def repetition(
     name: str, matrix: Floats, truth: Ints, split: Split, seed: int, trees: int, goal: str
 ) -> dict[str, float]:
-    """Return the scores of one classifier on one split; the threshold comes from validation."""
+    """Return the scores of one classifier on one split.
+
+    The threshold comes from validation, unless the classifier has a rule of its own.
+    """
     # One thread: workers share the cores, and the number of threads must not change the rounding.
     with threadpool_limits(1):
         model = classifier(name, seed=seed, trees=trees)
         model.fit(matrix[split.train], truth[split.train])
         validation = real_probability(model, matrix[split.validation])
-        threshold = choose_threshold(truth[split.validation], validation, goal)
+        threshold = RULES.get(name) or choose_threshold(truth[split.validation], validation, goal)
         probability = real_probability(model, matrix[split.test])
         return scores(truth[split.test], probability, threshold)

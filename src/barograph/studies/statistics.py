@@ -14,31 +14,56 @@ import pandas as pd
 from scipy import stats
 
 from barograph.errors import ConfigError, DataError, NotEnoughDataError
+from barograph.features import leznik
 from barograph.history import History
 from barograph.series import FINAL, Floats, Verdict
 from barograph.training import tables as feature_tables
 
 SAMPLE = 5000  # the largest sample that the Shapiro-Wilk test is defined for
 LEVEL = 0.05
-FEATURE_SET = "leznik"
+RANGES = PUBLISHED, OWN = "published", "own"
 LABELS = ("verdict", "label")
 
 
-def candidate_rows(history: History, bounds: pd.DataFrame, policy: str) -> pd.DataFrame:
+def candidate_rows(
+    history: History, bounds: pd.DataFrame, policy: str, ranges: str = PUBLISHED
+) -> pd.DataFrame:
     """Return the deltas of the decided candidates under a policy, with project and verdict.
 
+    Args:
+        history: The values.
+        bounds: The bounds of all policies.
+        policy: The name of one of them.
+        ranges: The ranges of the distance: `published`, or `own`, learned from these candidates.
+
+    Returns:
+        One row for each candidate; `setds` says whether that detector found it. The ranges are in
+        the attribute `attrs`.
+
     Raises:
-        ConfigError: The policy has no bounds.
+        ConfigError: The policy has no bounds, or the ranges are unknown.
     """
+    if ranges not in RANGES:
+        raise ConfigError(f"ranges is {ranges!r}; allowed are {', '.join(RANGES)}")
     bounds = bounds[bounds["policy"] == policy]
     if bounds.empty:
         raise ConfigError(f"no bounds of the policy {policy!r}")
     keys = feature_tables.keys_of(history)
     final = keys["verdict"].isin(FINAL)
     bounds = bounds[final.to_numpy()[bounds["candidate"].to_numpy()]]
-    rows = feature_tables.build(history, bounds, (FEATURE_SET,), keys)
+    rows = feature_tables.build(history, bounds, ("leznik_sides", "setds"), keys)
+    sides = rows[list(leznik.SOURCES)].to_numpy()
+    chosen = leznik.ranges_of(sides) if ranges == OWN else leznik.PUBLISHED_RANGES
+    deltas = leznik.differences(sides)
+    columns = dict(zip(leznik.NAMES, deltas.T, strict=True))
     projects = np.array([identity.project for identity in history.ids], dtype=object)
-    return rows.assign(project=projects[rows["series"].to_numpy()])
+    table = rows.drop(columns=list(leznik.SOURCES)).assign(
+        **columns,
+        distance=leznik.distances(deltas, chosen),
+        project=projects[rows["series"].to_numpy()],
+    )
+    table.attrs["ranges"] = dict(chosen)
+    return table
 
 
 def triaged(rows: pd.DataFrame) -> pd.DataFrame:
@@ -89,7 +114,7 @@ def normality(table: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def medians(table: pd.DataFrame) -> pd.DataFrame:
-    """Compare each feature between true and false positives: Table 2."""
+    """Compare each feature between true and false positives: Table 2, and the variances."""
     rows = []
     for name in features_of(table):
         real, false = kinds(table, name)
@@ -97,6 +122,7 @@ def medians(table: pd.DataFrame) -> pd.DataFrame:
         for kind, values in (("true", real), ("false", false)):
             low, middle, high = np.percentile(values, [25, 50, 75])
             row |= {f"{kind}_median": middle, f"{kind}_q1": low, f"{kind}_q3": high}
+            row[f"{kind}_variance"] = float(np.var(values, ddof=1)) if values.size > 1 else np.nan
         rows.append(row | {"p_value": rank_sum(real, false)} | effect(real, false))
     return pd.DataFrame(rows)
 

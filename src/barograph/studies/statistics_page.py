@@ -8,7 +8,7 @@ import pandas as pd
 BELOW = "2.20E-16"  # R prints this for p-values below the precision of a double
 TITLES = {
     "normality": "Normality of the features (Shapiro-Wilk)",
-    "table2_medians": "Table 2: medians and quartiles of the features (rank-sum test)",
+    "table2_medians": "Table 2: medians, quartiles and variances of the features (rank-sum test)",
     "table3_projects": "Table 3: distance by project (rank-sum test)",
     "table4_median_split": "Table 4: rows above and below the median (chi-square with Yates)",
 }
@@ -65,6 +65,8 @@ def _medians(table: pd.DataFrame) -> pd.DataFrame:
             "False positive": _quartiles(table, "false"),
             "p": table["p_value"].map(scientific),
             "Effect": _effects(table),
+            "Variance TP": table["true_variance"].map(_small),
+            "Variance FP": table["false_variance"].map(_small),
         }
     )
 
@@ -105,6 +107,10 @@ def _quartiles(table: pd.DataFrame, kind: str) -> pd.Series:
 def _effects(table: pd.DataFrame) -> pd.Series:
     size, low, high = (table[name].map(_fixed) for name in ("effect", "effect_low", "effect_high"))
     return size + (" [" + low + ";" + high + "]").where(table["effect_low"].notna(), "")
+
+
+def _small(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.4f}"
 
 
 def _fixed(value: float) -> str:

@@ -13,7 +13,7 @@ from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.evaluation.metrics import scores
 from barograph.evaluation.protocols import Split, is_usable, stable_split
 from barograph.features import FEATURE_SETS
-from barograph.models.catalogue import classifier, real_probability
+from barograph.models.catalogue import RULES, classifier, real_probability
 from barograph.models.flat import flatten
 from barograph.models.flat.boosted import library_bytes
 from barograph.models.triage import FILES, USES, TriageModel
@@ -137,7 +137,8 @@ def train(
         truth=rows.truth[split.validation],
         score=real_probability(fitted, rows.matrix[split.validation]),
         goal=params.goal,
-        method=params.calibration,
+        method=None if params.classifier in RULES else params.calibration,
+        threshold=RULES.get(params.classifier),
         data_hash=hashlib.sha256(rows.digest).hexdigest(),
     )
     truth = rows.truth[split.test]

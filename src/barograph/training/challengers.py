@@ -11,6 +11,7 @@ import numpy as np
 from barograph.detection import triaged
 from barograph.errors import NotEnoughDataError
 from barograph.history import History
+from barograph.models.catalogue import takes_weights
 from barograph.models.triage import FILES, USES
 from barograph.parallel import map_parallel
 from barograph.training import tables
@@ -48,8 +49,9 @@ def train_all(params: TrainParams, material: Material) -> Iterator[tuple[str, Tr
     pair = FILES["online"] if params.learns_histories else ()
     learned = [(use, table) for use, table in rows.items() if use not in pair and table is not None]
     calls = []
+    weighs = takes_weights(params.classifier)
     for use, table in learned:
-        scarce = np.unique(table.candidates).size < params.enough
+        scarce = weighs and np.unique(table.candidates).size < params.enough
         prior = material.prior(use, params.feature_sets[use]) if scarce else None
         settings = {**material.settings(use, params.classifier), **params.settings}
         calls.append((use, table, prior, params, material.profile, settings))

@@ -18,12 +18,11 @@ import pandas as pd
 
 from barograph.errors import ConfigError, DataError, NotEnoughDataError
 from barograph.features import (
-    CONTEXT_NAMES,
     FEATURE_SETS,
     FEATURES_VERSION,
     SubSeries,
-    contrast_context,
     feature_matrix,
+    series_context,
 )
 from barograph.features.bauer import CHANGES, DIFFERENCES
 from barograph.features.families import Derived
@@ -117,21 +116,17 @@ def build(
     rows = keys.iloc[bounds["candidate"].to_numpy()].reset_index(drop=True)
     pair = SubSeries(*(bounds[name].to_numpy(np.int64) for name in ("start", "split", "end")))
     series = rows["series"].to_numpy()
-    columns = {column for name in feature_sets for column in columns_of(name)}
-    context = None
-    if not columns.isdisjoint(CONTEXT_NAMES):
-        # In a window, nothing that comes later is known yet.
-        windowed = [Policy.named(name).width is not None for name in bounds["policy"]]
-        lasts = np.where(windowed, pair.ends, history.offsets[series + 1])
-        context = contrast_context(history.values, *pair, history.offsets[series], lasts)
+    firsts = history.offsets[series]
+    # In a window, nothing that comes later is known yet.
+    windowed = [Policy.named(name).width is not None for name in bounds["policy"]]
+    lasts = np.where(windowed, pair.ends, history.offsets[series + 1])
     features: dict[str, Floats] = {}
     for name in feature_sets:
         if features.keys() >= set(columns_of(name)):  # part of a larger set
             continue
-        starts = history.offsets[series] if name in WHOLE_PAST else pair.starts
-        matrix = feature_matrix(
-            history.values, starts, pair.splits, pair.ends, name, context=context
-        )
+        own = pair._replace(starts=firsts) if name in WHOLE_PAST else pair
+        context = series_context(name, history.values, own, firsts, lasts)
+        matrix = feature_matrix(history.values, *own, name, context=context)
         features |= dict(zip(columns_of(name), matrix.T, strict=True))
     return _stamped(pd.concat([rows, pd.DataFrame(features)], axis=1))
 

@@ -9,6 +9,7 @@ from barograph.models.flat.base import Flat
 from barograph.models.flat.boosted import FlatBoosted
 from barograph.models.flat.forest import FlatForest
 from barograph.models.flat.linear import FlatLinear
+from barograph.models.flat.stacked import FlatStacked
 from barograph.models.flat.svm import FlatSvm
 from barograph.models.flat.voting import FlatVoting
 
@@ -18,13 +19,15 @@ __all__ = [
     "FlatBoosted",
     "FlatForest",
     "FlatLinear",
+    "FlatStacked",
     "FlatSvm",
     "FlatVoting",
     "flatten",
 ]
 
 KINDS: dict[str, type[Flat]] = {
-    flat.kind: flat for flat in (FlatForest, FlatBoosted, FlatLinear, FlatSvm, FlatVoting)
+    flat.kind: flat
+    for flat in (FlatForest, FlatBoosted, FlatLinear, FlatStacked, FlatSvm, FlatVoting)
 }
 
 
@@ -60,6 +63,8 @@ def flatten(fitted: Any) -> Flat:
         return FlatLinear.constant(float(model.class_prior_[1]), model.n_features_in_)
     if type(model).__name__ == "VotingTriage" and scaler is None:
         return FlatVoting.of(model)
+    if type(model).__name__ == "StackedTriage" and scaler is None:
+        return FlatStacked.of(model)
     if type(model).__name__ == "XGBClassifier" and scaler is None:  # importing xgboost is slow
         return FlatBoosted.of(model)
     raise ConfigError(

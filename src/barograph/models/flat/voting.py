@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from barograph.errors import ArtifactError, ConfigError
 from barograph.models.artifact import Arrays, check_range, finite_array
-from barograph.series import Floats
+from barograph.series import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,16 @@ class FlatVoting:
     @classmethod
     def of(cls, model: Any) -> FlatVoting:
         """Flatten a fitted VotingTriage; columns that do not vote have no weight."""
-        thresholds, above, weights = np.zeros((3, model.n_features_in_))
-        thresholds[model.columns_] = model.thresholds_
-        above[model.columns_] = model.above_
-        weights[model.columns_] = model.weights_
+        return cls.of_columns(model, np.arange(model.n_features_in_), model.n_features_in_)
+
+    @classmethod
+    def of_columns(cls, model: Any, places: Ints, columns: int) -> FlatVoting:
+        """Flatten a VotingTriage that was fitted to some columns of a wider matrix."""
+        thresholds, above, weights = np.zeros((3, columns))
+        voters = places[model.columns_]
+        thresholds[voters] = model.thresholds_
+        above[voters] = model.above_
+        weights[voters] = model.weights_
         if not weights.sum() > 0:
             raise ConfigError("no column has a vote: the voting scheme cannot judge")
         return cls(thresholds, above, weights)

@@ -1,0 +1,128 @@
+"""Whether SETDS finds a candidate too: the detector's bit of Leznik et al. 2022, Figure 1.
+
+The paper's detector is Perfomalist, whose method is SETDS; `barograph.detection.Setds` is that
+detector, and `phases` its loop. The bit is 1 where SETDS finds a change in the whole series within
+NEAR points of the candidate.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from barograph.compiled import kernel
+from barograph.features import checks
+from barograph.features.families import Family
+from barograph.series import Floats, Ints, as_floats
+
+NAME = "setds"
+NEAR = 5  # points
+SIGMAS, MINIMUM, HOLD, PATIENCE = 3.0, 8, 3, 2  # the defaults of the detector
+
+
+def setds_context(
+    values: npt.ArrayLike, splits: npt.ArrayLike, firsts: npt.ArrayLike, lasts: npt.ArrayLike
+) -> Floats:
+    """Return one column: 1 where SETDS finds a change near a candidate of its series, else 0.
+
+    Args:
+        values: All values.
+        splits: The candidates, as positions in the values.
+        firsts: Where each candidate's series starts.
+        lasts: Where the known part of each candidate's series ends.
+
+    Raises:
+        ValueError: The bounds do not fit, or a series holds a value that is not finite.
+
+    Example:
+        >>> values = [10.0, 10.1, 9.9] * 20 + [12.0, 12.1, 11.9] * 20
+        >>> setds_context(values, [58, 90], [0, 0], [120, 120]).ravel()
+        array([1., 0.])
+    """
+    numbers = as_floats(values)
+    table = checks.bounds(firsts, splits, lasts, numbers.size)
+    checks.covered(numbers, table)
+    out: Floats = np.empty((table.shape[1], 1))
+    _fill_bits(numbers, table[0], table[1], table[2], out)
+    return out
+
+
+def rows(
+    values: Floats, starts: Ints, splits: Ints, ends: Ints, context: Floats, out: Floats
+) -> None:
+    """Fill one row of `out` per candidate; see `families`."""
+    if context.shape[1] not in (0, 1):
+        raise ValueError(
+            f"context has {context.shape[1]} columns; {NAME} needs the one of setds_context, or "
+            "none"
+        )
+    if context.shape[1]:
+        out[:] = context
+    else:
+        _fill_bits(values, starts, splits, ends, out)
+
+
+@kernel
+def _fill_bits(values: Floats, firsts: Ints, splits: Ints, lasts: Ints, out: Floats) -> None:
+    """Fill the column; successive candidates of a series share its change points."""
+    first = last = -1
+    found = np.empty(0, dtype=np.int64)
+    for i in range(splits.size):
+        if firsts[i] != first or lasts[i] != last:
+            first, last = firsts[i], lasts[i]
+            series = values[first:last]
+            # A power of two as the unit changes no comparison, and squares stay finite.
+            exponent = math.frexp(np.max(np.abs(series)))[1]
+            unit = math.ldexp(1.0, min(max(exponent, -1021), 1023))
+            found = phases(series / unit, SIGMAS, MINIMUM, HOLD, PATIENCE)[0]
+        near = False
+        for start in found:
+            near = near or abs(first + start - splits[i]) <= NEAR
+        out[i, 0] = 1.0 if near else 0.0
+
+
+@kernel
+def phases(
+    values: Floats, sigmas: float, minimum: int, hold: int, patience: int
+) -> tuple[Ints, Floats]:
+    """Return where each new phase starts, and its cumulative EV."""
+    starts = np.empty(values.size, dtype=np.int64)
+    severities = np.empty(values.size, dtype=np.float64)
+    found = 0
+    count, mean, squares = 0, 0.0, 0.0  # the baseline, after Welford: exact on equal values
+    t = 0
+    while t < values.size:
+        if count >= minimum:
+            reach = sigmas * np.sqrt(squares / (count - 1))
+            length, total = run_outside(values[t:], mean, reach, hold, patience)
+            if length == hold:
+                starts[found], severities[found] = t, total
+                found += 1
+                count, mean, squares = 0, 0.0, 0.0
+        # A point inside, and the first of a run that returned to 0, belong to the baseline.
+        count += 1
+        step = values[t] - mean
+        mean += step / count
+        squares += step * (values[t] - mean)
+        t += 1
+    return starts[:found], severities[:found]
+
+
+@kernel
+def run_outside(
+    values: Floats, mean: float, reach: float, hold: int, patience: int
+) -> tuple[int, float]:
+    """Return for how many points, at most `hold`, the cumulative EV stays off 0, and the EV."""
+    total = 0.0
+    quiet = 0
+    for t in range(min(hold, values.size)):
+        beyond = values[t] - mean
+        exception = beyond - min(max(beyond, -reach), reach)
+        quiet = quiet + 1 if exception == 0.0 else 0
+        if quiet == patience or (total + exception) * (total if t else exception) <= 0.0:
+            return t, total
+        total += exception
+    return min(hold, values.size), total
+
+
+FAMILY = Family((NAME,), rows)

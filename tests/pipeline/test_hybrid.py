@@ -1,0 +1,184 @@
+"""The hybrid of Leznik et al. 2022: a stage with its tables, and a model that can be served."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from barograph.detection import Setds
+from barograph.detection.scoring import score_candidates
+from barograph.errors import ConfigError
+from barograph.features import FEATURE_SETS, feature_matrix, series_context
+from barograph.features.leznik import PUBLISHED_RANGES, SOURCES, ranges_of
+from barograph.features.subseries import LABEL_FREE, subseries
+from barograph.history import History
+from barograph.models import TriageModel
+from barograph.models.catalogue import classifier
+from barograph.models.flat import flatten
+from barograph.models.threshold import ABOVE_HALF
+from barograph.pipeline import hybrid
+from barograph.studies.statistics import candidate_rows
+from barograph.training.bounds import bounds_table
+from barograph.training.candidates import TrainParams, train
+from barograph.training.tables import build, keys_of, labelled
+
+INTERIM = Path("data/interim")
+REPORTS = Path("data/reports")
+
+
+@pytest.fixture
+def history(project: Path) -> History:
+    return History.read(project / INTERIM)
+
+
+def params(classifier: str, feature_set: str) -> TrainParams:
+    sets = dict.fromkeys(("adaptive", "label_free", "online", "confirm"), feature_set)
+    return TrainParams(sets, classifier, "sigmoid", trees=8, goal="accuracy", seed=1)
+
+
+def trained(history: History, classifier: str, feature_set: str) -> TriageModel:
+    """Learn from the label-free table of a feature set."""
+    bounds = bounds_table(history, [LABEL_FREE])
+    rows = labelled(build(history, bounds, (feature_set,), keys_of(history)), feature_set)
+    chosen = params(classifier, feature_set)
+    # The authors' leaves need 80 rows each.
+    settings = {"model__estimator__min_child_weight": 1} if classifier == "hybrid" else {}
+    return train("label_free", rows, None, chosen, "tiny", settings).model
+
+
+def test_bit_is_that_of_the_detector_on_the_whole_series(history: History) -> None:
+    sides = subseries(LABEL_FREE, history.offsets, history.candidates)
+    owners = history.candidates.series
+    around = history.offsets[owners], history.offsets[owners + 1]
+    context = series_context("hybrid", history.values, sides, *around)
+    bits = feature_matrix(history.values, *sides, "hybrid", context=context)[:, -1]
+    detector = Setds()
+    expected = [
+        any(abs(p.index - index) <= 5 for p in detector.detect(history.values_of(series)))
+        for series, index in zip(owners.tolist(), history.candidates.index.tolist(), strict=True)
+    ]
+    assert bits.tolist() == expected
+    assert 0.2 < np.mean(bits) < 0.8
+    alone = feature_matrix(history.values, *sides, "setds")[:, 0]
+    pairs = zip(sides.starts.tolist(), sides.splits.tolist(), sides.ends.tolist(), strict=True)
+    for bit, (start, split, end) in zip(alone, pairs, strict=True):
+        both = history.values[start:end]  # noqa: PD011 - no frame
+        found = [p.index + start for p in detector.detect(both)]
+        assert bit == any(abs(place - split) <= 5 for place in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "feature_set", "kind"),
+    [
+        ("hybrid", "hybrid", "stacked"),
+        ("voting", "leznik", "voting"),
+        ("voting_without_distance", "leznik", "voting"),
+    ],
+)
+def test_model_is_trained_saved_and_served(
+    history: History, tmp_path: Path, name: str, feature_set: str, kind: str
+) -> None:
+    model = trained(history, name, feature_set)
+    model.save(tmp_path / "label_free.baro")
+    model = TriageModel.load(tmp_path / "label_free.baro", "label_free")
+    assert (model.flat.kind, model.feature_set) == (kind, feature_set)
+    assert (model.threshold == ABOVE_HALF) == (model.calibration is None) == (kind == "voting")
+    candidates = history.candidates
+    real = candidates.verdict == "true_positive"
+    score = score_candidates(model, history.values, history.offsets, candidates)
+    assert score[real].mean() > score[~real].mean() + 0.1
+
+
+def test_flat_hybrid_equals_its_library_and_explains_itself() -> None:
+    generator = np.random.default_rng(0)
+    matrix = generator.random((500, 7))
+    matrix[:, 6] = matrix[:, 6] > 0.5
+    truth = (matrix[:, 0] + 0.5 * matrix[:, 6] > 0.75).astype(int)
+    fitted = classifier("hybrid", seed=0, trees=1).fit(matrix, truth)
+    flat = flatten(fitted)
+    expected = fitted.predict_proba(matrix)
+    np.testing.assert_allclose(flat.predict_proba(matrix), expected, rtol=0, atol=1e-5)
+    base, parts = flat.parts(matrix)
+    assert parts.shape == matrix.shape
+    np.testing.assert_allclose(base + parts.sum(axis=1), flat.predict_proba(matrix)[:, 1])
+    restored = type(flat).from_arrays(flat.arrays(), 7)
+    assert (restored.predict_proba(matrix) == flat.predict_proba(matrix)).all()
+
+
+def test_votes_count_from_above_one_half() -> None:
+    generator = np.random.default_rng(0)
+    matrix = generator.random((400, 6))
+    truth = (matrix[:, :2].sum(axis=1) > 1.0).astype(int)
+    for name in ("voting", "voting_without_distance"):
+        fitted = classifier(name, seed=0, trees=1).fit(matrix, truth)
+        score = fitted.predict_proba(matrix)[:, 1]
+        assert (fitted.predict(matrix) == (score >= ABOVE_HALF)).all()
+    assert not (np.array([0.5]) >= ABOVE_HALF).any()
+
+
+@pytest.mark.usefixtures("history")
+def test_stage_writes_the_tables_of_the_paper() -> None:
+    history = History.read(INTERIM)
+    bounds = bounds_table(history, [LABEL_FREE])
+    bounds.to_parquet(INTERIM / "subseries.parquet")
+    text = Path("params.yaml").read_text()
+    own = "hybrid: {policy: label_free, ranges: own, repetitions: 3}\n"
+    Path("params.yaml").write_text(text + own)
+    hybrid.main()
+    page = (REPORTS / "hybrid/hybrid.md").read_text()
+    assert page.count("\n## ") == 4
+    table = pd.read_csv(REPORTS / "hybrid/table8_series.csv").set_index("model")
+    assert list(table.index) == ["voting", "Setds", "hybrid", "max. improvement"]
+    for rate in ("accuracy", "sensitivity", "specificity"):
+        worst = min(table[rate]["voting"], table[rate]["Setds"])
+        expected = table[rate]["hybrid"] - worst
+        assert table[rate]["max. improvement"] == pytest.approx(expected)
+    assert table["accuracy"]["voting"] > 0.9
+    found = pd.read_csv(REPORTS / "hybrid/table6_7_detector.csv").iloc[0]
+    decided = np.isin(history.candidates.verdict, ("true_positive", "false_positive"))
+    detected = [
+        len(Setds().detect(history.values_of(k)))
+        for k in np.unique(history.candidates.series[decided]).tolist()
+    ]
+    names = ("true_positive", "false_positive", "not_triaged", "under_investigation")
+    assert sum(found[name] for name in (*names, "not annotated")) == sum(detected)
+    metrics = json.loads((REPORTS / "hybrid.json").read_text())
+    assert metrics["accuracy"]["hybrid"] == pytest.approx(table["accuracy"]["hybrid"])
+
+
+def test_ranges_of_the_distance_are_published_or_own(history: History) -> None:
+    bounds = bounds_table(history, [LABEL_FREE])
+    published, own = (
+        candidate_rows(history, bounds, "label_free", ranges) for ranges in ("published", "own")
+    )
+    leznik = list(FEATURE_SETS["leznik"])
+    pd.testing.assert_frame_equal(published[leznik[:-1]], own[leznik[:-1]])
+    assert published.attrs["ranges"] == dict(PUBLISHED_RANGES)
+    starts, splits, ends = subseries(LABEL_FREE, history.offsets, history.candidates)
+    kept = published["candidate"].to_numpy()
+    bound = starts[kept], splits[kept], ends[kept]
+    sides = feature_matrix(history.values, *bound, "leznik_sides")
+    assert sides.shape[1] == len(SOURCES)
+    assert own.attrs["ranges"] == ranges_of(sides)
+    assert (own["distance"] >= published["distance"] - 1e-12).all()
+    rows = feature_matrix(history.values, *bound, "leznik")
+    assert published[leznik].to_numpy().tolist() == rows.tolist()
+    with pytest.raises(ConfigError, match="'ours'; allowed are published, own"):
+        candidate_rows(history, bounds, "label_free", "ours")
+
+
+def test_unknown_verdicts_leave_a_page_without_tables(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounds_table(history, [LABEL_FREE]).to_parquet(INTERIM / "subseries.parquet")
+    verdicts = np.full_like(history.candidates.verdict, "true_positive")
+    one_kind = replace(history, candidates=replace(history.candidates, verdict=verdicts))
+    monkeypatch.setattr(History, "read", lambda _: one_kind)
+    Path("params.yaml").write_text(
+        Path("params.yaml").read_text() + "hybrid: {policy: label_free}\n"
+    )
+    hybrid.main()
+    assert "No tables" in (REPORTS / "hybrid/hybrid.md").read_text()
