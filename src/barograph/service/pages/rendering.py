@@ -144,8 +144,8 @@ def age(time: int, now: int | None = None) -> str:
     """Return how long ago a time in milliseconds was, such as "4 min" or "3 d".
 
     Example:
-        >>> age(0, 240_000), age(0, 90_000_000), age(0, 3 * DAY)
-        ('4 min', '25 h', '3 d')
+        >>> age(0, 240_000), age(0, 90_000_000), age(0, 3 * DAY), age(0, 800 * DAY)
+        ('4 min', '25 h', '3 d', '2 years')
     """
     at = int(datetime.now(UTC).timestamp() * 1000) if now is None else now
     passed = max(at - time, 0)
@@ -153,7 +153,9 @@ def age(time: int, now: int | None = None) -> str:
         if passed < limit:
             return f"{passed // size} {unit}"
     days = passed // DAY
-    return f"{days} d" if days < 60 else f"{days // 30} months" if days < 730 else wording.day(time)
+    if days < 60:
+        return f"{days} d"
+    return f"{days // 30} months" if days < 730 else f"{days // 365} years"
 
 
 def utc(time: int) -> str:
