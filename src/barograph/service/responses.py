@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
+from types import UnionType
 from typing import Any, Protocol, get_args, get_origin
 
 from fastapi import FastAPI, Request
@@ -164,6 +165,8 @@ def example_of(annotation: Any) -> Any:
     """
     if get_origin(annotation) is list:
         return [example_of(get_args(annotation)[0])]
+    if get_origin(annotation) is UnionType:  # of a model and None
+        annotation = get_args(annotation)[0]
     fields = annotation.model_fields
     return {
         name: field.examples[0] if field.examples else example_of(field.annotation)
