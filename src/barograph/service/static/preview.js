@@ -112,7 +112,9 @@ export class Preview {
     if (fact) fact.textContent = `${format(mark.before)} to ${format(mark.after)}`;
   }
 
-  #siblings(place, found) {
+  async #siblings(place, found, row) {
+    const own = (await this.#load(row).chart)?.series;
+    if (this.#shown !== row.dataset.candidate) return null;
     const shown = found.siblings.filter((one) => one.values.length > 1).slice(0, 6);
     if (!found.siblings.length) return place.remove();
     const list = text("div", "multiples pair", "");
@@ -122,7 +124,7 @@ export class Preview {
       const canvas = document.createElement("canvas");
       const caption = text("span", "cap", "");
       const change = one.state === "moved" && one.percent !== null ? signed(one.percent) : WAITING[one.state];
-      caption.append(text("bdi", "", siblingName(one.series)), text("span", one.state === "moved" ? one.effect : "muted", change));
+      caption.append(text("bdi", "", siblingName(one.series, own)), text("span", one.state === "moved" ? one.effect : "muted", change));
       link.href = `/series/${one.series.id}`;
       link.append(canvas, caption);
       list.append(link);
@@ -199,14 +201,14 @@ function frame(row, canJudge, onVerdict) {
   return [heading, facts, chart, buttons, ...rest];
 }
 
-function reasons(place, found) {
+function reasons(place, found, row) {
   if (!found.reasons.length && !found.facts.length) return place.remove();
   const list = text("ul", "reasons", "");
   const largest = Math.max(...found.reasons.map(({ part }) => Math.abs(part ?? 0)), 1e-9);
   for (const { text: words, part } of found.reasons) list.append(reason(words, (part ?? 0) / largest));
   for (const words of found.facts) list.append(reason(words, 0));
-  const value = found.probability === null ? "" : ` ${Math.round(100 * found.probability)} %`;
-  return place.replaceChildren(head(`Why${value}`, ""), list);
+  const shown = row.querySelector(".prob > span")?.textContent ?? "";
+  return place.replaceChildren(head(`Why ${shown}`, ""), list);
 }
 
 function reason(words, weight) {
@@ -275,9 +277,13 @@ function limits(values, levels) {
   return [low - room, high + room];
 }
 
-function siblingName({ variant, args, test }) {
-  const pairs = Object.entries(args).map(([name, value]) => `${name} ${value}`);
-  return [variant, ...pairs].filter(Boolean).join(" · ") || test;
+// What a sibling has that the series of the row has not: the rest is the same anyway.
+function siblingName({ variant, task, args, test, measurement }, own) {
+  const pairs = Object.entries(args)
+    .filter(([name, value]) => own?.args[name] !== value)
+    .map(([name, value]) => `${name} ${value}`);
+  const labels = Object.entries({ variant, task, measurement }).filter(([name, value]) => value !== own?.[name]);
+  return [...pairs, ...labels.map(([, value]) => value)].filter(Boolean).join(" · ") || test;
 }
 
 function percentText({ before, after }) {
