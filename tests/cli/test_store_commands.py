@@ -572,3 +572,22 @@ def test_export_refuses_the_outputs_of_a_stage(capsys: pytest.CaptureFixture[str
     assert run(capsys, "export", "exports/today")[0] == 0
     Path("dvc.yaml").write_text("stages: [")
     assert run(capsys, "export", "data/interim")[0] == 0
+
+
+def test_series_are_renamed_merged_retired_and_deleted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "score", write("history.csv", by=0.0), "--store", "ci.db")[0] == 0
+    store = ("--store", "ci.db")
+    assert run(capsys, "series", "list", *store)[1] == "1  db/query/-\n2  db/insert/-\n"
+    renamed = run(capsys, "series", "rename", "db/query/-", "--test", "q", "--arg", "n=8", *store)
+    assert renamed[:2] == (0, "1  db/q/- n=8\n")
+    assert run(capsys, "series", "retire", "2", *store)[0] == 0
+    assert "2  db/insert/-  retired" in run(capsys, "series", "list", *store)[1]
+    merged = run(capsys, "series", "merge", "2", "db/q/- n=8", *store)
+    assert merged[:2] == (0, "30 results moved to series 1\n")
+    assert run(capsys, "series", "delete", "2", *store)[2] == "barograph: there is no series 2\n"
+    pruned = run(capsys, "prune", "--older-than", "400d", "--format", "json", *store)
+    assert json.loads(pruned[1])["points"] == 0
+    assert "not a number of days" in run(capsys, "prune", "--older-than", "1y", *store)[2]
+    deleted = run(capsys, "series", "delete", "1", "--format", "json", *store)
+    assert json.loads(deleted[1]) == {"points": 30, "candidates": 0, "verdicts": 0}
+    assert run(capsys, "series", "rename", "1", *store)[0] == 1

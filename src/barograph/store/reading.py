@@ -15,7 +15,7 @@ from barograph.errors import DataError
 from barograph.series import LABELS, Direction, Region, Series, SeriesId, Verdict
 from barograph.store.registry import series_id
 from barograph.store.results import CommitDecision, KnownChange
-from barograph.store.schema import candidates, models, moves, points, revisions, series
+from barograph.store.schema import aliases, candidates, models, moves, points, revisions, series
 
 POINT = (
     *("order", "run", "commit", "time", "value", "settled"),
@@ -26,11 +26,12 @@ CHUNK = 500  # candidates in one query
 
 
 class StoredSeries(NamedTuple):
-    """A series with its number in the store."""
+    """A series with its number in the store, and since when it is retired."""
 
     id: int
     name: SeriesId
     direction: Direction
+    retired: int | None = None
 
 
 class StoredPoint(NamedTuple):
@@ -159,7 +160,9 @@ def find_series(
     for name, text in labels.items():
         query = query.where(series.c[name] == text)
     rows = connection.execute(query.order_by(series.c.id).limit(limit))
-    return [StoredSeries(row.id, series_id(row), Direction(row.direction)) for row in rows]
+    return [
+        StoredSeries(row.id, series_id(row), Direction(row.direction), row.retired) for row in rows
+    ]
 
 
 def projects(connection: sa.Connection) -> list[str]:
@@ -173,12 +176,15 @@ def one_series(connection: sa.Connection, number: int) -> StoredSeries:
     row = connection.execute(sa.select(series).where(series.c.id == number)).first()
     if row is None:
         raise DataError(f"there is no series {number}")
-    return StoredSeries(row.id, series_id(row), Direction(row.direction))
+    return StoredSeries(row.id, series_id(row), Direction(row.direction), row.retired)
 
 
 def number_of(connection: sa.Connection, name: SeriesId) -> int | None:
-    """Return the number of a series by its identity."""
-    return connection.scalar(sa.select(series.c.id).where(series.c.digest == name.digest))
+    """Return the number of a series by its identity, or by one that it had before."""
+    own = sa.select(series.c.id).where(series.c.digest == name.digest)
+    former = sa.select(aliases.c.series).where(aliases.c.digest == name.digest)
+    number: int | None = connection.scalar(sa.union_all(own, former))
+    return number
 
 
 def points_of(
@@ -260,7 +266,7 @@ def _point(row: Any, commits: Mapping[int | None, str]) -> StoredPoint:
         row.probability,
         row.surprise,
         row.reruns,
-        None if since is None else KnownChange(since, commits[since]),
+        None if since is None else KnownChange(since, commits.get(since, "")),
         row.baseline_size,
     )
     return StoredPoint(

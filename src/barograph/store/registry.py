@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from barograph.series import Direction, SeriesId
 from barograph.store.database import insert
 from barograph.store.measurement import Measurement
-from barograph.store.schema import commits, series
+from barograph.store.schema import aliases, commits, series
 
 Known = tuple[int, Direction]  # number and direction of a series
 CACHED = 200_000  # names of each kind; beyond this the cache is emptied
@@ -46,7 +46,12 @@ class Registry:
         for first in range(0, len(digests), CHUNK):
             chunk = series.c.digest.in_(digests[first : first + CHUNK])
             query = sa.select(series.c.digest, series.c.id, series.c.direction).where(chunk)
-            for digest, number, direction in connection.execute(query):
+            renamed = (
+                sa.select(aliases.c.digest, series.c.id, series.c.direction)
+                .join(series, series.c.id == aliases.c.series)
+                .where(aliases.c.digest.in_(digests[first : first + CHUNK]))
+            )
+            for digest, number, direction in connection.execute(sa.union_all(query, renamed)):
                 self._series[by_digest[bytes(digest)]] = (number, Direction(direction))
 
     def preload(self, connection: sa.Connection, after: int, count: int) -> list[int]:

@@ -69,7 +69,17 @@ series = sa.Table(
     sa.Column("measurement", sa.Text, nullable=False),
     sa.Column("args", sa.Text, nullable=False),  # a JSON object, sorted by name
     sa.Column("direction", sa.SmallInteger, nullable=False),
+    _time("retired", nullable=True),  # since when it is no longer measured
     sa.Index(None, "project", "test"),
+    sqlite_autoincrement=True,  # the number of a deleted series is never used again
+)
+
+# Former identities of series that were renamed or merged: results under them go to the series.
+aliases = sa.Table(
+    "aliases",
+    metadata,
+    sa.Column("digest", sa.LargeBinary, primary_key=True),
+    _series(key=False),
 )
 
 # The order of each commit in its project, for points that give a commit but no order.
@@ -195,6 +205,7 @@ candidates = sa.Table(
     _time("triaged_on", nullable=True),
     sa.Index(None, "series", "order"),
     sa.Index(None, "verdict", "present", "order"),
+    sqlite_autoincrement=True,
 )
 
 # What happened to a candidate when its series was searched again: it moved to another commit, was

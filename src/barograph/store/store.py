@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from barograph.detection.online import Judge
 from barograph.errors import ConfigError, DataError, StoreError
-from barograph.store import audit, stale
+from barograph.store import audit, life, stale
 from barograph.store.database import (
     LOG_PAGES,
     connect,
@@ -159,7 +159,7 @@ class Store:
         """Run work in a writing transaction of its own.
 
         It must not change series or points: they are cached, here and in other processes, and only
-        `ingest` keeps these caches correct.
+        `ingest` and `change` keep these caches correct.
         """
 
         def transaction() -> T:
@@ -172,6 +172,61 @@ class Store:
                 raise
 
         return self._writer.run(transaction)  # type: ignore[arg-type, return-value]
+
+    def change(self, work: Callable[[sa.Connection], T]) -> T:
+        """Run work that changes series or points in a writing transaction of its own.
+
+        What writers have cached, in this process and in others, is read again afterwards.
+        """
+
+        def transaction() -> T:
+            try:
+                with writing(self._engine) as connection:
+                    self._claim(connection)
+                    return work(connection)
+            finally:
+                self._ingest.forget()
+                self._models.clear()
+
+        return self._writer.run(transaction)  # type: ignore[arg-type, return-value]
+
+    def merge(self, source: int, target: int, who: str) -> int:
+        """Move the results, candidates and verdicts of a series to another one, and delete it.
+
+        The results are judged in their places there. Where both series have a result, it is
+        treated as if it arrived again: the one measured later holds.
+
+        Args:
+            source: Number of the series that ends.
+            target: Number of the series that stays.
+            who: Name for the audit trail.
+
+        Returns:
+            The number of results that were moved.
+
+        Raises:
+            ConfigError: The store has no judge.
+            DataError: The series do not fit together; nothing is changed.
+        """
+        judge = self.judge
+        if judge is None:
+            raise ConfigError("this store was opened without a model, so it merges no series")
+
+        def work(connection: sa.Connection) -> int:
+            results = life.take_out(connection, source, target, who)
+            self._ingest.forget()
+            model = self.model(connection, judge.version, judge.threshold)
+            taken, _ = self._ingest.take(connection, results, judge, model, audit.now())
+            refused = [one.reason for one in taken if one.status is PointStatus.REJECTED]
+            if refused:
+                raise DataError(
+                    f"series {source} and {target} cannot be merged: {len(refused)} results do "
+                    f"not fit, such as: {refused[0]}"
+                )
+            stale.mark(connection, [target])
+            return len(results)
+
+        return self.change(work)
 
     def model(self, connection: sa.Connection, version: str, threshold: float) -> int:
         """Return the number of a model; a new model gets one."""

@@ -64,6 +64,9 @@ class SeriesResponse(Schema):
     measurement: str = Field(examples=[RESULT["measurement"]])
     args: dict[str, str] = Field(examples=[RESULT["args"]])
     direction: Direction = Field(examples=[1])
+    retired: int | None = Field(
+        description="Since when it is no longer measured.", examples=[1706220999000]
+    )
 
 
 class SeriesPage(Schema):
@@ -289,4 +292,5 @@ def series_fields(series: reading.StoredSeries) -> dict[str, Any]:
         **series.name.labels,
         "args": args,
         "direction": direction,
+        "retired": series.retired,
     }

@@ -1,0 +1,52 @@
+"""`barograph prune`: delete old results that no verdict needs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+
+import click
+
+from barograph.cli.options import echo_json, format_option, open_existing, store_option
+
+AGE = re.compile(r"(\d+(?:\.\d+)?)d")
+
+
+def read_age(_context: click.Context, _option: click.Parameter, text: str) -> float:
+    """Return the days of an age such as 400d."""
+    found = AGE.fullmatch(text)
+    if found is None:
+        raise click.BadParameter(f"{text!r:.40} is not a number of days, such as 400d")
+    return float(found[1])
+
+
+@click.command(epilog="Example: barograph prune --older-than 400d --dry-run")
+@click.option(
+    "--older-than",
+    "days",
+    callback=read_age,
+    metavar="AGE",
+    required=True,
+    help="Age of the results to delete, in days, such as 400d. Required.",
+)
+@click.option("--dry-run", is_flag=True, help="Count, but delete nothing.")
+@store_option
+@format_option("text", "json")
+def command(days: float, dry_run: bool, url: str, output: str) -> None:
+    """Delete old results, with the candidates among them.
+
+    Verdicts are never deleted. A series with a verdict or a ticket keeps all its results; of other
+    series that are not retired, the newest 500 stay.
+    """
+    from barograph.store import retention
+
+    with open_existing(url) as store:
+        result = retention.prune(store, days, "cli", dry_run=dry_run)
+    if output == "json":
+        echo_json({**asdict(result), "dry_run": dry_run})
+        return
+    verb = "would be deleted" if dry_run else "deleted"
+    click.echo(
+        f"{result.points} results and {result.candidates} candidates of {result.series} series "
+        f"{verb}; {result.kept} series keep theirs for a verdict or a ticket"
+    )

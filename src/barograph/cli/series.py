@@ -1,0 +1,176 @@
+"""`barograph series`: rename, merge, retire or delete a series of the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from barograph.cli.options import (
+    echo_json,
+    format_option,
+    model_option,
+    online_models,
+    open_existing,
+    open_store,
+    second_look_options,
+    store_option,
+)
+from barograph.errors import DataError
+from barograph.series import SeriesId, normalize_args
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from barograph.detection.online import SecondLookConfig
+    from barograph.store import Store
+    from barograph.store.reading import StoredSeries
+
+PAGE = 10_000
+WHO = "cli"
+
+
+@click.group(epilog="Example: barograph series retire db/insert/ops")
+def command() -> None:
+    """Rename, merge, retire or delete a series; SERIES is its number or its name."""
+
+
+@command.command(name="list", epilog="Example: barograph series list --format json")
+@store_option
+@format_option("text", "json")
+def list_(url: str, output: str) -> None:
+    """List the numbers and names of all series."""
+    with open_existing(url) as store:
+        rows = _every(store)
+    if output == "json":
+        listed = [
+            {"id": row.id, "name": str(row.name), "retired": row.retired is not None}
+            for row in rows
+        ]
+        echo_json({"series": listed})
+        return
+    for row in rows:
+        click.echo(f"{row.id}  {row.name}{'' if row.retired is None else '  retired'}")
+
+
+@command.command(epilog="Example: barograph series rename 7 --test insert_v2")
+@click.argument("which", metavar="SERIES")
+@click.option("--project", help="New project.")
+@click.option("--variant", help="New variant.")
+@click.option("--task", help="New task.")
+@click.option("--test", help="New test.")
+@click.option("--measurement", help="New measurement.")
+@click.option(
+    "--arg", "args", multiple=True, metavar="NAME=VALUE", help="New arguments, all of them."
+)
+@store_option
+def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) -> None:
+    """Rename a series; labels that are left out stay.
+
+    Results that arrive under its former name go to the renamed series.
+    """
+    from barograph.store import life, reading
+
+    given = {name: text for name, text in labels.items() if text is not None}
+    if not (given or args):
+        raise click.UsageError("give a new label, such as --test NAME")
+    with open_existing(url) as store:
+        number = _number(store, which)
+
+        def work(connection: sa.Connection) -> StoredSeries:
+            name = reading.one_series(connection, number).name
+            pairs = normalize_args(dict(map(_pair, args))) if args else name.args
+            changed = SeriesId(**{**name.labels, **given}, args=pairs)
+            return life.rename(connection, number, changed, WHO, store.limits)
+
+        renamed = store.change(work)
+    click.echo(f"{renamed.id}  {renamed.name}")
+
+
+@command.command(epilog="Example: barograph series merge 7 8")
+@click.argument("which", metavar="SERIES")
+@click.argument("into", metavar="INTO")
+@store_option
+@model_option("online")
+@second_look_options(on=True)
+def merge(
+    which: str, into: str, url: str, model: Path, second_look: SecondLookConfig | None
+) -> None:
+    """Move the results, candidates and verdicts of SERIES to INTO, and delete SERIES.
+
+    Where both have a result, the later measured value holds. Results that arrive under the former
+    name go to INTO.
+    """
+    open_existing(url).close()
+    with open_store(url, online_models(model), second_look) as store:
+        source, target = _number(store, which), _number(store, into)
+        moved = store.merge(source, target, WHO)
+    click.echo(f"{moved} results moved to series {target}")
+
+
+@command.command(epilog="Example: barograph series retire db/insert/ops")
+@click.argument("which", metavar="SERIES")
+@click.option("--undo", is_flag=True, help="Bring a retired series back.")
+@store_option
+def retire(which: str, undo: bool, url: str) -> None:
+    """Retire a series that is no longer measured; its results and verdicts are kept."""
+    from barograph.store import life
+
+    with open_existing(url) as store:
+        number = _number(store, which)
+        store.change(lambda c: life.retire(c, number, WHO, retired=not undo))
+
+
+@command.command(epilog="Example: barograph series delete 7")
+@click.argument("which", metavar="SERIES")
+@click.option("--with-verdicts", is_flag=True, help="Delete its verdicts, too.")
+@store_option
+@format_option("text", "json")
+def delete(which: str, with_verdicts: bool, url: str, output: str) -> None:
+    """Delete a series with its results and candidates; the audit trail notes it.
+
+    A series with verdicts is refused: they train models.
+    """
+    from dataclasses import asdict
+
+    from barograph.store import life
+
+    with open_existing(url) as store:
+        number = _number(store, which)
+        deleted = store.change(lambda c: life.delete(c, number, WHO, with_verdicts=with_verdicts))
+    if output == "json":
+        echo_json(asdict(deleted))
+        return
+    click.echo(
+        f"{deleted.points} results, {deleted.candidates} candidates and {deleted.verdicts} "
+        "verdicts deleted"
+    )
+
+
+def _every(store: Store) -> list[StoredSeries]:
+    """Return all series of a store."""
+    from barograph.store import reading
+
+    rows: list[StoredSeries] = []
+    with store.read() as connection:
+        while page := reading.find_series(connection, after=rows[-1].id if rows else 0, limit=PAGE):
+            rows += page
+    return rows
+
+
+def _number(store: Store, which: str) -> int:
+    """Return the number of a series that is given by its number or its printed name."""
+    if which.isdecimal():
+        return int(which)
+    found = [row.id for row in _every(store) if str(row.name) == which]
+    if not found:
+        raise DataError(f"there is no series {which!r:.200}; `barograph series list` lists them")
+    return found[0]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise click.UsageError(f"--arg {text!r:.80}: expected NAME=VALUE")
+    return name, value

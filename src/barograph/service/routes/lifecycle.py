@@ -1,0 +1,151 @@
+"""The life of series: rename, merge, retire and delete them, and delete old results."""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import Query
+from pydantic import Field
+
+from barograph.series import SeriesId, normalize_args
+from barograph.service.context import CallerName, Context, guarded_router
+from barograph.service.responses import Schema, or_404
+from barograph.service.routes.series import SeriesNumber, SeriesResponse, Text, series_fields
+from barograph.store import life, reading, retention
+from barograph.store.measurement import INTEGER
+from barograph.store.tokens import Scope
+
+WithVerdicts = Annotated[bool, Query(description="Delete its verdicts, too.", examples=[False])]
+Label = Annotated[Text | None, Field(max_length=2000)]
+
+
+class RenameRequest(Schema):
+    """The new labels of a series; those that are left out stay."""
+
+    project: Label = Field(default=None, examples=["sys-perf"])
+    variant: Label = Field(default=None, examples=["linux-3-node"])
+    task: Label = Field(default=None, examples=["mixed_workloads"])
+    test: Label = Field(default=None, examples=["insert_vector_v2"])
+    measurement: Label = Field(default=None, examples=["ops_per_sec"])
+    args: dict[Text, Text | float] | None = Field(default=None, examples=[{"thread_level": 8}])
+
+
+class MergeRequest(Schema):
+    """The series that another one becomes part of."""
+
+    into: int = Field(ge=1, le=INTEGER, description="Id of the series that stays.", examples=[8])
+
+
+class MergeResponse(Schema):
+    """What a merge moved."""
+
+    into: int = Field(examples=[8])
+    points: int = Field(description="Number of results that were moved.", examples=[1200])
+
+
+class RetireRequest(Schema):
+    """Whether a series is no longer measured."""
+
+    retired: bool = Field(default=True, examples=[True])
+
+
+class DeletedSeriesResponse(Schema):
+    """What was deleted with a series."""
+
+    points: int = Field(examples=[1200])
+    candidates: int = Field(examples=[9])
+    verdicts: int = Field(examples=[0])
+
+
+class PruneRequest(Schema):
+    """Which results to delete."""
+
+    older_than_days: float = Field(gt=0, lt=retention.LONGEST, examples=[400])
+    dry_run: bool = Field(default=True, description="Count alone.", examples=[True])
+
+
+class PruneResponse(Schema):
+    """What was deleted, or would be in a dry run."""
+
+    series: int = Field(description="Series that lose results.", examples=[310])
+    points: int = Field(examples=[48_000])
+    candidates: int = Field(description="None of them has a verdict.", examples=[95])
+    kept: int = Field(
+        description="Series that keep old results because they have verdicts or tickets.",
+        examples=[12],
+    )
+    dry_run: bool = Field(examples=[True])
+
+
+routes = guarded_router(Scope.ADMIN, "administration")
+
+
+@routes.post(
+    "/api/v1/series/{number}/rename", response_model=SeriesResponse, summary="Rename a series"
+)
+def post_rename(
+    context: Context, number: SeriesNumber, caller: CallerName, wanted: RenameRequest
+) -> dict[str, Any]:
+    """Give a series other labels; results that arrive under its former name go to it, too."""
+    given = {name: text for name, text in wanted.model_dump().items() if text is not None}
+
+    def work(connection: sa.Connection) -> reading.StoredSeries:
+        with or_404():
+            old = reading.one_series(connection, number).name
+        args = normalize_args(given.pop("args")) if "args" in given else old.args
+        name = SeriesId(**{**old.labels, **given}, args=args)
+        return life.rename(connection, number, name, caller, context.store.limits)
+
+    return series_fields(context.store.change(work))
+
+
+@routes.post(
+    "/api/v1/series/{number}/merge", response_model=MergeResponse, summary="Merge two series"
+)
+def post_merge(
+    context: Context, number: SeriesNumber, caller: CallerName, wanted: MergeRequest
+) -> dict[str, Any]:
+    """Move the results, candidates and verdicts of a series to another one, and delete it."""
+    with context.store.read() as connection, or_404():
+        reading.one_series(connection, number)
+    moved = context.store.merge(number, wanted.into, caller)
+    return {"into": wanted.into, "points": moved}
+
+
+@routes.post(
+    "/api/v1/series/{number}/retire", response_model=SeriesResponse, summary="Retire a series"
+)
+def post_retire(
+    context: Context, number: SeriesNumber, caller: CallerName, wanted: RetireRequest
+) -> dict[str, Any]:
+    """Retire a series that is no longer measured, or bring it back; its results are kept."""
+
+    def work(connection: sa.Connection) -> reading.StoredSeries:
+        with or_404():
+            life.retire(connection, number, caller, retired=wanted.retired)
+        return reading.one_series(connection, number)
+
+    return series_fields(context.store.change(work))
+
+
+@routes.delete(
+    "/api/v1/series/{number}", response_model=DeletedSeriesResponse, summary="Delete a series"
+)
+def delete_series(
+    context: Context, number: SeriesNumber, caller: CallerName, with_verdicts: WithVerdicts = False
+) -> life.DeletedSeries:
+    """Delete a series with its results and candidates; one with verdicts only if asked to."""
+
+    def work(connection: sa.Connection) -> life.DeletedSeries:
+        with or_404():
+            reading.one_series(connection, number)
+        return life.delete(connection, number, caller, with_verdicts=with_verdicts)
+
+    return context.store.change(work)
+
+
+@routes.post("/api/v1/prune", response_model=PruneResponse, summary="Delete old results")
+def post_prune(context: Context, caller: CallerName, wanted: PruneRequest) -> dict[str, Any]:
+    """Delete results by age; never verdicts, nor results of a series that has some."""
+    result = retention.prune(context.store, wanted.older_than_days, caller, dry_run=wanted.dry_run)
+    return {**asdict(result), "dry_run": wanted.dry_run}

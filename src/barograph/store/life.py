@@ -1,0 +1,253 @@
+"""The life of a series: rename it, merge it into another one, retire it, or delete it.
+
+Each of these changes what writers have cached, so it runs in `Store.change`. A name that a series
+had before stays known: results that arrive under it go to the series.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.series import Direction, SeriesId
+from barograph.store import audit
+from barograph.store.database import insert
+from barograph.store.measurement import Limits, Measurement, series_fault
+from barograph.store.reading import StoredSeries, one_series
+from barograph.store.schema import (
+    aliases,
+    candidates,
+    clusters,
+    commits,
+    metadata,
+    moves,
+    points,
+    revisions,
+    series,
+    ticketed,
+    verdicts,
+)
+
+
+@dataclass(frozen=True)
+class DeletedSeries:
+    """What was deleted with a series."""
+
+    points: int
+    candidates: int
+    verdicts: int
+
+
+def rename(
+    connection: sa.Connection, number: int, name: SeriesId, who: str, limits: Limits | None = None
+) -> StoredSeries:
+    """Give a series another identity; results under its former ones still go to it.
+
+    Args:
+        connection: Of `Store.change`.
+        number: Number of the series.
+        name: The new identity.
+        who: Name for the audit trail.
+        limits: What a name may contain.
+
+    Raises:
+        DataError: There is no such series, or the name is invalid or taken.
+    """
+    old = one_series(connection, number)
+    if old.name == name:
+        return old
+    if reason := series_fault(name, limits or Limits()):
+        raise DataError(reason)
+    taken = connection.scalar(sa.select(series.c.id).where(series.c.digest == name.digest))
+    if taken is not None:
+        raise DataError(f"series {taken} has the name {str(name)!r:.200}; merge the two instead")
+    owner = connection.scalar(sa.select(aliases.c.series).where(aliases.c.digest == name.digest))
+    if owner is not None and owner != number:
+        raise DataError(f"{str(name)!r:.200} is a former name of series {owner}")
+    connection.execute(sa.delete(aliases).where(aliases.c.digest == name.digest))
+    row = {"digest": name.digest, **name.labels, "args": name.args_json}
+    connection.execute(sa.update(series).where(series.c.id == number).values(row))
+    _add_alias(connection, old.name, number)
+    if name.project != old.name.project:
+        _copy_commits(connection, number, name.project)
+    _note(connection, who, "rename", number, before=str(old.name), after=str(name))
+    return one_series(connection, number)
+
+
+def retire(connection: sa.Connection, number: int, who: str, *, retired: bool = True) -> None:
+    """Retire a series that is no longer measured, or bring it back.
+
+    A retired series raises no alarm for its silence; its points and verdicts are kept.
+
+    Raises:
+        DataError: There is no such series.
+    """
+    one_series(connection, number)
+    at = audit.now() if retired else None
+    connection.execute(sa.update(series).where(series.c.id == number).values(retired=at))
+    _note(connection, who, "retire" if retired else "bring back", number)
+
+
+def delete(
+    connection: sa.Connection, number: int, who: str, *, with_verdicts: bool = False
+) -> DeletedSeries:
+    """Delete a series with its points, decisions, candidates and former names.
+
+    Args:
+        connection: Of `Store.change`.
+        number: Number of the series.
+        who: Name for the audit trail.
+        with_verdicts: Whether to delete verdicts, too.
+
+    Raises:
+        DataError: There is no such series, or it has verdicts that must not be deleted.
+    """
+    name = one_series(connection, number).name
+    own = sa.select(candidates.c.id).where(candidates.c.series == number)
+    judged = _count(connection, verdicts, verdicts.c.candidate.in_(own))
+    if judged and not with_verdicts:
+        raise DataError(
+            f"series {number} has {judged} verdicts, which train models; retire it, or delete it "
+            "with its verdicts"
+        )
+    deleted = DeletedSeries(
+        _count(connection, points, points.c.series == number),
+        _count(connection, candidates, candidates.c.series == number),
+        judged,
+    )
+    _remove(connection, number)
+    facts = {"points": deleted.points, "candidates": deleted.candidates, "verdicts": judged}
+    _note(connection, who, "delete", number, name=str(name), **facts)
+    return deleted
+
+
+def take_out(connection: sa.Connection, source: int, target: int, who: str) -> list[Measurement]:
+    """Move everything but the points of one series to another, and delete the first.
+
+    Args:
+        connection: Of `Store.change`.
+        source: Number of the series to merge.
+        target: Number of the series to merge it into.
+        who: Name for the audit trail.
+
+    Returns:
+        The results of the deleted series, under the name of the other one.
+
+    Raises:
+        DataError: One of them does not exist, they are the same, or their directions differ.
+    """
+    if source == target:
+        raise DataError(f"series {source} cannot be merged with itself")
+    old, new = one_series(connection, source), one_series(connection, target)
+    if old.direction != new.direction and Direction.UNKNOWN not in (old.direction, new.direction):
+        raise DataError(f"series {source} and {target} differ in which direction is better")
+    direction = old.direction or new.direction
+    results = _results(connection, source, new.name, direction)
+    if new.name.project != old.name.project:
+        _copy_commits(connection, source, new.name.project)
+    _join_candidates(connection, source, target)
+    own = aliases.c.series == source
+    connection.execute(sa.update(aliases).where(own).values(series=target))
+    _remove(connection, source)
+    _add_alias(connection, old.name, target)
+    _note(connection, who, "merge", source, name=str(old.name), into=target, points=len(results))
+    return results
+
+
+def _results(
+    connection: sa.Connection, number: int, name: SeriesId, direction: Direction
+) -> list[Measurement]:
+    """Return every result of a series, superseded values first, under a name."""
+    p, r = points.c, revisions.c
+    superseded = sa.select(r.order, p.commit, r.run, r.time, r.value).where(
+        *(r.series == number, p.series == number, p.order == r.order, p.run == r.run)
+    )
+    current = sa.select(p.order, p.commit, p.run, p.time, p.value).where(p.series == number)
+    return [
+        Measurement(name, value, order, commit, run, time, direction)
+        for query in (superseded, current)
+        for order, commit, run, time, value in connection.execute(query)
+    ]
+
+
+def _join_candidates(connection: sa.Connection, source: int, target: int) -> None:
+    """Give the candidates of a series to another one; two at the same order become one."""
+    c = candidates.c
+    columns = sa.select(c.id, c.order, c.version, c.triaged_on, c.verdict)
+    there = {row.order: row for row in connection.execute(columns.where(c.series == target))}
+    for row in connection.execute(columns.where(c.series == source)).all():
+        other = there.get(row.order)
+        if other is not None:
+            later = (row.triaged_on or 0) > (other.triaged_on or 0)
+            kept, dropped = (row, other) if later else (other, row)
+            for table in (verdicts, moves):
+                own = table.c.candidate == dropped.id
+                connection.execute(sa.update(table).where(own).values(candidate=kept.id))
+            _move_tickets(connection, dropped.id, kept.id)
+            connection.execute(sa.delete(candidates).where(c.id == dropped.id))
+            version = kept.version + dropped.version
+            connection.execute(sa.update(candidates).where(c.id == kept.id).values(version=version))
+    connection.execute(sa.update(candidates).where(c.series == source).values(series=target))
+
+
+def _move_tickets(connection: sa.Connection, dropped: int, kept: int) -> None:
+    t = ticketed.c
+    about = connection.scalars(sa.select(t.ticket).where(t.candidate == dropped)).all()
+    if about:
+        rows = [{"ticket": ticket, "candidate": kept} for ticket in about]
+        connection.execute(insert(connection, ticketed).on_conflict_do_nothing(), rows)
+        connection.execute(sa.delete(ticketed).where(t.candidate == dropped))
+
+
+def _remove(connection: sa.Connection, number: int) -> None:
+    """Delete every row of a series."""
+    own = sa.select(candidates.c.id).where(candidates.c.series == number)
+    for table in reversed(metadata.sorted_tables):
+        for column in table.columns:
+            if column.references(candidates.c.id):
+                connection.execute(sa.delete(table).where(column.in_(own)))
+    for table in reversed(metadata.sorted_tables):
+        for column in table.columns:
+            if column.references(series.c.id):
+                connection.execute(sa.delete(table).where(column == number))
+    _leave_clusters(connection, number)
+    connection.execute(sa.delete(series).where(series.c.id == number))
+
+
+def _leave_clusters(connection: sa.Connection, number: int) -> None:
+    """Take a series out of the clusters that it is in."""
+    k = clusters.c
+    for cluster, text in connection.execute(sa.select(k.id, k.members)).all():
+        members = json.loads(text)
+        if number in members:
+            left = json.dumps([member for member in members if member != number])
+            connection.execute(sa.update(clusters).where(k.id == cluster).values(members=left))
+
+
+def _add_alias(connection: sa.Connection, name: SeriesId, number: int) -> None:
+    connection.execute(sa.insert(aliases), {"digest": name.digest, "series": number})
+
+
+def _copy_commits(connection: sa.Connection, number: int, project: str) -> None:
+    """Make the commits of a series known in another project, where they are not."""
+    p = points.c
+    query = sa.select(p.commit, p.order).where(p.series == number, p.commit != "").distinct()
+    rows = [
+        {"project": project, "commit": commit, "order": order}
+        for commit, order in connection.execute(query)
+    ]
+    if rows:
+        connection.execute(insert(connection, commits).on_conflict_do_nothing(), rows)
+
+
+def _count(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool]) -> int:
+    return connection.execute(
+        sa.select(sa.func.count()).select_from(table).where(where)
+    ).scalar_one()
+
+
+def _note(connection: sa.Connection, who: str, action: str, number: int, **detail: object) -> None:
+    audit.note(connection, audit.now(), who, f"{action} series", f"series {number}", **detail)

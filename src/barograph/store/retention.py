@@ -1,0 +1,176 @@
+"""Retention by age: delete the oldest results of series that nothing depends on any more.
+
+A series with a verdict or a ticket keeps all its results: features compare a candidate with its
+whole series. Of every other series that is still measured the newest results stay, because the
+next decision reads them. Verdicts are never deleted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, astuple, dataclass
+from functools import partial
+
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.series import Verdict
+from barograph.store import audit, stale
+from barograph.store.schema import (
+    blocks,
+    candidates,
+    moves,
+    points,
+    revisions,
+    series,
+    steps,
+    ticketed,
+    verdicts,
+)
+from barograph.store.store import Store
+
+NEWEST = 500  # results of a series that are kept for the next decision
+DAY = 86_400_000  # milliseconds
+LONGEST = 1_000_000  # days
+CHUNK = 100  # series in one transaction, so that results are not kept waiting
+
+
+@dataclass(frozen=True)
+class PruneResult:
+    """What was deleted, or would be.
+
+    Attributes:
+        series: Number of series that lose results.
+        points: Number of results.
+        candidates: Number of candidates, none of which has a verdict.
+        kept: Number of series that keep old results because they have verdicts or tickets.
+    """
+
+    series: int
+    points: int
+    candidates: int
+    kept: int
+
+    def __add__(self, other: PruneResult) -> PruneResult:
+        """Return the sums."""
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return PruneResult(*(a + b for a, b in pairs))
+
+
+def prune(
+    store: Store, older_than: float, who: str, *, dry_run: bool = False, at: int | None = None
+) -> PruneResult:
+    """Delete results that were measured, or received if that is unknown, before a number of days.
+
+    Args:
+        store: The store.
+        older_than: Age in days.
+        who: Name for the audit trail.
+        dry_run: Whether to count alone.
+        at: Milliseconds since 1970; now by default.
+
+    Raises:
+        DataError: The age is not positive.
+    """
+    if not 0 < older_than < LONGEST:
+        raise DataError(f"older than {older_than:g} days: must be above 0 and below {LONGEST:,}")
+    limit = (audit.now() if at is None else at) - int(older_than * DAY)
+    p = points.c
+    with store.read() as connection:
+        old = sa.select(p.series).where(sa.func.coalesce(p.time, p.received) < limit).distinct()
+        numbers = sorted(connection.scalars(old))
+    total = PruneResult(0, 0, 0, 0)
+    for first in range(0, len(numbers), CHUNK):
+        part = numbers[first : first + CHUNK]
+        if dry_run:
+            with store.read() as connection:
+                result = _prune(connection, part, limit, dry_run=True)
+        else:
+            result = store.change(partial(_prune, numbers=part, limit=limit, dry_run=False))
+        total += result
+    if total.series and not dry_run:
+        about = f"older than {older_than:g} days"
+        store.write(
+            lambda connection: audit.note(
+                connection, audit.now(), who, "prune", about, **asdict(total)
+            )
+        )
+    return total
+
+
+def _prune(
+    connection: sa.Connection, numbers: list[int], limit: int, *, dry_run: bool
+) -> PruneResult:
+    protected = _protected(connection, numbers)
+    s = series.c
+    total = PruneResult(0, 0, 0, 0)
+    for number, retired in connection.execute(
+        sa.select(s.id, s.retired).where(s.id.in_(numbers))
+    ).all():
+        cut = _cut(connection, number, limit, 0 if retired is not None else NEWEST)
+        if cut is not None and number in protected:
+            total += PruneResult(0, 0, 0, 1)
+        elif cut is not None:
+            total += PruneResult(1, *_count(connection, number, cut), 0)
+            if not dry_run:
+                _delete(connection, number, cut)
+    return total
+
+
+def _protected(connection: sa.Connection, numbers: list[int]) -> set[int]:
+    """Return those of some series that have a verdict or a ticket, undone or closed ones too."""
+    c = candidates.c
+    own = sa.select(c.series).where(c.series.in_(numbers))
+    queries = [own.join(table, table.c.candidate == c.id) for table in (verdicts, ticketed)]
+    queries.append(own.where(c.verdict != Verdict.NOT_TRIAGED.value))
+    return {number for query in queries for number in connection.scalars(query)}
+
+
+def _cut(connection: sa.Connection, number: int, limit: int, newest: int) -> int | None:
+    """Return the order before which a series loses its results; None if it loses none."""
+    p = points.c
+    measured = sa.func.coalesce(p.time, p.received)
+    recent = sa.select(sa.func.min(p.order)).where(p.series == number, measured >= limit)
+    first_recent = connection.scalar(recent)
+    orders = sa.select(p.order).where(p.series == number, p.settled.is_not(None))
+    newest_first = orders.order_by(p.order.desc())
+    last = connection.scalar(newest_first.limit(1))
+    if last is None:
+        return None
+    cut = last + 1 if first_recent is None else int(first_recent)
+    if newest:
+        kept = connection.scalar(newest_first.offset(newest - 1).limit(1))
+        if kept is None:
+            return None
+        cut = min(cut, int(kept))
+    first = connection.scalar(orders.order_by(p.order).limit(1))
+    return cut if first is not None and first < cut else None
+
+
+def _count(connection: sa.Connection, number: int, cut: int) -> tuple[int, int]:
+    """Return how many results and candidates a series has before an order."""
+    p, c = points.c, candidates.c
+    lost = sa.select(sa.func.count()).select_from(points).where(p.series == number, p.order < cut)
+    found = sa.select(sa.func.count()).select_from(candidates)
+    # The first result that is left is no change point: nothing is before it.
+    gone = found.where(c.series == number, c.order <= cut)
+    return connection.execute(lost).scalar_one(), connection.execute(gone).scalar_one()
+
+
+def _delete(connection: sa.Connection, number: int, cut: int) -> None:
+    """Delete the results of a series before an order, and what is about them alone."""
+    p, c, s = points.c, candidates.c, steps.c
+    before = sa.select(sa.func.count()).where(
+        p.series == number, p.order < cut, p.settled.is_not(None)
+    )
+    removed = connection.execute(before).scalar_one()
+    gone = sa.select(c.id).where(c.series == number, c.order <= cut)
+    connection.execute(sa.delete(moves).where(moves.c.candidate.in_(gone)))
+    connection.execute(sa.delete(candidates).where(c.series == number, c.order <= cut))
+    for table in (points, revisions, steps):
+        connection.execute(sa.delete(table).where(table.c.series == number, table.c.order < cut))
+    connection.execute(sa.delete(blocks).where(blocks.c.series == number))
+    # Positions of the second look count all results of the series.
+    standing = sa.case((s.standing > removed, s.standing - removed), else_=sa.null())
+    kept = sa.update(steps).where(s.series == number, s.standing.is_not(None))
+    connection.execute(kept.values(standing=standing))
+    stale.mark(connection, [number])

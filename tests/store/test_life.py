@@ -1,0 +1,233 @@
+"""Renaming, merging, retiring, deleting and pruning series."""
+
+from collections.abc import Callable
+from dataclasses import astuple
+
+import pytest
+import sqlalchemy as sa
+
+from barograph.errors import ConfigError, DataError
+from barograph.series import Direction, Verdict
+from barograph.store import Measurement, PointStatus, Store, audit, life, reading, retention
+from barograph.store.schema import metadata, verdicts
+from barograph.triage.refresh import CandidateRefresher
+from barograph.triage.verdicts import record_batch
+from tests.store.digest import digest
+from tests.store.judges import Rule
+from tests.store.samples import history, point, series
+from tests.triage.test_refresh import Scripted
+
+DAY = 86_400_000
+
+
+def named(store: Store) -> dict[int, str]:
+    with store.read() as connection:
+        return {row.id: row.name.test for row in reading.find_series(connection)}
+
+
+def orders(store: Store, number: int) -> list[int]:
+    with store.read() as connection:
+        return [row.order for row in reading.points_of(connection, number)]
+
+
+def rename(store: Store, number: int, test: str, project: str = "p") -> None:
+    name = series(test, project)
+    store.change(lambda connection: life.rename(connection, number, name, "ann"))
+
+
+def searched(store: Store, *places: int) -> None:
+    CandidateRefresher(Scripted(places), "d").recompute(store)
+
+
+def judge(store: Store, candidate: int) -> None:
+    items = [(candidate, None)]
+    store.write(lambda c: record_batch(c, items, Verdict.TRUE_POSITIVE, "ann"))
+
+
+def last_entry(store: Store) -> audit.AuditEntry:
+    with store.read() as connection:
+        return audit.trail(connection, 1)[0]
+
+
+def test_results_under_a_former_name_go_to_the_renamed_series(store: Store, url: str) -> None:
+    store.ingest([point(0), point(1, name="b")], "ci")
+    with Store(url, Rule()) as other:
+        other.ingest([point(1)], "ci")  # it has cached the names
+        rename(store, 1, "new", project="q")
+        assert named(store) == {1: "new", 2: "b"}
+        entry = last_entry(store)
+        assert (entry.who, entry.action, entry.subject) == ("ann", "rename series", "series 1")
+        for sender, order in ((store, 2), (other, 3)):
+            [result] = sender.ingest([point(order)], "ci").points
+            assert (result.status, result.series) == (PointStatus.WRITTEN, 1)
+    store.ingest([Measurement(series("new", "q"), 1.0, 4)], "ci")
+    assert orders(store, 1) == [0, 1, 2, 3, 4]
+    # A commit of the series is known in its new project, too.
+    sent = Measurement(series("other", "q"), 1.0, commit="c1")
+    assert store.ingest([sent], "ci").points[0].order == 1
+    with store.read() as connection:
+        assert reading.number_of(connection, series("a")) == 1
+
+
+def test_name_that_is_taken_or_invalid_is_refused(store: Store) -> None:
+    store.ingest([point(0), point(0, name="b")], "ci")
+    with pytest.raises(DataError, match="; merge the two instead"):
+        rename(store, 1, "b")
+    with pytest.raises(DataError, match="control character"):
+        rename(store, 1, "x\n")
+    with pytest.raises(DataError, match="there is no series 9"):
+        rename(store, 9, "x")
+    rename(store, 1, "new")
+    with pytest.raises(DataError, match="is a former name of series 1"):
+        rename(store, 2, "a")
+    rename(store, 1, "a")
+    rename(store, 2, "new2")
+    assert named(store) == {1: "a", 2: "new2"}
+
+
+def test_merge_leaves_what_one_series_with_all_results_has(
+    store: Store, new_url: Callable[[], str]
+) -> None:
+    sent = history("a", 40)
+    halves = sent[::2], sent[1::2]
+    store.ingest([one._replace(series=series("b")) for one in halves[0]], "ci")
+    store.ingest([point(0, 5.0, "unrelated"), *halves[1]], "ci")
+    numbers = {name: number for number, name in named(store).items()}
+    moved = store.merge(numbers["b"], numbers["a"], "ann")
+    assert moved == 20
+    assert named(store) == {numbers["a"]: "a", numbers["unrelated"]: "unrelated"}
+    [late] = store.ingest([point(99, name="b")], "ci").points
+    assert late.series == numbers["a"]
+    with Store(new_url(), Rule()) as other:
+        other.ingest([*sent, point(0, 5.0, "unrelated"), point(99)], "ci")
+        with store.read() as one, other.read() as two:
+            assert digest(one) == digest(two)
+
+
+def test_merge_keeps_verdicts_and_joins_candidates_at_one_order(store: Store) -> None:
+    store.ingest([point(order, 1.0, name) for order in range(30) for name in "ab"], "ci")
+    searched(store, 10, 20)
+    with store.read() as connection:
+        found = {(one.series, one.order): one.id for one in reading.find_candidates(connection)}
+    judge(store, found[1, 10])
+    store.merge(1, 2, "ann")
+    with store.read() as connection:
+        rows = reading.find_candidates(connection)
+        kept = connection.scalars(sa.select(verdicts.c.candidate)).all()
+    assert [(row.series, row.order) for row in rows if row.order == 10] == [(2, 10)]
+    assert len(rows) == 2
+    assert kept == [row.id for row in rows if row.verdict is Verdict.TRUE_POSITIVE]
+    searched(store, 10, 20)
+    with store.read() as connection:
+        assert len(reading.find_candidates(connection)) == 2
+
+
+def test_merge_that_does_not_fit_changes_nothing(store: Store, url: str) -> None:
+    store.ingest([point(0), point(0, name="b")._replace(commit="other")], "ci")
+    store.ingest([point(0, name="c")._replace(direction=Direction.LOWER_IS_BETTER)], "ci")
+    store.ingest([point(0, name="d")._replace(direction=Direction.HIGHER_IS_BETTER)], "ci")
+    with store.read() as connection:
+        before = digest(connection)
+    for source, target, reason in (
+        (1, 2, "1 results do not fit, such as: commit: order 0 of this series is 'other'"),
+        (3, 4, "differ in which direction is better"),
+        (1, 1, "cannot be merged with itself"),
+        (1, 9, "there is no series 9"),
+    ):
+        with pytest.raises(DataError, match=reason):
+            store.merge(source, target, "ann")
+    with Store(url) as other, pytest.raises(ConfigError, match="without a model"):
+        other.merge(1, 3, "ann")
+    with store.read() as connection:
+        assert digest(connection) == before
+
+
+def test_retired_series_keeps_its_points_and_can_be_brought_back(store: Store) -> None:
+    store.ingest([point(0)], "ci")
+    store.change(lambda connection: life.retire(connection, 1, "ann"))
+    with store.read() as connection:
+        assert reading.one_series(connection, 1).retired is not None
+    assert orders(store, 1) == [0]
+    store.change(lambda connection: life.retire(connection, 1, "ann", retired=False))
+    with store.read() as connection:
+        assert reading.one_series(connection, 1).retired is None
+    assert last_entry(store).action == "bring back series"
+
+
+def test_delete_removes_every_row_of_a_series(store: Store) -> None:
+    store.ingest(history("b", 30), "ci")
+    searched(store, 20)
+    with store.read() as connection:
+        before = {t.name: _rows(connection, t) for t in metadata.sorted_tables}
+    store.ingest(history("a", 70, runs=2), "ci")
+    store.ingest([point(3, 99.0, "a", "0")], "ci")
+    rename(store, 2, "renamed")
+    searched(store, 20)
+    searched(store, 22)
+    judge(store, 2)
+    with pytest.raises(DataError, match="series 2 has 1 verdicts, which train models"):
+        store.change(lambda connection: life.delete(connection, 2, "ann"))
+    deleted = store.change(lambda c: life.delete(c, 2, "ann", with_verdicts=True))
+    assert (deleted.points, deleted.candidates, deleted.verdicts) == (140, 1, 1)
+    assert last_entry(store).detail["name"] == str(series("renamed"))
+    with store.read() as connection:
+        after = {t.name: _rows(connection, t) for t in metadata.sorted_tables}
+    # What belongs to no series alone, or to the other one, stays.
+    grown = {name for name, count in after.items() if count != before[name]}
+    assert grown == {"audit", "commits", "moves", "verdict_batches"}
+    assert after["moves"] == 1
+    [result] = store.ingest([point(0)], "ci").points
+    assert (result.status, result.series) == (PointStatus.WRITTEN, 3)
+
+
+def _rows(connection: sa.Connection, t: sa.Table) -> int:
+    return connection.execute(sa.select(sa.func.count()).select_from(t)).scalar_one()
+
+
+def test_prune_deletes_old_results_and_keeps_those_of_verdicts(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "NEWEST", 20)
+    sent = [
+        point(order, float(order % 7), name)._replace(time=order * DAY)
+        for order in range(100)
+        for name in "abc"
+    ]
+    store.ingest(sent, "ci")
+    searched(store, 10, 60)
+    with store.read() as connection:
+        [judged] = [one.id for one in reading.find_candidates(connection, number=1, limit=1)]
+    judge(store, judged)
+    store.change(lambda connection: life.retire(connection, 3, "ann"))
+
+    def prune(days: float, *, dry_run: bool = False) -> tuple[int, ...]:
+        return astuple(retention.prune(store, days, "ann", dry_run=dry_run, at=100 * DAY))
+
+    assert prune(30, dry_run=True) == (2, 140, 4, 1)
+    assert orders(store, 2)[0] == 0
+    assert prune(30) == (2, 140, 4, 1)
+    assert [orders(store, number)[0] for number in (1, 2, 3)] == [0, 70, 70]
+    assert prune(1) == (2, 39, 0, 1)
+    assert [orders(store, number)[0] for number in (1, 2, 3)] == [0, 80, 99]
+    assert last_entry(store).action == "prune"
+    with store.read() as connection:
+        [left] = [one for one in reading.find_candidates(connection, number=1) if one.id == judged]
+    assert left.verdict is Verdict.TRUE_POSITIVE
+    with pytest.raises(DataError, match="older than 0 days"):
+        prune(0)
+
+
+def test_results_after_a_prune_are_judged_as_in_a_series_without_the_old_ones(
+    store: Store, new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "NEWEST", 1)
+    sent = [one._replace(time=(one.order or 0) * DAY) for one in history("a", 120)]
+    store.ingest(sent[:100], "ci")
+    retention.prune(store, 20, "ann", at=100 * DAY)
+    kept = sent[80:100]
+    with Store(new_url(), Rule()) as other:
+        other.ingest(kept, "ci")
+        first = store.ingest(sent[100:], "ci").points
+        second = other.ingest(sent[100:], "ci").points
+    assert [one.decision for one in first] == [one.decision for one in second]
+    assert orders(store, 1) == list(range(80, 120))
