@@ -69,8 +69,8 @@ def test_recorded_change_points_are_those_of_the_default_detector() -> None:
     ], "run: python tools/demo_changes.py"
     for one, other in zip(recorded, computed, strict=True):
         for row, same in zip(one, other, strict=True):
-            numbers = [np.array(part[3:], dtype=np.float64) for part in (row, same)]
-            assert np.allclose(*numbers, rtol=1e-4, equal_nan=True)
+            left, right = (np.array(part[3:], dtype=np.float64) for part in (row, same))
+            assert np.allclose(left, right, rtol=1e-4, equal_nan=True)
 
 
 def test_folder_of_the_demo_is_deleted_after_sigterm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_folder_of_the_demo_is_deleted_after_sigterm(monkeypatch: pytest.MonkeyP
     with demo.demo_folder() as folder:
         assert folder.is_dir()
         # Only what ends the process in the end is replaced; the first signal is a real one.
-        monkeypatch.setattr(demo.signal, "raise_signal", raised.append)
+        monkeypatch.setattr(signal, "raise_signal", raised.append)
         (folder / "demo.db").write_text("x")
         handler = signal.getsignal(signal.SIGTERM)
         assert callable(handler)

@@ -37,7 +37,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield opened
 
 
-def names(rows: list[arrivals.QuietSeries]) -> list[str]:
+def names(rows: list[arrivals.SilentSource]) -> list[str]:
     return [row.name for row in rows]
 
 

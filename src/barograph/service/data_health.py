@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from barograph.errors import StoreError
 from barograph.store import Store, arrivals, rejections, stale
-from barograph.store.arrivals import LateSeries, QuietSeries, SeriesCounts, WaitingSuspect
+from barograph.store.arrivals import LateSeries, SeriesCounts, SilentSource, WaitingSuspect
 from barograph.store.audit import now
 from barograph.store.rejections import Rejection
 
@@ -41,8 +41,8 @@ class DataHealth:
 
     now: int
     counts: SeriesCounts
-    pipelines: tuple[QuietSeries, ...]
-    series: tuple[QuietSeries, ...]
+    pipelines: tuple[SilentSource, ...]
+    series: tuple[SilentSource, ...]
     late: tuple[LateSeries, ...]
     suspects: tuple[WaitingSuspect, ...]
     rejected: tuple[Rejection, ...]

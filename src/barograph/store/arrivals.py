@@ -30,7 +30,7 @@ ARRIVAL = Insertion(arrivals, ("series", *COLUMNS), replace=COLUMNS)
 PIPELINE = (series.c.project, series.c.variant, series.c.task)
 
 
-class QuietSeries(NamedTuple):
+class SilentSource(NamedTuple):
     """A series or a pipeline that fell silent.
 
     Attributes:
@@ -127,7 +127,7 @@ def counts(connection: sa.Connection, now: int) -> SeriesCounts:
     return SeriesCounts(*(int(one or 0) for one in connection.execute(query).one()))
 
 
-def silent_pipelines(connection: sa.Connection, now: int, limit: int) -> list[QuietSeries]:
+def silent_pipelines(connection: sa.Connection, now: int, limit: int) -> list[SilentSource]:
     """Return the pipelines all of whose watched series are silent, the longest silence first."""
     a = arrivals.c
     watched = sa.func.count(a.expected)
@@ -141,13 +141,13 @@ def silent_pipelines(connection: sa.Connection, now: int, limit: int) -> list[Qu
         .limit(limit)
     )
     return [
-        QuietSeries(0, " / ".join(filter(None, names)) or "without a name", *rest)
+        SilentSource(0, " / ".join(filter(None, names)) or "without a name", *rest)
         for *names, count, last, expected in connection.execute(query)
         for rest in [(count, last, expected)]
     ]
 
 
-def silent_series(connection: sa.Connection, now: int, limit: int) -> list[QuietSeries]:
+def silent_series(connection: sa.Connection, now: int, limit: int) -> list[SilentSource]:
     """Return silent series whose pipelines still send others, the longest silence first."""
     a = arrivals.c
     others, theirs = arrivals.alias(), series.alias()
@@ -165,7 +165,7 @@ def silent_series(connection: sa.Connection, now: int, limit: int) -> list[Quiet
         .limit(limit)
     )
     return [
-        QuietSeries(row.id, str(series_id(row)), 1, row.last, row.expected)
+        SilentSource(row.id, str(series_id(row)), 1, row.last, row.expected)
         for row in connection.execute(query)
     ]
 

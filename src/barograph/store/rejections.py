@@ -15,7 +15,7 @@ DAY = 86_400_000  # milliseconds
 KINDS = 100  # reasons of one day; more are counted as OTHER
 OTHER = "other reasons"
 LENGTH = 160  # characters
-VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|field `[^`]*`|-?\d[\d.,e+-]*")
+VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|(?<=unknown )field `[^`]*`|-?\d[\d.,e+-]*")
 COUNTED = Insertion(
     rejections,
     ("day", "reason", "count", "example", "last"),
