@@ -150,7 +150,7 @@ def _delay_meter(past: PastRecord, recent: Record) -> Meter:
     ]
     value = UNKNOWN if recent.delay.value is None else f"{recent.delay.value:g}"
     alarmed = recent.alarmed
-    note = f"commits, median; alarm for {alarmed.hits} of {alarmed.of} real changes"
+    note = f"commits, median; {alarmed.hits} of {alarmed.of} alarmed"
     texts = ["none" if one.value is None else f"{one.value:g}" for one in weeks]
     axis = (f"{top:g}", f"{top / 2:g}", "0")
     return Meter(
