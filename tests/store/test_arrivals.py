@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from barograph.series import SeriesId
-from barograph.store import Measurement, Store, arrivals, rejections, stale
+from barograph.store import Measurement, Store, arrivals, life, reading, rejections, stale
 from barograph.store.arrivals import HOUR, PATIENCE, usual_gap
 from barograph.store.schema import points
 from tests.store.judges import Rule
@@ -48,6 +48,19 @@ def test_silence_is_told_by_pipeline_and_by_series(store: Store) -> None:
         assert names(arrivals.silent_series(connection, now, 10)) == ["db/arm/io/seek/-"]
         counts = arrivals.counts(connection, now)
     assert (counts.active, counts.watched, counts.silent, counts.late) == (6, 5, 3, 1)
+
+
+def test_silence_of_a_retired_series_is_not_reported(store: Store) -> None:
+    with store.read() as connection:
+        seek = reading.number_of(connection, SeriesId("db", "arm", "io", "seek", ""))
+    assert seek is not None
+    store.change(lambda connection: life.retire(connection, seek, "ann"))
+    with store.read() as connection:
+        assert names(arrivals.silent_series(connection, 30 * DAY, 10)) == []
+        assert arrivals.counts(connection, 30 * DAY).active == 5
+    store.change(lambda connection: life.retire(connection, seek, "ann", retired=False))
+    with store.read() as connection:
+        assert names(arrivals.silent_series(connection, 30 * DAY, 10)) == ["db/arm/io/seek/-"]
 
 
 def test_silence_begins_after_three_usual_gaps(store: Store) -> None:

@@ -153,6 +153,7 @@ def silent_series(connection: sa.Connection, now: int, limit: int) -> list[Silen
     others, theirs = arrivals.alias(), series.alias()
     alive = sa.exists().where(
         theirs.c.id == others.c.series,
+        theirs.c.retired.is_(None),
         *(theirs.c[column.name] == column for column in PIPELINE),
         others.c.expected.is_not(None),
         sa.or_(others.c.last + PATIENCE * others.c.expected >= now, others.c.last + HOUR >= now),
@@ -227,7 +228,8 @@ def _observed(rows: Sequence[Any]) -> Row:
 
 def _active() -> sa.FromClause:
     """Return the rows of the series that are not retired."""
-    return arrivals.join(series, series.c.id == arrivals.c.series)
+    own = series.c.id == arrivals.c.series
+    return arrivals.join(series, sa.and_(own, series.c.retired.is_(None)))
 
 
 def _is_silent(now: int) -> sa.ColumnElement[bool]:
