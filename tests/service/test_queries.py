@@ -87,6 +87,35 @@ def test_post_verdict_refuses_missing_change_points_and_unknown_verdicts(
     assert client.post(path, content=b"[" * 9999).status_code == 415
 
 
+def test_one_verdict_on_many_change_points_is_undone_in_one_step(client: TestClient) -> None:
+    for name in ("insert", "find"):
+        client.post(POINTS, json=steps(name))
+    refresh_loop(client).run_once(clusters=False)
+    triage = make_token(client, Scope.TRIAGE, Scope.READ)
+    listed = client.get("/api/v1/change-points", headers=triage).json()["change_points"]
+    seen = [{"id": one["id"], "version": one["version"]} for one in listed]
+    body = {"verdict": "unsure", "reason": "host", "change_points": [*seen, {"id": 99}]}
+    keyed = triage | {"Idempotency-Key": "k1"}
+    given = client.post("/api/v1/verdicts", json=body, headers=keyed).json()
+    assert given["saved"] == [{"id": one["id"], "version": 1} for one in seen]
+    assert [(one["id"], one["why"]) for one in given["refused"]] == [(99, "gone")]
+    assert client.post("/api/v1/verdicts", json=body, headers=keyed).json() == given
+    stale = {"verdict": "true_positive", "version": 0}
+    path = f"/api/v1/change-points/{seen[0]['id']}/verdict"
+    refused = client.post(path, json=stale, headers=triage)
+    assert refused.status_code == 409
+    assert "decided meanwhile: unsure by triage-read" in refused.text
+    undo = f"/api/v1/verdicts/{given['batch']}/undo"
+    assert len(client.post(undo, headers=triage).json()["saved"]) == 2
+    assert client.post("/api/v1/verdicts/99/undo", headers=triage).status_code == 404
+    first = client.get("/api/v1/verdicts", params={"limit": 3}, headers=triage).json()
+    assert [one["verdict"] for one in first["verdicts"]] == ["not_triaged", "not_triaged", "unsure"]
+    rest = {"before": first["next"], "limit": 3}
+    last = client.get("/api/v1/verdicts", params=rest, headers=triage).json()
+    assert (len(last["verdicts"]), last["next"]) == (1, None)
+    assert last["verdicts"][0]["reason"] == "host"
+
+
 def test_audit_lists_who_did_what(client: TestClient) -> None:
     client.post(POINTS, json=result(1))
     make_token(client, Scope.ADMIN)

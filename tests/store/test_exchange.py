@@ -31,6 +31,7 @@ def test_import_of_an_export_gives_the_same_store(
             connection, [(1, None)], Verdict.TRUE_POSITIVE, "ann", at=77_000
         )
     )
+    store.write(lambda c: verdicts.record_batch(c, [(2, None)], Verdict.UNSURE, "ann"))
     counts = exported(store, tmp_path / "out")
     assert counts == {"series": 4, "points": 91, "runs": 180, "candidates": 3}
     tables = History.read(tmp_path / "out")
@@ -47,6 +48,8 @@ def test_import_of_an_export_gives_the_same_store(
             [judged] = reading.find_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
             [said] = verdicts.history(connection, candidate=judged.id)
             assert (said.who, said.given, said.note) == ("ann", 77_000, "imported")
+            [unsure] = reading.find_candidates(connection, verdict=Verdict.UNSURE)
+            assert (unsure.version, unsure.triaged_on is None) == (1, False)
             once = digest(connection)
         again = exchange.import_history(other, tables, "ann")
         assert again.points["duplicate"] == 181

@@ -12,6 +12,7 @@ from barograph.errors import ConfigError, DataError
 from barograph.models.catalogue import classifier
 from barograph.models.triage import USES, TriageModel
 from barograph.pipeline import train
+from barograph.series import FINAL
 from barograph.training import candidates, tables
 
 
@@ -62,6 +63,17 @@ def test_disputed_candidates_count_as_not_real_where_asked() -> None:
     everything = tables.labelled(frame, "bauer8", disputed_as_noise=True)
     assert everything.truth.size == decided.truth.size + 7
     assert everything.truth.sum() == decided.truth.sum() == real.sum() - 7
+
+
+@pytest.mark.usefixtures("described")
+def test_unsure_verdicts_train_nothing() -> None:
+    frame = tables.read("adaptive")
+    final = frame["verdict"].isin(FINAL)
+    frame.loc[np.flatnonzero(final)[:7], "verdict"] = "unsure"
+    for disputed_as_noise in (False, True):
+        kept = tables.labelled(frame, "bauer8", disputed_as_noise=disputed_as_noise)
+        assert not set(np.flatnonzero(final)[:7]) & set(kept.candidates.tolist())
+    assert "unsure" in set(tables.untriaged(frame)["verdict"])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Whole histories become what the online pair learns from: own by verdict, simulated by marks."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,17 @@ def test_own_histories_leave_out_points_near_undecided_candidates(history: Histo
     assert not truth.quiet[open_].any()
     assert truth.quiet[open_ + 6].all()
     np.testing.assert_array_equal(truth.values, history.values)
+
+
+def test_unsure_verdicts_are_never_labelled_in_hindsight(history: History) -> None:
+    verdicts = history.candidates.verdict.astype("U32")
+    unseen = np.flatnonzero(verdicts == Verdict.NOT_TRIAGED)
+    verdicts[unseen] = Verdict.UNSURE.value
+    unsure = replace(history, candidates=replace(history.candidates, verdict=verdicts))
+    truth = histories.own(unsure, 10**6, 0, hindsight=True).truth
+    at = (history.offsets[:-1] + history.candidates.index)[unseen]
+    assert not truth.quiet[at].any()
+    assert not set(at.tolist()) & set(truth.changes.tolist())
 
 
 def test_own_histories_label_undecided_candidates_by_hindsight(history: History) -> None:

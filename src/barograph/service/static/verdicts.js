@@ -284,6 +284,7 @@ const isAre = (step) => (step.points.length === 1 ? "is" : "are");
 
 function ago(time) {
   const seconds = Math.max(0, Math.round((Date.now() - time) / 1000));
+  if (seconds < 3) return "just now";
   if (seconds < 90) return `${seconds} s ago`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`;
   return seconds < 172_800 ? `${Math.round(seconds / 3600)} h ago` : `on ${new Date(time).toLocaleDateString()}`;
