@@ -66,7 +66,7 @@ class ChangedSeries:
 
 
 @dataclass(frozen=True, slots=True)
-class QuietSeries:
+class UnmovedSeries:
     """A series with results on both sides of a commit, and no candidate there."""
 
     id: int
@@ -109,7 +109,7 @@ class CommitChanges:
     commits: tuple[str, ...]
     time: int | None
     changed: tuple[ChangedSeries, ...]
-    quiet: tuple[QuietSeries, ...]
+    quiet: tuple[UnmovedSeries, ...]
     too_few: int
     silent: tuple[SilentSeries, ...]
     total: int
@@ -204,7 +204,7 @@ def changes_at(connection: sa.Connection, project: str, order: int) -> CommitCha
             too_few += 1
         else:
             word = word_of(effect.before, effect.after, every[number].direction)
-            quiet.append(QuietSeries(number, effect, word))
+            quiet.append(UnmovedSeries(number, effect, word))
     suspects = _suspects(connection, project, order, changed)
     return CommitChanges(
         *(project, order, names, _time(connection, [one.series.id for one in changed], order)),

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from barograph.series import Direction, SeriesId
 from barograph.service.context import Context
-from barograph.service.pages.rendering import page_router, render
+from barograph.service.pages.rendering import age, page_router, render
 from barograph.service.responses import or_404
 from barograph.service.routes.charts import chart_json
 from barograph.service.routes.series import After, Project, SeriesNumber, Text
@@ -56,6 +56,7 @@ def get_list(
         request,
         "series_list.html",
         active="series",
+        ago=ago,
         found=[(one, *names(one.series.name)) for one in shown],
         directions=DIRECTIONS,
         projects=known,
@@ -85,6 +86,7 @@ def get_page(
         request,
         "series.html",
         active="series",
+        ago=ago,
         chart=chart,
         name=name,
         rest=rest,
@@ -106,6 +108,17 @@ def names(name: SeriesId) -> tuple[str, str]:
     args = [f"{key} {value}" for key, value in name.args]
     rest = [name.variant, *args, name.measurement, name.task]
     return own, " · ".join(part for part in rest if part and part != own)
+
+
+def ago(time: int) -> str:
+    """Return how long ago a time was, or the day if that is years.
+
+    Example:
+        >>> ago(0)
+        'on 1970-01-01'
+    """
+    text = age(time)
+    return f"on {text}" if "-" in text else f"{text} ago"
 
 
 def for_script(json: bytes) -> Markup:

@@ -51,8 +51,9 @@ function indexOf(order, isEnd = false) {
   if (order === undefined || order === "") return null;
   const found = content.orders.findIndex((one) => (isEnd ? one > Number(order) : one >= Number(order)));
   const last = content.orders.length - 1;
-  if (isEnd) return found < 0 ? last : Math.max(found - 1, 0);
-  return found < 0 ? last : found;
+  // A range without any result shows everything.
+  if (isEnd) return found < 0 ? last : found - 1 < 0 ? null : found - 1;
+  return found < 0 ? null : found;
 }
 
 // The address always has the view, so that a copy of it shows the same.
