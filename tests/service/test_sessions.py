@@ -198,6 +198,19 @@ def test_sign_in_leads_to_paths_of_this_service_only(path: str) -> None:
     assert safe_path(path) == "/"
 
 
+def test_signed_out_visitor_of_a_page_is_led_to_the_sign_in(client: TestClient) -> None:
+    make_token(client, Scope.READ)
+    answer = client.get("/?q=a%20b", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (
+        303,
+        "/sign-in?next=%2F%3Fq%3Da%2520b",
+    )
+    script = client.get("/", headers={"Sec-Fetch-Mode": "cors"}, follow_redirects=False)
+    assert script.status_code == 401
+    link = client.get("/", headers={"Sec-Fetch-Site": "cross-site"}, follow_redirects=False)
+    assert (link.status_code, 'http-equiv="refresh"' in link.text) == (200, True)
+
+
 def test_sign_in_page_is_skipped_by_those_who_need_none(client: TestClient) -> None:
     answer = client.get("/sign-in?next=/series", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/series")

@@ -88,7 +88,9 @@ class PageRoute(GuardedRoute):
             try:
                 return await handle(request)
             except HTTPException as error:
-                if error.status_code == 401 and request.method in READING:
+                # Scripts that ask for a part of a page get the error, not the page to sign in.
+                is_visit = request.headers.get("sec-fetch-mode", "navigate") == "navigate"
+                if error.status_code == 401 and request.method in READING and is_visit:
                     return _signed_out(request)
                 status, message, headers = error.status_code, str(error.detail), error.headers
             except RequestValidationError as error:

@@ -2,7 +2,7 @@
 
 import { connectFilters } from "./filters.js";
 import { Grid, pointsOf, setPoints } from "./grid.js";
-import { get } from "./http.js";
+import { get, signIn } from "./http.js";
 import { Preview } from "./preview.js";
 import { register } from "./shortcuts.js";
 import { describe, give, onChange, undo } from "./verdicts.js";
@@ -258,6 +258,7 @@ async function fetchRows(address) {
   const slow = setTimeout(() => root.setAttribute("aria-busy", "true"), SLOW);
   try {
     const answer = await fetch(address);
+    if (answer.status === 401) signIn();
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
     const template = document.createElement("template");
     template.innerHTML = `<table>${await answer.text()}</table>`;
