@@ -302,6 +302,6 @@ function summary(row, mark, count) {
   return `${name}, ${count} results: the level ${verb} from ${format(mark.before)} to ${format(mark.after)}`;
 }
 
-function short(commit) { return /^[0-9a-f]{40}$/.test(commit ?? "") ? commit.slice(0, 7) : commit ?? ""; }
+function short(commit) { return /^[0-9a-f]{40}$/.test(commit ?? "") ? commit.slice(0, 8) : commit ?? ""; }
 
 function day(time) { return time === null ? "" : new Date(time).toISOString().slice(0, 10); }
