@@ -110,7 +110,7 @@ def fill(store: Store, *, size: int, history: int, changes: int, seed: int = 0) 
 
     def head(connection: sa.Connection) -> None:
         connection.execute(sa.insert(models), model)
-        rows = [(one, name, k) for one in PROJECTS for k, name in enumerate(hashes)]
+        rows: list[Row] = [(one, name, k) for one in PROJECTS for k, name in enumerate(hashes)]
         COMMIT.into(connection, rows)
 
     store.write(head)
