@@ -143,10 +143,24 @@ def test_rejected_points_are_reported_with_their_reason(
     Path("new.csv").write_text(f"{head}\ndb,query,29,other,100\ndb,query,30,c30,100\n")
     code, out, err = run(capsys, command, "new.csv", "--format", "json")
     reason = "commit: order 29 of this series is 'c29'"
-    assert (code, json.loads(out)["reasons"]) == (0, {reason: 1})
+    assert (code, json.loads(out)["reasons"]) == (command == "import", {reason: 1})
     assert f"1 points were rejected: {reason} (1 times)" in err
+    assert f"rejected: db/query/-, order 29: {reason}\n" in err
     Path("none.csv").write_text(f"{head}\ndb,query,29,other,100\n")
     assert run(capsys, command, "none.csv")[0] == 1
+
+
+def test_import_names_at_most_twenty_rejected_points(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "import", write("results.csv", by=0.0))
+    rows = "".join(f"db,query,{k},other{k},100\n" for k in range(25))
+    Path("new.csv").write_text(f"project,test,order,commit,value\n{rows}db,query,30,c30,100\n")
+    code, out, err = run(capsys, "import", "new.csv")
+    assert code == 1
+    assert "1 written" in out
+    lines = err.splitlines()
+    assert sum(line.startswith("rejected: db/query/-, order ") for line in lines) == 20
+    assert "rejected: 5 more points" in lines
+    assert max(map(len, lines)) <= 300
 
 
 def test_import_export_and_import_again(capsys: pytest.CaptureFixture[str]) -> None:

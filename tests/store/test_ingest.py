@@ -255,7 +255,8 @@ def test_runs_beyond_the_limit_and_of_other_commits_are_rejected(url: str) -> No
         (point(0)._replace(value=-(10**5000)), "value"),
         (point(0)._replace(value="1"), "value"),  # type: ignore[arg-type]
         (point(0)._replace(value=True), "value"),
-        (point(0)._replace(order=2**70), "order"),
+        (point(0)._replace(order=2**53 + 1), "order"),
+        (point(0)._replace(order=-(2**53) - 1), "order"),
         (point(0)._replace(order=10**5000), "order"),
         (point(0)._replace(order=1.5), "order"),  # type: ignore[arg-type]
         (point(0)._replace(order=None, commit=""), "order"),
@@ -279,6 +280,15 @@ def test_invalid_measurement_is_rejected_with_a_reason_alone(
     assert answer.points[1].status is PointStatus.REJECTED
     assert answer.points[1].reason.startswith(f"{field}:")
     assert list(answer.reasons.values()) == [1]
+
+
+def test_order_after_the_largest_is_rejected_with_a_hint(store: Store) -> None:
+    largest = point(2**53)._replace(commit="last")
+    assert store.ingest([largest], "ci").counts["written"] == 1
+    following = point(0)._replace(order=None, commit="next")
+    [answer] = store.ingest([following], "ci").points
+    assert answer.status is PointStatus.REJECTED
+    assert "number the commits, or give times in milliseconds" in answer.reason
 
 
 def test_order_of_another_commit_is_rejected(store: Store) -> None:

@@ -20,6 +20,7 @@ from barograph.errors import BarographError, NotEnoughDataError
 from barograph.extras import missing
 
 CLEAN, ERROR, REGRESSION, TOO_LITTLE, SUSPECT = range(5)
+LONGEST = 300  # characters of a message
 INTERRUPTED = 130  # 128 and the number of SIGINT, as shells report it
 UNCONFIGURED = ("completion", "formats", "init")  # these work with a broken configuration, too
 # Commands and their help texts; each is in the module of the same name.
@@ -148,4 +149,5 @@ def _path_of(error: click.ClickException) -> str:
 
 
 def _print_error(error: object, where: str = "barograph") -> None:
-    click.echo(f"{where}: {error}", err=True)
+    text = " ".join(f"{where}: {error}".split("\n"))
+    click.echo(text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}...", err=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from barograph.store.exchange import ImportResult
 
 REASONS = 3  # shown at most
+LINE = 300  # characters
 
 
 @click.command(name="import", epilog="Example: barograph import dump --kind mongodump")
@@ -38,7 +39,9 @@ REASONS = 3  # shown at most
     help="Restore an empty store from FILE, a folder that `export` wrote. By default series, "
     "points and candidates are added to the store.",
 )
+@click.pass_context
 def command(
+    context: click.Context,
     inputs: Inputs,
     url: str,
     model: Path,
@@ -48,7 +51,8 @@ def command(
 ) -> None:
     """Add every series, point and candidate in FILE to the store.
 
-    Rows that the store already has are skipped, so an import can be repeated.
+    Rows that the store already has are skipped, so an import can be repeated. If some rows are
+    rejected, the others are stored, and the exit code is 1.
     """
     from barograph.store.exchange import import_history
 
@@ -68,17 +72,19 @@ def command(
     with open_store(url, models, second_look) as store:
         filled = import_history(store, history, "import")
     report_rejected(filled)
+    code = 1 if filled.points["rejected"] else 0
     if output == "json":
         candidates = {"written": filled.candidates, "had": filled.already}
         echo_json({"points": filled.points, "reasons": filled.reasons, "candidates": candidates})
-        return
+        context.exit(code)
     points = ", ".join(f"{count} {status}" for status, count in filled.points.items())
     click.echo(f"points: {points}")
     click.echo(f"candidates: {filled.candidates} written, {filled.already} already there")
+    context.exit(code)
 
 
 def report_rejected(filled: ImportResult) -> None:
-    """Print on stderr how many points were rejected, and why.
+    """Print on stderr which points were rejected, and why.
 
     Raises:
         DataError: All points were rejected.
@@ -89,6 +95,10 @@ def report_rejected(filled: ImportResult) -> None:
     reasons = [f"{reason} ({number} times)" for reason, number in filled.reasons.items()]
     more = "" if len(reasons) <= REASONS else f"; {len(reasons) - REASONS} more reasons"
     text = f"{count} points were rejected: {'; '.join(reasons[:REASONS])}{more}"
+    for line in filled.rejected:
+        click.echo(f"rejected: {line}"[:LINE], err=True)
+    if count > len(filled.rejected):
+        click.echo(f"rejected: {count - len(filled.rejected)} more points", err=True)
     if count == sum(filled.points.values()):
-        raise DataError(text)
-    click.echo(text, err=True)
+        raise DataError(text[:LINE])
+    click.echo(text[:LINE], err=True)

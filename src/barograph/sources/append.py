@@ -17,7 +17,15 @@ from typing import Any
 
 from barograph.errors import DataError
 from barograph.git import HASH, Repository, is_commit
-from barograph.series import LABELS, UNKNOWN_TIME, SeriesId, canonical_text, normalize_args
+from barograph.series import (
+    LABELS,
+    LARGEST_ORDER,
+    ORDER_HINT,
+    UNKNOWN_TIME,
+    SeriesId,
+    canonical_text,
+    normalize_args,
+)
 from barograph.sources.fields import EPOCH
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.collect import Collector
@@ -196,6 +204,10 @@ def _orders(history: HistoryFile) -> list[int]:
         except ValueError:
             shown = f"order is {text!r:.40}; it must be a whole number"
             raise DataError(f"{history.path}: row {number}: {shown}") from None
+        if abs(orders[-1]) >= LARGEST_ORDER:
+            raise DataError(
+                f"{history.path}: row {number}: order {orders[-1]} is too large; {ORDER_HINT}"[:300]
+            )
     return orders
 
 

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from barograph.errors import DataError
-from barograph.series import LABELS, UNKNOWN_TIME, SeriesId, Verdict, canonical_text, normalize_args
+from barograph.series import (
+    LABELS,
+    LARGEST_ORDER,
+    ORDER_HINT,
+    UNKNOWN_TIME,
+    SeriesId,
+    Verdict,
+    canonical_text,
+    normalize_args,
+)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
@@ -82,13 +91,15 @@ def direction_of(value: object) -> int:
 
 
 def order_of(value: object, field: str) -> int | None:
-    """Read an order: a 64-bit integer of any numeric type, or None if it is missing."""
+    """Read an order: a whole number of any numeric type, or None if it is missing."""
     if value is None:
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) < value < 2**63:
+    if not isinstance(value, int) or isinstance(value, bool):
         raise FieldError(field, value, "order is not a whole number")
+    if abs(value) > LARGEST_ORDER:
+        raise FieldError(field, value, f"order is too large; {ORDER_HINT}")
     return int(value)
 
 

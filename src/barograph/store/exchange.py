@@ -21,6 +21,7 @@ from barograph.store.rows import Insertion, Row
 from barograph.store.schema import NEARBY, candidates, moves, verdicts
 from barograph.store.store import Store
 
+NAMED = 20  # rejected points
 BATCH = 20_000  # points in one transaction
 CANDIDATE = ("series", "order", "commit", "detector", "nearby", "verdict", "version")
 SEARCH = ("present", "discovery", "q")
@@ -37,12 +38,14 @@ class ImportResult:
     Attributes:
         points: Number of points by status.
         reasons: Number of rejected points by reason.
+        rejected: The first rejected points, each with its reason.
         candidates: Number of candidates that were written.
         already: Number of candidates that the store had.
     """
 
     points: dict[str, int]
     reasons: dict[str, int]
+    rejected: tuple[str, ...]
     candidates: int
     already: int
 
@@ -60,16 +63,20 @@ def import_history(store: Store, history: History, who: str) -> ImportResult:
     """
     counts = dict.fromkeys((status.value for status in PointStatus), 0)
     reasons: Counter[str] = Counter()
+    rejected: list[str] = []
     numbers = np.zeros(len(history), dtype=np.int64)
     for owners, batch in _batches(history):
         result = store.ingest(batch, who)
         for status, count in result.counts.items():
             counts[status] += count
         reasons.update(result.reasons)
-        for owner, point in zip(owners, result.points, strict=True):
+        for owner, point, measurement in zip(owners, result.points, batch, strict=True):
             numbers[owner] = point.series or numbers[owner]
+            if point.status is PointStatus.REJECTED and len(rejected) < NAMED:
+                place = f"{measurement.series}, order {measurement.order}"
+                rejected.append(f"{place:.200}: {point.reason}")
     written = store.write(lambda connection: _write_candidates(connection, history, numbers, who))
-    return ImportResult(counts, dict(reasons), *written)
+    return ImportResult(counts, dict(reasons), tuple(rejected), *written)
 
 
 def _batches(history: History) -> Iterator[tuple[list[int], list[Measurement]]]:

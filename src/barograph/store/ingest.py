@@ -6,7 +6,7 @@ from itertools import chain, pairwise
 import sqlalchemy as sa
 
 from barograph.detection.online import Judge
-from barograph.series import Direction, SeriesId
+from barograph.series import LARGEST_ORDER, ORDER_HINT, Direction, SeriesId
 from barograph.store.judging import (
     ChangedHistory,
     Unjudged,
@@ -149,7 +149,9 @@ class Ingest:
                     orders.setdefault(commit, measurement.order)
         self.registry.add_commits(connection, orders)
         for row in without_order:
-            self._locate_by_commit(connection, row, measurements[row], arrived, history)
+            results[row].reason = self._locate_by_commit(
+                connection, row, measurements[row], arrived, history
+            )
         return arrived
 
     def _numbers(
@@ -180,8 +182,12 @@ class Ingest:
         measurement: Measurement,
         arrived: Arrived,
         history: int,
-    ) -> None:
-        """Give a measurement without an order that of its commit, or the next one."""
+    ) -> str:
+        """Give a measurement without an order that of its commit, or the next one.
+
+        Returns:
+            Why it is refused, or an empty text.
+        """
         commit = (measurement.series.project, measurement.commit)
         number = self.registry.number(measurement.series)
         order = self.registry.order_of(connection, *commit)
@@ -193,8 +199,11 @@ class Ingest:
                 tail.last + 1 if tail.count else 0,
                 *(entry.order + 1 for entry in arrived.get(number, ())),
             )
+            if order > LARGEST_ORDER:
+                return f"order: the next one is {order}; {ORDER_HINT}"
             self.registry.add_commits(connection, {commit: order})
         arrived.setdefault(number, []).append(Entry(order, measurement.run, row))
+        return ""
 
     def _load(self, connection: sa.Connection, wanted: list[int], history: int) -> None:
         """Read the tails that are not cached."""

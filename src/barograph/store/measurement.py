@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from barograph.series import Direction, SeriesId
+from barograph.series import LARGEST_ORDER, ORDER_HINT, Direction, SeriesId
 
 INTEGER = 2**62  # leaves room within 64 bits for the next order
 CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")  # not allowed in labels
@@ -67,8 +67,8 @@ def fault(measurement: Measurement, limits: Limits) -> str:
         return f"value: {_shown(value)} is not allowed; finite, at most {limits.largest:g} large"
     if order is None and not measurement.commit:
         return "order: missing, and no commit; one of them is needed"
-    if order is not None and not (_is_whole(order) and abs(order) < INTEGER):
-        return f"order: {_shown(order)} is not a whole number of 62 bits"
+    if order is not None and not (_is_whole(order) and abs(order) <= LARGEST_ORDER):
+        return f"order: {_shown(order)} is not allowed; {ORDER_HINT}"
     if time is not None and not (_is_whole(time) and abs(time) < INTEGER):
         return f"time: {_shown(time)} is not milliseconds since 1970"
     commit = _label("commit", measurement.commit, limits)

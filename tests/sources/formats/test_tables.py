@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from barograph.errors import BarographError, ConfigError, DataError
 from barograph.git import Repository
-from barograph.series import UNKNOWN_TIME
+from barograph.series import ORDER_HINT, UNKNOWN_TIME
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import FilesRead, read_files
@@ -236,6 +236,21 @@ def test_units_of_one_dimension_are_converted_and_others_named(tmp_path: Path) -
     assert skips(found)[reason][:2] == ("points", 1)
 
 
+def test_orders_beyond_the_limit_are_times_only_if_milliseconds_tell_them_apart(
+    tmp_path: Path,
+) -> None:
+    stamps = [1_706_220_908_000_000_000 + k * 1_000_000 for k in range(3)]
+    found = read(tmp_path / "t.csv", "order,value\n" + "".join(f"{k},1\n" for k in stamps))
+    assert found.history.orders.tolist() == [k // 1_000_000 for k in stamps]
+    rows = "".join(f"{2**62 + k},1\n" for k in range(3))
+    with pytest.raises(DataError, match=r"number the commits, or give times in milliseconds"):
+        read(tmp_path / "u.csv", f"order,value\n{rows}")
+    rows = "".join(f"{2**53 - k},1\n" for k in range(3))
+    found = read(tmp_path / "v.csv", f"order,value\n{rows}")
+    assert found.history.orders.tolist() == [2**53 - 2, 2**53 - 1, 2**53]
+
+
+TOO_LARGE = f"order is too large; {ORDER_HINT}"
 CSV_FAULTS = {
     "p,a,1,c,,": "value is missing",
     "p,a,1,c,,-inf": "value is not finite",
@@ -244,7 +259,8 @@ CSV_FAULTS = {
     "p,a,1,c,,1_0": "value is not a number",
     "p,a,,c,,1": "order is missing",
     "p,a,1.5,c,,1": "order is not a whole number",
-    f"p,a,{2**63},c,,1": "order is not a whole number",
+    f"p,a,{2**53 + 1},c,,1": TOO_LARGE,
+    f"p,a,-{2**63},c,,1": TOO_LARGE,
     f"p,a,{'9' * 5000},c,,1": "order is not a whole number",
     "p,a,1,c,yesterday,1": "not a time",
     "p,a,1,c,1": "not as many cells as columns",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from barograph.series import UNKNOWN_TIME, Direction, Floats, Ints, canonical_text
+from barograph.series import LARGEST_ORDER, UNKNOWN_TIME, Direction, Floats, Ints, canonical_text
 from barograph.sources.fields import FieldError, order_of, value_of
 from barograph.sources.formats.base import NO_ORDER
 from barograph.sources.formats.dates import iso_times
@@ -112,7 +112,7 @@ def orders(cells: Sequence[Any], field: str) -> tuple[Ints, Faults]:
     if (kinds <= {str} and not _is_odd(cells)) or kinds <= {int}:
         try:
             found = np.fromiter(map(int, cells), np.int64, len(cells))
-            if not found.size or found.min() != NO_ORDER:
+            if not found.size or max(-int(found.min()), int(found.max())) <= LARGEST_ORDER:
                 return found, {}
         except (ValueError, OverflowError):
             pass

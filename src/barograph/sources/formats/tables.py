@@ -147,24 +147,30 @@ def _checked_order(roles: Roles, first: Chunk) -> tuple[Roles, list[str]]:
     _, faults = orders(cells, "order")
     if not cells or len(faults) < len(cells):
         return roles, []
-    for role, is_role in (("time", _is_time), ("commit", _is_commit)):
-        if all(map(is_role, cells)):
+    for role, is_role in (("time", _are_times), ("commit", _are_commits)):
+        if is_role(cells):
             fields = {name: one for name, one in roles.fields.items() if name != "order"}
             fields[role] = column
             return replace(roles, fields=fields), [f"column {column} read as {role}"]
     return roles, []
 
 
-def _is_time(cell: Any) -> bool:
-    try:
-        DateParser()(cell, "")
-    except FieldError:
-        return isinstance(cell, str) and SLASHED.match(cell) is not None
-    return True
+def _are_times(cells: Sequence[Any]) -> bool:
+    """Return whether all cells are times, of which none that differ become one in milliseconds."""
+    read = DateParser()
+    times: set[object] = set()
+    for cell in cells:
+        try:
+            times.add(read(cell, ""))
+        except FieldError:
+            if not isinstance(cell, str) or SLASHED.match(cell) is None:
+                return False
+            times.add(cell)
+    return len(times) == len({str(cell) for cell in cells})
 
 
-def _is_commit(cell: Any) -> bool:
-    return isinstance(cell, str) and COMMIT.fullmatch(cell.strip()) is not None
+def _are_commits(cells: Sequence[Any]) -> bool:
+    return all(isinstance(cell, str) and COMMIT.fullmatch(cell.strip()) for cell in cells)
 
 
 class _TableReader:
