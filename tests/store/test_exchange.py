@@ -3,7 +3,8 @@ from pathlib import Path
 
 from barograph.history import History
 from barograph.series import Direction, Verdict
-from barograph.store import Measurement, Store, exchange, export, reading
+from barograph.store import Measurement, Store, exchange, export
+from barograph.store.candidate_records import find_candidates
 from barograph.triage import verdicts
 from barograph.triage.refresh import CandidateRefresher
 from tests.store.digest import digest
@@ -45,10 +46,10 @@ def test_import_of_an_export_gives_the_same_store(
         assert filled.points["written"] == 181
         assert (filled.candidates, filled.already) == (3, 0)
         with other.read() as connection:
-            [judged] = reading.find_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
+            [judged] = find_candidates(connection, verdict=Verdict.TRUE_POSITIVE)
             [said] = verdicts.history(connection, candidate=judged.id)
             assert (said.who, said.given, said.note) == ("ann", 77_000, "imported")
-            [unsure] = reading.find_candidates(connection, verdict=Verdict.UNSURE)
+            [unsure] = find_candidates(connection, verdict=Verdict.UNSURE)
             assert (unsure.version, unsure.triaged_on is None) == (1, False)
             once = digest(connection)
         again = exchange.import_history(other, tables, "ann")
@@ -70,7 +71,7 @@ def test_import_recognises_a_candidate_that_moved(store: Store, tmp_path: Path) 
     filled = exchange.import_history(store, History.read(tmp_path), "ann")
     assert (filled.candidates, filled.already) == (0, 1)
     with store.read() as connection:
-        assert [one.order for one in reading.find_candidates(connection, withdrawn=True)] == [15]
+        assert [one.order for one in find_candidates(connection, withdrawn=True)] == [15]
 
 
 def test_export_of_an_empty_store_gives_empty_tables(store: Store, tmp_path: Path) -> None:

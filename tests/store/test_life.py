@@ -8,7 +8,16 @@ import sqlalchemy as sa
 
 from barograph.errors import ConfigError, DataError
 from barograph.series import Direction, Verdict
-from barograph.store import Measurement, PointStatus, Store, audit, life, reading, retention
+from barograph.store import (
+    Measurement,
+    PointStatus,
+    Store,
+    audit,
+    life,
+    reading,
+    retention,
+)
+from barograph.store.candidate_records import find_candidates
 from barograph.store.schema import metadata, verdicts
 from barograph.triage.refresh import CandidateRefresher
 from barograph.triage.verdicts import record_batch
@@ -108,18 +117,18 @@ def test_merge_keeps_verdicts_and_joins_candidates_at_one_order(store: Store) ->
     store.ingest([point(order, 1.0, name) for order in range(30) for name in "ab"], "ci")
     searched(store, 10, 20)
     with store.read() as connection:
-        found = {(one.series, one.order): one.id for one in reading.find_candidates(connection)}
+        found = {(one.series, one.order): one.id for one in find_candidates(connection)}
     judge(store, found[1, 10])
     store.merge(1, 2, "ann")
     with store.read() as connection:
-        rows = reading.find_candidates(connection)
+        rows = find_candidates(connection)
         kept = connection.scalars(sa.select(verdicts.c.candidate)).all()
     assert [(row.series, row.order) for row in rows if row.order == 10] == [(2, 10)]
     assert len(rows) == 2
     assert kept == [row.id for row in rows if row.verdict is Verdict.TRUE_POSITIVE]
     searched(store, 10, 20)
     with store.read() as connection:
-        assert len(reading.find_candidates(connection)) == 2
+        assert len(find_candidates(connection)) == 2
 
 
 def test_merge_that_does_not_fit_changes_nothing(store: Store, url: str) -> None:
@@ -196,7 +205,7 @@ def test_prune_deletes_old_results_and_keeps_those_of_verdicts(
     store.ingest(sent, "ci")
     searched(store, 10, 60)
     with store.read() as connection:
-        [judged] = [one.id for one in reading.find_candidates(connection, number=1, limit=1)]
+        [judged] = [one.id for one in find_candidates(connection, number=1, limit=1)]
     judge(store, judged)
     store.change(lambda connection: life.retire(connection, 3, "ann"))
 
@@ -211,7 +220,7 @@ def test_prune_deletes_old_results_and_keeps_those_of_verdicts(
     assert [orders(store, number)[0] for number in (1, 2, 3)] == [0, 80, 99]
     assert last_entry(store).action == "prune"
     with store.read() as connection:
-        [left] = [one for one in reading.find_candidates(connection, number=1) if one.id == judged]
+        [left] = [one for one in find_candidates(connection, number=1) if one.id == judged]
     assert left.verdict is Verdict.TRUE_POSITIVE
     with pytest.raises(DataError, match="older than 0 days"):
         prune(0)

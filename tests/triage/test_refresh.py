@@ -13,6 +13,7 @@ from barograph.history import Candidates, History
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints, Verdict
 from barograph.store import Measurement, Store, audit, export, reading, stale
+from barograph.store.candidate_records import find_candidates, moves_of, one_candidate
 from barograph.triage import refresh, verdicts
 from barograph.triage.refresh import CandidateRefresher, RefreshResult
 from tests.service.models import small_model
@@ -46,7 +47,7 @@ def search(store: Store, *places: int) -> RefreshResult:
 
 def found(store: Store) -> list[tuple[int, int]]:
     with store.read() as connection:
-        rows = reading.find_candidates(connection)
+        rows = find_candidates(connection)
     return [(one.id, one.order) for one in rows if one.present]
 
 
@@ -60,7 +61,7 @@ def test_refresh_stores_the_change_point_of_hunter_with_its_regions(store: Store
     done = CandidateRefresher(Hunter(), "hunter").refresh(store)
     assert (done.series, done.added) == (1, 1)
     with store.read() as connection:
-        [one] = reading.find_candidates(connection)
+        [one] = find_candidates(connection)
     assert (one.order, one.commit, one.detector) == (30, "c30", "hunter")
     assert one.before is not None
     assert one.after is not None
@@ -89,7 +90,7 @@ def test_candidate_that_moves_a_few_commits_keeps_its_id(store: Store) -> None:
     assert (done.added, done.moved, done.withdrawn) == (0, 1, 0)
     assert found(store) == [(one, 22), (other, 40)]
     with store.read() as connection:
-        assert [move[:3] for move in reading.moves_of(connection, one)] == [("moved", 20, 22)]
+        assert [move[:3] for move in moves_of(connection, one)] == [("moved", 20, 22)]
 
 
 def test_withdrawn_candidate_comes_back_with_its_id(store: Store) -> None:
@@ -115,10 +116,10 @@ def test_acknowledged_candidate_moves_to_the_commit_that_is_measured_later(
     done = refresher.refresh(store)
     assert (done.added, done.moved, done.processed_moved, done.withdrawn) == (0, 1, 1, 0)
     with store.read() as connection:
-        [moved] = reading.find_candidates(connection, withdrawn=True)
+        [moved] = find_candidates(connection, withdrawn=True)
         assert (moved.id, moved.order, moved.commit) == (one, 313, "c313")
         assert (moved.verdict, moved.present) == (Verdict.TRUE_POSITIVE, True)
-        assert [row[:3] for row in reading.moves_of(connection, one)] == [("moved", 320, 313)]
+        assert [row[:3] for row in moves_of(connection, one)] == [("moved", 320, 313)]
         export.export_tables(connection, tmp_path)
     learned = History.read(tmp_path).candidates
     assert (learned.orders.tolist(), learned.verdict.tolist()) == ([313], ["true_positive"])
@@ -133,7 +134,7 @@ def test_candidate_with_a_verdict_is_kept_when_it_is_no_longer_found(store: Stor
     done = search(store, 40)
     assert (done.withdrawn, done.processed_withdrawn) == (1, 1)
     with store.read() as connection:
-        [kept, other] = reading.find_candidates(connection)
+        [kept, other] = find_candidates(connection)
     assert (kept.order, kept.present, kept.verdict) == (20, False, Verdict.FALSE_POSITIVE)
     assert kept.before is not None
     assert other.present
@@ -142,8 +143,8 @@ def test_candidate_with_a_verdict_is_kept_when_it_is_no_longer_found(store: Stor
     done = search(store, 22, 40)
     assert (done.added, done.returned, done.processed_returned, done.moved) == (0, 1, 1, 0)
     with store.read() as connection:
-        kept = reading.one_candidate(connection, one)
-        events = [event[:3] for event in reading.moves_of(connection, one)]
+        kept = one_candidate(connection, one)
+        events = [event[:3] for event in moves_of(connection, one)]
     assert (kept.order, kept.present, kept.verdict) == (22, True, Verdict.TRUE_POSITIVE)
     assert events == [("withdrawn", 20, 20), ("returned", 20, 22)]
 
@@ -162,7 +163,7 @@ def test_refresh_keeps_a_verdict_given_meanwhile(store: Store) -> None:
     CandidateRefresher(Slow((23,)), "slow").refresh(store)
     assert found(store) == [(one, 23)]
     with store.read() as connection:
-        assert reading.one_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
+        assert one_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
 
 
 def test_refresh_searches_again_after_points_arrived_meanwhile(store: Store) -> None:
@@ -192,7 +193,7 @@ def test_verdicts_keep_their_history_and_the_latest_applies(store: Store) -> Non
             ("under_investigation", "ann", "why"),
             ("true_positive", "bob", "why"),
         ]
-        assert reading.one_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
+        assert one_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
         assert [act.who for act in audit.trail(connection, 2)] == ["bob", "ann"]
     with pytest.raises(DataError, match="needs the name of the person"):
         judge(store, one, Verdict.TRUE_POSITIVE, "")
@@ -223,7 +224,7 @@ def test_refresh_scores_found_candidates_with_the_verdicts_around(
         (50, "not_triaged"),
     ]
     with store.read() as connection:
-        rows = reading.find_candidates(connection)
+        rows = find_candidates(connection)
     assert [(row.order, row.probability, row.model) for row in rows] == [
         (20, 0.0, model.version),
         (40, 0.1, model.version),
@@ -236,7 +237,7 @@ def test_triaged_candidates_keep_the_probability_they_are_reported_with(store: S
     model = TriageModel.default("label_free")
     assert CandidateRefresher(Triaged(), "Triaged", model).refresh(store).added == 1
     with store.read() as connection:
-        [one] = reading.find_candidates(connection)
+        [one] = find_candidates(connection)
         [values] = reading.read_series(connection, [one.series]).values()
     [point] = Triaged().detect(values)
     assert (one.order, one.probability, one.model) == (30, point.probability, model.version)

@@ -9,6 +9,7 @@ from barograph.detection import EDivisive, Hunter
 from barograph.parallel import map_parallel
 from barograph.series import Series
 from barograph.store import Measurement, Store, reading
+from barograph.store.candidate_records import find_candidates
 from barograph.triage import searching
 from barograph.triage.refresh import CandidateRefresher
 from tests.store.judges import Rule
@@ -38,7 +39,7 @@ def candidates_after(url: str, seed: int, refresher: CandidateRefresher) -> Rows
             refresher.refresh(store)
         with store.read() as connection:
             names = {one.id: one.name.test for one in reading.find_series(connection)}
-            found = reading.find_candidates(connection)
+            found = find_candidates(connection)
     facts = ("order", "commit", "statistic", "pvalue", "discovery", "q", "before", "after")
     rows = [(names[one.series], *(getattr(one, name) for name in facts)) for one in found]
     return sorted(rows, key=lambda row: row[:2])

@@ -19,7 +19,8 @@ import sqlalchemy as sa
 from barograph.files import whole
 from barograph.history import History
 from barograph.parquet import DATE, FOUND_SCHEMA, RUNS, RUNS_SCHEMA, SERIES_SCHEMA
-from barograph.store.reading import is_listed, read_series
+from barograph.store.candidate_records import is_listed
+from barograph.store.reading import read_series
 from barograph.store.registry import series_id
 from barograph.store.schema import candidates, points, series
 

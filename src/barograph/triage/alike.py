@@ -13,6 +13,11 @@ from barograph.detection.scoring import CandidateScorer
 from barograph.models import TriageModel
 from barograph.series import FINAL, Floats, SeriesId, Verdict
 from barograph.store import reading
+from barograph.store.candidate_records import (
+    candidates_numbered,
+    candidates_of_series,
+    one_candidate,
+)
 from barograph.store.registry import series_id
 from barograph.store.schema import candidates, series, verdicts
 from barograph.triage.explanations import candidates_of
@@ -90,7 +95,7 @@ class DecidedCases:
         Raises:
             DataError: There is no such candidate.
         """
-        target = reading.one_candidate(connection, candidate)
+        target = one_candidate(connection, candidate)
         decided = [key for key in _decided(connection) if key.candidate != candidate]
         own = _Key(candidate, target.order)
         with self._lock:
@@ -133,7 +138,7 @@ def _features(
 ) -> dict[int, Floats]:
     """Return the features of all candidates of some series, by candidate."""
     points = reading.read_series(connection, numbers)
-    known = reading.candidates_of_series(connection, numbers)
+    known = candidates_of_series(connection, numbers)
     result: dict[int, Floats] = {}
     for number, one in points.items():
         table, ids = candidates_of(one, known.get(number, []))
@@ -157,7 +162,7 @@ def _distances(target: Floats, rows: Floats) -> Floats:
 def _cases(connection: sa.Connection, chosen: list[tuple[_Key, float]]) -> list[DecidedCase]:
     """Return what people want to know about some candidates, with the results around them."""
     numbers = [key.candidate for key, _ in chosen]
-    found = {one.id: one for one in reading.candidates_numbered(connection, numbers)}
+    found = {one.id: one for one in candidates_numbered(connection, numbers)}
     owners = sorted({one.series for one in found.values()})
     names = {
         row.id: series_id(row)

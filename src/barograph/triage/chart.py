@@ -17,7 +17,8 @@ from barograph.detection.excursions import excursions
 from barograph.detection.online import ANSWERS, Answer
 from barograph.series import Direction, Verdict
 from barograph.store import reading
-from barograph.store.reading import CandidateRecord, StoredSeries
+from barograph.store.candidate_records import CandidateRecord, find_candidates
+from barograph.store.reading import StoredSeries
 from barograph.store.schema import candidates, moves, points, ticketed, tickets
 from barograph.triage.effects import word_of
 
@@ -181,7 +182,7 @@ def _columns(connection: sa.Connection, number: int) -> Sequence[Sequence[Any]]:
 def _marks(
     connection: sa.Connection, one: StoredSeries, orders: Sequence[int], names: Sequence[str]
 ) -> list[Mark]:
-    found = reading.find_candidates(connection, number=one.id, withdrawn=True, limit=10_000)
+    found = find_candidates(connection, number=one.id, withdrawn=True, limit=10_000)
     shown = {change.id: change for change in found if change.order >= 0}
     c, m = candidates.c, moves.c
     query = (

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Direction, Verdict
-from barograph.store import reading
-from barograph.store.reading import CandidateRecord, StoredSeries
+from barograph.store.candidate_records import CandidateRecord, candidates_numbered, is_listed
+from barograph.store.reading import StoredSeries
 from barograph.store.registry import series_id
 from barograph.store.schema import candidates, commits, points, series
 from barograph.triage.effects import (
@@ -159,7 +159,7 @@ def commits_with_changes(
             sa.func.max(sa.func.abs(c.hazard)),
         )
         .join(series, s.id == c.series)
-        .where(s.project == project, reading.is_listed())
+        .where(s.project == project, is_listed())
         .group_by(s.project, c.order)
         .order_by(c.order.desc())
         .limit(limit)
@@ -220,9 +220,9 @@ def _changes(connection: sa.Connection, project: str, order: int) -> list[Candid
     query = (
         sa.select(c.id)
         .join(series, series.c.id == c.series)
-        .where(series.c.project == project, c.order == order, reading.is_listed())
+        .where(series.c.project == project, c.order == order, is_listed())
     )
-    return reading.candidates_numbered(connection, list(connection.scalars(query.limit(MOST))))
+    return candidates_numbered(connection, list(connection.scalars(query.limit(MOST))))
 
 
 def _window(
@@ -313,7 +313,7 @@ def _neighbours(
 ) -> tuple[int | None, int | None]:
     c = candidates.c
     own = sa.select(c.order).join(series, series.c.id == c.series)
-    own = own.where(series.c.project == project, reading.is_listed())
+    own = own.where(series.c.project == project, is_listed())
     before = connection.scalar(own.where(c.order < order).order_by(c.order.desc()).limit(1))
     after = connection.scalar(own.where(c.order > order).order_by(c.order).limit(1))
     return before, after

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from barograph.series import Direction, SeriesId, Verdict
 from barograph.store import reading
+from barograph.store.candidate_records import is_listed, one_candidate
 from barograph.store.reading import StoredSeries
 from barograph.store.registry import series_id
 from barograph.store.schema import candidates, points, series
@@ -94,7 +95,7 @@ def siblings(connection: sa.Connection, candidate: int) -> Siblings:
     Raises:
         DataError: There is no such candidate.
     """
-    change = reading.one_candidate(connection, candidate)
+    change = one_candidate(connection, candidate)
     one = reading.one_series(connection, change.series)
     last = order_before(connection, change.series, change.order)
     others = _related(connection, one)
@@ -175,7 +176,7 @@ def _candidates_between(
     )
     rows = connection.execute(
         sa.select(c.series, c.id, c.verdict)
-        .where(c.series.in_(numbers), reading.is_listed(), c.order > after, previous < last)
+        .where(c.series.in_(numbers), is_listed(), c.order > after, previous < last)
         .order_by(c.series, c.order.desc())
     )
     return {number: (key, Verdict(verdict)) for number, key, verdict in rows}

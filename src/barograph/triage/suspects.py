@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from barograph.store import reading
+from barograph.store.candidate_records import one_candidate
 from barograph.store.schema import commits, points
 from barograph.triage.effects import Effect, Results, effect_between, results_between
 from barograph.triage.siblings import PLOTTED, sibling_numbers, sibling_window
@@ -79,7 +80,7 @@ def suspects(connection: sa.Connection, candidate: int) -> SuspectRange:
     Raises:
         DataError: There is no such candidate.
     """
-    change = reading.one_candidate(connection, candidate)
+    change = one_candidate(connection, candidate)
     last, first = edges(connection, change.series, change.order)
     if last is None or first is None:
         return SuspectRange(last, first, 0, (), None, None, 0)

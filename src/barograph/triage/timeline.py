@@ -8,7 +8,7 @@ from enum import StrEnum
 import sqlalchemy as sa
 
 from barograph.series import Verdict
-from barograph.store import reading
+from barograph.store.candidate_records import moves_of, one_candidate
 from barograph.store.schema import ticketed, tickets
 from barograph.triage import verdicts
 from barograph.triage.verdicts import VerdictEntry
@@ -62,12 +62,12 @@ def timeline(connection: sa.Connection, candidate: int) -> list[CandidateEvent]:
     Raises:
         DataError: There is no such candidate.
     """
-    change = reading.one_candidate(connection, candidate)
+    change = one_candidate(connection, candidate)
     events = [
         CandidateEvent(
             EventKind(move.kind), move.time, from_order=move.from_order, to_order=move.to_order
         )
-        for move in reading.moves_of(connection, candidate)
+        for move in moves_of(connection, candidate)
     ]
     events += [
         CandidateEvent(EventKind.VERDICT, entry.given, entry.who, entry.verdict, text=_text(entry))

@@ -17,6 +17,7 @@ from barograph.service.retraining import PHASES
 from barograph.service.routes.training import folders_of, retraining_state
 from barograph.service.work_lists import WorkList, work_lists
 from barograph.store import reading
+from barograph.store.candidate_records import one_candidate
 from barograph.store.measurement import INTEGER
 from barograph.training.weekly_record import PastRecord, Record
 
@@ -202,7 +203,7 @@ def listed(connection: sa.Connection, one: WorkList) -> list[ListedCandidate]:
 
 def _listed(connection: sa.Connection, numbers: Sequence[int]) -> Iterator[ListedCandidate]:
     for number in numbers:
-        found = reading.one_candidate(connection, number)
+        found = one_candidate(connection, number)
         owner = reading.one_series(connection, found.series)
         tail = reading.settled_tail(connection, found.series, INTEGER, SPARK)
         yield ListedCandidate(

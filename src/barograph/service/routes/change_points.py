@@ -13,6 +13,7 @@ from barograph.service.responses import ApiError, Schema, next_cursor, or_404
 from barograph.service.routes.series import After, Limit, Project, SeriesNumber
 from barograph.service.routes.verdicts import RequestKey, VerdictEntryResponse, VerdictTexts
 from barograph.store import reading
+from barograph.store.candidate_records import find_candidates, moves_of, one_candidate
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import verdicts as judgements
@@ -123,7 +124,7 @@ def get_change_points(
 ) -> dict[str, Any]:
     """Return change points; `verdict=not_triaged` is the queue of those to be triaged."""
     with context.store.read() as connection:
-        found = reading.find_candidates(
+        found = find_candidates(
             connection,
             project=project,
             verdict=verdict,
@@ -150,7 +151,7 @@ def get_change_points_of_series(
     with context.store.read() as connection:
         with or_404():
             reading.one_series(connection, number)
-        found = reading.find_candidates(
+        found = find_candidates(
             connection, number=number, withdrawn=include_withdrawn, after=after, limit=limit
         )
     return {"change_points": found, "next": next_cursor(found, limit)}
@@ -204,7 +205,7 @@ def _refusal(refused: RefusedVerdict) -> str:
 
 def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
     with or_404():
-        candidate = reading.one_candidate(connection, number)
-    moves = [move._asdict() for move in reading.moves_of(connection, number)]
+        candidate = one_candidate(connection, number)
+    moves = [move._asdict() for move in moves_of(connection, number)]
     entries = judgements.history(connection, candidate=number, limit=None)
     return {**asdict(candidate), "moves": moves, "verdicts": entries[::-1]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-",
 REPLACED = "\N{REPLACEMENT CHARACTER}"  # of bytes that are not UTF-8
 WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+COMMA = re.compile(r"[+-]?\d*,\d+")
 INFINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 CACHED = 1 << 17  # texts
 SAMPLED = 1000  # cells
@@ -104,6 +105,26 @@ def number(cell: Any, field: str, decimal_comma: bool = False) -> float:
             raise FieldError(field, cell, reason)
         cell = float(plain)
     return value_of(cell, field)
+
+
+def has_decimal_comma(columns: Iterable[Sequence[Any]]) -> bool:
+    """Return whether a comma is the decimal sign in the first cells of some columns of values.
+
+    Example:
+        >>> has_decimal_comma([["1,5", "2,25"]]), has_decimal_comma([["1,024", "2.5"]])
+        (True, False)
+    """
+    commas = dots = 0
+    for cell in (cell for cells in columns for cell in cells if isinstance(cell, str)):
+        if "," in cell:
+            text = cell.strip()
+            after = len(text) - text.rindex(",") - 1
+            commas += bool(COMMA.fullmatch(text)) and after != 3
+            dots += "." in text and text.rindex(".") > text.rindex(",")
+            commas += "." in text and text.rindex(".") < text.rindex(",")
+        elif "." in cell:
+            dots += 1
+    return commas > dots
 
 
 def orders(cells: Sequence[Any], field: str) -> tuple[Ints, Faults]:

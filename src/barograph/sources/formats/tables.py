@@ -33,6 +33,7 @@ from barograph.sources.formats.cells import (
     TextReader,
     TimeReader,
     direction,
+    has_decimal_comma,
     is_missing,
     numbers,
     orders,
@@ -47,7 +48,6 @@ from barograph.texts import Texts
 
 KNOWN = frozenset(itertools.chain.from_iterable(SYNONYMS.values()))
 COMMIT = re.compile(r"(?=.*[a-fA-F])[0-9a-fA-F]{7,64}")
-COMMA = re.compile(r"[+-]?\d*,\d+")
 UNIT = re.compile(r"(.*?)\s*[(\[]([^)\]]+)[)\]]")
 SHOWN = 8
 
@@ -178,7 +178,7 @@ class _TableReader:
 
     def __init__(self, file: InputFile, roles: Roles, first: Chunk, notes: list[str]) -> None:
         self._file, self.roles = file, roles
-        self._comma = _has_decimal_comma(first, [name for name, _ in roles.values])
+        self._comma = has_decimal_comma(first.cells[name][:1000] for name, _ in roles.values)
         time = roles.fields.get("time")
         self._times = TimeReader(time or "time", self._date_parser(time, first, notes))
         identity = roles.identity
@@ -377,22 +377,6 @@ def _unit_of_column(label: str) -> str:
     """Return the unit in the name of a column, such as `latency (ms)`."""
     match = UNIT.fullmatch(label)
     return match[2].strip() if match and unit_of(match[2]) is not None else ""
-
-
-def _has_decimal_comma(first: Chunk, columns: Sequence[str]) -> bool:
-    """Return whether a comma is the decimal sign of the values."""
-    commas = dots = 0
-    for name in columns:
-        for cell in first.cells[name][:1000]:
-            if isinstance(cell, str) and "," in cell:
-                text = cell.strip()
-                after = len(text) - text.rindex(",") - 1
-                commas += bool(COMMA.fullmatch(text)) and after != 3
-                dots += "." in text and text.rindex(".") > text.rindex(",")
-                commas += "." in text and text.rindex(".") < text.rindex(",")
-            elif isinstance(cell, str) and "." in cell:
-                dots += 1
-    return commas > dots
 
 
 FORMAT = Format(
