@@ -65,6 +65,17 @@ def test_parameters_name_missing_or_broken_file(tmp_path: Path) -> None:
         parameters(Train, "train", write(tmp_path, "a: [1"))
 
 
+def test_params_that_cannot_be_read_are_one_short_line(tmp_path: Path) -> None:
+    for content in (b"profile: \xff\xfe\n", b"a: [1,\nb: }", b"[" * 5000, b"- x\n" * 5000):
+        (tmp_path / "params.yaml").write_bytes(content)
+        with pytest.raises(ConfigError) as caught:
+            parameters(Train, "train", tmp_path / "params.yaml")
+        text = str(caught.value)
+        assert "params.yaml: " in text
+        assert "\n" not in text
+        assert len(text) <= 300
+
+
 def test_the_check_before_dvc_names_the_profiles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

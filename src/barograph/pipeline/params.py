@@ -12,9 +12,8 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-import yaml
-
-from barograph.errors import ConfigError
+from barograph.errors import ConfigError, DataError
+from barograph.sources.formats.yaml_text import decode_yaml
 
 PARAMS = Path("params.yaml")
 T = TypeVar("T")
@@ -55,13 +54,15 @@ def profile_name(path: Path = PARAMS) -> str:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = decode_yaml(path.read_text(encoding="utf-8"), str(path))
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: no such file; run the stage from the project's root") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not valid YAML: {error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not valid UTF-8 at byte {error.start}") from None
+    except DataError as error:
+        raise ConfigError(str(error)) from None
     if not isinstance(document, dict):
-        raise ConfigError(f"{path}: expected a mapping of sections, got {document!r}")
+        raise ConfigError(f"{path}: expected a mapping of sections, got {document!r:.100}")
     return document
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from barograph.series import UNKNOWN_TIME, Ints
+from barograph.series import LARGEST_ORDER, UNKNOWN_TIME, Ints
 from barograph.sources.base import Document, SeriesColumns, Skip
 from barograph.sources.fields import (
     FieldError,
@@ -25,7 +25,6 @@ from barograph.sources.report import LoadReport
 from barograph.texts import Texts
 
 Row = tuple[int, int, float, str | None]  # order, time, value, commit
-SMALLEST = -(2**63)  # marks a missing order
 TIME_FIELDS = ("commit_date", "evg_create_date")
 
 
@@ -81,7 +80,8 @@ def _valid_columns(documents: Sequence[Document]) -> SeriesColumns | None:
         return None
     rises = np.diff(columns.orders) > 0
     rises[np.cumsum(counts)[:-1] - 1] = True
-    valid = rises.all() and columns.orders.min() > SMALLEST and np.isfinite(columns.values).all()
+    is_small = -LARGEST_ORDER <= columns.orders.min() <= columns.orders.max() <= LARGEST_ORDER
+    valid = rises.all() and is_small and np.isfinite(columns.values).all()
     return columns if valid else None
 
 
