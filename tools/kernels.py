@@ -10,7 +10,7 @@ import numpy as np
 
 from barograph.cli import warmup
 from barograph.cli.detectors import DETECTORS, make_detector
-from barograph.features import FEATURE_SETS, contrast_context, feature_matrix
+from barograph.features import FEATURE_SETS, SubSeries, feature_matrix, series_context
 from barograph.series import Floats
 
 LENGTHS = (20, 90, 300)  # commits; long series take other branches of the kernels
@@ -37,10 +37,10 @@ def compare(values: Floats) -> None:
     """Compute every characteristic of a few candidates."""
     splits = np.arange(2, values.size - 2, 4)
     ends = np.full_like(splits, values.size)
-    bounds = (values, splits - 2, splits, ends)
-    context = contrast_context(*bounds, np.zeros_like(splits), ends)
+    sides = SubSeries(splits - 2, splits, ends)
     for name in FEATURE_SETS:
-        feature_matrix(*bounds, name, context=context)
+        context = series_context(name, values, sides, np.zeros_like(splits), ends)
+        feature_matrix(values, *sides, name, context=context)
 
 
 if __name__ == "__main__":
