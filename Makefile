@@ -9,10 +9,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup repro studies paper test check kernels defaults bench clean
+.PHONY: help setup repro studies paper test check kernels defaults bench screenshots clean
 
 help:    ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 setup: $(VENV)/.installed ## create .venv with the pinned dependencies
 
@@ -49,6 +49,9 @@ defaults: setup ## rebuild the shipped models and report whether they differ
 
 bench: setup ## run all benchmarks and print one table
 	python benchmarks/every.py
+
+screenshots: setup ## take a picture of every page of the board
+	python tools/screenshots.py
 
 clean:   ## remove generated files, but never your own data or runs
 	rm -rf $(addprefix data/,interim processed models reports release defaults prior cache raw/simulated)

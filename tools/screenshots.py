@@ -1,0 +1,130 @@
+"""Take a picture of every page of the board, light and dark, into data/screenshots.
+
+Run it after a change of a page: `make screenshots`. The pages are those of `barograph serve --demo`
+and of a service without results; a headless Chromium of the system takes the pictures.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+FOLDER = Path(__file__).resolve().parent.parent / "data" / "screenshots"
+PROGRAMS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
+FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+THEMES = ("light", "dark")
+DESK = {"width": 1440, "height": 1000}
+PHONE = {"width": 390, "height": 844}
+ON_PHONES = ("queue", "series", "commit", "model")
+PATIENCE = 120  # seconds until a service answers, or a page has its data
+
+
+def main() -> None:
+    """Take the pictures, and print their paths."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        sys.exit(f"no Chromium is installed: none of {', '.join(PROGRAMS)} is on the path")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        scratch = stack.enter_context(tempfile.TemporaryDirectory())
+        demo = stack.enter_context(_serving("--demo"))
+        empty = stack.enter_context(_serving("--store", str(Path(scratch) / "empty.db")))
+        playwright = stack.enter_context(sync_playwright())
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        places = _places(browser, demo, empty)
+        for theme in THEMES:
+            for name, url in places.items():
+                _take(browser, url, theme, DESK, f"{name}-{theme}")
+        for name in ON_PHONES:
+            _take(browser, places[name], "light", PHONE, f"{name}-phone")
+        browser.close()
+
+
+@contextmanager
+def _serving(*options: str) -> Iterator[str]:
+    """Start a service on a free port; yield its URL once it answers."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    sent = [sys.executable, "-m", "barograph", "serve", "--port", str(port), "--log-level", "error"]
+    service = subprocess.Popen([*sent, *options])
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(PATIENCE * 5):
+            if service.poll() is not None:
+                sys.exit(f"the service ended with status {service.returncode}")
+            try:
+                urllib.request.urlopen(f"{url}/health", timeout=5).close()
+                break
+            except (urllib.error.URLError, TimeoutError):
+                time.sleep(0.2)
+        yield url
+    finally:
+        service.terminate()
+        service.wait()
+
+
+def _places(browser: Browser, demo: str, empty: str) -> dict[str, str]:
+    """Return the pages by name; links of the queue lead to the series and the commit."""
+    page = browser.new_page()
+    page.goto(demo)
+    series = page.locator("tr.group").first.get_attribute("data-series")
+    commit = page.locator("tr.commit-row a, tr.group td.range-cell a").first.get_attribute("href")
+    page.close()
+    paths = {
+        "queue": "/",
+        "nothing": "/?q=nothing%20like%20it",
+        "processed": "/processed",
+        "search": "/series",
+        "series": f"/series/{series}",
+        "commits": "/commits",
+        "commit": commit,
+        "model": "/model",
+        "health": "/data-health",
+        "sign-in": "/sign-in",
+        "error": "/series/999999999",
+    }
+    return {name: f"{demo}{path}" for name, path in paths.items()} | {"empty": empty}
+
+
+def _take(browser: Browser, url: str, theme: str, size: dict[str, int], name: str) -> None:
+    context = browser.new_context(
+        viewport={"width": size["width"], "height": size["height"]},
+        color_scheme="dark" if theme == "dark" else "light",
+        reduced_motion="reduce",
+        device_scale_factor=2 if size is PHONE else 1,
+        locale="en-GB",
+    )
+    context.set_default_timeout(PATIENCE * 1000)
+    page = context.new_page()
+    page.goto(url)
+    _settle(page)
+    path = FOLDER / f"{name}.png"
+    page.screenshot(path=path, full_page=True)
+    context.close()
+    print(path)
+
+
+def _settle(page: Page) -> None:
+    """Wait until nothing of the page is loading any more."""
+    if not page.url.endswith("/model"):  # which asks for the progress of a retraining all the time
+        page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(300)
+
+
+if __name__ == "__main__":
+    main()
