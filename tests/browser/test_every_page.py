@@ -1,0 +1,181 @@
+"""What holds on every page: contrast and roles, the keyboard, phones, hostile names, and weight."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+import sqlalchemy as sa
+
+from barograph.detection import Hunter
+from barograph.series import Direction, SeriesId, Verdict
+from barograph.service import RefreshLoop, WorkerConfig
+from barograph.store import Measurement, Store
+from barograph.store.schema import candidates
+from barograph.triage import tickets, verdicts
+from tests.browser.serving import serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+LENGTH = 30
+SCRIPT = "<img src=x onerror=alert(1)><script>alert(1)</script>"
+REVERSED = "\u202egnp.exe"
+LONG = "x" * 500
+NAMES = (SCRIPT, REVERSED, LONG, "insert")
+PATHS = (
+    *("/", "/?q=nothing+like+it", "/processed", "/series", "/series/1", "/series/999999"),
+    *("/commits", "/commit", "/model", "/data-health", "/sign-in"),
+)
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
+PATIENCE = 30_000  # milliseconds
+MOST_BYTES = 300_000
+DARK = "(theme) => { document.documentElement.dataset.theme = theme; }"
+
+
+class Opened(NamedTuple):
+    """A page that several tests look at."""
+
+    path: str
+    page: "Page"
+    failures: list[str]
+
+
+def fill(store: Store) -> None:
+    """Series of hostile names that changed, some decided with hostile notes, and a ticket."""
+    rows = []
+    for name in NAMES:
+        series = SeriesId(SCRIPT, name, name, name, name, ((name, name),))
+        for order in range(LENGTH):
+            value = 100.0 + (order * 7919 % 13) / 13 + 20.0 * (order >= 12) + 20.0 * (order >= 25)
+            commit = f"{order:040x}"
+            rows.append(
+                Measurement(series, value, order, commit, direction=Direction.LOWER_IS_BETTER)
+            )
+    store.ingest(rows, SCRIPT)
+    RefreshLoop(store, WorkerConfig("", Hunter(), "Hunter", None)).run_once(clusters=False)
+
+    def decide(connection: sa.Connection) -> None:
+        early = candidates.c.order < 20
+        found = list(connection.scalars(sa.select(candidates.c.id).where(early)))
+        for number, verdict, said in zip(found, list(Verdict)[1:], NAMES, strict=False):
+            verdicts.record_batch(connection, [(number, 0)], verdict, said[:90], said, said[:90])
+        tickets.file(connection, "PERF-1", "https://tracker.example/1", SCRIPT, found[:2], SCRIPT)
+
+    store.write(decide)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One service for all tests of the module, which change nothing."""
+    with serving(tmp_path_factory.mktemp("pages"), fill) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def visit(browser: "Browser", service: str) -> Iterator[Callable[[str], Opened]]:
+    """Open a page in a window that all pages share, and wait until it has its data."""
+    context = browser.new_context(
+        reduced_motion="reduce", viewport={"width": 1440, "height": 1000}, locale="en-GB"
+    )
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    failures: list[str] = []
+    context.on("weberror", lambda error: failures.append(str(error.error)))
+    context.on("console", lambda one: _note(one.text, failures))
+    page.on("dialog", lambda dialog: (failures.append("a name was run"), dialog.dismiss()))
+
+    def visited(path: str) -> Opened:
+        failures.clear()
+        at = "?" + "project=" + _quoted(SCRIPT) + "&order=25" if path == "/commit" else ""
+        page.goto(f"{service}{path}{at}")
+        page.wait_for_load_state("networkidle")
+        return Opened(path, page, failures)
+
+    yield visited
+    context.close()
+
+
+@pytest.fixture(scope="module", params=PATHS)
+def opened(request: pytest.FixtureRequest, visit: Callable[[str], Opened]) -> Opened:
+    """Each page in turn, opened once for all tests on it."""
+    return visit(request.param)
+
+
+def _note(text: str, failures: list[str]) -> None:
+    if "Content Security Policy" in text:
+        failures.append(text)
+
+
+def _quoted(text: str) -> str:
+    from urllib.parse import quote
+
+    return quote(text, safe="")
+
+
+def violations(page: "Page", **options: Any) -> list[str]:
+    """Return which rules of axe-core the page breaks, and where."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+    )
+    found = axe.Axe().run(page, options={"resultTypes": ["violations"], **options}).response
+    return [
+        f"{broken['id']}: {node['html'][:160]}: {node['failureSummary'][:300]}"
+        for broken in found["violations"]
+        for node in broken["nodes"][:3]
+    ]
+
+
+def test_page_keeps_the_rules_of_wcag_in_both_themes(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate(DARK, "light")
+    broken = violations(page, runOnly={"type": "tag", "values": RULES})
+    page.evaluate(DARK, "dark")
+    broken += violations(page, runOnly={"type": "rule", "values": ["color-contrast"]})
+    page.evaluate(DARK, "light")
+    assert not broken, "\n".join(broken)
+
+
+def test_hostile_names_are_text_of_bounded_length(opened: Opened) -> None:
+    assert not opened.failures
+    shown = opened.page.inner_text("body")
+    assert "\u202e" not in shown
+    assert "x" * 100 not in shown
+    assert opened.page.locator("img[src=x]").count() == 0
+
+
+def test_page_is_light_and_still(opened: Opened) -> None:
+    measured = opened.page.evaluate("""() => [
+      performance.getEntries().filter((one) => one.entryType === "navigation" || /\\.(css|js|svg)$/.test(one.name))
+        .reduce((sum, one) => sum + one.encodedBodySize, 0),
+      document.getAnimations().length,
+    ]""")
+    size, moving = measured
+    assert 1_000 < size < MOST_BYTES
+    assert moving == 0
+
+
+def test_page_does_not_scroll_sideways_on_a_phone(opened: Opened) -> None:
+    opened.page.set_viewport_size({"width": 390, "height": 844})
+    width = opened.page.evaluate("document.documentElement.scrollWidth")
+    opened.page.set_viewport_size({"width": 1440, "height": 1000})
+    assert width <= 390
+
+
+def test_keyboard_skips_to_the_content_and_shows_where_it_is(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
+    page.locator(".skip").focus()
+    assert page.locator(".skip").bounding_box()["y"] >= 0  # type: ignore[index]
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    seen = set()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        name, is_visible = page.evaluate("""() => {
+          const one = document.activeElement, style = getComputedStyle(one);
+          const name = one.tagName + (one.id || one.className) + one.textContent.slice(0, 40);
+          return [name, one === document.body || style.outlineStyle !== "none" || style.boxShadow !== "none"];
+        }""")
+        assert is_visible, name
+        seen.add(name)
+    assert len(seen) > 1
