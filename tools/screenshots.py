@@ -12,14 +12,15 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import sync_playwright
+
+from barograph.store import Store, tokens
+from barograph.store.tokens import Scope
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -31,7 +32,7 @@ THEMES = ("light", "dark")
 DESK = {"width": 1440, "height": 1000}
 PHONE = {"width": 390, "height": 844}
 ON_PHONES = ("queue", "series", "commit", "model")
-PATIENCE = 120  # seconds until a service answers, or a page has its data
+PATIENCE = 300  # seconds until a service answers, or a page has its data
 
 
 def main() -> None:
@@ -41,12 +42,16 @@ def main() -> None:
         sys.exit(f"no Chromium is installed: none of {', '.join(PROGRAMS)} is on the path")
     FOLDER.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        scratch = stack.enter_context(tempfile.TemporaryDirectory())
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        closed = str(scratch / "closed.db")
+        with Store(closed) as store:  # nobody has to sign in before the first token exists
+            store.write(lambda c: tokens.create(c, "reader", [Scope.READ], "screenshots"))
         demo = stack.enter_context(_serving("--demo"))
-        empty = stack.enter_context(_serving("--store", str(Path(scratch) / "empty.db")))
+        empty = stack.enter_context(_serving("--store", str(scratch / "empty.db")))
+        sign_in = stack.enter_context(_serving("--store", closed))
         playwright = stack.enter_context(sync_playwright())
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        places = _places(browser, demo, empty)
+        places = _places(browser, demo) | {"empty": empty, "sign-in": f"{sign_in}/sign-in"}
         for theme in THEMES:
             for name, url in places.items():
                 _take(browser, url, theme, DESK, f"{name}-{theme}")
@@ -61,16 +66,16 @@ def _serving(*options: str) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     sent = [sys.executable, "-m", "barograph", "serve", "--port", str(port), "--log-level", "error"]
-    service = subprocess.Popen([*sent, *options])
+    service = subprocess.Popen([*sent, *options])  # noqa: S603
     url = f"http://127.0.0.1:{port}"
     try:
         for _ in range(PATIENCE * 5):
             if service.poll() is not None:
                 sys.exit(f"the service ended with status {service.returncode}")
             try:
-                urllib.request.urlopen(f"{url}/health", timeout=5).close()
+                socket.create_connection(("127.0.0.1", port)).close()
                 break
-            except (urllib.error.URLError, TimeoutError):
+            except ConnectionRefusedError:
                 time.sleep(0.2)
         yield url
     finally:
@@ -78,7 +83,7 @@ def _serving(*options: str) -> Iterator[str]:
         service.wait()
 
 
-def _places(browser: Browser, demo: str, empty: str) -> dict[str, str]:
+def _places(browser: Browser, demo: str) -> dict[str, str]:
     """Return the pages by name; links of the queue lead to the series and the commit."""
     page = browser.new_page()
     page.goto(demo)
@@ -95,10 +100,9 @@ def _places(browser: Browser, demo: str, empty: str) -> dict[str, str]:
         "commit": commit,
         "model": "/model",
         "health": "/data-health",
-        "sign-in": "/sign-in",
         "error": "/series/999999999",
     }
-    return {name: f"{demo}{path}" for name, path in paths.items()} | {"empty": empty}
+    return {name: f"{demo}{path}" for name, path in paths.items()}
 
 
 def _take(browser: Browser, url: str, theme: str, size: dict[str, int], name: str) -> None:
@@ -116,7 +120,7 @@ def _take(browser: Browser, url: str, theme: str, size: dict[str, int], name: st
     path = FOLDER / f"{name}.png"
     page.screenshot(path=path, full_page=True)
     context.close()
-    print(path)
+    sys.stdout.write(f"{path}\n")
 
 
 def _settle(page: Page) -> None:

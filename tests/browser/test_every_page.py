@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode
 
 import pytest
 import sqlalchemy as sa
 
-from barograph.detection import Hunter
 from barograph.series import Direction, SeriesId, Verdict
-from barograph.service import RefreshLoop, WorkerConfig
 from barograph.store import Measurement, Store
 from barograph.store.schema import candidates
 from barograph.triage import tickets, verdicts
+from barograph.triage.refresh import CandidateRefresher
 from tests.browser.serving import serving
+from tests.triage.test_refresh import Scripted
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -30,6 +31,17 @@ RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
 PATIENCE = 30_000  # milliseconds
 MOST_BYTES = 300_000
 DARK = "(theme) => { document.documentElement.dataset.theme = theme; }"
+# Compressed bytes of the document, its styles and its scripts; what the cache held counts as well.
+BYTES = r"""() => performance.getEntries()
+  .filter((one) => one.entryType === "navigation" || /\.(css|js|svg)$/.test(one.name))
+  .reduce((sum, one) => sum + one.encodedBodySize, 0)"""
+# What has the focus, and whether an outline or a shadow shows it.
+FOCUS = """() => {
+  const one = document.activeElement, style = getComputedStyle(one);
+  const isMarked = style.outlineStyle !== "none" || style.boxShadow !== "none";
+  const name = one.tagName + (one.id || one.className) + one.textContent.slice(0, 40);
+  return [name, one === document.body || isMarked];
+}"""
 
 
 class Opened(NamedTuple):
@@ -52,7 +64,7 @@ def fill(store: Store) -> None:
                 Measurement(series, value, order, commit, direction=Direction.LOWER_IS_BETTER)
             )
     store.ingest(rows, SCRIPT)
-    RefreshLoop(store, WorkerConfig("", Hunter(), "Hunter", None)).run_once(clusters=False)
+    CandidateRefresher(Scripted([12, 25]), "scripted").refresh(store)
 
     def decide(connection: sa.Connection) -> None:
         early = candidates.c.order < 20
@@ -82,12 +94,12 @@ def visit(browser: "Browser", service: str) -> Iterator[Callable[[str], Opened]]
     failures: list[str] = []
     context.on("weberror", lambda error: failures.append(str(error.error)))
     context.on("console", lambda one: _note(one.text, failures))
-    page.on("dialog", lambda dialog: (failures.append("a name was run"), dialog.dismiss()))
+    page.on("dialog", lambda dialog: failures.append(f"a name was run: {dialog.message}"))
 
     def visited(path: str) -> Opened:
         failures.clear()
-        at = "?" + "project=" + _quoted(SCRIPT) + "&order=25" if path == "/commit" else ""
-        page.goto(f"{service}{path}{at}")
+        at = urlencode({"project": SCRIPT, "order": 25}) if path == "/commit" else ""
+        page.goto(f"{service}{path}{at and '?' + at}")
         page.wait_for_load_state("networkidle")
         return Opened(path, page, failures)
 
@@ -104,12 +116,6 @@ def opened(request: pytest.FixtureRequest, visit: Callable[[str], Opened]) -> Op
 def _note(text: str, failures: list[str]) -> None:
     if "Content Security Policy" in text:
         failures.append(text)
-
-
-def _quoted(text: str) -> str:
-    from urllib.parse import quote
-
-    return quote(text, safe="")
 
 
 def violations(page: "Page", **options: Any) -> list[str]:
@@ -144,14 +150,8 @@ def test_hostile_names_are_text_of_bounded_length(opened: Opened) -> None:
 
 
 def test_page_is_light_and_still(opened: Opened) -> None:
-    measured = opened.page.evaluate("""() => [
-      performance.getEntries().filter((one) => one.entryType === "navigation" || /\\.(css|js|svg)$/.test(one.name))
-        .reduce((sum, one) => sum + one.encodedBodySize, 0),
-      document.getAnimations().length,
-    ]""")
-    size, moving = measured
-    assert 1_000 < size < MOST_BYTES
-    assert moving == 0
+    assert 1_000 < opened.page.evaluate(BYTES) < MOST_BYTES
+    assert opened.page.evaluate("document.getAnimations().length") == 0
 
 
 def test_page_does_not_scroll_sideways_on_a_phone(opened: Opened) -> None:
@@ -171,11 +171,7 @@ def test_keyboard_skips_to_the_content_and_shows_where_it_is(opened: Opened) -> 
     seen = set()
     for _ in range(12):
         page.keyboard.press("Tab")
-        name, is_visible = page.evaluate("""() => {
-          const one = document.activeElement, style = getComputedStyle(one);
-          const name = one.tagName + (one.id || one.className) + one.textContent.slice(0, 40);
-          return [name, one === document.body || style.outlineStyle !== "none" || style.boxShadow !== "none"];
-        }""")
+        name, is_visible = page.evaluate(FOCUS)
         assert is_visible, name
         seen.add(name)
     assert len(seen) > 1
