@@ -1,4 +1,4 @@
-"""From a result to a verdict; verdicts on what changed meanwhile are refused and nothing is lost."""
+"""From a result to a verdict; on what changed meanwhile verdicts are refused, and none is lost."""
 
 from typing import TYPE_CHECKING
 
