@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from by_the_book import naive, row_and_column, with_numpy
-from histories import histories
+from histories import SHARED, histories
 from peers import OTAVA, SIGNAL, ask
 from random_series import random_series
-from side_by_side import arguments, ratio, seconds, show
+from side_by_side import arguments, is_missing, ratio, seconds, show
 
 from barograph.detection import EDivisive, Hunter, detect_many, energy_statistic
 from barograph.series import Floats
@@ -142,6 +142,7 @@ def main() -> None:
     for length in (35, 250):
         rows += whole(500, length)
         rows += hunters(500, length)
+    is_missing(SHARED, "Apache Otava on real histories", output)
     real = [values for _, values in histories()]
     memory = {
         f"bytes per point, {name}, n = {size}": round(bytes_per_point(function, size), 1)

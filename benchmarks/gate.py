@@ -23,7 +23,7 @@ import numpy as np
 from histories import SHARED, halves
 from human_marks import read
 from online_marks import PEOPLE
-from side_by_side import arguments, seconds, show, table
+from side_by_side import arguments, is_missing, seconds, show, table
 
 from barograph.cli.answers import change_percent
 from barograph.detection.online import (
@@ -139,7 +139,7 @@ def main() -> None:
     models = OnlineModels.default()
     judge, _ = make_judge(models, SecondLookConfig())
     rows = []
-    if (options.marks / "series.parquet").is_file():
+    if not is_missing(options.marks, "gate on real histories", options.output):
         marked = read(options.marks)
         people = [len(one) >= PEOPLE for one in marked.marks]
         marked = marked.part(np.flatnonzero(people))

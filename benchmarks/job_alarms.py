@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from histories import SHARED, halves
 from human_marks import read
-from side_by_side import arguments, show, table
+from side_by_side import arguments, is_missing, show, table
 
 from barograph.cli.answers import MIN_CHANGE, SUSPECT_FAILS_AT, change_percent
 from barograph.detection.online import (
@@ -264,10 +264,11 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=300, help="Steps of each size.")
     options = parser.parse_args()
     sets = [simulated(options.simulated)]
-    if (SHARED / "sap_hana" / "series.parquet").is_file():
+    marks = SHARED / "sap_hana"
+    if not is_missing(marks, "jobs of SAP HANA series", options.output):
         for name, part in zip(
             ("SAP HANA, choice half", "SAP HANA, other half"),
-            halves(read(SHARED / "sap_hana")),
+            halves(read(marks)),
             strict=True,
         ):
             sets.append(unmarked(name, part))

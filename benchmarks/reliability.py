@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from histories import SHARED, halves
 from human_marks import read
-from side_by_side import Row, arguments, show
+from side_by_side import Row, arguments, is_missing, show
 
 from barograph.detection import Triaged
 from barograph.evaluation.marked import Marked, votes_for
@@ -68,7 +68,7 @@ def main() -> None:
     use = "label_free"
     model = TriageModel.load(options.model, use) if options.model else TriageModel.default(use)
     table = list(rows("simulated CI runners", RUNNERS.marked(), model))
-    if options.test.is_dir():
+    if not is_missing(options.test, "people's marks", options.output):
         parts = zip(("choice half", "reporting half"), halves(read(options.test)), strict=True)
         table += [row for name, part in parts for row in rows(name, part, model)]
     show("Share of real changes by stated probability", table, options.output)

@@ -8,7 +8,6 @@ the mean and the standard deviation, which the profile was fitted to.
 
 import os
 import statistics
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.csv
 from scipy.stats import ks_2samp
-from side_by_side import Row, arguments, show
+from side_by_side import Row, arguments, is_missing, show
 
 from barograph.features import ADAPTIVE, FEATURE_SETS, feature_matrix, subseries
 from barograph.history import History
@@ -83,13 +82,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--series", type=int, default=3000)
     chosen = parser.parse_args()
-    if not PUBLISHED.is_file():
-        sys.exit(f"skipped: {PUBLISHED} does not exist; set BAROGRAPH_SHARED to another folder")
-    show(
-        "Kolmogorov-Smirnov distance of simulated to published deltas (goal: at most 0.20)",
-        list(rows(chosen.seeds, chosen.series)),
-        chosen.output,
-    )
+    title = "Kolmogorov-Smirnov distance of simulated to published deltas (goal: at most 0.20)"
+    if is_missing(PUBLISHED, title, chosen.output):
+        return
+    show(title, list(rows(chosen.seeds, chosen.series)), chosen.output)
 
 
 if __name__ == "__main__":

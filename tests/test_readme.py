@@ -15,9 +15,8 @@ from barograph.models.triage import USES
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = sorted(
-    page for place in (".", "docs", "data", "notebooks") for page in (ROOT / place).glob("*.md")
-)
+FOLDERS = (".", "docs", "docs/research", "data", "notebooks")
+PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.md"))
 KINDS = ("python", "text")
 SHOWN = dict(re.findall(r"^\$ barograph (\w+ docs/\S+)[^\n]*\n([^$`]+)", README, re.MULTILINE))
 
