@@ -69,8 +69,8 @@ def command(
     """Fail if the newest commit of a series in FILE is a regression.
 
     The newest result of every series is judged as `score` judges it, from the history in FILE
-    and without a store. A change is reported once, at the commit at which it is found; later
-    commits report it as known, and pass. The direction of the series determines which change is a
+    and without a store. A change is reported at the commit at which it is found; later commits
+    report it as known, and pass. The direction of the series determines which change is a
     regression; if it is unknown, any change counts.
 
     Exit code 2 means a regression, 4 a suspected regression of 25 % or more, which a further run
