@@ -1,7 +1,7 @@
 """Background refresh of candidates and clusters.
 
-The refresh runs in a separate process, so requests wait only for its short writes. The process opens
-the store itself, is restarted when it dies, and ends with the service, however that ends.
+The refresh runs in a separate process, so requests wait only for its short writes. The process
+opens the store itself, is restarted when it dies, and ends with the service, however that ends.
 """
 
 from __future__ import annotations
