@@ -237,6 +237,29 @@ def test_action_and_page_name_the_same_inputs_and_defaults() -> None:
         assert shown[name] == ("the job's" if "${{" in expected else expected)
 
 
+@pytest.mark.parametrize(
+    ("code", "on_alert", "always", "expected"),
+    [
+        ("2", "true", "false", True),
+        ("4", "true", "false", True),
+        ("0", "true", "false", False),
+        ("3", "true", "false", False),
+        ("2", "false", "false", False),
+        ("0", "false", "true", True),
+    ],
+)
+def test_action_comments_on_what_changed(
+    code: str, on_alert: str, always: str, expected: bool
+) -> None:
+    # Code 3 is too little history: the first jobs of a repository get no comment.
+    values = {"inputs.comment-on-alert": on_alert, "inputs.comment-always": always}
+    text = STEPS["comment"]["if"].strip("${} ")
+    for name, value in (values | {"steps.gate.outputs.exit-code": code}).items():
+        text = text.replace(name, repr(value))
+    python = text.replace("||", "or").replace("&&", "and")
+    assert eval(python, {}) is expected  # noqa: S307 - our own expression
+
+
 def test_steps_get_expressions_by_variables_only() -> None:
     # An expression inside of a script would run what a branch name says.
     for name, step in STEPS.items():

@@ -41,7 +41,7 @@ def table_of(name: str) -> str:
             sys.exit(f"{PAGE.name}: there is no command {name!r}")
         command, context = found, click.Context(found, info_name=word, parent=context)
     options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
-    own = [one for one in options if one.name not in SHARED]
+    own = [one for one in options if SHARED.get(one.name) != one.help]
     lines = [*table(own, context)]
     if len(own) < len(options):
         lines += ["", "It also has the options of [reading files](#reading-files)."]
@@ -56,7 +56,7 @@ def reading_options() -> list[click.Option]:
     return [one for one in command.params if isinstance(one, click.Option)]
 
 
-SHARED = {one.name for one in reading_options()}
+SHARED = {one.name: one.help for one in reading_options()}
 
 
 def table(options: Sequence[click.Option], context: click.Context) -> Iterator[str]:
