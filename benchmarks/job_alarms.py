@@ -23,7 +23,7 @@ from histories import SHARED, halves
 from human_marks import read
 from side_by_side import arguments, is_missing, show, table
 
-from barograph.cli.answers import MIN_CHANGE, SUSPECT_FAILS_AT, change_percent
+from barograph.cli.answers import SUSPECT_FAILS_AT, change_percent
 from barograph.detection.online import (
     ANSWERS,
     Answer,
@@ -37,7 +37,7 @@ from barograph.detection.online.job_budget import JobBudget
 from barograph.detection.online.newest import COMPARED
 from barograph.evaluation.marked import Marked
 from barograph.models import OnlineModels
-from barograph.series import Floats, Ints
+from barograph.series import MIN_CHANGE, Floats, Ints
 from barograph.sources.simulator import CI, Profile, Stream, World, stream, survey
 
 SIZES = (50, 200, 1000)

@@ -29,6 +29,7 @@ LABELS = (
 UNKNOWN_TIME = int(np.iinfo(np.int64).min)  # times are milliseconds since 1970
 
 
+MIN_CHANGE = 0.5  # percent of the level before: what is smaller fails no job by default
 LARGEST_ORDER = 2**53  # JSON and spreadsheets read larger whole numbers inexactly
 ORDER_HINT = "orders are at most 2^53 large; number the commits, or give times in milliseconds"
 

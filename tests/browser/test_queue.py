@@ -132,6 +132,18 @@ def test_what_somebody_decided_meanwhile_comes_back_with_their_name(
     assert groups(queue).count() == 2
 
 
+def test_members_that_joined_since_are_left_out_and_counted(
+    queue: "Page", stores: list[Store]
+) -> None:
+    fill(stores[0], ("upsert",))
+    RefreshLoop(stores[0], WorkerConfig("", Hunter(), "Hunter", None)).run_once(clusters=False)
+    press(queue, "o")
+    queue.locator("tr.member").nth(2).wait_for()
+    press(queue, "a")
+    queue.get_by_role("status").get_by_text("1 new member was left out.").wait_for()
+    assert verdict_of(queue)["upsert"] == "not_triaged"
+
+
 def test_a_reason_and_a_note_go_with_the_verdict(queue: "Page") -> None:
     press(queue, "r")
     queue.locator("[name=verdict]").select_option("false_positive")

@@ -104,18 +104,52 @@ def test_verdict_survives_the_end_of_the_session(desk: Desk, page: "Page") -> No
     assert desk.said(points[0]) == [("real", "ada")]
 
 
-def test_page_that_is_older_than_the_session_still_saves(desk: Desk, page: "Page") -> None:
+def sign_in_elsewhere(page: "Page", url: str, name: str) -> None:
+    """Sign in again in another tab of the same browser."""
+    page.context.clear_cookies()
+    other = page.context.new_page()
+    other.route(f"{url}/harness", lambda route: route.fulfill(body="other tab"))
+    sign_in(other, url, name)
+    other.wait_for_url(HARNESS)
+
+
+def test_verdict_is_not_saved_under_the_name_of_whoever_signs_in_next(
+    desk: Desk, page: "Page"
+) -> None:
     points = desk.add()
     desk.open(page, "session")
     sign_in(page, desk.url, "ada")
     arrive(page, desk.url)
     page.context.clear_cookies()
-    other = page.context.new_page()
-    other.route(f"{desk.url}/harness", lambda route: route.fulfill(body="other tab"))
-    sign_in(other, desk.url, "wen")
-    other.wait_for_url(HARNESS)
+    start(page, points)
+    page.wait_for_url("**/sign-in?next=%2Fharness")
+    page.get_by_label("Token").fill(SECRETS["wen"])
+    page.keyboard.press("Enter")
+    arrive(page, desk.url)
+    assert toast(page).startswith("A verdict by ada was not saved: wen is signed in now.")
+    assert page.evaluate("verdicts.pendingCount()") == 0
+    assert desk.said(points[0]) == []
+
+
+def test_page_that_is_older_than_the_session_still_saves(desk: Desk, page: "Page") -> None:
+    points = desk.add()
+    desk.open(page, "session")
+    sign_in(page, desk.url, "ada")
+    arrive(page, desk.url)
+    sign_in_elsewhere(page, desk.url, "ada")
     give(page, points)
-    assert desk.said(points[0]) == [("real", "wen")]
+    assert desk.said(points[0]) == [("real", "ada")]
+
+
+def test_page_of_one_person_saves_nothing_for_another(desk: Desk, page: "Page") -> None:
+    points = desk.add()
+    desk.open(page, "session")
+    sign_in(page, desk.url, "ada")
+    arrive(page, desk.url)
+    sign_in_elsewhere(page, desk.url, "wen")
+    outcome = give(page, points)
+    assert outcome["failed"].startswith("This page was opened by ada, and wen is signed in now.")
+    assert desk.said(points[0]) == []
 
 
 def test_page_of_another_site_cannot_give_a_verdict(desk: Desk, page: "Page") -> None:

@@ -65,7 +65,9 @@ def _harness(route: "Route", head: str) -> None:
         csrf = route.request.frame.page.context.request.get(
             route.request.url.replace("/harness", "/api/v1/session")
         )
-        head = f'<meta name="csrf-token" content="{csrf.json()["csrf"]}">' if csrf.ok else ""
+        own = csrf.json() if csrf.ok else {}
+        names = {"csrf-token": own.get("csrf"), "person": own.get("name")}
+        head = "".join(f'<meta name="{k}" content="{v}">' for k, v in names.items() if v)
     route.fulfill(content_type="text/html", body=HARNESS.replace("HEAD", head))
 
 

@@ -8,8 +8,10 @@ from fastapi.testclient import TestClient
 from starlette.responses import Response
 
 from barograph.service.pages import assets, page_router, render
+from barograph.service.pages.sparklines import sparkline
 from barograph.service.responses import ApiError
 from barograph.store.tokens import Scope
+from barograph.triage.traces import Trace
 from tests.service.conftest import app_of, make_token
 
 
@@ -26,6 +28,10 @@ def board(client: TestClient) -> TestClient:
 
     app_of(client).router.routes.extend(routes.routes)
     return client
+
+
+def test_results_that_hardly_differ_have_a_sparkline() -> None:
+    assert sparkline(Trace((0.0, 5e-324), 1)) == ("M0 56L240 4", "", "")
 
 
 def test_a_page_allows_no_inline_script_and_no_other_host(board: TestClient) -> None:

@@ -101,6 +101,29 @@ def test_work_lists_name_doubted_labels_and_open_candidates(decided: TestClient)
     assert {verdict[number] for number in informative["candidates"]} == {"not_triaged"}
 
 
+def test_retraining_that_doubts_no_label_leaves_none_in_the_list(decided: TestClient) -> None:
+    finished(store_of(decided), {"doubted": []})
+    assert decided.get("/api/v1/work-lists").json()["lists"][0]["candidates"] == []
+
+
+def test_retraining_whose_process_cannot_start_does_not_block_the_next(tmp_path: Path) -> None:
+    url = str(tmp_path / "store.db")
+    with Store(url) as store:
+
+        def local() -> Any:  # no other process can import it
+            return params()
+
+        retraining = Retraining(store, RetrainingConfig(url, tmp_path, local))
+        for _ in range(2):
+            with pytest.raises(ConfigError, match="could not be started"):
+                retraining.start("ada")
+        assert retraining.progress is None
+        with store.read() as connection:
+            latest = retrainings.latest(connection)
+    assert latest is not None
+    assert latest.state == "failed"
+
+
 def test_service_without_a_folder_for_models_says_so(client: TestClient) -> None:
     state = client.get("/api/v1/retraining").json()
     assert not state["possible"]

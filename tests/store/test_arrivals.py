@@ -83,7 +83,7 @@ def test_result_after_that_of_a_later_commit_is_late(store: Store) -> None:
 
 
 def test_only_a_suspect_as_the_newest_result_waits(store: Store) -> None:
-    suspect = {"answer": arrivals.SUSPECT, "reruns": 2}
+    suspect = {"answer": arrivals.SUSPECT, "reruns": 2, "settled": 99.0}
     at = points.c.series == 2
     with store.read() as connection:
         assert arrivals.waiting_suspects(connection, 10) == []
@@ -97,6 +97,21 @@ def test_only_a_suspect_as_the_newest_result_waits(store: Store) -> None:
     with store.read() as connection:
         [found] = arrivals.waiting_suspects(connection, 10)
     assert (found.name, found.order, found.reruns) == ("db/arm/io/write/-", 29, 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "before", "waits"),
+    [
+        (100.4, [100.0] * 20, False),
+        (100.6, [100.0] * 20, True),
+        (100.0, [108.0] * 6 + [100.0] * 14, True),  # back at the level before
+        (100.0, [], False),
+    ],
+)
+def test_suspect_waits_only_if_it_departs_as_far_as_a_job_counts(
+    value: float, before: list[float], waits: bool
+) -> None:
+    assert arrivals.is_large([value, *before]) == waits
 
 
 @pytest.mark.parametrize(
@@ -127,6 +142,16 @@ def test_rejections_are_counted_by_kind_and_day(store: Store) -> None:
         [all_days] = rejections.recent(connection, 10 * day)
         [today] = rejections.recent(connection, 11 * day + 7)
     assert (all_days.reason, all_days.results, today.results) == ("order … is …", 8, 1)
+
+
+def test_kind_of_a_day_that_is_full_keeps_its_own_row(store: Store) -> None:
+    day = 5 * rejections.DAY
+    many = {f"field{'x' * k} is wrong": 1 for k in range(rejections.KINDS - 1)}
+    last = {f"value {number} is bad": 1 for number in range(3)}
+    store.write(lambda connection: rejections.note(connection, many | last, day))
+    with store.read() as connection:
+        results = {one.reason: one.results for one in rejections.recent(connection, day)}
+    assert results["value … is bad"] == 3
 
 
 def test_rejections_of_many_kinds_share_one_row(store: Store) -> None:

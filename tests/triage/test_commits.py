@@ -4,9 +4,9 @@ import pytest
 
 from barograph.errors import DataError
 from barograph.series import SeriesId
-from barograph.store import Measurement, Store
+from barograph.store import Measurement, Store, reading
 from barograph.triage.commit_text import commit_text
-from barograph.triage.commits import changes_at, commits_with_changes, projects
+from barograph.triage.commits import changes_at, commits_with_changes
 from barograph.triage.effects import effect_between
 from tests.triage.test_evidence import DOWN, refreshed, results
 
@@ -91,7 +91,7 @@ def test_commits_with_changes_come_latest_first_and_in_pages(store: Store) -> No
     with store.read() as connection:
         [late, early] = commits_with_changes(connection, "p")
         [page] = commits_with_changes(connection, "p", before=40)
-        assert projects(connection) == ["p"]
+        assert reading.projects(connection) == ["p"]
     assert (late.order, early.order) == (40, 20)
     assert (early.worse, early.better, early.undecided) == (1, 0, 1)
     assert page == early

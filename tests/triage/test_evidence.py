@@ -14,6 +14,7 @@ from barograph.triage.alike import DecidedCases
 from barograph.triage.chart import MarkState, series_chart
 from barograph.triage.explanations import explanation
 from barograph.triage.refresh import CandidateRefresher
+from barograph.triage.search import search_series
 from barograph.triage.siblings import SiblingState, siblings
 from barograph.triage.suspects import suspects
 from tests.triage.test_refresh import Scripted, judge
@@ -155,6 +156,20 @@ def test_chart_draws_each_state_and_only_open_or_real_changes_divide_levels(stor
     assert [(start, end) for start, end, _ in chart.levels] == [(0, 20), (20, 32), (32, 61)]
     assert chart.ranges == [(31, 32)]
     assert chart.marks[1].effect == "worse"
+
+
+def test_chart_has_the_change_points_at_negative_orders(store: Store) -> None:
+    refreshed(store, results(1, range(-40, 0), -20), 20)
+    with store.read() as connection:
+        [mark] = series_chart(connection, 1).marks
+    assert (mark.order, mark.index) == (-20, 20)
+
+
+def test_search_finds_letters_beyond_ascii_as_they_are_written(store: Store) -> None:
+    store.ingest([Measurement(SeriesId("p", "", "", "ÉCOLE", ""), 1.0, 1)], "ci")
+    with store.read() as connection:
+        found = [len(search_series(connection, text)) for text in ("ÉCOLE", "Écol", "x")]
+    assert found == [1, 1, 0]
 
 
 def test_chart_of_a_series_has_its_tickets(store: Store) -> None:

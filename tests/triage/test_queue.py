@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId, Verdict
 from barograph.store import Measurement, Store
-from barograph.store.schema import candidates, clusters
+from barograph.store.schema import candidates, clusters, commits
 from barograph.triage import patterns, queue, saved_filters, verdicts
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import QueueEntry, by_cause, sorted_groups
@@ -320,6 +320,24 @@ def test_a_trace_has_the_results_around_its_candidate(filled: Filled) -> None:
     assert (found.split, found.levels) == (6, Levels(10.0, 15.0, 4, 4))
     assert found.levels is not None
     assert found.levels.percent == 50.0
+
+
+def test_levels_without_a_finite_change_have_no_percent() -> None:
+    assert Levels(0.0, 1.0, 4, 4).percent is None
+    assert Levels(1e-300, 1e100, 4, 4).percent is None
+
+
+def test_ranges_of_more_groups_than_a_condition_may_hold_find_their_first_commits(
+    filled: Filled,
+) -> None:
+    count = 1200  # SQLite refuses expressions of more than 1000 levels
+    rows = [{"project": "wide", "commit": f"w{k}", "order": k} for k in range(2 * count + 1)]
+    entries = [entry(k, 2 * k + 2, 2 * k, project="wide") for k in range(count)]
+    filled.store.write(lambda connection: connection.execute(sa.insert(commits), rows))
+    with filled.store.read() as connection:
+        found = queue.first_suspects(connection, by_cause(entries))
+    assert len(found) == count
+    assert found["wide", 2398] == ("w2399", 2)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from barograph.cli import CLEAN, REGRESSION, SUSPECT, TOO_LITTLE
+from barograph.series import MIN_CHANGE
 from barograph.wording import percent
 
-MIN_CHANGE, SUSPECT_FAILS_AT = 0.5, 25.0  # percent
+SUSPECT_FAILS_AT = 25.0  # percent
 FAIL_ON = ("regression", "suspect", "any")
 
 

@@ -12,7 +12,6 @@ import click
 
 from barograph.cli.answers import (
     FAIL_ON,
-    MIN_CHANGE,
     SUSPECT_FAILS_AT,
     FailPolicy,
     JobAnswer,
@@ -20,6 +19,7 @@ from barograph.cli.answers import (
 )
 from barograph.cli.config import current_config
 from barograph.cli.options import F, model_option, online_models, second_look_options
+from barograph.series import MIN_CHANGE
 
 if TYPE_CHECKING:
     from barograph.cli.asked import Asked

@@ -160,22 +160,34 @@ class Retraining:
             if self._progress is not None:
                 raise ConfigError("a retraining is running already")
             number = self._store.write(lambda c: retrainings.begin(c, who))
-            self._is_cancelled = False
-            self._progress = RetrainingProgress(number, time.monotonic())
-            context = get_context("spawn")
-            ours, theirs = context.Pipe()
-            folder = tempfile.TemporaryDirectory(prefix="barograph-retrain-")
-            process = context.Process(
-                target=_work, args=(self.config, theirs, folder.name), name="barograph-retrain"
-            )
-            process.start()
-            theirs.close()
-            self._process, self._pipe = process, ours
-            self._thread = threading.Thread(
-                target=self._follow, args=(number, process, ours, folder), daemon=True
-            )
-            self._thread.start()
+            try:
+                self._launch(number)
+            except Exception as error:
+                why = f"the process could not be started: {error}"[:300]
+                facts = {"why": why}
+                self._store.write(
+                    lambda c: retrainings.finish(c, number, retrainings.FAILED, facts)
+                )
+                raise ConfigError(why) from error
         return number
+
+    def _launch(self, number: int) -> None:
+        """Start the process of a training, and the thread that follows it."""
+        context = get_context("spawn")
+        ours, theirs = context.Pipe()
+        folder = tempfile.TemporaryDirectory(prefix="barograph-retrain-")
+        process = context.Process(
+            target=_work, args=(self.config, theirs, folder.name), name="barograph-retrain"
+        )
+        process.start()
+        theirs.close()
+        self._is_cancelled = False
+        self._progress = RetrainingProgress(number, time.monotonic())
+        self._process, self._pipe = process, ours
+        self._thread = threading.Thread(
+            target=self._follow, args=(number, process, ours, folder), daemon=True
+        )
+        self._thread.start()
 
     def cancel(self) -> bool:
         """End the running training; return whether there was one. Nothing of it is released."""

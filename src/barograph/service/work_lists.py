@@ -70,12 +70,13 @@ def doubted(connection: sa.Connection) -> list[DoubtedLabel]:
     verdict. Before the first one, verdicts are compared with the probability given before them.
     """
     latest = retrainings.latest(connection, retrainings.DONE)
-    if latest is None or not (latest.result or {}).get("doubted"):
+    result = {} if latest is None else latest.result or {}
+    if "doubted" not in result:
         given = record.given_verdicts(connection, 0)
         table = judged_verdicts(given, {})
         numbers = np.array([one.candidate for one in given], dtype=np.int64)
         return doubted_labels(numbers, table.real, table.probability)
-    labels = [DoubtedLabel(*one) for one in (latest.result or {})["doubted"]]
+    labels = [DoubtedLabel(*one) for one in result["doubted"]]
     now = record.still_decided(connection, [label.candidate for label in labels])
     return [label for label in labels if now.get(label.candidate) == label.real]
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.online import ANSWERS, Answer
+from barograph.series import MIN_CHANGE
 from barograph.store.registry import series_id
 from barograph.store.rows import Insertion, Row
 from barograph.store.schema import arrivals, points, series
+from barograph.wording import percent
 
 NEWEST = 21  # commits that the usual gap is learned from
 LEAST = 5  # gaps, or it stays unknown
@@ -59,7 +62,10 @@ class LateSeries(NamedTuple):
 
 
 class WaitingSuspect(NamedTuple):
-    """A newest result that only a rerun can tell from a change."""
+    """A newest result that only a rerun can tell from a change.
+
+    As with `gate`, what departs by less than 0.5 % waits for nothing.
+    """
 
     series: int
     name: str
@@ -87,7 +93,7 @@ def observe(connection: sa.Connection, numbers: Iterable[int]) -> list[Row]:
     """
     p = points.c
     query = (
-        sa.select(p.order, p.time, p.received, p.answer, p.reruns)
+        sa.select(p.order, p.time, p.received, p.answer, p.reruns, p.settled)
         .where(p.series == sa.bindparam("number"), p.settled.is_not(None))
         .order_by(p.order.desc())
         .limit(NEWEST)
@@ -150,18 +156,13 @@ def silent_pipelines(connection: sa.Connection, now: int, limit: int) -> list[Si
 def silent_series(connection: sa.Connection, now: int, limit: int) -> list[SilentSource]:
     """Return silent series whose pipelines still send others, the longest silence first."""
     a = arrivals.c
-    others, theirs = arrivals.alias(), series.alias()
-    alive = sa.exists().where(
-        theirs.c.id == others.c.series,
-        theirs.c.retired.is_(None),
-        *(theirs.c[column.name] == column for column in PIPELINE),
-        others.c.expected.is_not(None),
-        sa.or_(others.c.last + PATIENCE * others.c.expected >= now, others.c.last + HOUR >= now),
-    )
+    sends = sa.and_(a.expected.is_not(None), ~_is_silent(now))
+    alive = sa.select(*PIPELINE).select_from(_active()).where(sends).distinct().subquery()
+    same = (alive.c[column.name] == column for column in PIPELINE)
     query = (
         sa.select(series, a.last, a.expected)
-        .select_from(_active())
-        .where(_is_silent(now), alive)
+        .select_from(_active().join(alive, sa.and_(*same)))
+        .where(_is_silent(now))
         .order_by(a.last)
         .limit(limit)
     )
@@ -214,7 +215,9 @@ def _observed(rows: Sequence[Any]) -> Row:
         earliest = min(earliest, row.received)
     last_late = max(late, key=lambda row: row.received, default=None)
     newest = rows[0]
-    waits = newest.answer == SUSPECT and newest.reruns > 0
+    waits = (
+        newest.answer == SUSPECT and newest.reruns > 0 and is_large([row.settled for row in rows])
+    )
     return (
         max(times),
         usual_gap(times),
@@ -224,6 +227,21 @@ def _observed(rows: Sequence[Any]) -> Row:
         newest.order if waits else None,
         newest.reruns if waits else 0,
     )
+
+
+def is_large(values: Sequence[float]) -> bool:
+    """Return whether the newest result is far from the one before it, or from the usual level.
+
+    Args:
+        values: Results, the newest first.
+
+    Example:
+        >>> is_large([100.2, 100.0, 100.1]), is_large([101.0, 100.0, 100.1])
+        (False, True)
+    """
+    value, *before = values
+    levels = (before[0], median(before)) if before else ()
+    return any(abs(percent(level, value)) >= MIN_CHANGE for level in levels)
 
 
 def _active() -> sa.FromClause:

@@ -59,7 +59,8 @@ def note(connection: sa.Connection, reasons: Mapping[str, int], at: int | None =
     examples: dict[str, str] = {}
     for reason, count in reasons.items():
         kind = kind_of(reason)
-        if kind not in known and len(known.keys() | added.keys()) >= KINDS:
+        kinds = known.keys() | added.keys()
+        if kind not in kinds and len(kinds) >= KINDS:
             kind = OTHER
         added[kind] += count
         examples[kind] = reason[: 2 * LENGTH]

@@ -14,15 +14,13 @@ import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.excursions import excursions
-from barograph.detection.online import ANSWERS, Answer
 from barograph.series import Direction, Verdict
 from barograph.store import reading
+from barograph.store.arrivals import SUSPECT
 from barograph.store.candidate_records import CandidateRecord, find_candidates
 from barograph.store.reading import StoredSeries
 from barograph.store.schema import candidates, moves, points, ticketed, tickets
 from barograph.triage.effects import word_of
-
-SUSPECT = ANSWERS.index(Answer.SUSPECT)
 
 
 class MarkState(StrEnum):
@@ -183,7 +181,7 @@ def _marks(
     connection: sa.Connection, one: StoredSeries, orders: Sequence[int], names: Sequence[str]
 ) -> list[Mark]:
     found = find_candidates(connection, number=one.id, withdrawn=True, limit=10_000)
-    shown = {change.id: change for change in found if change.order >= 0}
+    shown = {change.id: change for change in found}
     c, m = candidates.c, moves.c
     query = (
         sa.select(m.candidate, m.from_order, sa.func.max(m.moved))

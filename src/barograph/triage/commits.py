@@ -124,11 +124,6 @@ class CommitChanges:
         return [one for one in self.changed if one.word == word]
 
 
-def projects(connection: sa.Connection) -> list[str]:
-    """Return the names of all projects."""
-    return list(connection.scalars(sa.select(series.c.project).distinct().order_by("project")))
-
-
 def commits_with_changes(
     connection: sa.Connection, project: str, *, before: int | None = None, limit: int = 50
 ) -> list[CommitSummary]:

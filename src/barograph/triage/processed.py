@@ -83,7 +83,7 @@ def processed(
     found: list[ProcessedEntry] = []
     skipped = 0
     # Rows are read until the page is full: a text filter needs the printed names.
-    for row in connection.execution_options(yield_per=500).execute(query):
+    for row in connection.execute(query.execution_options(yield_per=500)):
         entry = queue_entry(row[:width], known)
         if not wanted.lets_through(entry):
             continue

@@ -24,7 +24,7 @@ from barograph.triage.grouping import CauseGroup, QueueEntry, by_cause, sorted_g
 from barograph.triage.patterns import KINDS, PatternSet, compiled, stored_patterns
 
 PAGE = 100  # groups
-CHUNK = 500  # candidates in one condition
+CHUNK = 500  # candidates, or ranges, in one condition
 _C, _S = candidates.c, series.c
 COLUMNS = (
     *(_C.id, _C.version, _C.series, _C.order, _C.last_before, _C.commit, _C.hazard),
@@ -103,7 +103,7 @@ def open_groups(
             newer_than is not None and all((one.found or 0) > newer_than for one in group.members)
             for group in ordered
         ),
-        firsts=_first_suspects(connection, page),
+        firsts=first_suspects(connection, page),
     )
 
 
@@ -224,7 +224,7 @@ def _steps(
     return found
 
 
-def _first_suspects(
+def first_suspects(
     connection: sa.Connection, groups: Sequence[CauseGroup]
 ) -> dict[tuple[str, int], tuple[str, int]]:
     """Return the first suspect commit of groups whose range has several, and the number of them."""
@@ -234,11 +234,13 @@ def _first_suspects(
     found: dict[tuple[str, int], tuple[str, int]] = {}
     for project in {one[0] for one in wide}:
         own = [(low, high) for name, low, high in wide if name == project]
-        query = sa.select(c.order, c.commit).where(
-            c.project == project,
-            sa.or_(*(sa.and_(c.order > low, c.order <= high) for low, high in own)),
-        )
-        names = sorted(tuple(row) for row in connection.execute(query))
+        known: set[tuple[int, str]] = set()
+        for first in range(0, len(own), CHUNK):
+            part = own[first : first + CHUNK]
+            within_part = sa.or_(*(sa.and_(c.order > low, c.order <= high) for low, high in part))
+            query = sa.select(c.order, c.commit).where(c.project == project, within_part)
+            known.update((row.order, row.commit) for row in connection.execute(query))
+        names = sorted(known)
         for low, high in own:
             within = [name for order, name in names if low < order <= high]
             if len(within) > 1:

@@ -59,8 +59,11 @@ def search_series(
     for label in (*LABELS[1:], "args"):
         name = name + separator + s[label]
     lower = sa.func.lower(name)
-    for word in text.lower().split()[:WORDS]:
-        query = query.where(lower.like(f"%{_escaped(word)}%", escape=ESCAPE))
+    for word in text.split()[:WORDS]:
+        # SQLite's `lower` leaves letters beyond ASCII as they are.
+        spellings = {word.lower(), "".join(c.lower() if c.isascii() else c for c in word)}
+        found = (lower.like(f"%{_escaped(one)}%", escape=ESCAPE) for one in sorted(spellings))
+        query = query.where(sa.or_(*found))
     rows = connection.execute(query.order_by(s.id).limit(limit)).all()
     numbers = [row.id for row in rows]
     undecided, newest = _undecided(connection, numbers), _newest(connection, numbers)

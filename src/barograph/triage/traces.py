@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -27,8 +28,9 @@ class Levels(NamedTuple):
 
     @property
     def percent(self) -> float | None:
-        """The change in percent; None from 0."""
-        return percent(self.before, self.after) if self.before else None
+        """The change in percent; None if it is not finite, as from 0."""
+        change = percent(self.before, self.after)
+        return change if math.isfinite(change) else None
 
 
 class Trace(NamedTuple):

@@ -20,6 +20,7 @@ from barograph.service.routes.commits import (
     commit_url,
 )
 from barograph.service.routes.series import Project
+from barograph.store import reading
 from barograph.store.measurement import INTEGER
 from barograph.triage.commit_text import commit_text
 from barograph.triage.commits import (
@@ -27,7 +28,6 @@ from barograph.triage.commits import (
     CommitChanges,
     changes_at,
     commits_with_changes,
-    projects,
 )
 from barograph.triage.effects import BETTER, CHANGED, WORSE
 from barograph.wording import short_commit
@@ -47,7 +47,7 @@ def get_list(
 ) -> Response:
     """Answer the commits of a project at which change points are."""
     with context.store.read() as connection:
-        known = projects(connection)
+        known = reading.projects(connection)
         chosen = project or (known[0] if known else "")
         found = commits_with_changes(connection, chosen, before=before, limit=PAGE + 1)
     return render(

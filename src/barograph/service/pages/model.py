@@ -219,11 +219,11 @@ def _listed(connection: sa.Connection, numbers: Sequence[int]) -> Iterator[Liste
 def _spark(tail: Sequence[tuple[int, str, float]], order: int) -> tuple[str, str]:
     """Return the paths of the newest results and of the levels on both sides of an order."""
     values = [value for _, _, value in tail]
+    if not values:
+        return "", ""
     low, high = min(values), max(values)
-    scale = 52 / (high - low) if high > low else 0.0
-    places = [
-        (240 * k / max(len(values) - 1, 1), 56 - scale * (v - low)) for k, v in enumerate(values)
-    ]
+    shares = [(value - low) / (high - low) if high > low else 0.0 for value in values]
+    places = [(240 * k / max(len(values) - 1, 1), 56 - 52 * y) for k, y in enumerate(shares)]
     raw = "M" + "L".join(f"{x:.0f} {y:.1f}" for x, y in places)
     split = next((k for k, (at, _, _) in enumerate(tail) if at >= order), 0)
     levels = ""

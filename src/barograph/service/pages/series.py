@@ -16,9 +16,9 @@ from barograph.service.pages.rendering import age, page_router, render
 from barograph.service.responses import or_404
 from barograph.service.routes.charts import chart_json
 from barograph.service.routes.series import After, Project, SeriesNumber, Text
+from barograph.store import reading
 from barograph.store.measurement import INTEGER
 from barograph.triage.chart import Mark, MarkState, SeriesChart, series_chart
-from barograph.triage.commits import projects
 from barograph.triage.search import search_series
 from barograph.wording import change_text, percent, plural, printable, probability_text, typeset
 
@@ -47,7 +47,7 @@ def get_list(
     chosen = project or None
     with context.store.read() as connection:
         found = search_series(connection, q, project=chosen, after=after, limit=PAGE + 1)
-        known = projects(connection)
+        known = reading.projects(connection)
     shown = found[:PAGE]
     following = ""
     if len(found) > PAGE:
@@ -111,14 +111,8 @@ def names(name: SeriesId) -> tuple[str, str]:
 
 
 def ago(time: int) -> str:
-    """Return how long ago a time was, or the day if that is years.
-
-    Example:
-        >>> ago(0)
-        'on 1970-01-01'
-    """
-    text = age(time)
-    return f"on {text}" if "-" in text else f"{text} ago"
+    """Return how long ago a time in milliseconds was, such as "3 d ago"."""
+    return f"{age(time)} ago"
 
 
 def for_script(json: bytes) -> Markup:

@@ -38,11 +38,11 @@ def sparkline(trace: Trace | None) -> Sparkline | None:
         return None
     known, size, split = trace.levels, len(trace.values), trace.split
     low, high = _limits(trace.values, () if known is None else (known.before, known.after))
-    scale = (HEIGHT - 2 * MARGIN) / (high - low) if high > low else 0.0
     step = WIDTH / (size - 1)
 
     def y(value: float) -> int:
-        return round(HEIGHT - MARGIN - (min(max(value, low), high) - low) * scale)
+        share = (min(max(value, low), high) - low) / (high - low) if high > low else 0.0
+        return round(HEIGHT - MARGIN - share * (HEIGHT - 2 * MARGIN))
 
     def level(start: int, end: int, value: float) -> str:
         return f"M{_edge(start, step)} {y(value)}H{_edge(end, step)}" if end > start else ""

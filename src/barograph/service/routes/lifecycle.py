@@ -88,11 +88,12 @@ def post_rename(
 ) -> dict[str, Any]:
     """Give a series other labels; results that arrive under its former name go to it, too."""
     given = {name: text for name, text in wanted.model_dump().items() if text is not None}
+    wanted_args = None if wanted.args is None else normalize_args(given.pop("args"))
 
     def work(connection: sa.Connection) -> reading.StoredSeries:
         with or_404():
             old = reading.one_series(connection, number).name
-        args = normalize_args(given.pop("args")) if "args" in given else old.args
+        args = old.args if wanted_args is None else wanted_args
         name = SeriesId(**{**old.labels, **given}, args=args)
         return life.rename(connection, number, name, caller, context.store.limits)
 

@@ -24,7 +24,6 @@ from barograph.triage.queue import PAGE, label_values, open_groups
 from barograph.triage.traces import Levels, levels
 
 Kind = Literal["canary", "low_priority", "informational"]
-ShortText = Annotated[Text, Query(max_length=2000)]
 FilterName = Annotated[
     Text, Path(min_length=1, max_length=saved_filters.LONGEST_NAME, examples=["Morning triage"])
 ]

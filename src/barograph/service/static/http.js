@@ -23,6 +23,8 @@ export class HttpError extends Error {
   }
 }
 
+// Who was signed in when the page was opened; empty without a session.
+export const person = document.querySelector("meta[name=person]")?.content ?? "";
 let csrf = document.querySelector("meta[name=csrf-token]")?.content ?? "";
 
 export async function request(method, path, { body, headers = {}, stay = false, signal } = {}) {
@@ -70,8 +72,12 @@ async function send(method, path, body, headers, signal) {
 async function renewed() {
   const response = await send("GET", "/api/v1/session", undefined, {});
   if (!response.ok) return false;
-  const { csrf: current } = await response.json();
+  const { csrf: current, name } = await response.json();
   if (!current || current === csrf) return false;
+  // Otherwise what one person decided would be saved under the name of another.
+  if (person && name !== person) {
+    throw new HttpError(403, `This page was opened by ${person}, and ${name} is signed in now. Reload it.`);
+  }
   csrf = current;
   return true;
 }

@@ -2,7 +2,9 @@
 // Its parts arrive one by one, each into its own place, and those of the next rows are fetched ahead.
 
 import { drawSeries, drawSparkline } from "./chart.js";
-import { format } from "./scales.js";
+import { percentText, shortCommit } from "./evidence.js";
+import { signIn } from "./http.js";
+import { day, format } from "./scales.js";
 
 const KEPT = 40; // previews in memory
 const BEFORE = 90, AFTER = 40; // results on each side of the change
@@ -94,7 +96,7 @@ export class Preview {
       .filter(([start, end]) => end > start);
     const changes = chart.marks
       .filter((one) => one.index >= first && one.index < last && one.state !== "moved" && one.state !== "withdrawn")
-      .map((one) => ({ index: one.index - first, text: percentText(one), effect: one.effect, probability: one.probability ?? 1 }));
+      .map((one) => ({ index: one.index - first, text: percentText(one.before, one.after), effect: one.effect, probability: one.probability ?? 1 }));
     const canvas = document.createElement("canvas");
     const readout = text("p", "readout", "");
     canvas.tabIndex = 0;
@@ -105,7 +107,7 @@ export class Preview {
     place.replaceChildren(box, readout);
     this.#charts.push(drawSeries(canvas, {
       values, index: null, count: values.length, limits: limits(values, levels), levels, changes,
-      label: (k) => ({ name: short(chart.commits[first + k]), date: day(chart.times[first + k]) }),
+      label: (k) => ({ name: shortCommit(chart.commits[first + k]), date: day(chart.times[first + k]) }),
     }, { readout }));
     if (!mark || mark.before === null || mark.after === null) return;
     const fact = this.panel.querySelector("[data-fact-levels]");
@@ -123,7 +125,7 @@ export class Preview {
       const link = document.createElement("a");
       const canvas = document.createElement("canvas");
       const caption = text("span", "cap", "");
-      const change = one.state === "moved" && one.percent !== null ? signed(one.percent) : WAITING[one.state];
+      const change = one.state === "moved" && one.percent !== null ? percentText(one.before, one.after) : WAITING[one.state];
       caption.append(text("bdi", "", siblingName(one.series, own)), text("span", one.state === "moved" ? one.effect : "muted", change));
       link.href = `/series/${one.series.id}`;
       link.append(canvas, caption);
@@ -147,6 +149,7 @@ const WAITING = { steady: "no change", no_result: "no result yet", too_few: "too
 async function ask(address) {
   try {
     const answer = await fetch(address);
+    if (answer.status === 401) signIn();
     return answer.ok ? await answer.json() : null;
   } catch {
     return null;
@@ -233,7 +236,7 @@ function suspects(place, found) {
     const item = document.createElement("li");
     const votes = one.old || one.new ? `${one.new} of ${one.old + one.new} siblings had changed` : "";
     if (one.order === found.next) item.className = "next";
-    item.append(text("code", "", short(one.commit) || `order ${one.order}`), text("span", "hint", votes),
+    item.append(text("code", "", shortCommit(one.commit) || `order ${one.order}`), text("span", "hint", votes),
       text("span", "hint", one.order === found.next ? "run next" : ""));
     list.append(item);
   }
@@ -286,22 +289,9 @@ function siblingName({ variant, task, args, test, measurement }, own) {
   return [...pairs, ...labels.map(([, value]) => value)].filter(Boolean).join(" · ") || test;
 }
 
-function percentText({ before, after }) {
-  return before ? signed((100 * (after - before)) / Math.abs(before)) : "";
-}
-
-function signed(value) {
-  const digits = Math.abs(value) < 10 ? 1 : 0;
-  return `${value < 0 ? "\u2212" : "+"}${Math.abs(value).toFixed(digits)} %`;
-}
-
 function summary(row, mark, count) {
   const name = row.dataset.name;
   if (!mark || mark.before === null || mark.after === null) return `${name}, ${count} results`;
   const verb = mark.after < mark.before ? "falls" : "rises";
   return `${name}, ${count} results: the level ${verb} from ${format(mark.before)} to ${format(mark.after)}`;
 }
-
-function short(commit) { return /^[0-9a-f]{40}$/.test(commit ?? "") ? commit.slice(0, 8) : commit ?? ""; }
-
-function day(time) { return time === null ? "" : new Date(time).toISOString().slice(0, 10); }

@@ -19,6 +19,7 @@ const WORDS = {
 const FRESH_EVERY = 60_000; // milliseconds between two questions for new results
 const SLOW = 300; // milliseconds before a skeleton shows
 
+const judged = new Set(); // the change points that this page decided
 const gone = new Map(); // what each verdict took off the list, by the number of its step
 let started = null; // the step of the verdict that is being given
 
@@ -77,8 +78,12 @@ async function addMembers(group, offset, after) {
   const rows = await fetchRows(`/queue/members?${query}`);
   if (!rows || group.querySelector(".twist").getAttribute("aria-expanded") !== "true") return;
   const kept = new Set(pointsOf(group).map(({ id }) => id));
+  if (!offset) group.dataset.joined = 0;
   for (const row of rows.querySelectorAll("tr.member:not(.more)")) {
-    if (!kept.has(Number(row.dataset.candidate))) row.remove(); // decided, or joined since
+    const id = Number(row.dataset.candidate);
+    if (kept.has(id)) continue;
+    if (!judged.has(id)) group.dataset.joined = Number(group.dataset.joined) + 1;
+    row.remove(); // it joined since, or its verdict is being saved
   }
   after.after(...rows.children);
 }
@@ -122,7 +127,9 @@ async function judge(verdict, { rows, note = "", reason = "" } = {}) {
   const parts = takeAway(chosen, verdict);
   grid.selectAll(false);
   if (next) grid.go(next);
-  const answer = give(verdict, points, { note, reason, label });
+  for (const { id } of points) judged.add(id);
+  const leftOut = chosen.reduce((sum, row) => sum + Number(row.dataset.joined ?? 0), 0);
+  const answer = give(verdict, points, { note, reason, label, leftOut });
   gone.set(started, parts); // `given` was heard meanwhile
   refreshCounts();
   const { failed, refused } = await answer;

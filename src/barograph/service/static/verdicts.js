@@ -13,7 +13,7 @@
 // While the service does not answer, verdicts wait here and are sent again. Every one has a key, so
 // none is recorded twice. Leaving the page asks first. Signing in again keeps them.
 
-import { HttpError, request, signIn } from "./http.js";
+import { HttpError, person, request, signIn } from "./http.js";
 import { hide, show } from "./toast.js";
 
 const VALUES = { real: "true_positive", noise: "false_positive" };
@@ -203,7 +203,7 @@ addEventListener("beforeunload", (event) => {
 function keepAndSignIn() {
   const jobs = queue.map(({ kind, step, key, body }) => ({ kind, step, key, body }));
   try {
-    sessionStorage.setItem(KEPT, JSON.stringify(jobs));
+    sessionStorage.setItem(KEPT, JSON.stringify({ person, jobs }));
     isLeaving = true;
     signIn();
   } catch {
@@ -216,11 +216,20 @@ function keepAndSignIn() {
 }
 
 function resume() {
-  let jobs = [];
+  let kept = null;
   try {
-    jobs = JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
+    kept = JSON.parse(sessionStorage.getItem(KEPT));
     sessionStorage.removeItem(KEPT);
   } catch {
+    return;
+  }
+  if (!kept) return;
+  const { jobs } = kept;
+  if (kept.person && kept.person !== person) {
+    const what = jobs.length === 1 ? "A verdict" : `${jobs.length} verdicts`;
+    show(`${what} by ${kept.person} ${jobs.length === 1 ? "was" : "were"} not saved: ${person} is signed in now.`, [], {
+      stay: true,
+    });
     return;
   }
   const known = new Map(); // a verdict and its undoing share one step, but not after the storage
