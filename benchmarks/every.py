@@ -35,6 +35,7 @@ BENCHMARKS = (
     "store",
     "service",
     "board",
+    "soak",
 )
 
 

@@ -161,16 +161,21 @@ def in_batches(load: Load, size: int, clients: int) -> float:
     return len(rows) / seconds(lambda: at_once(client, clients))
 
 
-def largest_memory(process: int) -> float:
-    """Return the peak memory of a process and its children in MiB."""
+def memory_of(process: int, kind: str) -> float:
+    """Return the memory of a process and its children in MiB.
+
+    Args:
+        process: Its number.
+        kind: `VmHWM` for the peak, `VmRSS` for what it uses now.
+    """
     text = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
-    [line] = [line for line in text.splitlines() if line.startswith("VmHWM")]
+    [line] = [line for line in text.splitlines() if line.startswith(kind)]
     started = {
         int(child)
         for thread in Path(f"/proc/{process}/task").iterdir()
         for child in (thread / "children").read_text(encoding="utf-8").split()
     }
-    return int(line.split()[1]) / 1024 + sum(map(largest_memory, started))
+    return int(line.split()[1]) / 1024 + sum(memory_of(child, kind) for child in started)
 
 
 def main() -> None:
@@ -211,7 +216,7 @@ def main() -> None:
                 what = f"in batches of {BATCH}, {clients} client(s), points/s"
                 figures[what] = in_batches(load, BATCH, clients)
                 figures[f"pace then, {clients} client(s), million additions/s"] = pace()
-            figures["largest memory of its processes, MiB"] = largest_memory(process.pid)
+            figures["largest memory of its processes, MiB"] = memory_of(process.pid, "VmHWM")
     limits = LIMITS if options.full else {}
     rows = [
         {"what": what, "value": value, "limit": limits.get(what, "")}

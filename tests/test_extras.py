@@ -25,6 +25,7 @@ EXTRA_ROOMS = (
     "sources.simulator",
 )
 EXTRA_MODULES = {
+    "cli.demo",  # of the service
     *("detection.bulk", "parquet", "plotting.drawing", "plotting.labels"),
     *("models.catalogue", "models.soft_labels", "models.stacked", "models.tuning"),
     *("models.voting", "sources.candidates", "sources.documents", "sources.loader"),

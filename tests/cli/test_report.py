@@ -12,7 +12,7 @@ def test_report_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (
         code("report", str(path), "--out", str(tmp_path / "a" / "page.html"), "--title", "X") == 0
     )
-    assert "page.html: 1 change in 1 series (0.0 MB)" in capsys.readouterr().out
+    assert "page.html: 1 change in 1 series (0.1 MB)" in capsys.readouterr().out
     page = (tmp_path / "a" / "page.html").read_text(encoding="utf-8")
     assert "1 of 1 series changed" in page
     assert "The level rose by " in page

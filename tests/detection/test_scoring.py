@@ -35,6 +35,7 @@ def lengths(monkeypatch: pytest.MonkeyPatch) -> None:
         return (0.1 * (splits - starts) + 0.001 * (ends - splits))[:, None]
 
     monkeypatch.setattr(scoring, "feature_matrix", lengths)
+    monkeypatch.setattr(scoring, "series_context", lambda *_: None)
 
 
 def candidates(index: list[int], series: list[int]) -> Candidates:

@@ -60,7 +60,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "most_frequent": ACCEPTS_NAN | IGNORES_COLUMNS,
     "voting": {"check_estimators_nan_inf": "a feature that is NaN does not vote"},
 }
-EXCEPTIONS["voting_without_distance"] = EXCEPTIONS["voting"]
+EXCEPTIONS["delta_votes"] = EXCEPTIONS["voting"]
 # The authors' leaves are larger than the samples of the checks: test_stacked has smaller ones.
 CHECKED = tuple(name for name in CLASSIFIERS if name != "hybrid")
 

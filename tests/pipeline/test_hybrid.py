@@ -75,7 +75,7 @@ def test_bit_is_that_of_the_detector_on_the_whole_series(history: History) -> No
     [
         ("hybrid", "hybrid", "stacked"),
         ("voting", "leznik", "voting"),
-        ("voting_without_distance", "leznik", "voting"),
+        ("delta_votes", "leznik", "voting"),
     ],
 )
 def test_model_is_trained_saved_and_served(
@@ -112,7 +112,7 @@ def test_votes_count_from_above_one_half() -> None:
     generator = np.random.default_rng(0)
     matrix = generator.random((400, 6))
     truth = (matrix[:, :2].sum(axis=1) > 1.0).astype(int)
-    for name in ("voting", "voting_without_distance"):
+    for name in ("voting", "delta_votes"):
         fitted = classifier(name, seed=0, trees=1).fit(matrix, truth)
         score = fitted.predict_proba(matrix)[:, 1]
         assert (fitted.predict(matrix) == (score >= ABOVE_HALF)).all()

@@ -10,6 +10,7 @@ import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
@@ -168,8 +169,11 @@ def _refuse_unknown(
 ) -> None:
     for key in given:
         if key not in allowed:
-            names = ", ".join(sorted(name for name in allowed if not name.startswith("-")))
-            raise ConfigError(f"{config.path}: [{table}] has no {key!r}; allowed: {names}")
+            names = sorted(name for name in allowed if not name.startswith("-"))
+            # The list may be too long for one line of an error.
+            names = get_close_matches(key, names, n=3) + names
+            shown = ", ".join(dict.fromkeys(names))
+            raise ConfigError(f"{config.path}: [{table}] has no {key!r}; allowed: {shown}")
 
 
 def _as_given(parameter: click.Parameter, value: Any) -> Any:

@@ -68,7 +68,7 @@ def voting(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
     return VotingTriage()
 
 
-def voting_without_distance(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
+def delta_votes(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
     """Return the same scheme without the vote of the distance."""
     return VotingTriage(use_distance=False)
 
@@ -85,11 +85,11 @@ CLASSIFIERS: dict[str, Make] = {
     "logistic": logistic,
     "most_frequent": most_frequent,
     "voting": voting,
-    "voting_without_distance": voting_without_distance,
+    "delta_votes": delta_votes,
     "hybrid": hybrid,
 }
 # Classifiers with a threshold of their own: a change if the score is above one half (4.1).
-RULES = {"voting": ABOVE_HALF, "voting_without_distance": ABOVE_HALF}
+RULES = {"voting": ABOVE_HALF, "delta_votes": ABOVE_HALF}
 SCALED = frozenset({"svm", "logistic"})  # the others depend only on the order of the values
 
 

@@ -113,7 +113,7 @@ def test_by_verdict_counts_hits_of_each_verdict() -> None:
         TriagedSeries("one", case((50,)).values, {50: true, 80: false, 20: Verdict.NOT_TRIAGED})
     ]
     three, person = by_verdict(data, {"three": At(points=(20, 51, 95))}).to_dict("records")
-    assert [three[name] for name in (*Verdict, "not annotated")] == [1, 0, 1, 0, 1]
+    assert [three[name] for name in (*Verdict, "not annotated")] == [1, 0, 1, 0, 0, 1]
     assert [three[name] for name in ("accuracy", "sensitivity", "specificity")] == [1.0] * 3
     assert person.pop("detector") == ONE_PERSON
     assert all(pd.isna(cell) for cell in person.values())

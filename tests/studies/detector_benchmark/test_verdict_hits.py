@@ -11,8 +11,9 @@ OPEN, LOOKED_AT = Verdict.NOT_TRIAGED, Verdict.UNDER_INVESTIGATION
 
 def test_count_hits_counts_each_point_under_one_verdict() -> None:
     table = count_hits([([5, 20, 33], {5: TRUE, 20: FALSE, 40: TRUE}), ([7, 9], {9: OPEN})])
-    assert table.found == {TRUE: 1, FALSE: 1, OPEN: 1, LOOKED_AT: 0}
-    assert table.candidates == {TRUE: 2, FALSE: 1, OPEN: 1, LOOKED_AT: 0}
+    none = dict.fromkeys((LOOKED_AT, Verdict.UNSURE), 0)
+    assert table.found == {TRUE: 1, FALSE: 1, OPEN: 1, **none}
+    assert table.candidates == {TRUE: 2, FALSE: 1, OPEN: 1, **none}
     assert table.not_annotated == 2
 
 

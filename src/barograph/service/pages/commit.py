@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from barograph.service.context import Context
 from barograph.service.pages.rendering import page_router, render
-from barograph.service.pages.series import ago, data_for_script, names
+from barograph.service.pages.series import data_for_script, names
 from barograph.service.responses import or_404
 from barograph.service.routes.commits import (
     BeforeOrder,
@@ -78,7 +78,6 @@ def get_page(
         request,
         "commit.html",
         active="commits",
-        ago=ago,
         found=found,
         name=name,
         groups=[(HEADINGS[w], w, list(map(_row, found.of(w)))) for w in HEADINGS if found.of(w)],

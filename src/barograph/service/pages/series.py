@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from barograph.series import Direction, SeriesId
 from barograph.service.context import Context
-from barograph.service.pages.rendering import age, page_router, render
+from barograph.service.pages.rendering import page_router, render
 from barograph.service.responses import or_404
 from barograph.service.routes.charts import chart_json
 from barograph.service.routes.series import After, Project, SeriesNumber, Text
@@ -56,7 +56,6 @@ def get_list(
         request,
         "series_list.html",
         active="series",
-        ago=ago,
         found=[(one, *names(one.series.name)) for one in shown],
         directions=DIRECTIONS,
         projects=known,
@@ -86,7 +85,6 @@ def get_page(
         request,
         "series.html",
         active="series",
-        ago=ago,
         chart=chart,
         name=name,
         rest=rest,
@@ -108,11 +106,6 @@ def names(name: SeriesId) -> tuple[str, str]:
     args = [f"{key} {value}" for key, value in name.args]
     rest = [name.variant, *args, name.measurement, name.task]
     return own, " · ".join(part for part in rest if part and part != own)
-
-
-def ago(time: int) -> str:
-    """Return how long ago a time in milliseconds was, such as "3 d ago"."""
-    return f"{age(time)} ago"
 
 
 def for_script(json: bytes) -> Markup:
