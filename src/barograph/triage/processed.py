@@ -84,7 +84,7 @@ def processed(
     skipped = 0
     # Rows are read until the page is full: a text filter needs the printed names.
     for row in connection.execute(query.execution_options(yield_per=500)):
-        entry = queue_entry(row[:width], known)
+        entry = queue_entry(tuple(row[:width]), known)
         if not wanted.lets_through(entry):
             continue
         skipped += 1

@@ -159,11 +159,12 @@ def _entries(connection: sa.Connection, wanted: QueueFilter) -> Iterator[QueueEn
     known = compiled(stored_patterns(connection))
     for one in queries:
         for row in connection.execute(one).all():
-            yield queue_entry(row, known)
+            yield queue_entry(tuple(row), known)
 
 
-def queue_entry(row: Any, known: PatternSet) -> QueueEntry:
-    """Return a candidate from the values of `COLUMNS`."""
+@lru_cache(50_000)
+def queue_entry(row: tuple[Any, ...], known: PatternSet) -> QueueEntry:
+    """Return a candidate from the values of `COLUMNS`; most are the same as at the last look."""
     number, version, owner, order, last_before, commit, hazard, *rest = row
     probability, found, verdict, present, before, after, *labels, direction = rest
     identity, name = _identity(*labels)

@@ -85,7 +85,8 @@ def traces(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Trace
     known, found = levels(connection, numbers), {}
     for first in range(0, len(numbers), CHUNK):
         chosen = c.id.in_(numbers[first : first + CHUNK])
-        for number, own in groupby(connection.execute(query.where(chosen)), itemgetter(0)):
+        around = connection.execute(query.where(chosen)).all()
+        for number, own in groupby(around, itemgetter(0)):
             rows = list(own)
             split = sum(bool(row[2]) for row in rows)
             found[number] = Trace(tuple(row[1] for row in rows), split, known.get(number))

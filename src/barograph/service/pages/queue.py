@@ -74,6 +74,7 @@ class GroupView(NamedTuple):
     heading: bool
     first: str  # the first suspect commit, if there are several
     suspects: int
+    points: str  # numbers and versions of the members: a template would be slow with thousands
 
 
 @routes.get("/")
@@ -167,7 +168,8 @@ def _views(connection: sa.Connection, page: QueuePage, wanted: QueueFilter) -> l
         )
         first, count = page.firsts.get((group.project, group.last_before), ("", 1))
         heading = is_new and not _is_flat(wanted)
-        views.append(GroupView(group, row, heading, first, count))
+        points = " ".join(f"{one.id}:{one.version}" for one in group.members)
+        views.append(GroupView(group, row, heading, first, count, points))
         previous = group
     return views
 
