@@ -179,8 +179,14 @@ class Retraining:
         process = context.Process(
             target=_work, args=(self.config, theirs, folder.name), name="barograph-retrain"
         )
-        process.start()
-        theirs.close()
+        try:
+            process.start()
+        except BaseException:
+            ours.close()
+            folder.cleanup()
+            raise
+        finally:
+            theirs.close()
         self._is_cancelled = False
         self._progress = RetrainingProgress(number, time.monotonic())
         self._process, self._pipe = process, ours
