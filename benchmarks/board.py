@@ -11,6 +11,7 @@ import math
 import os
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -226,7 +227,16 @@ def measured(folder: Path, sizes: dict[str, int]) -> tuple[dict[str, Times], dic
         with TestClient(
             create_app(store, watch), "http://127.0.0.1", client=("127.0.0.1", 50000)
         ) as client:
+            wait_for_preload()
             return _figures(client, folder, sizes["runs"])
+
+
+def wait_for_preload() -> None:
+    """Wait until the service has read its series into memory, which takes seconds at its start."""
+    time.sleep(1.0)  # the model starts it
+    for thread in threading.enumerate():
+        if thread.name == "barograph-preload":
+            thread.join()
 
 
 def _figures(
