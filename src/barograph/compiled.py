@@ -27,6 +27,8 @@ SMALL = {"detect": 50_000, "gate": 50_000, "report": 50_000, "score": 20_000}
 # Other detectors and models may need much more time in the interpreter.
 COMPILED_OPTIONS = ("--detector", "--model")
 PACKAGE = Path(__file__).resolve().parent
+# Whether the user has switched the compiler off, as Numba documents it.
+FORCED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 class _Choice:
@@ -37,7 +39,7 @@ class _Choice:
         is_made: Whether a kernel was defined, so that it is too late to choose.
     """
 
-    interprets = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    interprets = FORCED
     is_made = False
 
 
@@ -73,8 +75,8 @@ def interpret_small(arguments: Sequence[str]) -> None:
 
 def compile_after_all() -> None:
     """Withdraw the choice of `interpret_small`, unless a kernel was defined or the user chose."""
-    if not _Choice.is_made and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0"):
-        _Choice.interprets = False
+    if not _Choice.is_made:
+        _Choice.interprets = FORCED
 
 
 def cache_folder() -> Path:

@@ -170,10 +170,10 @@ def test_a_known_cluster_of_fewer_must_be_held_whole() -> None:
 def test_statuses_are_kept_across_runs() -> None:
     names = [f"trace {number}" for number in range(90)]
     first = cluster_steps(traces(6), names, settings=THREE)
-    told = [replace(c, status=Status.IGNORED if c.index == 20 else c.status) for c in first]
+    judged = [replace(c, status=Status.IGNORED if c.index == 20 else c.status) for c in first]
     grown = np.hstack([traces(6), traces(7)[:, -5:]])[:, 5:]
     grown[:30, -5:] = traces(8)[:30, -5:]
-    second = cluster_steps(grown, names, known=told, settings=THREE)
+    second = cluster_steps(grown, names, known=judged, settings=THREE)
     assert {c.index: c.status for c in second} == {15: Status.IGNORED, 35: Status.NEW}
     quiet = cluster_steps(traces(9)[60:], names[60:], known=second, settings=THREE)
     assert [(c.status, c.current) for c in quiet if c.index == 15] == [(Status.IGNORED, False)]

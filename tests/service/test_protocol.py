@@ -1,7 +1,6 @@
 """Limits and deadlines of connections, on a server with a tiny app."""
 
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import pytest
 import uvicorn
 
 from barograph.service.protocol import ConnectionLimits, protocol_with
+from tests.service.servers import in_thread
 
 ASK = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -35,15 +35,8 @@ def running(limits: ConnectionLimits) -> Iterator[int]:
         app, port=0, http=protocol_with(limits), lifespan="off", log_level="critical"
     )
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.005)
-    try:
-        yield server.servers[0].sockets[0].getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join()
+    with in_thread(server) as port:
+        yield port
 
 
 def connect(port: int) -> socket.socket:

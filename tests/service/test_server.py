@@ -7,7 +7,6 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -27,6 +26,7 @@ from barograph.service.protocol import ConnectionLimits
 from barograph.service.server import make_server, run_server
 from barograph.store import Store, tokens
 from barograph.store.tokens import Scope
+from tests.service.servers import in_thread
 
 FAILURES, BURST = 2, 5
 Get = Callable[..., httpx2.Response]
@@ -61,15 +61,8 @@ def serving(app: FastAPI, host: str, limits: ConnectionLimits) -> Iterator[int]:
     """The server in a thread; yields its port."""
     server = make_server(app, host, 0, limits)
     server.config.lifespan = "off"  # no model is needed
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.005)
-    try:
-        yield server.servers[0].sockets[0].getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join()
+    with in_thread(server) as port:
+        yield port
 
 
 @pytest.fixture(scope="module")

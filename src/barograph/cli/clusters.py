@@ -166,7 +166,7 @@ def command(
     A cluster has series of the same shape: one cause that moves many series is one row here.
     """
     inputs = inputs_of(**{name: reading.pop(name) for name in NAMES})
-    if bool(inputs.locations) == bool(url and not inputs.locations):
+    if not inputs.locations and not url:
         raise click.UsageError("name files, or a store with --store")
     found = list(_of_files(inputs, settings) if inputs.locations else _of_store(url, settings))
     if not any(traces.values.shape[1] >= 4 for traces in found):

@@ -236,7 +236,7 @@ verdict_batches = sa.Table(
     sa.UniqueConstraint("who", "request"),
 )
 
-# Every verdict ever given, each with the state that it left behind.
+# Every verdict ever given, each with the state after it.
 verdicts = sa.Table(
     "verdicts",
     metadata,

@@ -3,7 +3,7 @@
 SQLite does not queue writers. A writer that finds the database locked sleeps and asks again, and
 a process that writes one transaction after another takes the lock back in the meantime. So each
 writer here first locks a file beside the database, the gate, and holds it until it has the
-database: whoever has just written waits at the gate behind those who wait for the database.
+database: a writer that has just finished waits at the gate after those that wait for the database.
 """
 
 from __future__ import annotations

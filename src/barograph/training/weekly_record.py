@@ -26,7 +26,7 @@ from barograph.evaluation.shares import (
 from barograph.series import Floats, Ints
 
 WEEK = timedelta(weeks=1)
-LEAST_NEW = 30  # verdicts: below, a new model could hardly be told from the old one
+LEAST_NEW = 30  # verdicts: below, a new model would hardly differ from the old one
 NEW_SHARE = 0.1  # of the verdicts that were learned from
 RECENT = 4  # weeks that the agreement is watched over
 LEAST_RECENT = 20  # verdicts of these weeks, or nothing is said about them

@@ -154,7 +154,7 @@ def _narrowed(found: Sequence[SuspectCommit]) -> tuple[int, int] | None:
     """Return the first and the last order that the majority of siblings leaves.
 
     The change came after the last commit where most were at the old level, and no later than the
-    first one behind it where most were at the new level.
+    first one after it where most were at the new level.
     """
     old = [k for k, commit in enumerate(found) if commit.old > commit.new]
     start = old[-1] + 1 if old else 0

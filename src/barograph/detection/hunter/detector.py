@@ -19,7 +19,6 @@ SHORTEST = 3
 Test = Literal["student", "mann_whitney"]
 # Squares and sums of values in this range neither overflow nor vanish.
 SMALL, LARGE = 1e-100, 1e100
-INF = math.inf
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,9 @@ class Hunter(Detector):
     @property
     def limits(self) -> tuple[int, float, float, float, bool, bool]:
         """Window, first and final p-value, magnitude, and whether parity and ranks are wanted."""
-        first, final = (generous(self.pvalue), self.pvalue) if self.weak else (self.pvalue, INF)
+        first, final = generous(self.pvalue), self.pvalue
+        if not self.weak:
+            first, final = self.pvalue, math.inf
         by_ranks = self.test == "mann_whitney"
         return self.window, first, final, self.min_magnitude, self.parity, by_ranks
 
