@@ -18,7 +18,7 @@ from barograph.pipeline.detectors import write
 from barograph.studies.detector_benchmark.cases import Case, default_detectors, opinions
 from barograph.studies.detector_benchmark.injection import Segment, calmest_segment
 from barograph.studies.detector_benchmark.measures import MARGIN
-from barograph.studies.detector_benchmark.repeats import repeated_runs
+from barograph.studies.detector_benchmark.repeats import most_disputed, repeated_runs
 from barograph.studies.detector_benchmark.tables import (
     ALL,
     BenchmarkSize,
@@ -104,18 +104,14 @@ def _split(frame: pd.DataFrame, names: Sequence[str], column: str) -> list[Segme
     ]
 
 
-def _points(history: Segment) -> int:
-    return len(history[1])
-
-
 def run(
     folder: Path, size: BenchmarkSize, detectors: dict[str, Detector]
 ) -> dict[str, pd.DataFrame]:
     """Write all tables, and return the tables of scores."""
     injected = injection_tables(histories(size.seed), detectors, size)
-    longest = sorted(sysperf(), key=_points, reverse=True)[: size.repeats]
-    plain = [Case(history.series, "real", history.values, ()) for history in longest]
-    injected["repeats"], injected["distribution"] = repeated_runs(plain, size.runs)
+    plain = [Case(history.series, "real", history.values, ()) for history in sysperf()]
+    disputed = most_disputed(plain, size.repeats, size.runs)
+    injected["repeats"], injected["distribution"] = repeated_runs(disputed, size.runs)
     write(folder / "injected", injected, "real histories", timed=True)
     marked = marked_tables(marked_cases(), detectors, size.seed)
     write(folder / "marked", marked, "SAP HANA, people's marks", timed=True)

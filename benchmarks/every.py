@@ -42,7 +42,7 @@ BENCHMARKS = (
 def main() -> None:
     """Run the benchmarks and write the page, which also names those that failed."""
     json_only = arguments(__doc__ or "").parse_args().output == "json"
-    results = [run_benchmark(name) for name in BENCHMARKS]
+    results = [table for name in BENCHMARKS for table in run_benchmark(name)]
     if json_only:
         print(json.dumps(results))
         return
@@ -52,15 +52,15 @@ def main() -> None:
     print(page)
 
 
-def run_benchmark(name: str) -> dict[str, Any]:
-    """Run a benchmark in a separate process, and return the JSON that it printed."""
+def run_benchmark(name: str) -> list[dict[str, Any]]:
+    """Run a benchmark in a separate process, and return the tables that it printed as JSON."""
     print(f"benchmark {name} ...", file=sys.stderr)
     command = [sys.executable, str(HERE / f"{name}.py"), "--format", "json"]
     process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if process.returncode:
-        return {"title": name, "rows": [], "failed": f"exit status {process.returncode}"}
-    result: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
-    return {"title": name, "rows": [], **result}
+        return [{"title": name, "rows": [], "failed": f"exit status {process.returncode}"}]
+    printed = [line for line in process.stdout.splitlines() if line.startswith("{")]
+    return [{"title": name, "rows": [], **json.loads(line)} for line in printed]
 
 
 def machine_line() -> str:

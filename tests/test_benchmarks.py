@@ -1,8 +1,10 @@
 """`make bench` runs every benchmark and renders its results."""
 
+import subprocess
 from pathlib import Path
 
 import every
+import pytest
 
 HERE = Path(__file__).resolve().parent.parent / "benchmarks"
 SHARED = {"side_by_side", "every"}
@@ -23,3 +25,15 @@ def test_section_renders_rows_and_notes() -> None:
     assert every.section(found) == (
         "## speed\n\n| who | seconds |\n|---|---|\n| ours | 0.1235 |\n\n- n: 3"
     )
+
+
+def test_all_tables_of_a_benchmark_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = '{"title": "first", "rows": [{"n": 1}]}\nprogress\n{"title": "second"}\n'
+
+    def run(*_: object, **__: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess([], 0, stdout=printed)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    first, second = every.run_benchmark("any")
+    assert (first["title"], first["rows"]) == ("first", [{"n": 1}])
+    assert (second["title"], second["rows"]) == ("second", [])
