@@ -61,6 +61,7 @@ def test_every_column_of_every_feature_set_has_a_sentence(name: str) -> None:
 def test_every_column_of_the_shipped_models_has_a_facet() -> None:
     known = {column for f in (*STEP_FACETS, *NEWEST_FACETS) for column in f.columns}
     assert {*FEATURE_SETS["contrast"], *FEATURE_SETS["confirm"], *FEATURE_SETS["full"]} <= known
+    assert {*FEATURE_SETS["leznik_sides"]} <= known
 
 
 def test_facets_with_small_contributions_are_left_out() -> None:

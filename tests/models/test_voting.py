@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from barograph.errors import DataError
+from barograph.errors import ArtifactError, DataError
+from barograph.features import leznik
+from barograph.models.flat import FlatVoting, flatten
 from barograph.models.voting import VotingTriage
 from tests.shared import SHARED, needs_shared
 
@@ -58,6 +60,38 @@ def test_distance_does_not_vote_unless_used(frame: Any, kept: list[int]) -> None
 def test_fit_refuses_a_single_class() -> None:
     with pytest.raises(ValueError, match=r"two classes are needed, got 1 class\(es\) \[1\]"):
         VotingTriage().fit([[1.0], [2.0]], [1, 1])
+
+
+def test_ranges_of_the_distance_are_learned_from_the_rows() -> None:
+    generator = np.random.default_rng(0)
+    sides = generator.random((60, 10)) * ([1.0, 1.0, 1.0, 1.0, 0.2] * 2)
+    truth = (abs(sides[:, 5] - sides[:, 0]) > 0.4).astype(int)
+    own = VotingTriage(own_ranges=True).fit(sides[:40], truth[:40])
+    assert own.ranges_ == leznik.ranges_of(sides[:40])
+    deltas, expected = (leznik.with_distance(part, own.ranges_) for part in (sides[:40], sides))
+    votes = VotingTriage().fit(deltas, truth[:40])
+    assert (own.score_samples(sides) == votes.score_samples(expected)).all()
+    flat = flatten(own)
+    score = flat.predict_proba(sides)[:, 1]
+    np.testing.assert_allclose(score, own.score_samples(sides), rtol=0, atol=1e-15)
+    base, parts = flat.parts(sides)
+    np.testing.assert_allclose(base + parts.sum(axis=1), own.score_samples(sides))
+    restored = FlatVoting.from_arrays(flat.arrays(), 10)
+    assert np.array_equal(restored.predict_proba(sides), flat.predict_proba(sides))
+
+
+def test_ranges_are_learned_from_the_features_of_both_sides_alone() -> None:
+    with pytest.raises(DataError, match="has 6 columns; to learn the ranges of the distance"):
+        VotingTriage(own_ranges=True).fit(np.eye(6), [0, 1, 1, 0, 0, 1])
+    shuffled = pd.DataFrame(np.eye(10), columns=leznik.SOURCES[::-1])
+    with pytest.raises(DataError, match="feature set 'leznik_sides'"):
+        VotingTriage(own_ranges=True).fit(shuffled, [0, 1] * 5)
+    arrays = {"ranges": np.ones(5), "thresholds": np.ones(6), "above": np.ones(6)}
+    arrays["weights"] = np.ones(6)
+    with pytest.raises(ArtifactError, match="need 10 columns, not 6"):
+        FlatVoting.from_arrays(arrays, 6)
+    with pytest.raises(ArtifactError, match="'ranges': a number is outside"):
+        FlatVoting.from_arrays(arrays | {"ranges": -np.ones(5)}, 10)
 
 
 @needs_shared

@@ -17,12 +17,12 @@ from barograph.features.subseries import LABEL_FREE, subseries
 from barograph.history import History
 from barograph.models import TriageModel
 from barograph.models.catalogue import classifier
-from barograph.models.flat import flatten
+from barograph.models.flat import FlatVoting, flatten
 from barograph.models.threshold import ABOVE_HALF
 from barograph.pipeline import hybrid
 from barograph.studies.statistics import candidate_rows
 from barograph.training.bounds import bounds_table
-from barograph.training.candidates import TrainParams, train
+from barograph.training.candidates import TrainParams, held_out, train
 from barograph.training.tables import build, keys_of, labelled
 
 INTERIM = Path("data/interim")
@@ -76,6 +76,7 @@ def test_bit_is_that_of_the_detector_on_the_whole_series(history: History) -> No
         ("hybrid", "hybrid", "stacked"),
         ("voting", "leznik", "voting"),
         ("delta_votes", "leznik", "voting"),
+        ("voting_own_ranges", "leznik_sides", "voting"),
     ],
 )
 def test_model_is_trained_saved_and_served(
@@ -90,6 +91,19 @@ def test_model_is_trained_saved_and_served(
     real = candidates.verdict == "true_positive"
     score = score_candidates(model, history.values, history.offsets, candidates)
     assert score[real].mean() > score[~real].mean() + 0.1
+
+
+def test_ranges_of_the_distance_come_from_the_training_rows_alone(history: History) -> None:
+    bounds = bounds_table(history, [LABEL_FREE])
+    table = build(history, bounds, ("leznik_sides",), keys_of(history))
+    rows = labelled(table, "leznik_sides")
+    chosen = params("voting_own_ranges", "leznik_sides")
+    learned = train("label_free", rows, None, chosen, "tiny", {})
+    part = held_out(rows, chosen.seed).train
+    for model, matrix in ((learned.model, rows.matrix), (learned.twin, rows.matrix[part])):
+        assert isinstance(model.flat, FlatVoting)
+        assert model.flat.arrays()["ranges"].tolist() == list(ranges_of(matrix).values())
+    assert len(table) > rows.truth.size > part.size
 
 
 def test_flat_hybrid_equals_its_library_and_explains_itself() -> None:

@@ -89,10 +89,10 @@ def differences(sources: Floats) -> Floats:
     return rows
 
 
-def with_distance(sources: Floats) -> Floats:
-    """Return the five deltas and the distance by the published ranges."""
+def with_distance(sources: Floats, ranges: Mapping[str, float] = PUBLISHED_RANGES) -> Floats:
+    """Return the five deltas and the distance of each row of SOURCES."""
     rows = differences(sources)
-    return np.column_stack([rows, distances(rows)])
+    return np.column_stack([rows, distances(rows, ranges)])
 
 
 def _entry(table: Mapping[str, float], name: str, what: str) -> float:

@@ -214,7 +214,15 @@ def _characteristic(name: str) -> Callable[[FeatureRow, str], str]:
 
 
 def _difference(row: FeatureRow, name: str) -> str:
-    return f"The {DIFFERENCES[name]} of both sides differ by {row.values[name]:.3g}."
+    pre, after, delta = _sides(name)
+    value = row.values[delta] if name == delta else abs(row.values[after] - row.values[pre])
+    return f"The {DIFFERENCES[delta]} of both sides differ by {value:.3g}."
+
+
+def _sides(name: str) -> tuple[str, str, str]:
+    """Return the columns of both sides, and of their difference, that belong to one of them."""
+    feature = name.rpartition("_")[2]
+    return f"leznik_pre_{feature}", f"leznik_after_{feature}", f"delta_{feature}"
 
 
 def _distance(row: FeatureRow, name: str) -> str:
@@ -252,6 +260,6 @@ STEP_FACETS = (
         )
         for name in CHARACTERISTICS
     ),
-    *(Facet(name, (name,), _difference) for name in DIFFERENCES),
+    *(Facet(name, _sides(name), _difference) for name in DIFFERENCES),
     Facet("distance", ("distance",), _distance),
 )

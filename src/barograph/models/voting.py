@@ -7,6 +7,7 @@ weight of all votes. A point is a change if its score is above one half.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from barograph.features import FEATURE_SETS
+from barograph.errors import DataError
+from barograph.features import FEATURE_SETS, leznik
 from barograph.models.columns import column_names, select_columns
 from barograph.series import Floats, Ints
 
@@ -83,19 +85,26 @@ class VotingTriage(BinaryClassifier):
     Args:
         use_distance: Whether the distance votes. It is the column named `distance`, or the sixth
             of a matrix without column names.
+        own_ranges: Whether to learn the ranges of the distance from the rows. The matrix then has
+            the columns of the feature set `leznik_sides`, and their deltas and distance vote.
 
     Attributes:
+        ranges_: With `own_ranges`, the range of each of the five features over both sides.
         thresholds_: The median of each voting column.
         above_: Whether the column votes for a change from its threshold on, or below it.
         weights_: The share of real changes on the voting side.
     """
 
-    def __init__(self, use_distance: bool = True) -> None:
+    def __init__(self, use_distance: bool = True, own_ranges: bool = False) -> None:
         self.use_distance = use_distance
+        self.own_ranges = own_ranges
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Learn medians, sides and weights; a NaN is ignored in its column only."""
         matrix, truth = self._training_data(X, y)
+        if self.own_ranges:
+            self.ranges_ = leznik.ranges_of(_sides(matrix, column_names(X)))
+        matrix = self._deltas(matrix)
         self.columns_ = self._voting(matrix.shape[1])
         votes = [_learn_vote(matrix[:, column], truth == 1) for column in self.columns_]
         self.thresholds_ = np.array([vote[0] for vote in votes])
@@ -124,7 +133,7 @@ class VotingTriage(BinaryClassifier):
         published = getattr(self, "published_columns_", None)
         if published is not None and column_names(X) is not None:
             X = select_columns(X, published, "the published scheme")
-        matrix = self._new_data(X)[:, self.columns_]
+        matrix = self._deltas(self._new_data(X))[:, self.columns_]
         cast = ~np.isnan(matrix)
         votes = np.where(self.above_, matrix >= self.thresholds_, matrix < self.thresholds_) & cast
         total = cast @ self.weights_
@@ -147,6 +156,10 @@ class VotingTriage(BinaryClassifier):
         label: npt.NDArray[Any] = self.classes_[(decision > 0).astype(np.int64)]
         return label
 
+    def _deltas(self, matrix: Floats) -> Floats:
+        """Return the matrix of which columns vote."""
+        return leznik.with_distance(matrix, self.ranges_) if self.own_ranges else matrix
+
     def _voting(self, columns: int) -> npt.NDArray[np.int64]:
         """Return the columns that vote."""
         return (
@@ -154,6 +167,16 @@ class VotingTriage(BinaryClassifier):
             if self.use_distance
             else self._columns_except(DISTANCE, DISTANCE_COLUMN, columns)
         )
+
+
+def _sides(matrix: Floats, names: Sequence[str] | None) -> Floats:
+    """Return the matrix if it has the features of both sides."""
+    if matrix.shape[1] != len(leznik.SOURCES) or tuple(names or leznik.SOURCES) != leznik.SOURCES:
+        raise DataError(
+            f"the matrix has {matrix.shape[1]} columns; to learn the ranges of the distance, it "
+            f"needs the {len(leznik.SOURCES)} columns of the feature set 'leznik_sides'"
+        )
+    return matrix
 
 
 def _learn_vote(values: Floats, real: npt.NDArray[np.bool_]) -> tuple[float, bool, float]:
