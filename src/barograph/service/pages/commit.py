@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from barograph.service.context import Context
 from barograph.service.pages.rendering import page_router, render
-from barograph.service.pages.series import data_for_script, names
+from barograph.service.pages.series import names
+from barograph.service.pages.sparklines import sparkline
 from barograph.service.responses import or_404
 from barograph.service.routes.commits import (
     BeforeOrder,
@@ -30,6 +31,7 @@ from barograph.triage.commits import (
     commits_with_changes,
 )
 from barograph.triage.effects import BETTER, CHANGED, WORSE
+from barograph.triage.traces import Levels, Trace
 from barograph.wording import short_commit
 
 PAGE = 50  # commits of a list
@@ -84,7 +86,6 @@ def get_page(
         counts={word: len(found.of(word)) for word in HEADINGS},
         plot=dot_plot(found),
         text=commit_text(found, commit_url(found, str(request.base_url))),
-        data=data_for_script({one.change.id: _plot(one) for one in found.changed}),
     )
 
 
@@ -142,18 +143,21 @@ def _round_end(most: float) -> float:
 
 def _row(one: ChangedSeries) -> dict[str, Any]:
     name, rest = names(one.series.name)
-    return {"one": one, "change": one.change, "name": name, "rest": rest}
+    return {
+        "one": one,
+        "change": one.change,
+        "name": name,
+        "rest": rest,
+        "spark": sparkline(_trace(one)),
+    }
 
 
-def _plot(one: ChangedSeries) -> dict[str, Any]:
+def _trace(one: ChangedSeries) -> Trace:
     """Return the results around a change for a sparkline."""
     before = [value for order, value in one.results if order < one.change.order]
     after = [value for order, value in one.results if order >= one.change.order]
     before, after = before[-SHOWN // 2 :], after[: SHOWN // 2]
-    return {
-        "values": [*before, *after],
-        "split": len(before),
-        "before": one.effect.before,
-        "after": one.effect.after,
-        "effect": one.word,
-    }
+    known, effect = None, one.effect
+    if effect.before is not None and effect.after is not None:
+        known = Levels(effect.before, effect.after, len(before), len(after))
+    return Trace((*before, *after), len(before), known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,17 +13,17 @@ from starlette.responses import Response
 from barograph.service.context import Context
 from barograph.service.model_report import WEEKS, model_card, model_report
 from barograph.service.pages.rendering import page_router, render
+from barograph.service.pages.sparklines import Sparkline, sparkline
 from barograph.service.retraining import PHASES
 from barograph.service.routes.training import folders_of, retraining_state
 from barograph.service.work_lists import WorkList, work_lists
 from barograph.store import reading
 from barograph.store.candidate_records import one_candidate
-from barograph.store.measurement import INTEGER
 from barograph.training.weekly_record import PastRecord, Record
+from barograph.triage.traces import traces
 
 WIDE, HIGH = 1000, 200  # of a plot, in its own units
 LISTED = 4  # candidates of each work list
-SPARK = 60  # commits of a sparkline
 UNKNOWN = "?"
 routes = page_router()
 
@@ -58,22 +58,18 @@ class ListedCandidate:
     """A candidate of a work list.
 
     Attributes:
-        id: Its number.
         series: Number of its series.
         name: Identity of the series.
         verdict: The verdict that holds.
         probability: What the model says.
-        raw: Path of the newest results.
-        levels: Path of the levels before and after.
+        spark: The results around it.
     """
 
-    id: int
     series: int
     name: str
     verdict: str
     probability: float | None
-    raw: str
-    levels: str
+    spark: Sparkline | None
 
 
 @routes.get("/model")
@@ -198,40 +194,19 @@ def _calibration(bins: Sequence[Any]) -> dict[str, Any] | None:
 
 def listed(connection: sa.Connection, one: WorkList) -> list[ListedCandidate]:
     """Return the first candidates of a work list, with what the page shows of them."""
-    return list(_listed(connection, one.candidates[:LISTED]))
-
-
-def _listed(connection: sa.Connection, numbers: Sequence[int]) -> Iterator[ListedCandidate]:
-    for number in numbers:
-        found = one_candidate(connection, number)
-        owner = reading.one_series(connection, found.series)
-        tail = reading.settled_tail(connection, found.series, INTEGER, SPARK)
-        yield ListedCandidate(
-            found.id,
-            found.series,
-            str(owner.name),
-            found.verdict.value,
-            found.probability,
-            *_spark(tail, found.order),
+    numbers = one.candidates[:LISTED]
+    plots = traces(connection, numbers)
+    found = [one_candidate(connection, number) for number in numbers]
+    return [
+        ListedCandidate(
+            each.series,
+            str(reading.one_series(connection, each.series).name),
+            each.verdict.value,
+            each.probability,
+            sparkline(plots.get(each.id)),
         )
-
-
-def _spark(tail: Sequence[tuple[int, str, float]], order: int) -> tuple[str, str]:
-    """Return the paths of the newest results and of the levels on both sides of an order."""
-    values = [value for _, _, value in tail]
-    if not values:
-        return "", ""
-    low, high = min(values), max(values)
-    shares = [(value - low) / (high - low) if high > low else 0.0 for value in values]
-    places = [(240 * k / max(len(values) - 1, 1), 56 - 52 * y) for k, y in enumerate(shares)]
-    raw = "M" + "L".join(f"{x:.0f} {y:.1f}" for x, y in places)
-    split = next((k for k, (at, _, _) in enumerate(tail) if at >= order), 0)
-    levels = ""
-    for part in (places[:split], places[split:]):
-        if part:
-            middle = sorted(y for _, y in part)[len(part) // 2]
-            levels += f"M{part[0][0]:.0f} {middle:.1f}H{part[-1][0]:.0f}"
-    return raw, levels
+        for each in found
+    ]
 
 
 def interval_path(low: float, high: float, difference: float) -> dict[str, float]:

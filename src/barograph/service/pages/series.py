@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
-import msgspec
 from fastapi import Query, Request
 from markupsafe import Markup
 from starlette.responses import Response
@@ -114,11 +113,6 @@ def for_script(json: bytes) -> Markup:
     for sign in BREAKS:
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704 - nothing in it can end the element
-
-
-def data_for_script(value: Any) -> Markup:
-    """Return any value as JSON that may stand in a script element."""
-    return for_script(msgspec.json.encode(value))
 
 
 def focus(chart: SeriesChart, wanted: int | None) -> Mark | None:

@@ -1,19 +1,11 @@
-// The page of a commit: sparklines, verdicts on a group, and the text to copy.
-import { redrawSketches, sketch } from "./evidence.js";
+// The page of a commit: verdicts on a group, and the text to copy.
+import { copyText } from "./elements.js";
 import { register } from "./shortcuts.js";
 import { show as toast } from "./toast.js";
 import { give, onChange, undo } from "./verdicts.js";
+import { VERDICTS } from "./wording.js";
 
-const WORDS = { true_positive: "real", false_positive: "noise", under_investigation: "investigated", unsure: "not sure", not_triaged: "to decide" };
 const FINAL = ["true_positive", "false_positive"];
-const plots = JSON.parse(document.getElementById("plots").textContent);
-
-for (const canvas of document.querySelectorAll("[data-spark]")) {
-  const { values, split, effect } = plots[canvas.dataset.spark];
-  sketch(canvas, values, split, effect, undefined);
-}
-document.addEventListener("themechange", redrawSketches);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawSketches);
 
 for (const button of document.querySelectorAll("[data-show]")) {
   button.addEventListener("click", () => {
@@ -56,19 +48,13 @@ onChange(({ type, step, outcome }) => {
 
 function mark(row, verdict) {
   row.dataset.verdict = verdict;
-  row.querySelector("[data-state]").textContent = WORDS[verdict];
+  row.querySelector("[data-state]").textContent = VERDICTS[verdict];
 }
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
-    const text = document.getElementById(button.dataset.copy);
-    try {
-      await navigator.clipboard.writeText(text.textContent);
-      toast("The text is copied.");
-    } catch {
-      getSelection().selectAllChildren(text);
-      toast("The browser does not allow copying; the text is selected.");
-    }
+    const isCopied = await copyText(document.getElementById(button.dataset.copy));
+    toast(isCopied ? "The text is copied." : "The browser does not allow copying; the text is selected.");
   });
 }
 

@@ -1,5 +1,6 @@
 // The first page of an empty store: copy a command, and open the queue when a result arrives.
 
+import { copyText } from "./elements.js";
 import { get } from "./http.js";
 
 const PAUSE = 3000; // ms
@@ -8,14 +9,7 @@ const COPIED = 2000; // ms
 for (const button of document.querySelectorAll("[data-copy]")) {
   const text = document.getElementById(button.dataset.copy);
   button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(text.textContent);
-      button.textContent = "Copied";
-    } catch {
-      // Without https there is no clipboard: select the text instead.
-      getSelection().selectAllChildren(text);
-      button.textContent = "Press Ctrl C";
-    }
+    button.textContent = (await copyText(text)) ? "Copied" : "Press Ctrl C";
     setTimeout(() => {
       button.textContent = "Copy";
     }, COPIED);

@@ -5,7 +5,8 @@
 //
 // A failed request throws an HttpError. Its status is 0 if the service was not reached at all, and
 // `retryAfter` holds the seconds to wait if the same request may work later. A request that answers
-// 401 leads to the sign-in page, unless `stay` is set.
+// 401 leads to the sign-in page, unless `stay` is set. With `asText` the answer is text, such as a
+// part of a page.
 
 const TIMEOUT = 30_000; // ms
 const LATER = [0, 408, 429, 500, 502, 503, 504]; // statuses with which a retry may work
@@ -27,11 +28,12 @@ export class HttpError extends Error {
 export const person = document.querySelector("meta[name=person]")?.content ?? "";
 let csrf = document.querySelector("meta[name=csrf-token]")?.content ?? "";
 
-export async function request(method, path, { body, headers = {}, stay = false, signal } = {}) {
+export async function request(method, path, { body, headers = {}, stay = false, asText = false, signal } = {}) {
   let response = await send(method, path, body, headers, signal);
   if (response.status === 403 && csrf && method !== "GET" && (await renewed())) {
     response = await send(method, path, body, headers, signal);
   }
+  if (response.ok && asText) return response.text();
   if (response.ok) return response.status === 204 ? null : response.json();
   if (response.status === 401 && !stay) signIn();
   throw await failure(response);

@@ -2,20 +2,17 @@
 
 import { connectFilters } from "./filters.js";
 import { Grid, pointsOf, setPoints } from "./grid.js";
-import { get, signIn } from "./http.js";
+import { get } from "./http.js";
 import { Preview } from "./preview.js";
 import { register } from "./shortcuts.js";
 import { describe, give, onChange, undo } from "./verdicts.js";
+import { VERDICTS } from "./wording.js";
 
 const root = document.querySelector("[data-queue]");
 const $ = (name) => root.querySelector(`[data-${name}]`);
 const grid = new Grid($("grid"));
 const preview = new Preview($("preview"));
 const mayJudge = !("readonly" in root.dataset);
-const WORDS = {
-  true_positive: "real", false_positive: "noise", under_investigation: "under investigation",
-  unsure: "not sure",
-};
 const FRESH_EVERY = 60_000; // milliseconds between two questions for new results
 const SLOW = 300; // milliseconds before a skeleton shows
 
@@ -168,7 +165,7 @@ function except(row, group, points, verdict) {
   const left = before.filter(({ id }) => !ids.has(id));
   setPoints(group, left);
   row.classList.add("excepted");
-  row.querySelector("[data-mark]").innerHTML = `<span class="tag ${verdict === "false_positive" ? "noise" : ""}">${WORDS[verdict]}</span>`;
+  row.querySelector("[data-mark]").innerHTML = `<span class="tag ${verdict === "false_positive" ? "noise" : ""}">${VERDICTS[verdict]}</span>`;
   const removed = left.length ? null : grid.remove(group);
   return () => {
     removed?.();
@@ -264,11 +261,9 @@ $("rows").addEventListener("scroll", loadMore, { passive: true });
 async function fetchRows(address) {
   const slow = setTimeout(() => root.setAttribute("aria-busy", "true"), SLOW);
   try {
-    const answer = await fetch(address);
-    if (answer.status === 401) signIn();
-    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+    const found = await get(address, { asText: true });
     const template = document.createElement("template");
-    template.innerHTML = `<table>${await answer.text()}</table>`;
+    template.innerHTML = `<table>${found}</table>`;
     $("error").hidden = true;
     const table = template.content.firstElementChild;
     const bare = table.tBodies.length === 1 && !table.querySelector("tr.group");

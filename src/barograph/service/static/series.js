@@ -1,14 +1,15 @@
 // The page of a series: its chart, what the page is about, the address of the view, downloads.
 import { drawSeries } from "./chart.js";
-import { dated, element, percentText, probabilityText, redrawSketches, shortCommit, showEvidence } from "./evidence.js";
-import { format } from "./scales.js";
+import { element } from "./elements.js";
+import { showEvidence } from "./evidence.js";
+import { day, format } from "./scales.js";
 import { register } from "./shortcuts.js";
 import { show as toast } from "./toast.js";
 import { give, onChange, undo } from "./verdicts.js";
+import { VERDICTS, commitText, dated, percentText, probabilityText, shortCommit } from "./wording.js";
 
 const STATES = { true_positive: "real", false_positive: "noise" };
 const PRESSED = { real: "true_positive", noise: "false_positive", under_investigation: "under_investigation", unsure: "unsure" };
-const NAMES = { true_positive: "real", false_positive: "noise", under_investigation: "under investigation", unsure: "not sure", not_triaged: "to decide" };
 const MORE = 500; // rows of the table
 
 const content = JSON.parse(document.getElementById("series-data").textContent);
@@ -28,7 +29,7 @@ function start() {
     count: content.values.length,
     limits: [0, 1],
     changes: content.marks.map(change),
-    label: (k) => ({ name: shortCommit(content.commits[k]), date: content.times[k] === null ? "" : dated(content.times[k]) }),
+    label: (k) => ({ name: shortCommit(content.commits[k]), date: day(content.times[k]) }),
   };
   const view = { from: indexOf(from), to: indexOf(to, true), axis: axis ?? "commits", scale: scale ?? "fit" };
   chart = drawSeries(canvas, data, { isInteractive: true, view, onView, onRead, onMark: (mark) => setFocus(mark, true) });
@@ -103,10 +104,9 @@ function setFocus(mark, isChosen) {
 }
 
 function sayFocus() {
-  const { size, effect, commit, order, verdict } = focus;
+  const { size, effect, verdict } = focus;
   const about = document.getElementById("about");
-  const name = shortCommit(commit) || `order ${order}`;
-  about.replaceChildren("Verdict on ", element("b", { class: effect }, size), ` (${effect}) at `, element("code", {}, name.slice(0, 24)), `: ${NAMES[verdict]}`);
+  about.replaceChildren("Verdict on ", element("b", { class: effect }, size), ` (${effect}) at `, element("code", {}, commitText(focus).slice(0, 24)), `: ${VERDICTS[verdict]}`);
   for (const button of document.querySelectorAll("[data-verdict]")) {
     button.ariaPressed = String(PRESSED[button.dataset.verdict] === verdict);
   }
@@ -114,7 +114,7 @@ function sayFocus() {
 
 function decide(name) {
   if (!focus || !page.canTriage) return;
-  give(name, [{ id: focus.id, version: focus.version }], { label: `the change of ${focus.size} at ${shortCommit(focus.commit) || `order ${focus.order}`}` });
+  give(name, [{ id: focus.id, version: focus.version }], { label: `the change of ${focus.size} at ${commitText(focus)}` });
 }
 
 // A verdict counts at once; one that was refused is taken back.
@@ -167,8 +167,8 @@ function listen(data) {
   press("axis", (axis) => { chart.setAxis(axis); only("axis", axis); });
   press("scale", (scale) => { chart.setScale(scale); only("scale", scale); });
   press("do", (name, button) => ACTIONS[name](button));
-  document.addEventListener("themechange", () => { chart.draw(); redrawSketches(); });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { chart.draw(); redrawSketches(); });
+  document.addEventListener("themechange", () => chart.draw());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => chart.draw());
   const jump = (isForward) => {
     const marks = data.changes.filter((mark) => mark.state !== "moved");
     const at = focus ? marks.indexOf(focus) : isForward ? -1 : marks.length;
@@ -177,7 +177,7 @@ function listen(data) {
   };
   register([
     ...[["a", "real"], ["h", "noise"], ["i", "under_investigation"], ["n", "unsure"]].map(([key, name]) => (
-      { keys: [key], text: `mark the change point as ${NAMES[PRESSED[name]]}`, action: () => decide(name), when: () => focus !== null && page.canTriage }
+      { keys: [key], text: `mark the change point as ${VERDICTS[PRESSED[name]]}`, action: () => decide(name), when: () => focus !== null && page.canTriage }
     )),
     { keys: ["u"], text: "undo", action: undo },
     { keys: ["]"], text: "next change point", action: () => jump(true) },

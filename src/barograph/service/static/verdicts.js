@@ -15,15 +15,9 @@
 
 import { HttpError, person, request, signIn } from "./http.js";
 import { hide, show } from "./toast.js";
+import { VERDICTS, ago } from "./wording.js";
 
 const VALUES = { real: "true_positive", noise: "false_positive" };
-const WORDS = {
-  true_positive: "real",
-  false_positive: "noise",
-  under_investigation: "under investigation",
-  unsure: "unsure",
-  not_triaged: "to decide",
-};
 const KEPT = "verdicts"; // in the storage of the tab, while the person signs in
 const BACK_OFF = [1, 2, 4, 8, 15, 30]; // seconds
 const DELAY = 700; // ms until the number of unsaved verdicts is shown
@@ -83,7 +77,7 @@ export function describe({ why, verdict, who, time }) {
   if (why === "withdrawn") return "Later results made this change point disappear.";
   if (why === "undone") return "This was undone already.";
   const by = who ? ` by ${who} ${ago(time)}` : "";
-  return `Decided meanwhile: ${WORDS[verdict]}${by}.`;
+  return `Decided meanwhile: ${VERDICTS[verdict]}${by}.`;
 }
 
 function enqueue(kind, step, resumed = {}) {
@@ -171,7 +165,7 @@ function showRefused(kind, step, refused) {
     text,
     [
       { label: "Keep theirs", action: hide },
-      { label: `Replace with ${WORDS[verdict]}`, action: replace },
+      { label: `Replace with ${VERDICTS[verdict]}`, action: replace },
     ],
     { stay: true },
   );
@@ -280,7 +274,7 @@ function undoButton() {
 }
 
 function marked({ verdict, label }) {
-  return verdict === "not_triaged" ? `Reopened ${label}.` : `Marked ${label} as ${WORDS[verdict]}.`;
+  return verdict === "not_triaged" ? `Reopened ${label}.` : `Marked ${label} as ${VERDICTS[verdict]}.`;
 }
 
 function leftOutText(count) {
@@ -290,14 +284,6 @@ function leftOutText(count) {
 
 const counted = (count) => (count === 1 ? "1 change point" : `${count} change points`);
 const isAre = (step) => (step.points.length === 1 ? "is" : "are");
-
-function ago(time) {
-  const seconds = Math.max(0, Math.round((Date.now() - time) / 1000));
-  if (seconds < 3) return "just now";
-  if (seconds < 90) return `${seconds} s ago`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`;
-  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h ago` : `on ${new Date(time).toLocaleDateString()}`;
-}
 
 // crypto.randomUUID exists in secure contexts only, and a service may run on plain HTTP.
 function newKey() {
