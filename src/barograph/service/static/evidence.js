@@ -43,7 +43,7 @@ async function load(panel, path, isCurrent, fill) {
 
 function bones() {
   const bone = () => element("span", { class: "bone" });
-  return element("li", { "aria-hidden": "true" }, bone(), bone(), bone());
+  return element("li", { class: "stack-s", "aria-hidden": "true" }, bone(), bone(), bone());
 }
 
 function fillReasons(panel, { probability, reasons, facts }) {
