@@ -51,6 +51,10 @@ class Repository:
         """Return the commit that is checked out, or None."""
         return self._read(["HEAD"]).get("HEAD")
 
+    def branch(self) -> str:
+        """Return the branch that is checked out; empty if it is a commit without a branch."""
+        return self._git(["symbolic-ref", "--quiet", "--short", "HEAD"], b"").decode().strip()
+
     def find(self, names: Iterable[str]) -> dict[str, Commit]:
         """Return the commits that git knows, by the names that were asked for.
 

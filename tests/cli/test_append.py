@@ -93,6 +93,19 @@ def test_failed_benchmark_is_left_out_and_counted(
     assert "1 unusable results left out" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["history.csv", "history.parquet"])
+def test_rows_that_are_refused_are_named_and_the_exit_code_is_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    rows = [f"a{k},sort,{'fast' if k > 3 else k}\n" for k in range(9)]
+    (tmp_path / "new.csv").write_text("commit,test,value\n" + "".join(rows), encoding="utf-8")
+    assert code("append", str(tmp_path / name), str(tmp_path / "new.csv")) == 1
+    out, err = capsys.readouterr()
+    assert out.endswith("4 results of 4 commits (a0, a1, a2, ...), 5 unusable results left out\n")
+    named = f"left out: {tmp_path / 'new.csv'}: line 6: value = 'fast': value is not a number\n"
+    assert (named in err, err.count("left out: ")) == (True, 5)
+
+
 def test_branch_machine_and_commit_come_from_options_and_ci(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

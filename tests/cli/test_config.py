@@ -11,6 +11,7 @@ from barograph.cli import group, main
 from barograph.cli.config import NAME, load_config, option_defaults
 from barograph.cli.init import TEMPLATE
 from barograph.errors import ConfigError
+from barograph.sources.simulator.documents import dump_writer
 from tests.cli.test_commands import code, results
 
 
@@ -133,6 +134,16 @@ def test_direction_of_a_pattern_counts_where_the_file_says_none(folder: Path) ->
     results(folder, 20, direction=-1)
     configure(folder, '[direction]\n"*" = "higher"\n')
     assert code(*at_end) == 2  # the file says lower
+
+
+def test_direction_of_a_pattern_counts_in_a_dump(folder: Path) -> None:
+    with dump_writer(folder / "dump") as dump:
+        data = [{"order": k, "value": 20.0 if k < 50 else 30.0 + k % 2} for k in range(53)]
+        dump.add_series({"project": "db", "test": "query", "data": data})
+    at_end = ("gate", "dump", "--kind", "mongodump", "--newest", "3")
+    assert code(*at_end) == 2  # any change counts
+    configure(folder, '[direction]\n"db/q*" = "higher"\n')
+    assert code(*at_end) == 0
 
 
 def test_patterns_are_empty_without_a_file(folder: Path) -> None:

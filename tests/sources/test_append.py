@@ -6,9 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from barograph.errors import ConfigError, DataError
@@ -16,6 +19,7 @@ from barograph.git import Repository
 from barograph.sources.append import Appended, append
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
+from barograph.sources.formats.read import read_files
 
 NOTHING = Repository("/")
 TIME = 1_772_439_342_000
@@ -66,6 +70,53 @@ def test_new_commit_gets_the_order_after_the_last(tmp_path: Path) -> None:
     history.write_text("order,commit,test,value\n7,a1,b0,4\n3,a0,b0,4\n", encoding="utf-8")
     add(history, output(tmp_path, 5), commit="a2")
     assert column(history, "order") == ["7", "3", "8"]
+
+
+def test_parquet_keeps_the_types_and_the_columns_of_its_history(tmp_path: Path) -> None:
+    history, zone = tmp_path / "history.parquet", UTC
+    before = pa.table(
+        {
+            "order": pa.array([7], pa.int32()),
+            "time": pa.array([datetime(2026, 3, 1, tzinfo=zone)], pa.timestamp("us", "UTC")),
+            "test": pa.array(["b0"]).dictionary_encode(),
+            "value": [4],
+            "direction": pa.array([-1], pa.int8()),
+            "note": ["box"],
+        }
+    )
+    pq.write_table(before, history)
+    add(history, output(tmp_path, 4.5, 6), commit="a2")
+    done = add(history, output(tmp_path, 5.5), commit="a2")
+    after = pq.read_table(history)
+    assert (done.results, done.replaced, after.num_rows) == (1, 1, 3)
+    types = [after.schema.field(name).type for name in ("order", "time", "test", "value")]
+    assert types[:2] == [before.schema.field(name).type for name in ("order", "time")]
+    assert types[3] == pa.float64()
+    assert after["order"].to_pylist() == [7, 8, 8]
+    assert after["note"].to_pylist() == ["box", None, None]
+    assert after["time"].to_pylist()[1] == datetime(2026, 3, 2, 8, 15, 42, tzinfo=zone)
+    found = read_files([history], context=RunContext()).history
+    assert [one.values.tolist() for one in found] == [[4, 5.5], [6]]
+    assert found.directions.tolist() == [-1, -1]
+
+
+def test_new_parquet_is_read_as_the_same_history_as_a_new_csv(tmp_path: Path) -> None:
+    paths = [tmp_path / "h.csv", tmp_path / "h.parquet"]
+    for path in paths:
+        add(path, output(tmp_path, 4.5, 8), commit="a1", branch="main")
+        add(path, output(tmp_path, 5, 9), commit="a2", branch="main")
+    [csv_read, parquet_read] = [read_files([path], context=RunContext()).history for path in paths]
+    assert csv_read.ids == parquet_read.ids
+    assert csv_read.values.tolist() == parquet_read.values.tolist()
+    assert csv_read.times.tolist() == parquet_read.times.tolist()
+
+
+def test_damaged_parquet_is_refused_and_unchanged(tmp_path: Path) -> None:
+    history = tmp_path / "history.parquet"
+    history.write_bytes(b"PAR1 no table PAR1")
+    with pytest.raises(DataError, match=r"history\.parquet: not a readable Parquet file: "):
+        add(history, output(tmp_path, 5), commit="a2")
+    assert history.read_bytes() == b"PAR1 no table PAR1"
 
 
 def test_same_commit_replaces_its_results_of_the_same_series_only(tmp_path: Path) -> None:
@@ -265,6 +316,7 @@ from barograph.git import Repository
 from barograph.sources.append import append
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.context import RunContext
+from barograph.sources.formats.read import read_files
 history, output, name = sys.argv[1:]
 for number in range(15):
     options = ReadOptions(commit=f"{name}{number}", time=0)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LEFT_OUT = {"files", "aggregate", "base_branch", "branch", "order_by"}
 DEFAULTS: dict[str, Any] = {"aggregate": "median", "base_branch": "", "order_by": ""}
 SHOWN = 3  # commits
+UNUSABLE = 20  # results that are named
+LINE = 300  # characters
 
 
 def _reading_options(function: Any) -> Any:
@@ -34,7 +36,8 @@ def _reading_options(function: Any) -> Any:
     "--branch",
     default="",
     metavar="NAME",
-    help="Branch of results that name none. Defaults to that of the CI job.",
+    help="Branch of results that name none. Defaults to that of the CI job, or of git where the "
+    "commit is that of git.",
 )
 @click.option(
     "--run",
@@ -44,17 +47,27 @@ def _reading_options(function: Any) -> Any:
     "name; without this option they are replaced.",
 )
 @format_option("text", "json")
+@click.pass_context
 def command(
-    history: Path, files: tuple[str, ...], run: str, branch: str, output: str, **reading: Any
+    context: click.Context,
+    /,
+    history: Path,
+    files: tuple[str, ...],
+    run: str,
+    branch: str,
+    output: str,
+    **reading: Any,
 ) -> None:
     """Append the results in OUTPUT to HISTORY, and create HISTORY if it does not exist.
 
-    OUTPUT is a file of any format that `barograph formats` lists. HISTORY is a CSV, NDJSON or JSON
-    file with a row for each result. A new commit comes after the last one in HISTORY. Results of
-    a commit that is already there replace its earlier results of the same series.
+    OUTPUT is a file of any format that `barograph formats` lists. HISTORY is a CSV, NDJSON,
+    JSON or Parquet file with a row for each result. A new commit comes after the last one in
+    HISTORY. Results of a commit that is already there replace its earlier results of the same
+    series.
 
     HISTORY is replaced in one step, so a failure leaves it unchanged, and several processes can
-    append at once.
+    append at once. If rows of a table cannot be used, the others are appended, and the exit code
+    is 1.
     """
     from barograph.sources.append import append
 
@@ -64,12 +77,18 @@ def command(
     done = append(history, inputs.locations, inputs.options, run)
     for note in done.notes:
         click.echo(note, err=True)
+    unusable = done.unusable[:UNUSABLE]
+    for line in unusable:
+        click.echo(f"left out: {line}"[:LINE], err=True)
+    if done.skipped > len(unusable):
+        click.echo(f"left out: {done.skipped - len(unusable):,} more results", err=True)
     if output == "json":
         counts = {"results": done.results, "replaced": done.replaced, "skipped": done.skipped}
         commits = [{"commit": name, "order": order} for name, order in done.commits.items()]
         echo_json({"history": str(history), **counts, "commits": commits})
     else:
         click.echo(f"{history}: {_summary(done)}")
+    context.exit(1 if done.refused else 0)
 
 
 def _summary(done: Appended) -> str:

@@ -87,9 +87,7 @@ class Inputs:
 
         if self.kind in DATABASES:
             return self._from_database()
-        config = current_config()
-        known = config.direction_of if config.directions else None
-        found = read_files(self.locations, self.options, direction_of=known)
+        found = read_files(self.locations, self.options, direction_of=_known_directions())
         for note in notes_of(found):
             click.echo(note, err=True)
         if needs_history and found.is_run:
@@ -149,7 +147,7 @@ class Inputs:
         from barograph.history import History
         from barograph.sources import load, open_source
         from barograph.sources.formats.base import ReadOptions
-        from barograph.sources.formats.read import FilesRead
+        from barograph.sources.formats.read import FilesRead, directed
 
         if len(self.locations) != 1:
             raise ConfigError(f"--kind {self.kind}: expected one location, got {self.name}")
@@ -157,10 +155,15 @@ class Inputs:
             raise ConfigError(f"--kind {self.kind}: the options for files do not apply")
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
             report = load(open_source(self.kind, self.locations[0]), folder)
-            history = History.read(folder)
+            history = directed(History.read(folder), _known_directions())
         if any(report.skipped_share(name) for name in ("series", "points", "candidates")):
             click.echo(str(report), err=True)
         return FilesRead(history, "", np.zeros(len(history), np.int64), (), (), report)
+
+
+def _known_directions() -> Callable[[str], int] | None:
+    config = current_config()
+    return config.direction_of if config.directions else None
 
 
 def notes_of(found: FilesRead) -> Iterator[str]:

@@ -33,6 +33,7 @@ from barograph.sources.formats.collected import Collected
 from barograph.sources.formats.context import RunContext, ci_context
 from barograph.sources.formats.locations import opened
 from barograph.sources.formats.orders import order_results
+from barograph.sources.formats.read import TABULAR
 from barograph.sources.formats.runs import complete_runs, in_one_unit
 from barograph.sources.history_file import HistoryFile, locked
 
@@ -50,6 +51,9 @@ class Appended:
         replaced: The number of earlier results that they replaced.
         commits: The commits of the results, with their orders.
         skipped: The number of results that could not be used.
+        unusable: The first of them, one line each.
+        refused: Whether a row of a table was one of them. Tools write down which of their results
+            failed; a row of a table that cannot be used is a mistake.
         notes: What people should know, one line each.
     """
 
@@ -57,6 +61,8 @@ class Appended:
     replaced: int
     commits: Mapping[str, int]
     skipped: int
+    unusable: tuple[str, ...]
+    refused: bool
     notes: tuple[str, ...]
 
 
@@ -110,11 +116,12 @@ def append(
     collector = Collector(options, name)
     for file, form in opened(outputs, options):
         collector.add(file, form)
-    collected = complete_runs(collector.finish(), options, context, repository)
-    collected = in_one_unit(collected, collector.report)
-    skipped = sum(entry.count for entry in collector.report.skipped["points"].values())
+    report = collector.report
+    collected, notes_of_runs = complete_runs(collector.finish(), options, context, repository)
+    collected = in_one_unit(collected, report)
+    skipped = sum(entry.count for entry in report.skipped["points"].values())
     if not len(collected):
-        first = f": {collector.report.first_skip('points')}" if skipped else ""
+        first = f": {report.first_skip('points')}" if skipped else ""
         raise DataError(f"{name}: no results{first}")
     ordered = order_results(collected, repository)
     branch = options.branch or context.branch
@@ -124,8 +131,11 @@ def append(
         found = HistoryFile.read(path)
         replaced, commits = _merge(found, results, run)
         found.write()
-    notes = (*collector.notes, *(f"{name}: {note}" for note in ordered.notes))
-    return Appended(len(results), replaced, commits, skipped, notes)
+    more = (f"{name}: {note}" for note in (*notes_of_runs, *ordered.notes))
+    refused = skipped > 0 and any(file.form in TABULAR for file in collected.files)
+    unusable = tuple(report.skips("points"))
+    notes = (*collector.notes, *more)
+    return Appended(len(results), replaced, commits, skipped, unusable, refused, notes)
 
 
 def _results(collected: Collected, ranks: list[int], branch: str, run: str) -> list[_Result]:

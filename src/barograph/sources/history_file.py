@@ -15,19 +15,24 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from barograph.errors import ConfigError, DataError
+from barograph.extras import needed
 from barograph.files import whole
 from barograph.series import LABELS
 from barograph.sources.formats.base import decode_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COLUMNS = (
     "order", "commit", "time", "branch", "run", *LABELS, "args", "unit", "direction", "value",
 )  # fmt: skip
 NEEDED = ("order", "value")
-LINES, ARRAY, CSV = (".ndjson", ".jsonl"), (".json",), (".csv",)
+LINES, ARRAY, CSV, PARQUET = (".ndjson", ".jsonl"), (".json",), (".csv",), (".parquet",)
 PATIENCE = 60.0  # seconds to wait for the lock
 PAUSE = 0.02
 
@@ -41,11 +46,13 @@ class HistoryFile:
         columns: The names of the columns.
         rows: The cells of each row, in the order of the columns. Those of a CSV are text; in JSON
             a key that an object lacks is None.
+        schema: The types of the columns of a Parquet file.
     """
 
     path: Path
     columns: list[str] = field(default_factory=lambda: list(COLUMNS))
     rows: list[list[Any]] = field(default_factory=list)
+    schema: pa.Schema | None = None
 
     @classmethod
     def read(cls, path: Path) -> HistoryFile:
@@ -56,24 +63,30 @@ class HistoryFile:
             ConfigError: The name of the file does not end like that of a format.
         """
         kind = path.suffix.lower()
-        if kind not in (*CSV, *LINES, *ARRAY):
-            allowed = ", ".join((*CSV, *LINES, *ARRAY))
+        if kind not in (known := (*CSV, *LINES, *ARRAY, *PARQUET)):
+            allowed = ", ".join(known)
             raise ConfigError(f"{path}: a history file must end with one of {allowed}")
         try:
-            text = path.read_bytes().decode("utf-8-sig")
+            content = path.read_bytes()
         except FileNotFoundError:
+            content = b""
+        if not content.strip():
             return cls(path)
-        except UnicodeDecodeError as error:
-            raise DataError(f"{path}: not valid UTF-8 at byte {error.start}") from None
-        if not text.strip():
-            return cls(path)
-        columns, rows = _csv(text, path) if kind in CSV else _objects(text, path)
+        schema = None
+        if kind in PARQUET:
+            schema, columns, rows = _parquet(content, path)
+        else:
+            try:
+                text = content.decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                raise DataError(f"{path}: not valid UTF-8 at byte {error.start}") from None
+            columns, rows = _csv(text, path) if kind in CSV else _objects(text, path)
         missing = [name for name in NEEDED if name not in columns]
         if missing:
             raise DataError(f"{path}: misses the columns {', '.join(missing)}; {_hint(path)}")
         if not any(name in columns for name in LABELS):
             raise DataError(f"{path}: has none of the columns {', '.join(LABELS)}; {_hint(path)}")
-        return cls(path, columns, rows)
+        return cls(path, columns, rows, schema)
 
     def index(self, name: str) -> int | None:
         """Return the position of a column, or None."""
@@ -104,7 +117,10 @@ class HistoryFile:
         """
         kind = self.path.suffix.lower()
         with whole(self.path) as draft:
-            draft.write_text(self._as_csv() if kind in CSV else self._as_json(kind), "utf-8")
+            if kind in PARQUET:
+                self._write_parquet(draft)
+            else:
+                draft.write_text(self._as_csv() if kind in CSV else self._as_json(kind), "utf-8")
 
     def _as_csv(self) -> str:
         buffer = io.StringIO()
@@ -118,6 +134,49 @@ class HistoryFile:
         objects = ({name: cell for name, cell in pair if cell is not None} for pair in pairs)
         lines = [json.dumps(entry, ensure_ascii=False) for entry in objects]
         return "\n".join(lines) + "\n" if kind in LINES else "[\n" + ",\n".join(lines) + "\n]\n"
+
+    def _write_parquet(self, draft: Path) -> None:
+        with needed(f"{self.path}: a Parquet file"):
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        types = dict.fromkeys(self.columns, pa.string())
+        types |= {"order": pa.int64(), "time": pa.timestamp("ms", "UTC"), "value": pa.float64()}
+        if self.schema is not None:
+            types |= dict(zip(self.schema.names, self.schema.types, strict=True))
+        cells = zip(self.columns, zip(*self.rows, strict=True), strict=True)
+        table = pa.table({name: _array(column, types[name]) for name, column in cells})
+        pq.write_table(table, draft, compression="zstd")
+
+
+def _parquet(content: bytes, path: Path) -> tuple[pa.Schema, list[str], list[list[Any]]]:
+    with needed(f"{path}: a Parquet file"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    try:
+        table = pq.read_table(pa.BufferReader(content))
+        if len(set(table.column_names)) < table.num_columns:
+            raise DataError(f"{path}: two columns have the same name")
+        columns = [column.to_pylist() for column in table.columns]
+    except (pa.ArrowException, OSError, ValueError) as error:
+        message = str(error).partition("\n")[0][:200]
+        raise DataError(f"{path}: not a readable Parquet file: {message}") from None
+    return table.schema, table.column_names, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _array(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Return the cells of a column: of a type if they fit, else as numbers, else as text."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        moments = [datetime.fromisoformat(one) if isinstance(one, str) else one for one in cells]
+        return pa.array([m and (m if kind.tz else m.replace(tzinfo=None)) for m in moments], kind)
+    cut = pa.types.is_integer(kind) and any(isinstance(one, float) for one in cells)
+    for allowed in (pa.float64() if cut else kind, pa.float64()):  # Arrow would cut the decimals
+        try:
+            return pa.array(cells, allowed)
+        except (pa.ArrowException, TypeError, OverflowError):
+            continue
+    return pa.array([None if cell is None else str(cell) for cell in cells])
 
 
 def _hint(path: Path) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from barograph.sources.base import Place, Skip, shortened
 
 KINDS = ("series", "points", "candidates")
-EXAMPLES = 3
+EXAMPLES = 20  # that are kept
+SHOWN = 3  # in the report
 
 
 @dataclass
@@ -91,6 +92,14 @@ class LoadReport:
         reason, entry = max(self.skipped[kind].items(), key=lambda item: item[1].count)
         return f"{reason} ({entry.count} times, first {_describe(entry.examples[0])})"
 
+    def skips(self, kind: str) -> list[str]:
+        """Describe what was skipped of a kind, one line each, at most 20 for each reason."""
+        return [
+            f"{_describe(example)}: {reason}"
+            for reason, entry in self.skipped[kind].items()
+            for example in entry.examples
+        ]
+
     def as_dict(self) -> dict[str, Any]:
         """Return the report for JSON, in an order independent of the order of the input."""
         return {
@@ -98,7 +107,10 @@ class LoadReport:
             "read": {kind: self.read[kind] for kind in KINDS},
             "kept": {kind: self.kept[kind] for kind in KINDS},
             "skipped": {
-                kind: {reason: asdict(entry) for reason, entry in sorted(reasons.items())}
+                kind: {
+                    reason: {"count": entry.count, "examples": entry.examples[:SHOWN]}
+                    for reason, entry in sorted(reasons.items())
+                }
                 for kind, reasons in self.skipped.items()
             },
             "corrected": dict(sorted(self.corrected.items())),
@@ -113,7 +125,7 @@ class LoadReport:
             lines.append(f"  {kind:<10} {self.kept[kind]:>12,} of {self.read[kind]:,}")
             for reason, entry in sorted(self.skipped[kind].items()):
                 lines.append(f"    {entry.count:,} skipped: {reason}")
-                lines.extend(f"      {_describe(example)}" for example in entry.examples)
+                lines.extend(f"      {_describe(example)}" for example in entry.examples[:SHOWN])
         for title, counts in (("corrected", self.corrected), ("verdicts", self.verdicts)):
             items = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
             lines.append(f"  {title:<10} {items or 'nothing'}")

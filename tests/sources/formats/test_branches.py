@@ -169,3 +169,11 @@ def test_commit_that_both_branches_measured_stays_in_the_history(tmp_path: Path)
     found = read(tmp_path / "t.csv", rows, branch="faster")
     assert found.history[0].values.tolist() == [1, 2, 4, 10]
     assert found.of_branch.tolist() == [2]
+
+
+@pytest.mark.parametrize(("branch", "base"), [("", [0, 1]), ("topic", [0, 1, 2])])
+def test_named_branch_beside_unnamed_results_is_the_base_only_if_the_job_is_of_it(
+    branch: str, base: list[int]
+) -> None:
+    found = split("", "", "topic", context=RunContext(branch=branch))
+    assert (parts(found)[0], len(found.notes)) == (base, 3 - len(base))

@@ -11,7 +11,9 @@ import pytest
 
 from barograph.errors import ConfigError, DataError
 from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.locations import content_of, opened
+from barograph.sources.formats.read import read_files
 
 TABLE = b"test,value\na,1\n"
 GO = b"goos: linux\nBenchmarkSort-8 100 12 ns/op\n"
@@ -52,6 +54,25 @@ def test_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path: Path) -> No
 
 def test_folder_stands_for_the_files_in_it_but_not_for_hidden_ones(folder: Path) -> None:
     assert [name for name, _ in names(folder)] == ["a.csv", "b.csv", "c.txt"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"context": {\n "da', "at byte 18 in line 2"),
+        (b'[{"label": "a",\n "timings": [1', "at byte 30 in line 2"),
+        (b'{"order": 1,\n "test": "a",\n "va', "at byte 31 in line 3"),
+        (b'{"metrics": {"iterations": {\n', "at byte 29 in line 2"),
+        (b'{"label": "a"', "at byte 13"),
+    ],
+)
+def test_json_that_is_cut_off_is_refused_where_it_ends(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    (tmp_path / "cut.json").write_bytes(content)
+    with pytest.raises(DataError) as error:
+        read_files([tmp_path / "cut.json"], context=RunContext())
+    assert str(error.value) == f"{tmp_path / 'cut.json'}: not valid JSON: it ends early, {message}"
 
 
 def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

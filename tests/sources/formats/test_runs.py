@@ -47,7 +47,7 @@ def complete(
     kinds: list[Kind] = ["history" if history and not k else "run" for k in range(len(files))]
     options = ReadOptions(**said)
     results = collected(*files, kinds=kinds)
-    return complete_runs(results, options, context or RunContext(), repository)
+    return complete_runs(results, options, context or RunContext(), repository)[0]
 
 
 def test_commit_of_the_options_is_preferred_to_that_of_the_job(tree: Tree) -> None:
@@ -154,3 +154,18 @@ def test_direction_is_that_of_the_unit(unit: str, expected: int) -> None:
 def test_direction_of_the_file_is_preferred_to_that_of_the_unit() -> None:
     said = [result(unit="ms", direction=Direction.HIGHER_IS_BETTER)]
     assert in_one_unit(collected(said), LoadReport("all")).directions.tolist() == [1]
+
+
+def test_branch_that_is_checked_out_comes_with_its_commit(tree: Tree) -> None:
+    context = (ReadOptions(), RunContext(), tree.repository)
+    found, [note] = complete_runs(collected([result()], kinds=["run"]), *context)
+    assert list(found.branches) == ["main"]
+    assert note == f"of commit {tree.hashes['head'][:7]} of branch main, as checked out"
+
+
+@pytest.mark.parametrize("commit", ["", "8674f78"])
+def test_branch_that_is_checked_out_is_not_that_of_another_commit(tree: Tree, commit: str) -> None:
+    assert list(complete([result(commit="a1")], repository=tree.repository).branches) == [""]
+    context = RunContext(commit=commit, branch="" if commit else "topic")
+    found = complete([result()], repository=tree.repository, context=context)
+    assert list(found.branches) == [""]

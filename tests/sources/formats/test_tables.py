@@ -250,6 +250,21 @@ def test_orders_beyond_the_limit_are_times_only_if_milliseconds_tell_them_apart(
     assert found.history.orders.tolist() == [2**53 - 2, 2**53 - 1, 2**53]
 
 
+def test_rows_without_an_order_are_named_with_the_other_orders(tmp_path: Path) -> None:
+    rows = [f"{k if k % 4 else ''},c{k},{k}\n" for k in range(40)]
+    with pytest.raises(DataError) as error:
+        read(tmp_path / "t.csv", "order,commit,value\n" + "".join(rows), max_skipped_share=0.05)
+    assert str(error.value) == (
+        f"{tmp_path / 't.csv'}: 10 of 40 results have no order (lines 2, 6, 10, 14, 18, ...); fill "
+        "the column in, or ignore it with --map order=ignore to order by time, by commit or as "
+        "listed"
+    )
+    found = read(
+        tmp_path / "t.csv", "order,commit,value\n" + "".join(rows), mapping={"order": "ignore"}
+    )
+    assert found.history.values.tolist() == list(range(40))
+
+
 TOO_LARGE = f"order is too large; {ORDER_HINT}"
 CSV_FAULTS = {
     "p,a,1,c,,": "value is missing",

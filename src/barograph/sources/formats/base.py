@@ -23,6 +23,7 @@ from barograph.texts import Texts
 HEAD = 65_536  # bytes of a file that recognition may look at
 MAX_BYTES = 1 << 30
 MAX_KEYS = 10_000
+CUT_OFF = "Input data was truncated"  # what msgspec says
 NO_ORDER = int(np.iinfo(np.int64).min)
 
 
@@ -238,6 +239,10 @@ class InputFile:
         return decode_json(self.text(), self.name)
 
 
+class EndsEarlyError(DataError):
+    """JSON that is cut off."""
+
+
 def decode_json(text: str | bytes, name: str) -> Any:
     """Decode JSON; NaN and Infinity, which many tools write, become None.
 
@@ -247,6 +252,7 @@ def decode_json(text: str | bytes, name: str) -> Any:
 
     Raises:
         DataError: The text is not valid JSON, or nested too deeply.
+        EndsEarlyError: The text is only the beginning of valid JSON.
     """
     try:
         return msgspec.json.decode(text)
@@ -263,6 +269,11 @@ def decode_json(text: str | bytes, name: str) -> Any:
     except RecursionError:
         raise DataError(f"{name}: nested too deeply") from None
     except ValueError:
+        if message == CUT_OFF:
+            content = text.encode() if isinstance(text, str) else text
+            lines = content.count(b"\n") + 1
+            place = f"byte {len(content):,}" + (f" in line {lines:,}" if lines > 1 else "")
+            raise EndsEarlyError(f"{name}: not valid JSON: it ends early, at {place}") from None
         raise DataError(f"{name}: not valid JSON: {message}") from None
 
 

@@ -103,7 +103,8 @@ def _base(
     if counts[""]:  # they are the history; nothing says that the others are not
         own = options.branch or (context.branch if context.base_branch else "")
         others = [name for name in present if name != own]
-        return others[0] if len(others) == 1 else ""
+        # Of a branch without a known target it takes the CI job to say that it is the base.
+        return others[0] if others == [context.branch] else ""
     others = [name for name in present if name != options.branch] or present
     return max(others, key=lambda name: counts[name])
 

@@ -21,6 +21,7 @@ from barograph.texts import Texts
 
 Faults = dict[int, FieldError]
 MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--"))
+NO_ORDER_GIVEN = "order is missing"
 REPLACED = "\N{REPLACEMENT CHARACTER}"  # of bytes that are not UTF-8
 WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -142,7 +143,7 @@ def orders(cells: Sequence[Any], field: str) -> tuple[Ints, Faults]:
 
 def _order(cell: Any, field: str) -> int:
     if is_missing(cell):
-        raise FieldError(field, cell, "order is missing")
+        raise FieldError(field, cell, NO_ORDER_GIVEN)
     if isinstance(cell, str):
         text = cell.strip()
         if WHOLE.fullmatch(text):

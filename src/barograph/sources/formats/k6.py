@@ -12,11 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.access import array, at, mapping, number, text, time_ms
-from barograph.sources.formats.base import Format, InputFile, Result, Sample, decode_json
+from barograph.sources.formats.base import (
+    EndsEarlyError,
+    Format,
+    InputFile,
+    Result,
+    Sample,
+    decode_json,
+)
 from barograph.sources.formats.entries import each, indexed, lines_of
 from barograph.sources.formats.outline import outline
 
@@ -46,7 +54,9 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the median and 95th percentile of times, and the rates."""
     try:
         document = mapping(file.json(), "")
-    except ValueError:
+    except EndsEarlyError:
+        raise
+    except DataError:  # lines of points
         document = {}
     if not document or "metric" in document:
         yield from _points(file)

@@ -9,7 +9,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from barograph.errors import DataError
-from barograph.sources.formats.base import HEAD, Format, InputFile, ReadOptions, Sample
+from barograph.sources.formats.base import (
+    HEAD,
+    EndsEarlyError,
+    Format,
+    InputFile,
+    ReadOptions,
+    Sample,
+)
 from barograph.sources.formats.registry import named, recognise, recognised
 from barograph.sources.formats.urls import is_url, shown_url, with_json_format
 
@@ -85,7 +92,26 @@ def _recognised(
     file = InputFile(name, path, content, options)
     if options.kind:
         return file, named(options.kind)
-    return file, recognise(Sample(path, content[:HEAD]), name)
+    try:
+        return file, recognise(Sample(path, content[:HEAD]), name)
+    except DataError:
+        _refuse_cut_off(file)
+        raise
+
+
+def _refuse_cut_off(file: InputFile) -> None:
+    """Refuse JSON that ends before what would make its format known.
+
+    Raises:
+        EndsEarlyError: The file is such JSON.
+    """
+    try:
+        if file.text().lstrip()[:1] in ("{", "["):
+            file.json()
+    except EndsEarlyError:
+        raise
+    except DataError:
+        pass  # then the error about the unknown format says more
 
 
 def content_of(path: Path | None, name: str, limit: int) -> bytes:

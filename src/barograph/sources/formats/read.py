@@ -17,6 +17,7 @@ from barograph.sources.base import Place, Skip
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.branches import Branches, split_branches
 from barograph.sources.formats.candidates import candidates_of
+from barograph.sources.formats.cells import NO_ORDER_GIVEN
 from barograph.sources.formats.collect import Collector
 from barograph.sources.formats.collected import Collected, Mask, ReadFile
 from barograph.sources.formats.context import RunContext, ci_context
@@ -30,6 +31,7 @@ from barograph.wording import plural
 
 NO_RELEASE = frozenset(("", "0", "false", "no"))  # cells of commits that are no release
 
+SHOWN_ROWS = 5
 TABULAR = ("tables", "folder")
 TABLES = ("series", "points", "candidates")
 
@@ -93,7 +95,7 @@ def read_files(
     repository = repository or Repository()
     context = ci_context() if context is None else context
     if _is_export(locations, options):
-        history = _directed(History.read(locations[0]), direction_of)
+        history = directed(History.read(locations[0]), direction_of)
         return FilesRead(
             history, "", np.zeros(len(history), np.int64), (), (), LoadReport(str(locations[0]))
         )
@@ -103,7 +105,7 @@ def read_files(
     for file, form in opened(locations, options):
         collector.add(file, form)
     report = collector.report
-    results = complete_runs(collector.finish(), options, context, repository)
+    results, notes_of_runs = complete_runs(collector.finish(), options, context, repository)
     results = with_full_hashes(results)
     results = in_one_unit(results, report)
     _require_usable(results, report, options, collector.left_out)
@@ -113,13 +115,13 @@ def read_files(
     ordered = order_results(results, repository)
     orders = _after_base(ordered.orders, judged)
     history = _history(results, orders, options.aggregate, report)
-    history = _directed(history, direction_of, by_name=True)
+    history = directed(history, direction_of, by_name=True)
     history = replace(history, releases=np.unique(orders[_of_releases(results.releases)]))
     history, unplaced = candidates_of(history, results, orders, collector.judgements)
     for skip in unplaced:
         report.skip("candidates", skip)
     report.read["candidates"] += len(collector.judgements)
-    notes = [*ordered.notes, *branches.notes, *_branch_note(branches)]
+    notes = [*notes_of_runs, *ordered.notes, *branches.notes, *_branch_note(branches)]
     return FilesRead(
         history,
         branches.name,
@@ -145,6 +147,7 @@ def _require_usable(
     # Tools write down which of their results failed; in tables, bad cells mean a wrong reading.
     of_tables = any(file.form in TABULAR for file in results.files)
     if of_tables and share > limit and report.skipped["points"]:
+        _refuse_missing_orders(report)
         raise DataError(
             f"{report.source}: {share:.1%} of {report.read['points']:,} results are unusable, "
             f"{limit:.1%} allowed: {report.first_skip('points')}"
@@ -153,6 +156,26 @@ def _require_usable(
         reason = f": {report.first_skip('points')}" if report.skipped["points"] else ""
         reason = f"; --metric leaves out all {left_out} series" if left_out else reason
         raise DataError(f"{report.source}: no results{reason}")
+
+
+def _refuse_missing_orders(report: LoadReport) -> None:
+    """Say which rows have no order, if that is why most of the unusable results are unusable.
+
+    Raises:
+        DataError: It is.
+    """
+    entry = max(report.skipped["points"].values(), key=lambda entry: entry.count)
+    if entry is not report.skipped["points"].get(NO_ORDER_GIVEN):
+        return
+    file, column = entry.examples[0]["file"], entry.examples[0]["field"]
+    unit = "line" if "line" in entry.examples[0] else "row"
+    rows = [str(one[unit]) for one in entry.examples if one["file"] == file][:SHOWN_ROWS]
+    more = ", ..." if entry.count > len(rows) else ""
+    raise DataError(
+        f"{file}: {entry.count:,} of {report.read['points']:,} results have no {column} "
+        f"({unit}s {', '.join(rows)}{more}); fill the column in, or ignore it with "
+        f"--map {column}=ignore to order by time, by commit or as listed"
+    )
 
 
 def _after_base(orders: Ints, judged: np.ndarray) -> Ints:
@@ -187,7 +210,7 @@ def _history(results: Collected, orders: Ints, aggregate: str, report: LoadRepor
     return History.from_combined(results.ids, results.directions, combined)
 
 
-def _directed(
+def directed(
     history: History, direction_of: Callable[[str], int] | None, *, by_name: bool = False
 ) -> History:
     """Set the unknown directions that the caller knows, or the names of the measurements say."""

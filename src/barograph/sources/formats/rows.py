@@ -11,7 +11,7 @@ import msgspec
 
 from barograph.errors import DataError
 from barograph.sources.base import Place, Skip
-from barograph.sources.formats.base import InputFile, decode_json
+from barograph.sources.formats.base import CUT_OFF, InputFile, decode_json
 
 CHUNK = 20_000  # rows
 PARQUET = b"PAR1"
@@ -64,7 +64,9 @@ def _json(file: InputFile, content: bytes) -> Table:
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         values = msgspec.json.decode(content, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if str(error) == CUT_OFF:
+            file.json()  # raises an error that says where the file ends
         values = None
     if isinstance(values, dict):
         points = values.get("points")

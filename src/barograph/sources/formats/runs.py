@@ -28,34 +28,47 @@ OTHER_UNIT = "the unit cannot be converted to that of the series' first value"
 
 def complete_runs(
     results: Collected, options: ReadOptions, context: RunContext, repository: Repository
-) -> Collected:
+) -> tuple[Collected, list[str]]:
     """Give the results of single runs the commit and the time that their files do not say.
 
-    The commit is that of the options, of the CI job, or the one that git has checked out. If
-    several files have results of the same series, they are runs of different commits: then only
-    the options name one. A run without a time gets that of its commit, or else the present.
+    The commit is that of the options, of the CI job, or the one that git has checked out; with the
+    last comes the branch that git has checked out. If several files have results of the same
+    series, they are runs of different commits: then only the options name one. A run without a time
+    gets that of its commit, or else the present.
 
     Args:
         results: All results.
         options: What the user said.
         context: What the CI service says.
         repository: Knows the checked out commit, and the times of commits.
+
+    Returns:
+        The results, and what people should know about them.
     """
     is_run = results.of_runs()
+    notes: list[str] = []
     if not is_run.any():
-        return results
+        return results, notes
     without = is_run & ~results.commits.known()
     commit = options.commit
     repeated = _in_several_files(results, without)
     if without.any() and not commit and not repeated:
         head = None if context.commit else repository.head()
         commit = context.commit or (head.hash if head else "")
+        unnamed = without & ~results.branches.known()
+        if head and unnamed.any() and not (options.branch or context.branch):
+            branch = repository.branch()
+            results = replace(results, branches=_with(results.branches, unnamed, branch))
+            notes += [f"of commit {head.hash[:7]} of branch {branch}, as checked out"] * bool(
+                branch
+            )
     if commit:
         results = replace(results, commits=_with(results.commits, without, commit))
     missing = is_run & (results.times == UNKNOWN_TIME)
     if not missing.any() or (repeated and options.time == UNKNOWN_TIME):
-        return results
-    return replace(results, times=_run_times(results, missing, options, repository))
+        return results, notes
+    times = _run_times(results, missing, options, repository)
+    return replace(results, times=times), notes
 
 
 def with_full_hashes(results: Collected) -> Collected:
