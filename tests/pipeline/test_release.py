@@ -103,7 +103,9 @@ def test_rolled_back_model_is_never_promoted_again() -> None:
     release.main()
     assert SERVED.read_bytes() == first
     assert report()["why"] == "it was rolled back before"
-    with pytest.raises(ConfigError, match="there is no former one"):
+    assert releasing.rollback(USE).champion is None
+    assert not SERVED.exists()
+    with pytest.raises(ConfigError, match="the built-in model is in service already"):
         releasing.rollback(USE)
 
 
@@ -258,8 +260,8 @@ def test_rollback_restores_the_former_pair_for_good() -> None:
     assert served() == first
     release.main()
     assert served() == first
-    with pytest.raises(ConfigError, match="there is no former one"):
-        releasing.rollback("online")
+    assert releasing.rollback("online").champion is None
+    assert not Path("data/release/online.md").exists()
 
 
 @pytest.mark.usefixtures("trained")
@@ -288,6 +290,8 @@ def test_mlflow_aliases_follow_release_and_rollback(monkeypatch: pytest.MonkeyPa
     assert (alias("candidate"), alias("champion")) == (2, 2)
     releasing.rollback(USE)
     assert (alias("candidate"), alias("champion")) == (2, 1)
+    releasing.rollback(USE)
+    assert "champion" not in client.get_registered_model(f"barograph-{USE}").aliases
     experiment = client.get_experiment_by_name("barograph").experiment_id
     runs = client.search_runs([experiment], "attributes.run_name = 'train label_free'")
     held_out = dict(TriageModel.load(f"data/models/{USE}.baro").metrics)

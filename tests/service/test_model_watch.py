@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from barograph.errors import ArtifactError
+from barograph.models import OnlineModels
 from barograph.service import ModelWatch, create_app, model_watch
 from barograph.store import Store
 from tests.service.conftest import HERE, app_of
@@ -73,11 +74,26 @@ def test_model_for_another_use_is_refused(client: TestClient, artifact: Path) ->
     assert "label_free" in client.get(MODEL).json()["refused_reason"]
 
 
-def test_model_stays_in_use_after_its_file_is_deleted(client: TestClient, artifact: Path) -> None:
-    before = client.get(MODEL).json()["version"]
+def test_model_stays_in_use_while_its_folder_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "mounted" / "online.baro"
+    path.parent.mkdir()
+    small_model().save(path)
+    watch = ModelWatch(path)
+    loaded = watch.start()
+    path.parent.rename(tmp_path / "elsewhere")
+    assert not watch.check(force=True)
+    assert watch.current is loaded
+
+
+def test_built_in_model_is_used_after_the_released_file_is_deleted(
+    client: TestClient, artifact: Path
+) -> None:
     artifact.unlink()
+    assert watch_of(client).check()
+    assert client.get(MODEL).json()["version"] == OnlineModels.default().newest.version
     assert not watch_of(client).check()
-    assert client.get(MODEL).json()["version"] == before
+    small_model(seed=1).save(artifact)
+    assert watch_of(client).check()
 
 
 def test_start_refuses_a_damaged_model(tmp_path: Path) -> None:

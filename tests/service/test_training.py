@@ -238,6 +238,11 @@ def test_release_puts_challengers_in_service_and_rollback_takes_them_back(
         assert answer.status_code == 200
         assert file_digest(served) == digests[0]
         assert client.post("/api/v1/retraining/release", json={"id": 2}).status_code == 409
+        assert "Roll back to the built-in model" in client.get("/model").text
+        answer = client.post("/api/v1/model/rollback", json={"name": "label_free"})
+        assert answer.status_code == 200
+        assert not served.exists()
+        assert "The built-in model scores the queue" in client.get("/model").text
         for name in ("label_free", "nothing"):
             answer = client.post("/api/v1/model/rollback", json={"name": name})
             assert answer.status_code == 409

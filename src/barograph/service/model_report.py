@@ -38,13 +38,11 @@ class ReleasedFile:
         name: Name of the file.
         number: How many files of this name were released before and with it; 0 is the built-in one.
         digest: Of the file; empty for the built-in one.
-        can_roll_back: Whether a former file can take its place.
     """
 
     name: str
     number: int
     digest: str
-    can_roll_back: bool
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ def released_files(folders: ReleaseFolders | None) -> list[ReleasedFile]:
     for name in FILES:
         index = Index(name) if folders is None else Index.read(name, folders)
         count = len(index.champions)
-        result.append(ReleasedFile(name, count, index.champion or "", count > 1))
+        result.append(ReleasedFile(name, count, index.champion or ""))
     return result
 
 

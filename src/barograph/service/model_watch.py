@@ -109,12 +109,17 @@ class ModelWatch:
     def check(self, *, force: bool = False) -> bool:
         """Load a new model if there is one; return whether it is in use now.
 
+        A rollback deletes the only released file: then the built-in model is used. The model stays
+        if the whole folder is gone.
+
         Args:
             force: Load the file even if it did not change.
         """
         with self._lock:
             version = file_version(self._path)
-            if version is None or (version == self._version and not force):
+            if version == self._version and not force:
+                return False
+            if version is None and (self._path is None or not self._path.parent.is_dir()):
                 return False
             self._version = version
             try:

@@ -29,7 +29,7 @@ from barograph.service.background import LOG_FORMAT, NICE
 from barograph.store import Store, audit, retrainings
 from barograph.store.audit import now
 from barograph.training import registry
-from barograph.training.registry import Index, ReleaseFolders
+from barograph.training.registry import ReleaseFolders
 
 if TYPE_CHECKING:
     from barograph.training.retrain import RetrainParams
@@ -233,17 +233,13 @@ class Retraining:
         return list(chosen)
 
     def roll_back(self, name: str, who: str) -> str:
-        """Put the former file of a name back in service, and return the name.
+        """Put the former file of a name, or the built-in models, back in service; return the name.
 
         Raises:
-            ConfigError: There is no such file, or no former one.
+            ConfigError: There is no such file, or the built-in one is in service.
         """
-        if name not in FILES:
-            raise ConfigError(f"no file {name!r:.60}; there are {', '.join(FILES)}")
         with self._lock:
-            registry.resume(self.config.folders)
-            index = Index.read(name, self.config.folders).rolled_back()
-            registry.put_in_service([index], self.config.folders)
+            index = registry.roll_back(name, self.config.folders)
         facts = {"champion": index.champion, "withdrawn": index.withdrawn[-1]}
         self._store.write(lambda c: audit.note(c, now(), who, "rollback", name, **facts))
         return name

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.files import whole
 from barograph.models.artifact import file_digest
-from barograph.models.triage import TriageModel, load_models
+from barograph.models.triage import FILES, TriageModel, load_models
 
 T = TypeVar("T")
 MODEL, TWIN, CARD = "model.baro", "judged.baro", "card.md"
@@ -109,25 +109,29 @@ class Index:
         return replace(self, champions=(*self.champions, digest), decisions=known)
 
     def rolled_back(self) -> Index:
-        """Return the index with the former champion; the current one is withdrawn for good.
+        """Return the index with the former champion, or with none: the built-in model's turn.
+
+        The current champion is withdrawn for good.
 
         Raises:
-            ConfigError: There is no former champion.
+            ConfigError: The built-in model is in service.
         """
-        if len(self.champions) < 2:
-            raise ConfigError(
-                f"{self.name!r}: {len(self.champions)} model(s) were ever in service; "
-                "there is no former one"
-            )
+        if not self.champions:
+            raise ConfigError(f"{self.name}: the built-in model is in service already")
         *before, last = self.champions
         return replace(self, champions=tuple(before), withdrawn=(*self.withdrawn, last))
 
     def take_effect(self) -> None:
-        """Write the index, and copy the champion to the folder that a service loads from."""
+        """Write the index, and copy the champion to the folder that a service loads from.
+
+        Without a champion, the folder has no file of the name: the built-in model is used.
+        """
         _write(self.folders.registry / f"{self.name}.json", self.content)
-        home = self.folder(self.champions[-1])
-        _copy(home / CARD, self.folders.served / f"{self.name}.md")
-        _copy(home / MODEL, self.folders.served / f"{self.name}.baro")
+        for kept, served in ((CARD, f"{self.name}.md"), (MODEL, f"{self.name}.baro")):
+            if self.champion is None:
+                (self.folders.served / served).unlink(missing_ok=True)
+            else:
+                _copy(self.folder(self.champion) / kept, self.folders.served / served)
 
     def keep(self, model: Path, twin: Path, card: str) -> str:
         """Store a model file with its twins and its card, and return its digest."""
@@ -161,6 +165,26 @@ def resume(folders: ReleaseFolders = FOLDERS) -> None:
         for index in pending:
             index.take_effect()
         path.unlink()
+
+
+def roll_back(name: str, folders: ReleaseFolders = FOLDERS) -> Index:
+    """Put the file before the champion back in service; before the first one, the built-in model.
+
+    The champion stays in the registry, marked as withdrawn: it is never released again.
+
+    Args:
+        name: One of `FILES`.
+        folders: Where the files are.
+
+    Raises:
+        ConfigError: There is no such name, or the built-in model is in service.
+    """
+    if name not in FILES:
+        raise ConfigError(f"no file {name!r:.60}; there are {', '.join(FILES)}")
+    resume(folders)
+    index = Index.read(name, folders).rolled_back()
+    put_in_service([index], folders)
+    return index
 
 
 def _read(path: Path, parse: Callable[[Any], T]) -> T | None:

@@ -6,8 +6,9 @@ verdicts are scarce, it is compared on all of them (`cross_fit`). A model is wor
 significantly lower, or lower by more than a margin: few verdicts seldom show that a lower AUC is
 significant. A file with several models is replaced only if none of them got worse.
 
-To put the former model back in service: `python -m barograph.training.release rollback NAME`, with
-`--release-to FOLDER` if it was released elsewhere.
+To put the former model, or at last the built-in one, back in service:
+`python -m barograph.training.release rollback NAME`, with `--release-to FOLDER` if it was released
+elsewhere.
 """
 
 import argparse
@@ -107,7 +108,7 @@ def release(
             decisions[name] = {**decision, "candidate": digest, "metrics": metrics}
         registry.put_in_service(champions)
         for name, run in runs.items():
-            run.promote(name, str(Index.read(name).champion))
+            run.promote(name, Index.read(name).champion)
     return decisions
 
 
@@ -340,23 +341,10 @@ def release_challengers(
 
 
 def rollback(name: str, folders: ReleaseFolders = FOLDERS) -> Index:
-    """Put the model before the champion back in service, and record it in MLflow.
-
-    The one that is taken back stays in the registry, marked as withdrawn: it is never promoted
-    again.
-
-    Args:
-        name: One of `FILES`.
-        folders: Where the models are; MLflow knows those of the pipeline alone.
-
-    Raises:
-        ConfigError: There is no former model.
-    """
-    registry.resume(folders)
-    index = Index.read(name, folders).rolled_back()
-    registry.put_in_service([index], folders)
+    """Do `registry.roll_back`, and record it in MLflow, which knows the pipeline's models alone."""
+    index = registry.roll_back(name, folders)
     if folders == FOLDERS:
-        record_rollback(name, str(index.champion))
+        record_rollback(name, index.champion)
     return index
 
 
@@ -381,8 +369,9 @@ def main() -> None:
         index = rollback(given.name, ReleaseFolders.beside(given.release_to))
     except (BarographError, OSError) as error:
         sys.exit(f"{type(error).__name__}: {error}")
+    again = index.champion or BUILT_IN
     sys.stdout.write(
-        f"{index.name}: {index.champion} is in service again, {index.withdrawn[-1]} withdrawn\n"
+        f"{index.name}: {again} is in service again, {index.withdrawn[-1]} withdrawn\n"
     )
 
 

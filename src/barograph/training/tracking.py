@@ -34,8 +34,8 @@ class NullRun:
     def register(self, name: str, path: Path, digest: str) -> None:
         """Register a file as the newest version of a model, with the alias candidate."""
 
-    def promote(self, name: str, digest: str) -> None:
-        """Give the version with this digest the alias champion."""
+    def promote(self, name: str, digest: str | None) -> None:
+        """Give the version with this digest the alias champion; None takes the alias away."""
 
 
 class MlflowRun(NullRun):
@@ -76,19 +76,21 @@ class MlflowRun(NullRun):
         version = self._client.create_model_version(registered, source, run_id=self._run, tags=tags)
         self._client.set_registered_model_alias(registered, "candidate", version.version)
 
-    def promote(self, name: str, digest: str) -> None:
-        """Give the newest version with this digest the alias champion."""
+    def promote(self, name: str, digest: str | None) -> None:
+        """Give the newest version with this digest the alias champion; None takes it away."""
         registered = _registered(name)
         versions = self._client.search_model_versions(f"name='{registered}'")
         numbers = [int(v.version) for v in versions if v.tags.get(DIGEST) == digest]
-        if numbers:  # a model released with MLflow off has no version there
+        if numbers:
             self._client.set_registered_model_alias(registered, "champion", str(max(numbers)))
+        elif versions:  # the champion is built in, or was released with MLflow off
+            self._client.delete_registered_model_alias(registered, "champion")
 
 
-def record_rollback(name: str, digest: str) -> None:
-    """Record that a model is the champion again."""
+def record_rollback(name: str, digest: str | None) -> None:
+    """Record that a model is the champion again; None is the built-in one."""
     with tracked(f"rollback {name}") as run:
-        run.parameters({"use": name, "digest": digest})
+        run.parameters({"use": name, "digest": digest or "built in"})
         run.promote(name, digest)
 
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from fastapi import Request
 from starlette.responses import Response
 
+from barograph.service.comparison import USES
 from barograph.service.context import Context
 from barograph.service.model_report import WEEKS, model_card, model_report
 from barograph.service.pages.rendering import page_router, render
@@ -86,6 +87,7 @@ def get_model_page(request: Request, context: Context) -> Response:
         scoring=next(one for one in report.files if one.name == "label_free"),
         meters=meters(report.past, has_alarms=report.has_alarms),
         weeks=WEEKS,
+        titles=USES,
         state=retraining_state(context),
         phases=PHASES,
         lists=lists,

@@ -38,7 +38,7 @@ class RecordResponse(Schema):
 
     files: list[dict[str, Any]] = Field(
         description="The released files; number 0 is the built-in one.",
-        examples=[[{"name": "label_free", "number": 0, "digest": "", "can_roll_back": False}]],
+        examples=[[{"name": "label_free", "number": 0, "digest": ""}]],
     )
     weeks: list[dict[str, Any]] = Field(
         description="The last weeks, the oldest first; shares with 95 % intervals.",
@@ -192,10 +192,13 @@ def post_release(context: Context, caller: CallerName, chosen: RetrainingRequest
     "/api/v1/model/rollback",
     response_model=ReleasedResponse,
     responses=CONFLICT,
-    summary="Put a former model back in service",
+    summary="Put the former or the built-in model back in service",
 )
 def post_rollback(context: Context, caller: CallerName, chosen: RollbackRequest) -> dict[str, Any]:
-    """Take the released file of a name out of service for good; the one before it decides again."""
+    """Take the released file of a name out of service for good.
+
+    The file before it decides again; before the first one, that is the built-in one.
+    """
     with or_409():
         return {"files": [_of(context).roll_back(chosen.name, caller)]}
 
