@@ -45,7 +45,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 def test_head_is_the_checked_out_commit(tree: Tree) -> None:
     head = Repository(tree.folder).head()
-    assert head == (tree.hashes["last"], 1000 * (START + 60), "last")
+    assert head == (tree.hashes["last"], 1000 * (START + 60), "last", "A")
 
 
 def test_abbreviated_hashes_are_found_under_the_names_asked_for(tree: Tree) -> None:

@@ -1,4 +1,4 @@
-"""What git knows about commits: order, time and subject. It never fails the caller.
+"""What git knows about commits: order, time, subject and author. It never fails the caller.
 
 Without git, outside of a repository, or when git does not answer in time, nothing is known.
 """
@@ -25,11 +25,13 @@ class Commit(NamedTuple):
         hash: The full hash.
         time: When it was committed, in milliseconds since 1970.
         subject: The first line of its message.
+        author: The name of its author.
     """
 
     hash: str
     time: int
     subject: str
+    author: str = ""
 
 
 class Repository:
@@ -115,8 +117,14 @@ def _commit(name: str, content: bytes) -> Commit:
     """Read a commit object: headers, an empty line, the message."""
     headers, _, message = content.partition(b"\n\n")
     match = re.search(rb"^committer .*> (\d+)", headers, re.MULTILINE)
+    author = re.search(rb"^author (.*) <", headers, re.MULTILINE)
     lines = message.decode("utf-8", "replace").strip().splitlines()
-    return Commit(name, 1000 * int(match[1]) if match else 0, lines[0] if lines else "")
+    return Commit(
+        name,
+        1000 * int(match[1]) if match else 0,
+        lines[0] if lines else "",
+        author[1].decode("utf-8", "replace") if author else "",
+    )
 
 
 def is_commit(name: str, given: str) -> bool:

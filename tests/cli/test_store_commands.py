@@ -20,7 +20,8 @@ from barograph.models import OnlineModels, TriageModel
 from barograph.parquet import SCHEMAS
 from barograph.series import SeriesId
 from barograph.sources import load, open_source
-from barograph.store import Measurement, export
+from barograph.store import Measurement, commit_details, export
+from tests.repositories import Made, make_repository
 from tests.service.models import small_model
 from tests.training.online_histories import histories, learned
 
@@ -172,6 +173,19 @@ def test_import_export_and_import_again(capsys: pytest.CaptureFixture[str]) -> N
     history = History.read("out")
     assert len(history) == 2
     assert history.values.size == 60
+
+
+def test_import_stores_subjects_and_authors_that_git_knows(
+    capsys: pytest.CaptureFixture[str], place: Path
+) -> None:
+    name = make_repository(place, {"Use fewer locks": Made()})["Use fewer locks"]
+    rows = [f"db,query,{k},{commit},{k}" for k, commit in enumerate([name, "f" * 40])]
+    Path("results.csv").write_text("\n".join(["project,test,order,commit,value", *rows, ""]))
+    run(capsys, "import", "results.csv", "--store", "s.db")
+    with open_store("s.db") as store, store.read() as connection:
+        found = commit_details.find(connection, "db", [name, "f" * 40])
+    assert [one.subject for one in found.values()] == ["Use fewer locks", ""]
+    assert found[name].author == "A"
 
 
 def test_export_is_a_source_of_every_command(

@@ -27,8 +27,9 @@ from barograph.detection.online.judge import BatchDecisions
 from barograph.models import TriageModel
 from barograph.series import ChangePoint, Region, Verdict
 from barograph.sources.simulator.demonstration import DemoSeries, demo_series
-from barograph.store import Measurement, arrivals, rejections
+from barograph.store import Measurement, arrivals, commit_details, rejections
 from barograph.store.audit import now
+from barograph.store.commit_details import CommitDetails
 from barograph.store.reading import read_series
 from barograph.store.steps import STEP
 from barograph.triage import tickets, verdicts
@@ -53,6 +54,19 @@ BACKLOG = 30 * DAY  # ... and every second commit that is younger than this
 WINDOW = 20  # results before the newest one that the rule looks at
 FAR = 8.0  # robust standard deviations
 RERUNS = 2
+SUBJECTS = (
+    "Take locks later in retryable writes",
+    "Keep compiled filters in the plan cache",
+    "Read foreign documents in batches",
+    "Reconcile dirty pages sooner",
+    "Upgrade the toolchain",
+    "Log slow connections",
+    "Sort small results in memory",
+    "Avoid a copy when parsing numbers",
+    "Correct the documentation of time series",
+    "Count index keys only once",
+    "Revert: sort small results in memory",
+)
 LATE = (30, 66)  # series one of whose results comes after that of the next commit
 NOTES = ("", "", "seen before on this host", "bisected", "known noisy test")
 REJECTED = {
@@ -152,6 +166,7 @@ def fill(store: Store, detector: Detector, name: str) -> None:
         arrivals.write(connection, rows)
         rejections.note(connection, REJECTED, at - DAY)
         key = store.model(connection, model.version, model.threshold)
+        commit_details.save(connection, _described(many))
         _decide(connection, dict(zip(numbers, many, strict=True)), key, at)
 
     store.write(work)
@@ -204,6 +219,23 @@ def _ingest(store: Store, many: Sequence[DemoSeries]) -> list[int]:
     store.ingest(late, WHO)
     by_id = {sent.series: point.series for sent, point in zip(batch, points, strict=True)}
     return [by_id[one.id] for one in many]
+
+
+def _described(many: Sequence[DemoSeries]) -> list[CommitDetails]:
+    """Return subjects and authors of the commits."""
+    places = {
+        (one.id.project, *pair)
+        for one in many
+        for pair in zip(one.commits, one.orders.tolist(), strict=True)
+    }
+    return [
+        CommitDetails(
+            *(project, commit, SUBJECTS[order * order % len(SUBJECTS)]),
+            PEOPLE[(order + len(project)) % len(PEOPLE)],
+            f"https://git.example/{project}/commit/{commit}",
+        )
+        for project, commit, order in places
+    ]
 
 
 def _decide(connection: sa.Connection, many: Mapping[int, DemoSeries], model: int, at: int) -> None:

@@ -21,6 +21,8 @@ from barograph.errors import DataError
 
 if TYPE_CHECKING:
     from barograph.detection.online import SecondLookConfig
+    from barograph.history import History
+    from barograph.store.commit_details import CommitDetails
     from barograph.store.exchange import ImportResult
 
 REASONS = 3  # shown at most
@@ -52,8 +54,10 @@ def command(
     """Add every series, point and candidate in FILE to the store.
 
     Rows that the store already has are skipped, so an import can be repeated. If some rows are
-    rejected, the others are stored, and the exit code is 1.
+    rejected, the others are stored, and the exit code is 1. In a git repository the subjects and
+    authors of its commits are stored too, for the board to show.
     """
+    from barograph.store import commit_details
     from barograph.store.exchange import import_history
 
     if restore:
@@ -71,6 +75,9 @@ def command(
     history = inputs.base_history()
     with open_store(url, models, second_look) as store:
         filled = import_history(store, history, "import")
+        described = _described(history)
+        if described:
+            store.write(lambda connection: commit_details.save(connection, described))
     report_rejected(filled)
     code = 1 if filled.points["rejected"] else 0
     if output == "json":
@@ -81,6 +88,20 @@ def command(
     click.echo(f"points: {points}")
     click.echo(f"candidates: {filled.candidates} written, {filled.already} already there")
     context.exit(code)
+
+
+def _described(history: History) -> list[CommitDetails]:
+    """Return subjects and authors of the commits, where the repository of this folder has them."""
+    from barograph.git import Repository
+    from barograph.store.commit_details import described
+
+    pairs = {(one.id.project, name) for one in history for name in one.commits if name}
+    known = Repository().find(name for _, name in pairs)
+    return [
+        described(project, name, known[name].subject, known[name].author)
+        for project, name in sorted(pairs)
+        if name in known
+    ]
 
 
 def report_rejected(filled: ImportResult) -> None:

@@ -67,6 +67,7 @@ ROUTERS = (
     charts.routes,
     evidence.routes,
     commits.routes,
+    commits.sending,
     clusters.routes,
     clusters.statuses,
     tickets.routes,

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
-from barograph.store import audit
+from barograph.store import audit, commit_details
 from barograph.store.database import insert
 from barograph.store.measurement import Limits, Measurement, series_fault
 from barograph.store.reading import StoredSeries, one_series
@@ -72,7 +72,7 @@ def rename(
     connection.execute(sa.update(series).where(series.c.id == number).values(row))
     _add_alias(connection, old.name, number)
     if name.project != old.name.project:
-        _copy_commits(connection, number, name.project)
+        _copy_commits(connection, number, old.name.project, name.project)
     _note(connection, who, "rename", number, before=str(old.name), after=str(name))
     return one_series(connection, number)
 
@@ -147,7 +147,7 @@ def take_out(connection: sa.Connection, source: int, target: int, who: str) -> l
     direction = old.direction or new.direction
     results = _results(connection, source, new.name, direction)
     if new.name.project != old.name.project:
-        _copy_commits(connection, source, new.name.project)
+        _copy_commits(connection, source, old.name.project, new.name.project)
     _join_candidates(connection, source, target)
     own = aliases.c.series == source
     connection.execute(sa.update(aliases).where(own).values(series=target))
@@ -231,7 +231,7 @@ def _add_alias(connection: sa.Connection, name: SeriesId, number: int) -> None:
     connection.execute(sa.insert(aliases), {"digest": name.digest, "series": number})
 
 
-def _copy_commits(connection: sa.Connection, number: int, project: str) -> None:
+def _copy_commits(connection: sa.Connection, number: int, former: str, project: str) -> None:
     """Make the commits of a series known in another project, where they are not."""
     p = points.c
     query = sa.select(p.commit, p.order).where(p.series == number, p.commit != "").distinct()
@@ -241,6 +241,11 @@ def _copy_commits(connection: sa.Connection, number: int, project: str) -> None:
     ]
     if rows:
         connection.execute(insert(connection, commits).on_conflict_do_nothing(), rows)
+        names = [str(row["commit"]) for row in rows]
+        known = commit_details.find(connection, project, names)
+        found = commit_details.find(connection, former, names).items()
+        copied = (one._replace(project=project) for name, one in found if not any(known[name][2:]))
+        commit_details.save(connection, copied)
 
 
 def _count(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool]) -> int:

@@ -93,6 +93,19 @@ commits = sa.Table(
     sqlite_with_rowid=False,
 )
 
+# What people know a commit by, if the sender of its results said so: see `commit_details`. It may
+# come before the first result of the commit, and so has no order.
+commit_details = sa.Table(
+    "commit_details",
+    metadata,
+    sa.Column("project", sa.Text, primary_key=True),
+    sa.Column("commit", sa.Text, primary_key=True),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("url", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 models = sa.Table(
     "models",
     metadata,

@@ -32,6 +32,7 @@ def commit_text(changes: CommitChanges, url: str = "") -> str:
     """
     name = ", ".join(map(short_commit, changes.commits)) or f"order {changes.order}"
     lines = [_line(f"{changes.project}: performance at commit {name}".removeprefix(": "))]
+    lines += [_line(" · ".join(filter(None, one[2:]))) for one in changes.details]
     if changes.time is not None:
         lines.append(f"first measured {day(changes.time)}")
     for word, heading in HEADINGS.items():

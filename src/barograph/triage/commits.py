@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Direction, Verdict
+from barograph.store import commit_details
 from barograph.store.candidate_records import CandidateRecord, candidates_numbered, is_listed
+from barograph.store.commit_details import CommitDetails
 from barograph.store.reading import StoredSeries
 from barograph.store.registry import series_id
 from barograph.store.schema import candidates, commits, points, series
@@ -41,6 +43,8 @@ class CommitSummary:
         unknown: The number of changes in series without a direction.
         undecided: The number of changes without a final verdict.
         hazard: The largest hazard, in magnitude.
+        subject: The first line of its message; empty if unknown.
+        author: Who wrote it; empty if unknown.
     """
 
     project: str
@@ -51,6 +55,8 @@ class CommitSummary:
     unknown: int
     undecided: int
     hazard: float | None
+    subject: str = ""
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,7 @@ class CommitChanges:
         previous: The order of the last commit before with a change.
         next: The order of the first commit after with a change.
         tickets: The tickets about the changes.
+        details: What is known about the commits, in the order of `commits`.
     """
 
     project: str
@@ -118,6 +125,7 @@ class CommitChanges:
     previous: int | None
     next: int | None
     tickets: tuple[Ticket, ...]
+    details: tuple[CommitDetails, ...] = ()
 
     def of(self, word: str) -> list[ChangedSeries]:
         """Return the changes that are worse, better or of unknown direction."""
@@ -161,7 +169,12 @@ def commits_with_changes(
     )
     if before is not None:
         query = query.where(c.order < before)
-    return [CommitSummary(*row) for row in connection.execute(query)]
+    found = [CommitSummary(*row) for row in connection.execute(query)]
+    details = commit_details.find(connection, project, [one.commit for one in found])
+    return [
+        replace(one, subject=details[one.commit].subject, author=details[one.commit].author)
+        for one in found
+    ]
 
 
 def changes_at(connection: sa.Connection, project: str, order: int) -> CommitChanges:
@@ -201,12 +214,14 @@ def changes_at(connection: sa.Connection, project: str, order: int) -> CommitCha
             word = word_of(effect.before, effect.after, every[number].direction)
             quiet.append(UnmovedSeries(number, effect, word))
     suspects = _suspects(connection, project, order, changed)
+    described = commit_details.find(connection, project, names)
     return CommitChanges(
         *(project, order, names, _time(connection, [one.series.id for one in changed], order)),
         *(tuple(changed), tuple(quiet), too_few, _by_variant(silent)),
         *(_count(connection, project), len(every), suspects),
         *_neighbours(connection, project, order),
         tuple(about_candidates(connection, [change.id for change in known])),
+        tuple(one for one in described.values() if any(one[2:])),
     )
 
 

@@ -17,7 +17,9 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import LABELS, SeriesId
+from barograph.store import commit_details
 from barograph.store.audit import now
+from barograph.store.commit_details import CommitDetails
 from barograph.store.schema import candidates, clusters, commits, series
 from barograph.triage.filters import EFFECTS, STATES, QueueFilter, refusal
 from barograph.triage.grouping import CauseGroup, QueueEntry, by_cause, sorted_groups
@@ -50,6 +52,7 @@ class QueuePage:
         newest: When the newest candidate was found, in milliseconds.
         newer: The number of groups whose candidates were all found after a given time.
         firsts: The first commit that can be the cause, by project and `last_before`.
+        details: What is known about the last commits that can be the cause, by project and name.
     """
 
     groups: Sequence[CauseGroup]
@@ -62,6 +65,7 @@ class QueuePage:
     newest: int = 0
     newer: int = 0
     firsts: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
+    details: dict[tuple[str, str], CommitDetails] = field(default_factory=dict)
 
 
 def open_groups(
@@ -104,6 +108,13 @@ def open_groups(
             for group in ordered
         ),
         firsts=first_suspects(connection, page),
+        details={
+            (project, name): one
+            for project in {group.project for group in page}
+            for name, one in commit_details.find(
+                connection, project, (own.commit for own in page if own.project == project)
+            ).items()
+        },
     )
 
 

@@ -7,11 +7,11 @@ measured at the commits in between narrows it further.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from barograph.store import reading
+from barograph.store import commit_details, reading
 from barograph.store.candidate_records import one_candidate
 from barograph.store.schema import commits, points
 from barograph.triage.effects import Effect, Results, effect_between, results_between
@@ -29,12 +29,18 @@ class SuspectCommit:
         commit: Its name; several that share the order are joined by a blank.
         old: The number of siblings that were still at their old level.
         new: The number of siblings that had reached their new level.
+        subject: The first line of its message; "" if unknown.
+        author: Who wrote it; "" if unknown.
+        url: Where it can be read; "" if unknown.
     """
 
     order: int
     commit: str
     old: int = 0
     new: int = 0
+    subject: str = ""
+    author: str = ""
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,7 @@ def suspects(connection: sa.Connection, candidate: int) -> SuspectRange:
     voted = _with_votes(found, moved, results)
     likely = _narrowed(voted)
     chosen = _middle(voted, likely)
-    shown = _around(voted, chosen)
+    shown = _described(connection, one.name.project, _around(voted, chosen))
     return SuspectRange(last, first, len(voted), tuple(shown), likely, chosen, len(moved))
 
 
@@ -134,6 +140,18 @@ def _commits_between(
     return [SuspectCommit(order, names[order]) for order in sorted(names)]
 
 
+def _described(
+    connection: sa.Connection, project: str, found: Sequence[SuspectCommit]
+) -> list[SuspectCommit]:
+    """Return commits with their subjects, authors and addresses."""
+    known = commit_details.find(connection, project, (commit.commit for commit in found))
+    return [
+        replace(commit, subject=one.subject, author=one.author, url=one.url)
+        for commit in found
+        for one in [known[commit.commit]]
+    ]
+
+
 def _with_votes(
     found: Sequence[SuspectCommit], moved: Mapping[int, Effect], results: Mapping[int, Results]
 ) -> list[SuspectCommit]:
@@ -147,7 +165,9 @@ def _with_votes(
             if order in votes:
                 is_new = abs(value - effect.after) < abs(value - effect.before)
                 votes[order][is_new] += 1
-    return [SuspectCommit(commit.order, commit.commit, *votes[commit.order]) for commit in found]
+    return [
+        replace(commit, old=votes[commit.order][0], new=votes[commit.order][1]) for commit in found
+    ]
 
 
 def _narrowed(found: Sequence[SuspectCommit]) -> tuple[int, int] | None:

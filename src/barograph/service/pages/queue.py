@@ -20,6 +20,7 @@ from barograph.service.pages.sparklines import Sparkline, sparkline
 from barograph.service.responses import or_404
 from barograph.service.routes.queue import Offset, Wanted
 from barograph.store.audit import now
+from barograph.store.commit_details import CommitDetails
 from barograph.triage import saved_filters
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import SECTIONED, CauseGroup, QueueEntry
@@ -74,6 +75,7 @@ class GroupView(NamedTuple):
     heading: bool
     first: str  # the first suspect commit, if there are several
     suspects: int
+    details: CommitDetails
     points: str  # numbers and versions of the members: a template would be slow with thousands
 
 
@@ -168,8 +170,9 @@ def _views(connection: sa.Connection, page: QueuePage, wanted: QueueFilter) -> l
         )
         first, count = page.firsts.get((group.project, group.last_before), ("", 1))
         heading = is_new and not _is_flat(wanted)
+        details = page.details[group.project, group.commit]
         points = " ".join(f"{one.id}:{one.version}" for one in group.members)
-        views.append(GroupView(group, row, heading, first, count, points))
+        views.append(GroupView(group, row, heading, first, count, details, points))
         previous = group
     return views
 

@@ -12,6 +12,8 @@ from barograph.service.routes.change_points import ChangePointResponse
 from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.series import SeriesResponse, Text, series_fields
 from barograph.service.routes.tickets import TicketResponse, ticket_fields
+from barograph.store import commit_details
+from barograph.store.commit_details import LONGEST, CommitDetails
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import commits
@@ -28,6 +30,44 @@ BeforeOrder = Annotated[
 ]
 PageLimit = Annotated[int, Query(ge=1, le=1000, description="Commits of the page.", examples=[50])]
 Word = Literal["worse", "better", "changed"]
+MOST_DESCRIBED = 1000  # commits in one request
+
+
+class CommitDetailsRequest(Schema):
+    """What people know a commit by."""
+
+    project: str = Field(default="", max_length=LONGEST["project"], examples=[RESULT["project"]])
+    commit: str = Field(
+        min_length=1,
+        max_length=LONGEST["commit"],
+        description="Its name, as in its results.",
+        examples=["3f9a1c7"],
+    )
+    subject: str = Field(
+        default="",
+        max_length=LONGEST["subject"],
+        description="The first line of its message.",
+        examples=["Take locks eagerly in retryable writes"],
+    )
+    author: str = Field(default="", max_length=LONGEST["author"], examples=["Ada Byron"])
+    url: str = Field(
+        default="",
+        max_length=LONGEST["url"],
+        description="Where it can be read; begins with `https://` or `http://`.",
+        examples=["https://git.example/commit/3f9a1c7"],
+    )
+
+
+class CommitsRequest(Schema):
+    """Details of commits."""
+
+    commits: list[CommitDetailsRequest] = Field(min_length=1, max_length=MOST_DESCRIBED)
+
+
+class CommitsSavedResponse(Schema):
+    """How many commits were saved."""
+
+    saved: int = Field(examples=[1])
 
 
 class CommitSummaryResponse(Schema):
@@ -36,6 +76,8 @@ class CommitSummaryResponse(Schema):
     project: str = Field(examples=[RESULT["project"]])
     order: int = Field(examples=[1024])
     commit: str = Field(examples=["3f9a1c7"])
+    subject: str = Field(examples=["Take locks eagerly in retryable writes"])
+    author: str = Field(examples=["Ada Byron"])
     worse: int = Field(description="Changes for the worse.", examples=[11])
     better: int = Field(description="Changes for the better.", examples=[5])
     unknown: int = Field(description="Changes in series without a direction.", examples=[0])
@@ -82,6 +124,7 @@ class CommitResponse(Schema):
     project: str = Field(examples=[RESULT["project"]])
     order: int = Field(examples=[1024])
     commits: list[str] = Field(examples=[["3f9a1c7"]])
+    details: list[CommitDetailsRequest] = Field(description="Of the commits, as far as known.")
     time: int | None = Field(description="When it was first measured.", examples=[1706220908000])
     changed: list[ChangedSeriesResponse] = Field(description="The largest first.")
     quiet: list[EffectResponse] = Field(description="Series that did not change.")
@@ -99,6 +142,7 @@ class CommitResponse(Schema):
 
 
 routes = guarded_router(Scope.READ, "commits")
+sending = guarded_router(Scope.INGEST, "commits")
 
 
 @routes.get("/api/v1/commits", response_model=CommitsPage, summary="Commits with changes")
@@ -112,6 +156,16 @@ def get_commits(
         {name: getattr(one, name) for name in CommitSummaryResponse.model_fields} for one in found
     ]
     return {"commits": rows, "next": found[-1].order if len(found) == limit else None}
+
+
+@sending.post("/api/v1/commits", response_model=CommitsSavedResponse, summary="Describe commits")
+def post_commits(context: Context, given: CommitsRequest) -> dict[str, int]:
+    """Save subjects, authors and addresses of commits, before or after their results.
+
+    A commit that is sent again is replaced.
+    """
+    details = [CommitDetails(**one.model_dump()) for one in given.commits]
+    return {"saved": context.store.write(lambda c: commit_details.save(c, details))}
 
 
 @routes.get("/api/v1/commit", response_model=CommitResponse, summary="What a commit changed")
@@ -135,6 +189,7 @@ def commit_fields(found: CommitChanges, base: str) -> dict[str, Any]:
     return {
         **{name: getattr(found, name) for name in (*plain, "previous", "next")},
         "commits": list(found.commits),
+        "details": [one._asdict() for one in found.details],
         "changed": list(map(changed_fields, found.changed)),
         "quiet": [
             {"series": one.id, "percent": one.effect.percent}

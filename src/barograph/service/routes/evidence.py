@@ -38,6 +38,9 @@ class SuspectResponse(Schema):
     commit: str = Field(examples=["c90d2e1"])
     old: int = Field(description="Siblings that were still at their old level.", examples=[0])
     new: int = Field(description="Siblings that had reached their new level.", examples=[4])
+    subject: str = Field(examples=["Take locks eagerly in retryable writes"])
+    author: str = Field(examples=["Ada Byron"])
+    url: str = Field(examples=["https://git.example/commit/c90d2e1"])
 
 
 class SuspectsResponse(Schema):

@@ -20,7 +20,7 @@ from barograph.triage import patterns as hiding
 from barograph.triage import saved_filters
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import CauseGroup, QueueEntry
-from barograph.triage.queue import PAGE, label_values, open_groups
+from barograph.triage.queue import PAGE, QueuePage, label_values, open_groups
 from barograph.triage.traces import Levels, levels
 
 Kind = Literal["canary", "low_priority", "informational"]
@@ -140,6 +140,8 @@ class QueueGroup(Schema):
     last_before: int = Field(description="The last order that is not suspect.", examples=[1020])
     order: int = Field(description="The last suspect order.", examples=[1024])
     commit: str = Field(description="The commit there.", examples=["3f9a1c7"])
+    subject: str = Field(examples=["Take locks eagerly in retryable writes"])
+    author: str = Field(examples=["Ada Byron"])
     kind: Literal["", "canary", "low_priority", "informational"] = Field(examples=["canary"])
     effect: Literal["worse", "better", "rose", "fell", "changed"] = Field(examples=["worse"])
     cluster: int | None = Field(description="Of common steps, if any.", examples=[4])
@@ -227,7 +229,7 @@ def get_queue(
         known = levels(connection, [one.id for group in page.groups for one in group.members])
     end = offset + len(page.groups)
     return {
-        "groups": [_group_fields(group, known) for group in page.groups],
+        "groups": [_group_fields(group, page, known) for group in page.groups],
         "total": page.total,
         "change_points": page.members,
         "hidden": page.hidden,
@@ -307,10 +309,15 @@ def put_patterns(context: Context, caller: CallerName, given: PatternsModel) -> 
     return context.store.write(work)
 
 
-def _group_fields(group: CauseGroup, known: Mapping[int, Levels]) -> dict[str, Any]:
+def _group_fields(
+    group: CauseGroup, page: QueuePage, known: Mapping[int, Levels]
+) -> dict[str, Any]:
+    details = page.details[group.project, group.commit]
     names = ("project", "last_before", "order", "commit", "kind", "effect")
     return {
         **{name: getattr(group, name) for name in names},
+        "subject": details.subject,
+        "author": details.author,
         "cluster": group.cluster or None,
         "expected_hazard": group.worst.expected,
         "members": [_member_fields(one, known.get(one.id)) for one in group.members],

@@ -26,8 +26,8 @@ export function reasonItem(words, weight) {
 export function commitItem(commit, words, { end = "", isLikely = false, isNext = false } = {}) {
   const classes = [isLikely && "likely", isNext && "next"].filter(Boolean).join(" ");
   return element("li", { class: classes || null },
-    element("code", { title: commit.commit }, commitText(commit)),
-    element("span", { class: "muted" }, words), element("span", { class: "hint" }, end));
+    element("code", { title: [commit.commit, commit.author].filter(Boolean).join(", ") }, commitText(commit)),
+    element("span", { class: "muted" }, [commit.subject, words].filter(Boolean).join(" · ")), element("span", { class: "hint" }, end));
 }
 
 // How many siblings of a commit had moved; "" if none has a result there.

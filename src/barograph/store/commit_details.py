@@ -1,0 +1,88 @@
+"""Subjects, authors and addresses of commits, as whoever sends results described them."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from barograph.errors import DataError
+from barograph.store.measurement import CONTROL, Limits
+from barograph.store.rows import Insertion
+from barograph.store.schema import commit_details
+
+LONGEST = {"project": Limits().label, "commit": Limits().label}
+LONGEST |= {"subject": 500, "author": 200, "url": 2000}  # characters
+SCHEMES = ("https://", "http://")
+CHUNK = 500  # commits in one query
+
+
+class CommitDetails(NamedTuple):
+    """What people know a commit by.
+
+    Attributes:
+        project: Its project.
+        commit: Its name, as the results have it.
+        subject: The first line of its message, "" if unknown.
+        author: Who wrote it, "" if unknown.
+        url: Where it can be read, "" if unknown.
+    """
+
+    project: str
+    commit: str
+    subject: str = ""
+    author: str = ""
+    url: str = ""
+
+
+ROW = Insertion(commit_details, CommitDetails._fields, replace=[*CommitDetails._fields[2:]])
+
+
+def described(project: str, commit: str, subject: str, author: str) -> CommitDetails:
+    """Return details from a log of commits, cut and cleaned so that they can be saved.
+
+    Example:
+        >>> described("db", "3f9a1c7", "Fix locks" + 500 * ".", "").subject[:12]
+        'Fix locks...'
+    """
+    texts = {"subject": subject, "author": author}
+    kept = {name: CONTROL.sub(" ", text)[: LONGEST[name]] for name, text in texts.items()}
+    return CommitDetails(project, commit, **kept)
+
+
+def save(connection: sa.Connection, details: Iterable[CommitDetails]) -> int:
+    """Save the details of commits, replacing those that are stored; return the number of commits.
+
+    Raises:
+        DataError: A text is too long, holds control characters, or is no web address.
+    """
+    rows = {one[:2]: one for one in details}
+    for one in rows.values():
+        if reason := _fault(one):
+            raise DataError(reason)
+    ROW.into(connection, list(rows.values()))
+    return len(rows)
+
+
+def find(connection: sa.Connection, project: str, names: Iterable[str]) -> dict[str, CommitDetails]:
+    """Return the details of commits of a project by name; those of unknown ones are empty."""
+    d, wanted = commit_details.c, sorted(set(names))
+    found = {name: CommitDetails(project, name) for name in wanted}
+    for first in range(0, len(wanted), CHUNK):
+        chunk = d.commit.in_(wanted[first : first + CHUNK])
+        rows = connection.execute(sa.select(commit_details).where(d.project == project, chunk))
+        found |= {row.commit: CommitDetails(*row) for row in rows}
+    return found
+
+
+def _fault(details: CommitDetails) -> str:
+    """Return why the details of a commit cannot be saved, or an empty text."""
+    if not details.commit:
+        return "commit: missing"
+    for name, text in details._asdict().items():
+        if len(text) > LONGEST[name]:
+            return f"{name}: {len(text)} characters, allowed are {LONGEST[name]}"
+        if CONTROL.search(text):
+            return f"{name}: holds a control character"
+    if details.url and not details.url.startswith(SCHEMES):
+        return f"url: {details.url!r:.60} does not begin with {' or '.join(SCHEMES)}"
+    return ""

@@ -1,0 +1,81 @@
+"""Subjects and authors of commits: sent over HTTP, and shown wherever a commit is."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from barograph.store.tokens import Scope
+from tests.service.conftest import make_token, refresh_loop
+from tests.service.samples import POINTS, steps
+
+COMMITS = "/api/v1/commits"
+SUBJECT = "Take <locks> eagerly"
+DETAILS = {
+    "project": "db",
+    "commit": "c25",
+    "subject": SUBJECT,
+    "author": "Ada",
+    "url": "https://git.example/c25",
+}
+
+
+@pytest.fixture
+def changed(client: TestClient) -> TestClient:
+    """A service with a change at commit c25."""
+    rows = [{**row, "commit": f"c{row['order']}", "direction": -1} for row in steps("insert")]
+    assert client.post(POINTS, json={"points": rows}).status_code == 200
+    refresh_loop(client).run_once(clusters=False)
+    return client
+
+
+def describe(client: TestClient, *details: dict[str, Any], **more: Any) -> Any:
+    return client.post(COMMITS, json={"commits": details}, **more)
+
+
+def test_the_subject_and_the_author_of_a_commit_are_shown_everywhere(changed: TestClient) -> None:
+    assert describe(changed, DETAILS, {"project": "db", "commit": "not yet measured"}).json() == {
+        "saved": 2
+    }
+    [group] = changed.get("/api/v1/queue").json()["groups"]
+    assert (group["subject"], group["author"]) == (SUBJECT, "Ada")
+    [listed] = changed.get(f"{COMMITS}?project=db").json()["commits"]
+    assert (listed["subject"], listed["author"]) == (SUBJECT, "Ada")
+    found = changed.get("/api/v1/commit?project=db&order=25").json()
+    assert found["details"] == [DETAILS]
+    assert f"{SUBJECT} · Ada · https://git.example/c25" in found["text"].splitlines()
+    suspects = changed.get(f"/api/v1/change-points/{group['members'][0]['id']}/suspects").json()
+    assert suspects["commits"][-1]["subject"] == SUBJECT
+    for address in ("/", "/commits", "/commit?project=db&order=25"):
+        assert "Take &lt;locks&gt; eagerly" in changed.get(address).text
+
+
+def test_a_commit_that_is_described_again_is_replaced(changed: TestClient) -> None:
+    describe(changed, DETAILS)
+    describe(changed, {**DETAILS, "subject": "Revert", "author": ""})
+    [listed] = changed.get(f"{COMMITS}?project=db").json()["commits"]
+    assert (listed["subject"], listed["author"]) == ("Revert", "")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"commit": ""},
+        {"subject": "x" * 501},
+        {"author": "a\nb"},
+        {"url": "javascript:alert(1)"},
+        {"order": 25},
+    ],
+)
+def test_details_that_cannot_be_shown_are_refused(
+    changed: TestClient, wrong: dict[str, Any]
+) -> None:
+    answer = describe(changed, {**DETAILS, **wrong})
+    assert answer.status_code == 422
+    assert next(iter(wrong)) in answer.json()["error"]["message"]
+    assert changed.get("/api/v1/commit?project=db&order=25").json()["details"] == []
+
+
+def test_describing_a_commit_needs_the_scope_ingest(changed: TestClient) -> None:
+    triage = make_token(changed, Scope.TRIAGE, Scope.READ)
+    assert describe(changed, DETAILS, headers=triage).status_code == 403
