@@ -5,7 +5,8 @@ import os
 import resource
 import signal
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,28 @@ def test_named_keeps_an_error_with_a_path(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nothing-here") as caught, named("elsewhere"):
         (tmp_path / "nothing-here").read_text()
     assert "elsewhere" not in str(caught.value)
+
+
+@pytest.mark.parametrize("write", [whole, lambda path: published(path, ["a"])])
+def test_leftovers_of_a_killed_process_are_deleted_and_drafts_in_use_are_not(
+    tmp_path: Path, write: Callable[[Path], AbstractContextManager[Path]]
+) -> None:
+    target = tmp_path / "points.parquet"
+    child = os.fork()
+    if child == 0:
+        with write(target) as draft:
+            (draft / "a" if draft.is_dir() else draft).write_text("half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert not target.exists()
+    [left] = tmp_path.iterdir()
+    assert left.match(".points.parquet.*.tmp")
+    with write(target) as draft:
+        assert not left.exists()
+        with pytest.raises(KeyError), write(target):
+            raise KeyError
+        (draft / "a" if draft.is_dir() else draft).write_text("whole")
+    assert list(tmp_path.iterdir()) == [target]
 
 
 NAMES = ["a", "b"]

@@ -1,11 +1,19 @@
 """Write files completely or not at all."""
 
+import errno
+import glob
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows: what a killed process leaves has to be deleted by hand
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
@@ -13,22 +21,18 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces `path` unless an error is raised.
 
     The content is flushed to disk before the rename, so readers see the old file or the new
-    one, never a part of it, even after a power failure.
+    one, never a part of it, even after a power failure. A process that is killed leaves a file
+    `.NAME.*.tmp`, which the next call for the same path deletes.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    os.close(handle)
-    draft = Path(name)
-    try:
+    with _draft(target, is_folder=False) as draft:
         with named(target):
             yield draft
         with draft.open("rb+") as file:
             os.fsync(file.fileno())
         draft.chmod(0o666 & ~_umask())
         draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -59,8 +63,7 @@ def published(folder: str | Path, names: Sequence[str]) -> Iterator[Path]:
     target = Path(folder)
     target.parent.mkdir(parents=True, exist_ok=True)
     # Beside the folder, not in it, so that a killed process leaves nothing where others read.
-    draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp"))
-    try:
+    with _draft(target, is_folder=True) as draft:
         with named(target):
             yield draft
         for name in names:
@@ -72,8 +75,66 @@ def published(folder: str | Path, names: Sequence[str]) -> Iterator[Path]:
         for name in names:
             (draft / name).replace(target / name)
         _sync(target)
+
+
+@contextmanager
+def _draft(target: Path, *, is_folder: bool) -> Iterator[Path]:
+    """Create a temporary file or folder beside a target, and delete it at the end.
+
+    It is locked until then. One that is not locked was left by a process that was killed.
+    """
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
+        with suppress(OSError):  # another process writes it, or has just finished
+            handle = _locked(left, wait=False)
+            _delete(left)
+            os.close(handle)
+    draft, handle = _new(target, is_folder=is_folder)
+    try:
+        yield draft
     finally:
+        _delete(draft)
+        if handle >= 0:
+            os.close(handle)
+
+
+def _new(target: Path, *, is_folder: bool) -> tuple[Path, int]:
+    """Create a temporary file or folder; return its path, and a handle with the lock or -1."""
+    place: dict[str, Any] = {"dir": target.parent, "prefix": f".{target.name}.", "suffix": ".tmp"}
+    while True:
+        draft = Path(tempfile.mkdtemp(**place) if is_folder else _new_file(**place))
+        handle = -1
+        with suppress(OSError):  # where there are no locks, nothing is taken for abandoned
+            handle = _locked(draft, wait=True)
+        if draft.exists():  # else it was taken for abandoned before it was locked
+            return draft, handle
+        if handle >= 0:
+            os.close(handle)
+
+
+def _new_file(**place: Any) -> str:
+    handle, name = tempfile.mkstemp(**place)
+    os.close(handle)
+    return str(name)
+
+
+def _locked(path: Path, *, wait: bool) -> int:
+    """Open a file or folder and lock it."""
+    if fcntl is None:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _delete(draft: Path) -> None:
+    if draft.is_dir():
         shutil.rmtree(draft, ignore_errors=True)
+    else:
+        draft.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

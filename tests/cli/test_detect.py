@@ -110,6 +110,13 @@ def test_json_has_places_levels_and_reasons(table: Path) -> None:
     assert point["reasons"][0]["contribution"] > 0
 
 
+def test_json_has_the_energy_and_the_order_of_discovery(table: Path) -> None:
+    found = json.loads(detect(table, "--detector", "edivisive", "--format", "json").stdout)
+    [point] = found["series"][0]["change_points"]
+    assert point["q"] > 0
+    assert point["discovery"] == 0
+
+
 def test_csv_has_a_row_per_change_worst_first(table: Path) -> None:
     rows = [*csv.DictReader(io.StringIO(detect(table, "--format", "csv").stdout))]
     assert [(row["series"], row["effect"], row["order"]) for row in rows] == [

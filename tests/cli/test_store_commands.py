@@ -1,6 +1,7 @@
 """The commands around the embedded store, as a shell runs them."""
 
 import csv
+import errno
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -477,6 +478,7 @@ def test_serve_needs_a_token_for_other_addresses(
         (("score", "results.csv", "--model", "data/release/label_free.baro"), "label_free"),
         (("score", "results.csv", "--store", "mysql://x/y"), "mysql"),
         (("score", "none.csv"), "none.csv"),
+        (("score", "results.csv", "--store", "results.csv"), "results.csv: not an SQLite database"),
         (("replay", "results.csv", "--scheduler", "tcp://127.0.0.1:1"), "cannot be reached"),
     ],
 )
@@ -492,6 +494,20 @@ def test_errors_are_printed_in_one_line(
     assert code == 1
     assert message in error
     assert "Traceback" not in error
+    assert not list(Path().glob("*-gate"))
+
+
+def test_full_disk_is_reported_in_plain_words_with_the_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "Error writing bytes to file")
+
+    run(capsys, "import", write("results.csv"), "--store", "s.db")
+    monkeypatch.setattr(pq, "write_table", full)
+    code, _, error = run(capsys, "export", "out", "--store", "s.db")
+    assert (code, error) == (1, "barograph: out/series.parquet: no space left on device\n")
+    assert not list(Path("out").iterdir())
 
 
 TAKE_MODELS = [

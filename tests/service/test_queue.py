@@ -44,6 +44,12 @@ def test_the_queue_groups_by_commit_and_direction(board: TestClient) -> None:
     assert (member["version"], member["last_before"], round(member["percent"])) == (0, 14, -20)
 
 
+def test_effectiveness_counts_the_change_points_and_their_commits(board: TestClient) -> None:
+    counts = board.get("/api/v1/change-points/effectiveness").json()
+    assert (counts["change_points"], counts["commits"], counts["commits_processed"]) == (3, 2, 0)
+    assert not any(board.get("/api/v1/change-points/effectiveness?project=no").json().values())
+
+
 def test_pages_of_the_queue_follow_each_other(board: TestClient) -> None:
     first = queue_of(board, "?limit=1")
     assert first["next"] == 1

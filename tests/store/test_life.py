@@ -6,9 +6,10 @@ from dataclasses import astuple
 import pytest
 import sqlalchemy as sa
 
-from barograph.errors import ConfigError, DataError
+from barograph.errors import ConfigError, DataError, StoreError
 from barograph.series import Direction, Verdict
 from barograph.store import (
+    Limits,
     Measurement,
     PointStatus,
     Store,
@@ -94,9 +95,11 @@ def test_name_that_is_taken_or_invalid_is_refused(store: Store) -> None:
     assert named(store) == {1: "a", 2: "new2"}
 
 
+@pytest.mark.parametrize("together", [1000, 7])
 def test_merge_leaves_what_one_series_with_all_results_has(
-    store: Store, new_url: Callable[[], str]
+    store: Store, new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
+    monkeypatch.setattr("barograph.store.store.TOGETHER", together)
     sent = history("a", 40)
     halves = sent[::2], sent[1::2]
     store.ingest([one._replace(series=series("b")) for one in halves[0]], "ci")
@@ -111,6 +114,30 @@ def test_merge_leaves_what_one_series_with_all_results_has(
         other.ingest([*sent, point(0, 5.0, "unrelated"), point(99)], "ci")
         with store.read() as one, other.read() as two:
             assert digest(one) == digest(two)
+
+
+def test_merge_that_ends_in_between_is_completed_by_the_next_one(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class KilledError(Exception):
+        pass
+
+    def killed(*_: object) -> None:
+        raise KilledError
+
+    sent = history("a", 40)
+    store.ingest([one._replace(series=series("b")) for one in sent[::2]], "ci")
+    store.ingest(sent[1::2], "ci")
+    monkeypatch.setattr("barograph.store.store.TOGETHER", 7)
+    with monkeypatch.context() as context:
+        context.setattr(life, "take_out", killed)
+        with pytest.raises(StoreError, match="KilledError"):
+            store.merge(1, 2, "ann")
+    assert orders(store, 1) == [*range(0, 40, 2)]
+    assert orders(store, 2) == [*range(40)]
+    assert store.merge(1, 2, "ann") == 20
+    assert named(store) == {2: "a"}
+    assert orders(store, 2) == [*range(40)]
 
 
 def test_merge_keeps_verdicts_and_joins_candidates_at_one_order(store: Store) -> None:
@@ -138,7 +165,7 @@ def test_merge_that_does_not_fit_changes_nothing(store: Store, url: str) -> None
     with store.read() as connection:
         before = digest(connection)
     for source, target, reason in (
-        (1, 2, "1 results do not fit, such as: commit: order 0 of this series is 'other'"),
+        (1, 2, "series 1 and 2 have different commits at order 0"),
         (3, 4, "differ in which direction is better"),
         (1, 1, "cannot be merged with itself"),
         (1, 9, "there is no series 9"),
@@ -147,6 +174,16 @@ def test_merge_that_does_not_fit_changes_nothing(store: Store, url: str) -> None
             store.merge(source, target, "ann")
     with Store(url) as other, pytest.raises(ConfigError, match="without a model"):
         other.merge(1, 3, "ann")
+    limits = Limits(series_length=1, runs=1)
+    store.ingest([point(1, name="c"), point(0, run="2")], "ci")
+    with store.read() as connection:
+        before = digest(connection)
+    with Store(url, Rule(), limits=limits) as other:
+        with pytest.raises(DataError, match="have 2 commits together, allowed are 1"):
+            other.merge(1, 3, "ann")
+        other.limits = Limits(runs=1)
+        with pytest.raises(DataError, match="have 2 runs of a commit together, allowed are 1"):
+            other.merge(1, 3, "ann")
     with store.read() as connection:
         assert digest(connection) == before
 

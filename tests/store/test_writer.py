@@ -104,6 +104,25 @@ def test_request_beyond_the_backlog_is_refused(writer: Ints, recorder: Recorder)
         writer.submit([0] * 6, "me")
 
 
+def test_parts_of_a_request_let_others_in_between(writer: Ints, recorder: Recorder) -> None:
+    hold(writer, recorder)
+    parts = writer.submit_parts([[1] * 6, [2] * 6], "me")
+    other = writer.submit([3] * 6, "you")
+    recorder.go_on.set()
+    assert [one.result(10) for one in (*parts, other)] == [6, 12, 18]
+    assert [set(group) for group in recorder.groups] == [{1}, {1}, {3}, {2}]
+
+
+def test_parts_after_a_failed_one_are_not_written(writer: Ints, recorder: Recorder) -> None:
+    parts = writer.submit_parts([[1] * 6, [13], [2] * 6], "me")
+    assert parts[0].result(10) == 6
+    for one in parts[1:]:
+        with pytest.raises(StoreError, match="disk is full"):
+            one.result(10)
+    assert recorder.groups == [[1] * 6]
+    assert writer.submit([0] * 20, "me").result(10) == 0  # nothing of it is counted as waiting
+
+
 def test_jobs_run_alone_and_raise_their_errors(writer: Ints) -> None:
     assert writer.run(lambda: 7) == 7
     with pytest.raises(DataError, match="no"):
@@ -119,7 +138,8 @@ def _fail(error: Exception) -> int:
 def test_close_finishes_the_queue(recorder: Recorder) -> None:
     writer: Ints = Writer(recorder)
     waiting = [writer.submit([one], "me") for one in range(1, 6)]
+    waiting += writer.submit_parts([[6], [7]], "me")
     writer.close()
-    assert [one.result(0) for one in waiting] == [1, 2, 3, 4, 5]
+    assert [one.result(0) for one in waiting] == [1, 2, 3, 4, 5, 6, 7]
     with pytest.raises(StoreError, match="closed"):
         writer.submit([1], "me")

@@ -14,7 +14,7 @@ from barograph.models import TriageModel
 from barograph.series import Floats, Ints, Verdict
 from barograph.store import Measurement, Store, audit, export, reading, stale
 from barograph.store.candidate_records import find_candidates, moves_of, one_candidate
-from barograph.triage import refresh, verdicts
+from barograph.triage import record, refresh, tickets, verdicts
 from barograph.triage.refresh import CandidateRefresher, RefreshResult
 from tests.service.models import small_model
 from tests.store.samples import history, point, series
@@ -263,3 +263,34 @@ def test_withdraw_of_many_candidates_fits_the_statements(store: Store) -> None:
 
     store.write(work)
     assert found(store) == []
+
+
+def test_effectiveness_counts_commits_tickets_and_verdicts_that_do_not_fit(store: Store) -> None:
+    flat(store)
+    flat(store, name="b")
+    search(store, 20, 40, 50)  # in both series
+    first, second, third, *_ = (number for number, _ in found(store))
+    judge(store, first, Verdict.TRUE_POSITIVE)
+    judge(store, second, Verdict.FALSE_POSITIVE)
+    judge(store, third, Verdict.TRUE_POSITIVE)
+    about = [second, third]
+    store.write(lambda connection: tickets.file(connection, "PERF-1", "", "", about, "ann"))
+    search(store, 20, 50)  # of the first series
+    with store.read() as connection:
+        counted = record.effectiveness(connection)
+        assert record.effectiveness(connection, project="other").change_points == 0
+        later = record.effectiveness(connection, since=audit.now() + 1000)
+    assert counted._asdict() == {
+        "change_points": 6,
+        "commits": 3,
+        "commits_with_ticket": 2,
+        "commits_processed": 3,
+        "tickets": 1,
+        "real": 2,
+        "real_not_found": 0,
+        "real_without_ticket": 1,
+        "noise": 1,
+        "noise_with_ticket": 1,
+        "noise_not_found": 1,
+    }
+    assert not any(later)

@@ -132,7 +132,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except NotEnoughDataError as error:
         _print_error(error)
         sys.exit(TOO_LITTLE)
-    except (BarographError, OSError) as error:
+    except OSError as error:
+        is_named = error.filename is not None and error.strerror is not None
+        _print_error(f"{error.filename}: {str(error.strerror).lower()}" if is_named else error)
+        sys.exit(ERROR)
+    except BarographError as error:
         _print_error(error)
         sys.exit(ERROR)
 

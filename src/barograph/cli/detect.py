@@ -124,6 +124,8 @@ def _point(change: ReportedChange) -> dict[str, Any]:
         "probability": point.probability,
         "statistic": point.statistic,
         "pvalue": point.pvalue,
+        "q": point.q,
+        "discovery": point.order,
         "before": before,
         "after": after,
         "mean_before": point.before.mean,

@@ -25,6 +25,10 @@ LOG_KEPT = 64 << 20  # bytes; a larger log file is truncated
 RETRY_AFTER = 0.01  # seconds, where SQLite does not wait by itself
 KINDS = ("sqlite", "postgresql")
 LOCK = 0x6261726F  # advisory lock for migrations on PostgreSQL
+PLAIN = {  # what SQLite's errors mean
+    sqlite3.SQLITE_NOTADB: "not an SQLite database",
+    sqlite3.SQLITE_FULL: "no space left on the device",
+}
 
 
 def connect(url: str, log: int = LOG_PAGES, mode: int = MODE) -> sa.Engine:
@@ -126,20 +130,24 @@ def _check_file(connection: sa.Connection) -> None:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def _guarded(engine: sa.Engine) -> Iterator[None]:
     """Convert database errors to a StoreError of one line, without the SQL statement."""
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, sqlite3.Error) as error:
         cause = getattr(error, "orig", None) or error
-        text = " ".join(str(cause).split())[:300]
-        raise StoreError(f"the store failed: {text}") from error
+        text = PLAIN.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
+        text = text or " ".join(str(cause).split())[:300]
+        is_file = engine.dialect.name == "sqlite"
+        raise StoreError(
+            f"{engine.url.database if is_file else 'the store failed'}: {text}"
+        ) from error
 
 
 @contextmanager
 def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
     """Open a writing transaction."""
-    with guarded(), engine.connect().execution_options(begin="IMMEDIATE") as connection:
+    with _guarded(engine), engine.connect().execution_options(begin="IMMEDIATE") as connection:
         try:
             with connection.begin():
                 yield connection
@@ -153,14 +161,9 @@ def write_back(engine: sa.Engine) -> None:
     """Write SQLite's log to the database file, as far as no reader or writer must wait."""
     if engine.dialect.name != "sqlite":
         return
-    with guarded(), engine.connect() as connection:
+    with _guarded(engine), engine.connect() as connection:
         # SQLAlchemy would start a transaction, in which SQLite refuses this.
-        try:
-            _driver(connection).execute("PRAGMA wal_checkpoint(PASSIVE)").close()
-        except sqlite3.Error as error:
-            raise StoreError(
-                f"SQLite's log cannot be written to the database file: {error}"
-            ) from error
+        _driver(connection).execute("PRAGMA wal_checkpoint(PASSIVE)").close()
 
 
 @contextmanager
@@ -169,7 +172,7 @@ def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
     # By default each statement sees a new state on PostgreSQL; SQLite has BEGIN DEFERRED.
     level = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     with (
-        guarded(),
+        _guarded(engine),
         engine.connect().execution_options(**level) as connection,
         connection.begin(),
     ):

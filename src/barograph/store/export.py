@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import sqlalchemy as sa
 
-from barograph.files import whole
+from barograph.files import named, whole
 from barograph.history import History
 from barograph.parquet import DATE, FOUND_SCHEMA, RUNS, RUNS_SCHEMA, SERIES_SCHEMA
 from barograph.store.candidate_records import is_listed
@@ -34,29 +34,36 @@ def export_tables(connection: sa.Connection, folder: str | Path) -> dict[str, in
         connection: A reading transaction, so that the tables are consistent.
         folder: Folder to write into.
     """
-    target = Path(folder)
+    series_file, points_file, found_file, runs_file = (
+        Path(folder) / name
+        for name in ("series.parquet", "points.parquet", "candidates.parquet", RUNS)
+    )
     with (
-        whole(target / "series.parquet") as first,
-        whole(target / "points.parquet") as second,
-        whole(target / "candidates.parquet") as third,
-        whole(target / RUNS) as fourth,
+        whole(series_file) as first,
+        whole(points_file) as second,
+        whole(found_file) as third,
+        whole(runs_file) as fourth,
     ):
         rows = list(connection.execute(sa.select(series).order_by(series.c.id)))
         numbers = [row.id for row in rows]
         table = pa.Table.from_pylist([_series_row(row) for row in rows], SERIES_SCHEMA)
-        pq.write_table(table, first, compression="zstd")
+        with named(series_file):
+            pq.write_table(table, first, compression="zstd")
         with (
+            named(points_file),
             pq.ParquetWriter(second, RUNS_SCHEMA, compression="zstd") as settled,
             pq.ParquetWriter(fourth, RUNS_SCHEMA, compression="zstd") as every,
         ):
             count = runs = 0
             for of_commits, of_reruns in _points(connection, numbers):
                 settled.write_table(of_commits)
-                every.write_table(of_reruns)
+                with named(runs_file):
+                    every.write_table(of_reruns)
                 count += of_commits.num_rows
                 runs += of_reruns.num_rows
         found = _candidate_rows(connection, numbers)
-        pq.write_table(pa.Table.from_pylist(found, FOUND_SCHEMA), third, compression="zstd")
+        with named(found_file):
+            pq.write_table(pa.Table.from_pylist(found, FOUND_SCHEMA), third, compression="zstd")
     return {"series": len(rows), "points": count, "runs": runs, "candidates": len(found)}
 
 

@@ -124,6 +124,46 @@ def delete(
     return deleted
 
 
+def results_to_move(
+    connection: sa.Connection, source: int, target: int, limits: Limits
+) -> list[Measurement]:
+    """Return the results of a series under the name of another one that it can be merged into.
+
+    Args:
+        connection: From `Store.read`.
+        source: Number of the series to merge.
+        target: Number of the series to merge it into.
+        limits: What a series may contain.
+
+    Raises:
+        DataError: One of them does not exist, they are the same, or they do not fit together.
+    """
+    if source == target:
+        raise DataError(f"series {source} cannot be merged with itself")
+    old, new = one_series(connection, source), one_series(connection, target)
+    if old.direction != new.direction and Direction.UNKNOWN not in (old.direction, new.direction):
+        raise DataError(f"series {source} and {target} differ in which direction is better")
+    p, q = points.c, points.alias().c
+    there = q.series == target, p.series == source, p.order == q.order
+    differ = p.commit != q.commit, p.commit != "", q.commit != ""
+    order = connection.scalar(sa.select(sa.func.min(p.order)).where(*there, *differ))
+    if order is not None:
+        raise DataError(f"series {source} and {target} have different commits at order {order}")
+    runs = sa.func.count(p.run.distinct())
+    both = sa.select(runs.label("runs")).where(p.series.in_([source, target])).group_by(p.order)
+    count = both.subquery().c.runs
+    length, most = connection.execute(sa.select(sa.func.count(), sa.func.max(count))).one()
+    for what, number, limit in (
+        ("commits", length, limits.series_length),
+        ("runs of a commit", most or 0, limits.runs),
+    ):
+        if number > limit:
+            raise DataError(
+                f"series {source} and {target} have {number} {what} together, allowed are {limit}"
+            )
+    return _results(connection, source, new.name, old.direction or new.direction)
+
+
 def take_out(connection: sa.Connection, source: int, target: int, who: str) -> list[Measurement]:
     """Move everything but the points of one series to another, and delete the first.
 
@@ -135,17 +175,9 @@ def take_out(connection: sa.Connection, source: int, target: int, who: str) -> l
 
     Returns:
         The results of the deleted series, under the name of the other one.
-
-    Raises:
-        DataError: One of them does not exist, they are the same, or their directions differ.
     """
-    if source == target:
-        raise DataError(f"series {source} cannot be merged with itself")
     old, new = one_series(connection, source), one_series(connection, target)
-    if old.direction != new.direction and Direction.UNKNOWN not in (old.direction, new.direction):
-        raise DataError(f"series {source} and {target} differ in which direction is better")
-    direction = old.direction or new.direction
-    results = _results(connection, source, new.name, direction)
+    results = _results(connection, source, new.name, old.direction or new.direction)
     if new.name.project != old.name.project:
         _copy_commits(connection, source, old.name.project, new.name.project)
     _join_candidates(connection, source, target)

@@ -48,14 +48,15 @@ class SQLiteFile:
         if self._identity is not None:
             self.check()
             return
-        for path in (self._path, self._gate):
-            with suppress(OSError):  # it exists, or SQLite reports why it cannot be created
-                _create(path, self._mode)
+        with suppress(OSError):  # it exists, or SQLite reports why it cannot be created
+            _create(self._path, self._mode)
 
     def opened(self) -> None:
-        """Remember which file the first connection opened."""
+        """Remember which file the first connection opened, and create its gate."""
         if self._identity is None:
             self._identity = self._found()
+            with suppress(OSError):  # it exists, or writers do without it
+                _create(self._gate, self._mode)
 
     def check(self) -> None:
         """Check that the file at the path is the one that was opened.

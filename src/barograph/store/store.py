@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from barograph.detection.online import Judge
 from barograph.errors import ConfigError, DataError, StoreError
-from barograph.store import audit, life, stale
+from barograph.store import audit, life, parts, stale
 from barograph.store.database import (
     LOG_PAGES,
     connect,
@@ -32,7 +32,7 @@ from barograph.store.measurement import Limits, Measurement
 from barograph.store.results import IngestResult, PointResult, PointStatus
 from barograph.store.schema import models, state
 from barograph.store.sqlite_file import MODE
-from barograph.store.writer import Request, Writer
+from barograph.store.writer import TOGETHER, Request, Writer
 
 T = TypeVar("T")
 PRELOAD = 200  # series that are read in one go, so that requests wait only briefly
@@ -100,6 +100,8 @@ class Store:
     def submit(self, measurements: Iterable[Measurement], who: str) -> Future[IngestResult]:
         """Queue measurements; the future has its result once they are committed.
 
+        A large request is committed in parts, between which others get their turn.
+
         Args:
             measurements: The measurements of one request.
             who: Name for the audit trail.
@@ -116,7 +118,11 @@ class Store:
             raise DataError(
                 f"{len(batch)} measurements in one request, allowed are {self.limits.batch}"
             )
-        return self._writer.submit(batch, who)
+        if len(batch) <= TOGETHER:
+            return self._writer.submit(batch, who)
+        rows = parts.cut(batch, TOGETHER)
+        futures = self._writer.submit_parts([[batch[row] for row in part] for part in rows], who)
+        return parts.joined(rows, futures)
 
     def ingest(self, measurements: Iterable[Measurement], who: str) -> IngestResult:
         """Write and judge measurements; return once they are committed.
@@ -126,7 +132,7 @@ class Store:
             who: Name for the audit trail.
 
         Raises:
-            StoreError: Nothing was written.
+            StoreError: Nothing was written, or only parts of a large request: send it again.
         """
         return self.submit(measurements, who).result()
 
@@ -194,7 +200,8 @@ class Store:
         """Move the results, candidates and verdicts of a series to another one, and delete it.
 
         The results are judged in their places there. Where both series have a result, it is
-        treated as if it arrived again: the one measured later holds.
+        treated as if it arrived again: the one measured later holds. Many results are moved in
+        several transactions before the first series is deleted; repeat the call if it fails.
 
         Args:
             source: Number of the series that ends.
@@ -212,17 +219,22 @@ class Store:
         if judge is None:
             raise ConfigError("this store was opened without a model, so it merges no series")
 
+        with self.read() as connection:
+            early = life.results_to_move(connection, source, target, self.limits)
+        moved: set[Measurement] = set()
+        if len(early) > TOGETHER:
+            # In parts, so that others need not wait. After a crash the series that ends still has
+            # its results, and a merge that is repeated finds those that were moved already.
+            for first in range(0, len(early), self.limits.batch):
+                _check_fit(self.ingest(early[first : first + self.limits.batch], who).points)
+            moved.update(early)
+
         def work(connection: sa.Connection) -> int:
             results = life.take_out(connection, source, target, who)
             self._ingest.forget()
             model = self.model(connection, judge.version, judge.threshold)
-            taken, _ = self._ingest.take(connection, results, judge, model, audit.now())
-            refused = [one.reason for one in taken if one.status is PointStatus.REJECTED]
-            if refused:
-                raise DataError(
-                    f"series {source} and {target} cannot be merged: {len(refused)} results do "
-                    f"not fit, such as: {refused[0]}"
-                )
+            rest = [one for one in results if one not in moved]
+            _check_fit(self._ingest.take(connection, rest, judge, model, audit.now())[0])
             stale.mark(connection, [target])
             return len(results)
 
@@ -270,6 +282,15 @@ class Store:
 def _lock(connection: sa.Connection) -> str | None:
     """Wait until no other process writes; return the name of the one that ingested last."""
     return connection.scalar(LAST_WRITER)
+
+
+def _check_fit(results: Sequence[PointResult]) -> None:
+    """Check that a series has taken all results of another one."""
+    refused = [one.reason for one in results if one.status is PointStatus.REJECTED]
+    if refused:
+        raise DataError(
+            f"the series cannot be merged: {len(refused)} results do not fit, such as: {refused[0]}"
+        )
 
 
 def _by_request(

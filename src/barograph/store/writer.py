@@ -5,12 +5,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 from barograph.errors import BarographError, StoreError
 
 T = TypeVar("T")
 A = TypeVar("A")
+TOGETHER = 5_000  # a transaction of as many results takes a fraction of a second
 
 
 @dataclass
@@ -23,11 +25,15 @@ class _Job:
 
 @dataclass
 class Request(Generic[T, A]):
-    """Items to write together with those of other requests; the future gets their own result."""
+    """Items to write together with those of other requests; the future gets their own result.
+
+    The following request is queued once this one is written, and fails with it.
+    """
 
     items: Sequence[T]
     who: str
     future: Future[A] = field(default_factory=Future)
+    following: "Request[T, A] | None" = None
 
 
 class Writer(Generic[T, A]):
@@ -44,7 +50,7 @@ class Writer(Generic[T, A]):
         self,
         commit: Callable[[Sequence[Request[T, A]]], list[A]],
         *,
-        together: int = 20_000,
+        together: int = TOGETHER,
         backlog: int = 1_000_000,
     ) -> None:
         self._commit = commit
@@ -59,13 +65,24 @@ class Writer(Generic[T, A]):
 
     def submit(self, items: Sequence[T], who: str) -> Future[A]:
         """Queue a request; its future has the result once it is committed."""
-        request: Request[T, A] = Request(items, who)
+        [future] = self.submit_parts([items], who)
+        return future
+
+    def submit_parts(self, parts: Sequence[Sequence[T]], who: str) -> list[Future[A]]:
+        """Queue requests that are written one after the other, with others in between.
+
+        If one fails, so do those after it. They must not be cancelled.
+        """
+        requests: list[Request[T, A]] = [Request(items, who) for items in parts]
+        for request, following in pairwise(requests):
+            request.following = following
+        count = sum(map(len, parts))
         with self._wake:
-            if self._waiting and self._waiting + len(items) > self._backlog:
+            if self._waiting and self._waiting + count > self._backlog:
                 raise StoreError(f"the store is busy: {self._waiting} measurements wait already")
-            self._waiting += len(items)
-            self._put(request)
-        return request.future
+            self._waiting += count
+            self._put(requests[0])
+        return [request.future for request in requests]
 
     def run(self, work: Callable[[], T]) -> T:
         """Run work in the writing thread, and return its result."""
@@ -103,6 +120,22 @@ class Writer(Generic[T, A]):
             live = [request for request in group if request.future.set_running_or_notify_cancel()]
             if live:
                 self._write(live)
+            for request in group:
+                self._continue(request)
+
+    def _continue(self, request: Request[T, A]) -> None:
+        """Queue the request that follows one that is done; if that failed, it fails as well."""
+        following = request.following
+        if following is None:
+            return
+        error = request.future.exception()
+        if error is None:
+            self._queue.append(following)  # the queue is finished even if it was closed meanwhile
+            return
+        with self._wake:
+            self._waiting -= len(following.items)
+        following.future.set_exception(error)
+        self._continue(following)
 
     def _next(self) -> list[Request[T, A]] | _Job:
         """Take the first job, or as many of the first requests as fit into a group."""

@@ -6,7 +6,16 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from barograph.series import FINAL, Verdict
-from barograph.store.schema import candidates, models, points, series, steps, verdicts
+from barograph.store.candidate_records import is_listed
+from barograph.store.schema import (
+    candidates,
+    models,
+    points,
+    series,
+    steps,
+    ticketed,
+    verdicts,
+)
 
 CHUNK = 500  # candidates in one query: databases limit the number of parameters
 NEAR = 5  # commits between a change and the place that its alarm points at
@@ -46,6 +55,85 @@ class OpenCandidate(NamedTuple):
     hazard: float | None
     before: str | None
     after: str | None
+
+
+class Effectiveness(NamedTuple):
+    """What became of the change points, as Daly et al. 2020 count it in section 5.2.
+
+    Attributes:
+        change_points: Number of candidates that the latest search found, or that were judged.
+        commits: Number of commits that they are at, each of one project.
+        commits_with_ticket: Number of commits where a ticket is about one of them.
+        commits_processed: Number of commits where one of them is judged real or noise.
+        tickets: Number of tickets about them.
+        real: Number of those judged real.
+        real_not_found: Real, but no longer found.
+        real_without_ticket: Real, but no ticket is about it.
+        noise: Number of those judged noise.
+        noise_with_ticket: Noise, but a ticket is about it.
+        noise_not_found: Noise, and no longer found.
+    """
+
+    change_points: int
+    commits: int
+    commits_with_ticket: int
+    commits_processed: int
+    tickets: int
+    real: int
+    real_not_found: int
+    real_without_ticket: int
+    noise: int
+    noise_with_ticket: int
+    noise_not_found: int
+
+
+def effectiveness(
+    connection: sa.Connection, *, since: int | None = None, project: str | None = None
+) -> Effectiveness:
+    """Count what became of the change points.
+
+    Args:
+        connection: From `Store.read`.
+        since: Only those that were first found at or after this time, in milliseconds since 1970.
+        project: Only those of this project.
+    """
+    c = candidates.c
+    wanted = [is_listed()]
+    if since is not None:
+        wanted.append(sa.func.coalesce(c.found, c.calculated_on, 0) >= since)
+    if project is not None:
+        wanted.append(series.c.project == project)
+    has_ticket = sa.exists().where(ticketed.c.candidate == c.id)
+    listed = (
+        sa.select(c.id, series.c.project, c.order, c.present, c.verdict, has_ticket.label("ticket"))
+        .join(series, series.c.id == c.series)
+        .where(*wanted)
+        .cte("listed")
+    )
+    one = listed.c
+    real, noise = (
+        one.verdict == verdict.value for verdict in (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE)
+    )
+    by_commit = (
+        sa.select(_any(one.ticket).label("ticket"), _any(sa.or_(real, noise)).label("processed"))
+        .group_by(one.project, one.order)
+        .subquery()
+    )
+    at = sa.func.count(), sa.func.sum(by_commit.c.ticket), sa.func.sum(by_commit.c.processed)
+    link = sa.select(sa.func.count(ticketed.c.ticket.distinct()))
+    kinds = (
+        *(real, sa.and_(real, ~one.present), sa.and_(real, ~one.ticket)),
+        *(noise, sa.and_(noise, one.ticket), sa.and_(noise, ~one.present)),
+    )
+    sums = (sa.func.sum(sa.case((kind, 1), else_=0)) for kind in kinds)
+    total, *counts = connection.execute(sa.select(sa.func.count(), *sums).select_from(listed)).one()
+    tickets = connection.scalar(link.join(listed, one.id == ticketed.c.candidate))
+    commits = connection.execute(sa.select(*at)).one()
+    return Effectiveness(*(int(n or 0) for n in (total, *commits, tickets, *counts)))
+
+
+def _any(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
+    return sa.func.max(sa.case((condition, 1), else_=0))
 
 
 def given_verdicts(connection: sa.Connection, since: int) -> list[GivenVerdict]:

@@ -17,6 +17,7 @@ from barograph.store.candidate_records import find_candidates, moves_of, one_can
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import verdicts as judgements
+from barograph.triage.record import Effectiveness, effectiveness
 from barograph.triage.verdict_batches import RefusedVerdict, Why
 
 Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the change point.", examples=[3])]
@@ -28,6 +29,15 @@ IncludeWithdrawn = Annotated[
     Query(
         description="Include change points without a verdict that the latest refresh did not find.",
         examples=[True],
+    ),
+]
+FoundSince = Annotated[
+    int | None,
+    Query(
+        ge=0,
+        le=INTEGER,
+        description="Only those first found since then, in milliseconds since 1970.",
+        examples=[1704067200000],
     ),
 ]
 REGION = {"count": 20, "min": 1.0, "max": 2.0, "median": 1.5, "mean": 1.5, "variance": 0.1}
@@ -93,6 +103,26 @@ class ChangePointDetail(ChangePointResponse):
     verdicts: list[VerdictEntryResponse] = Field(description="The last one is current.")
 
 
+class EffectivenessResponse(Schema):
+    """What became of the change points, as in section 5.2 of Daly et al. 2020."""
+
+    change_points: int = Field(
+        description="Found by the latest refresh, or judged.", examples=[12321]
+    )
+    commits: int = Field(description="Where they are.", examples=[178])
+    commits_with_ticket: int = Field(examples=[126])
+    commits_processed: int = Field(
+        description="Where one of them is real or noise.", examples=[122]
+    )
+    tickets: int = Field(description="About any of them.", examples=[79])
+    real: int = Field(examples=[900])
+    real_not_found: int = Field(description="No longer found.", examples=[12])
+    real_without_ticket: int = Field(examples=[40])
+    noise: int = Field(examples=[350])
+    noise_with_ticket: int = Field(examples=[3])
+    noise_not_found: int = Field(description="No longer found.", examples=[60])
+
+
 class VerdictRequest(VerdictTexts):
     """A verdict on a change point."""
 
@@ -133,6 +163,19 @@ def get_change_points(
             limit=limit,
         )
     return {"change_points": found, "next": next_cursor(found, limit)}
+
+
+@routes.get(
+    "/api/v1/change-points/effectiveness",
+    response_model=EffectivenessResponse,
+    summary="What became of the change points",
+)
+def get_effectiveness(
+    context: Context, project: Project = None, found_since: FoundSince = None
+) -> Effectiveness:
+    """Count change points, their commits and tickets, and verdicts that do not fit them."""
+    with context.store.read() as connection:
+        return effectiveness(connection, since=found_since, project=project)
 
 
 @routes.get(

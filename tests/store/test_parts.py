@@ -1,0 +1,80 @@
+"""A large request is written in parts, with the answers and contents of one transaction."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from barograph.errors import StoreError
+from barograph.series import Direction
+from barograph.store import Measurement, PointResult, Store
+from barograph.store.parts import cut
+from tests.store.digest import digest
+from tests.store.judges import Rule
+from tests.store.samples import history, series
+
+
+def mixed() -> list[Measurement]:
+    """Several runs in any order, one long series, faulty rows, and commits without an order."""
+    sent = [*history("abc", 20, runs=2), *history("d", 70)]
+    sent.append(Measurement(series("d"), 1.0, 3, "c3", "0", 1, Direction.LOWER_IS_BETTER))
+    random.Random(0).shuffle(sent)
+    sent.insert(9, sent[30]._replace(value=7.0))
+    sent.insert(11, Measurement(series("a"), 1.0, "x", "c"))  # type: ignore[arg-type]
+    sent.insert(13, Measurement(series("e"), float("nan"), 3))
+    return [*(Measurement(series(name), 1.0, None, f"new {name}") for name in "dea"), *sent]
+
+
+def answers(points: list[PointResult]) -> list[tuple[object, ...]]:
+    return [(one.status, one.reason, one.order, one.decision, one.steps) for one in points]
+
+
+@pytest.mark.parametrize("size", [7, 50, 1000])
+def test_cut_has_every_row_once_and_a_short_series_in_one_part(size: int) -> None:
+    sent = mixed()
+    parts = cut(sent, size)
+    assert sorted(row for part in parts for row in part) == [*range(len(sent))]
+    assert max(map(len, parts)) <= size
+    for name in "abc":
+        own = {row for row, one in enumerate(sent) if one.series == series(name) and one.order}
+        assert sum(not own.isdisjoint(part) for part in parts) == 1 or len(own) > size
+
+
+def test_cut_divides_a_long_series_by_its_order() -> None:
+    sent = history("d", 70)[::-1]
+    orders = [[sent[row].order or 0 for row in part] for part in cut(sent, 30)]
+    assert [(min(part), max(part)) for part in orders] == [(0, 29), (30, 59), (60, 69)]
+
+
+def test_parts_leave_what_one_transaction_leaves(
+    store: Store, new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = mixed()
+    expected = store.ingest(sent, "ci")
+    monkeypatch.setattr("barograph.store.store.TOGETHER", 75)
+    with Store(new_url(), Rule()) as other:
+        found = other.ingest(sent, "ci")
+        assert answers(found.points) == answers(expected.points)
+        assert found.counts == expected.counts
+        with store.read() as one, other.read() as two:
+            assert digest(one) == digest(two)
+
+
+def test_error_in_between_is_repaired_by_sending_the_request_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("barograph.store.store.TOGETHER", 20)
+    sent = history("abc", 20)
+    taken = store._ingest.take
+
+    def failing(connection: object, measurements: list[Measurement], *rest: object) -> object:
+        if measurements[0].series == series("c"):
+            raise StoreError("the disk is full")
+        return taken(connection, measurements, *rest)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as context:
+        context.setattr(store._ingest, "take", failing)
+        with pytest.raises(StoreError, match="only 40 of 60 results were taken, send all again: t"):
+            store.ingest(sent, "ci")
+    counts = store.ingest(sent, "ci").counts
+    assert (counts["written"], counts["duplicate"]) == (20, 40)
