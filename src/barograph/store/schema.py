@@ -36,6 +36,12 @@ def _series(*, key: bool = True) -> sa.Column[int]:
     return sa.Column("series", sa.BigInteger, owner, primary_key=key, nullable=False)
 
 
+def _only_series() -> sa.Column[int]:
+    """Return the key of a table with one row for each series; SQLite needs no index for it."""
+    owner = sa.ForeignKey("series.id")
+    return sa.Column("series", Serial, owner, primary_key=True, autoincrement=False)
+
+
 def _place() -> tuple[sa.Column[Any], ...]:
     """Return the key of a point: its series, the order there, and the run."""
     return (
@@ -155,7 +161,7 @@ revisions = sa.Table(
 blocks = sa.Table(
     "blocks",
     metadata,
-    sa.Column("series", Serial, sa.ForeignKey("series.id"), primary_key=True, autoincrement=False),
+    _only_series(),
     sa.Column("order", sa.BigInteger, nullable=False),
     sa.Column("count", sa.BigInteger, nullable=False),  # number of all commits up to this one
     sa.Column("start", sa.Integer, nullable=False),  # index of the last change point among them
@@ -186,7 +192,7 @@ steps = sa.Table(
 touched = sa.Table(
     "touched",
     metadata,
-    _series(),
+    _only_series(),
     sa.Column("version", sa.BigInteger, nullable=False),
 )
 
@@ -344,7 +350,7 @@ retrainings = sa.Table(
 arrivals = sa.Table(
     "arrivals",
     metadata,
-    sa.Column("series", Serial, sa.ForeignKey("series.id"), primary_key=True, autoincrement=False),
+    _only_series(),
     _time("last"),
     sa.Column("expected", sa.BigInteger, nullable=True),  # milliseconds; null while unknown
     sa.Column("late", sa.Integer, nullable=False),  # of the newest results
