@@ -233,7 +233,7 @@ def _moment(_context: click.Context, option: click.Parameter, text: str) -> int:
 
 NAMES = (
     "files", "kind", "mapping", "value_columns", "order_by", "delimiter", "metrics", "aggregate",
-    "branch", "base_branch", "commit", "time", "project", "machine", "max_size",
+    "branch", "base_branch", "commit", "time", "project", "machine", "max_size", "max_keys",
 )  # fmt: skip
 OPTIONS: list[Callable[[Any], Any]] = [
     click.option(
@@ -318,6 +318,15 @@ OPTIONS: list[Callable[[Any], Any]] = [
         show_default=True,
         metavar="MIB",
         help="Largest file to read, decompressed.",
+    ),
+    click.option(
+        "--max-columns",
+        "max_keys",
+        type=click.IntRange(min=1),
+        default=10_000,
+        show_default=True,
+        metavar="N",
+        help="Most columns of a table, or keys of its JSON objects.",
     ),
 ]
 

@@ -43,6 +43,15 @@ def sample(name: str) -> Any:
     return json.loads((SAMPLES / name).read_text(encoding="utf-8"))
 
 
+def test_k6_reads_lines_of_any_length() -> None:
+    tags = {"url": "x" * (1 << 20)}
+    metric = {"type": "Metric", "metric": "iters", "data": {"type": "trend"}}
+    point = {"type": "Point", "metric": "iters", "data": {"value": 3, "tags": tags}}
+    point["data"]["time"] = "2026-01-01T00:00:00Z"  # type: ignore[index]
+    lines = "\n".join(map(json.dumps, (metric, point)))
+    assert [one.value for one in results(k6.FORMAT, lines)] == [3.0, 3.0]
+
+
 def test_catch2_refuses_declarations_of_entities() -> None:
     lines = [f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 20)]
     document = (

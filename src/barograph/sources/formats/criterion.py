@@ -21,7 +21,6 @@ from barograph.sources.formats.outline import outline
 
 ESTIMATES = "new/estimates.json"
 BIGGEST = 1 << 20  # bytes of one file of the folder
-LONGEST = 1 << 24  # characters of a message, which holds all samples
 # "sort/8    time:   [2.5094 ms 2.5306 ms 2.5553 ms]"; a long name has a line of its own.
 TIME = re.compile(r" +\[[\d.]+ [^\s%\]]+ ([\d.]+) ([^\s%\]]+) [\d.]+ [^\s%\]]+\]\s*")
 HEAD = re.compile(r"time:" + TIME.pattern)
@@ -44,7 +43,9 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
         yield from each(file, found, _of_folder)
     elif file.text().lstrip().startswith("{"):
         yield from each(
-            file, lines_of(file, LONGEST), lambda line, where: _message(line, where, file.name)
+            file,
+            lines_of(file, file.options.max_bytes),
+            lambda line, where: _message(line, where, file.name),
         )
     else:
         yield from _lines(file)

@@ -36,7 +36,6 @@ PHASES = {
 LEFT_OUT = PHASES | {"data_sent", "data_received", "vus", "vus_max", "group_duration"}
 TRENDS = ("med", "p(95)")
 DEFAULT_TAG = ("expected_response", "true")  # every summary holds these requests a second time
-LONGEST = 1 << 20  # characters of a line
 # Rates whose direction is known: the share of failed requests, and of successful checks.
 RATES = {"http_req_failed": LOWER, "checks": HIGHER, "dropped_iterations": LOWER}
 
@@ -152,7 +151,7 @@ def _points(file: InputFile) -> Iterator[Result | Skip]:
             metrics[name].add(value, time_ms(data.get("time"), f"{where}: time"))
         yield from ()
 
-    yield from each(file, lines_of(file, LONGEST), add)
+    yield from each(file, lines_of(file, file.options.max_bytes), add)
     start = min(
         (points.first for points in metrics.values() if points.first != UNKNOWN_TIME),
         default=UNKNOWN_TIME,

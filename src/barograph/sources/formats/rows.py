@@ -187,7 +187,8 @@ def check_keys(file: InputFile, count: int) -> None:
     if count > file.options.max_keys:
         raise DataError(
             f"{file.name}: {count:,} columns; at most {file.options.max_keys:,} are allowed: "
-            "write a row for each value, with its test and measurement"
+            "write a row for each value, with its test and measurement, or allow more with "
+            "--max-columns N"
         )
 
 
