@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from barograph.errors import DataError
 from barograph.series import LABELS, Verdict
@@ -84,8 +85,12 @@ class QueueFilter:
     @property
     def has_conditions(self) -> bool:
         """Whether there is anything that `lets_through` checks."""
-        texts = (*(getattr(self, label) for label in LABELS), self.args, self.q)
-        return bool(self.hazard or self.probability or any(texts))
+        return bool(self.hazard or self.probability or self._patterns or self.args or self.q)
+
+    @cached_property
+    def _patterns(self) -> list[tuple[str, str]]:
+        """The labels that have a pattern, and the pattern."""
+        return [(label, getattr(self, label)) for label in LABELS if getattr(self, label)]
 
     def lets_through(self, entry: QueueEntry) -> bool:
         """Return whether a candidate passes, apart from its state, its kind and its effect."""
@@ -93,16 +98,17 @@ class QueueFilter:
             return False
         if self.probability and (entry.probability or 0.0) < self.probability:
             return False
-        for label in LABELS:
-            pattern = getattr(self, label)
-            if pattern and not _matches(getattr(entry.identity, label), pattern):
+        for label, pattern in self._patterns:
+            if not _matches(getattr(entry.identity, label), pattern):
                 return False
         if self.args and not any(
             _matches(f"{name}={value}", self.args) or _matches(value, self.args)
             for name, value in entry.identity.args
         ):
             return False
-        text = f"{entry.name} {entry.commit}".casefold() if self.q else ""
+        if not self.q:
+            return True
+        text = f"{entry.name} {entry.commit}".casefold()
         return all(word in text for word in self.q.casefold().split())
 
     def within(self, entries: Iterable[QueueEntry], at: int) -> list[QueueEntry]:

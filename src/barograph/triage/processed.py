@@ -8,10 +8,9 @@ import sqlalchemy as sa
 
 from barograph.series import Verdict
 from barograph.store.schema import candidates, series, verdicts
+from barograph.triage.entries import COLUMNS, entries
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import QueueEntry
-from barograph.triage.patterns import compiled, stored_patterns
-from barograph.triage.queue import COLUMNS, queue_entry
 
 PAGE = 100
 
@@ -79,24 +78,23 @@ def processed(
         query = query.where(c.verdict == verdict.value)
     if who:
         query = query.where(v.who == who)
-    known, width = compiled(stored_patterns(connection)), len(COLUMNS)
     found: list[ProcessedEntry] = []
     skipped = 0
     # Rows are read until the page is full: a text filter needs the printed names.
-    for row in connection.execute(query.execution_options(yield_per=500)):
-        entry = queue_entry(tuple(row[:width]), known)
-        if not wanted.lets_through(entry):
-            continue
-        skipped += 1
-        if skipped <= offset:
-            continue
-        if len(found) == limit:
-            return ProcessedPage(found, _counts(connection), more=True)
-        person, time, reason, note, scored = row[width:]
-        given = Verdict(entry.verdict)
-        found.append(
-            ProcessedEntry(entry, given, person or "", time, reason or "", note or "", scored)
-        )
+    for part in connection.execute(query.execution_options(yield_per=500)).partitions():
+        for row, entry in zip(part, entries(connection, part), strict=True):
+            if not wanted.lets_through(entry):
+                continue
+            skipped += 1
+            if skipped <= offset:
+                continue
+            if len(found) == limit:
+                return ProcessedPage(found, _counts(connection), more=True)
+            person, time, reason, note, scored = row[len(COLUMNS) :]
+            given = Verdict(entry.verdict)
+            found.append(
+                ProcessedEntry(entry, given, person or "", time, reason or "", note or "", scored)
+            )
     return ProcessedPage(found, _counts(connection), more=False)
 
 

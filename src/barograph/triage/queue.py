@@ -7,34 +7,28 @@ the indexes would that each combination of filters needs.
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Any
 
 import sqlalchemy as sa
 
 from barograph.errors import DataError
-from barograph.series import LABELS, SeriesId
+from barograph.series import LABELS
 from barograph.store import commit_details
 from barograph.store.audit import now
 from barograph.store.commit_details import CommitDetails
 from barograph.store.schema import candidates, clusters, commits, series
+from barograph.triage.entries import COLUMNS, entries
 from barograph.triage.filters import EFFECTS, STATES, QueueFilter, refusal
-from barograph.triage.grouping import CauseGroup, QueueEntry, by_cause, sorted_groups
-from barograph.triage.patterns import KINDS, PatternSet, compiled, stored_patterns
+from barograph.triage.grouping import CauseGroup, QueueEntry, Steps, by_cause, sorted_groups
+from barograph.triage.patterns import KINDS
 
 PAGE = 100  # groups
 CHUNK = 500  # candidates, or ranges, in one condition
-_C, _S = candidates.c, series.c
-COLUMNS = (
-    *(_C.id, _C.version, _C.series, _C.order, _C.last_before, _C.commit, _C.hazard),
-    *(_C.probability, sa.func.coalesce(_C.found, _C.calculated_on), _C.verdict, _C.present),
-    # The regions are long, and of use here only where there is no hazard.
-    *(sa.case((_C.hazard.is_(None), region)) for region in (_C.before, _C.after)),
-    *(_S.project, _S.variant, _S.task, _S.test, _S.measurement, _S.args, _S.direction),
-)
+MEMORY = 8  # sets of candidates whose groups are kept
+
+_grouped: deque[tuple[list[QueueEntry], Steps, list[CauseGroup]]] = deque(maxlen=MEMORY)
 
 
 @dataclass(frozen=True)
@@ -120,10 +114,24 @@ def open_groups(
 
 def every_group(connection: sa.Connection, wanted: QueueFilter) -> list[CauseGroup]:
     """Return all groups that a filter lets through, whatever their effect or kind."""
-    entries = list(_entries(connection, wanted))
+    found = _entries(connection, wanted)
     if wanted.has_conditions:
-        entries = [one for one in entries if wanted.lets_through(one)]
-    return by_cause(wanted.within(entries, now()), _steps(connection, wanted))
+        found = [one for one in found if wanted.lets_through(one)]
+    return _groups(wanted.within(found, now()), _steps(connection, wanted))
+
+
+def _groups(found: list[QueueEntry], steps: Steps) -> list[CauseGroup]:
+    """Return the groups of candidates; those of the same candidates are remembered.
+
+    Most requests meet the same candidates, which `entries` keeps: the comparison is one of
+    addresses, and takes a hundredth of the time of grouping.
+    """
+    for known, places, groups in tuple(_grouped):
+        if known == found and places == steps:
+            return groups
+    groups = by_cause(found, steps)
+    _grouped.appendleft((found, steps, groups))
+    return groups
 
 
 def one_group(connection: sa.Connection, wanted: QueueFilter, candidate: int) -> CauseGroup:
@@ -156,8 +164,8 @@ def label_values(connection: sa.Connection, name: str) -> list[tuple[str, int]]:
     return [pair for pair in counts.most_common() if pair[0]]
 
 
-def _entries(connection: sa.Connection, wanted: QueueFilter) -> Iterator[QueueEntry]:
-    """Yield the candidates in the state of a filter."""
+def _entries(connection: sa.Connection, wanted: QueueFilter) -> list[QueueEntry]:
+    """Return the candidates in the state of a filter."""
     c = candidates.c
     query = sa.select(*COLUMNS).join(series, series.c.id == c.series)
     verdict, present = STATES["any" if wanted.ids and wanted.state == "open" else wanted.state]
@@ -167,58 +175,8 @@ def _entries(connection: sa.Connection, wanted: QueueFilter) -> Iterator[QueueEn
         query = query.where(c.present == present)
     chunks = [wanted.ids[first : first + CHUNK] for first in range(0, len(wanted.ids), CHUNK)]
     queries = [query.where(c.id.in_(chunk)) for chunk in chunks] if chunks else [query]
-    known = compiled(stored_patterns(connection))
-    for one in queries:
-        for row in connection.execute(one).all():
-            yield queue_entry(tuple(row), known)
-
-
-@lru_cache(50_000)
-def queue_entry(row: tuple[Any, ...], known: PatternSet) -> QueueEntry:
-    """Return a candidate from the values of `COLUMNS`; most are the same as at the last look."""
-    number, version, owner, order, last_before, commit, hazard, *rest = row
-    probability, found, verdict, present, before, after, *labels, direction = rest
-    identity, name = _identity(*labels)
-    return QueueEntry(
-        number,
-        version,
-        owner,
-        identity,
-        name,
-        known.kind_of(name),
-        order,
-        order - 1 if last_before is None else last_before,
-        commit,
-        _effect(hazard, direction, before, after),
-        hazard,
-        probability,
-        found,
-        verdict,
-        present,
-    )
-
-
-@lru_cache(200_000)
-def _identity(
-    project: str, variant: str, task: str, test: str, measurement: str, args: str
-) -> tuple[SeriesId, str]:
-    """Return the identity of a series, and how it is printed."""
-    pairs = tuple(json.loads(args).items()) if args != "{}" else ()
-    identity = SeriesId(project, variant, task, test, measurement, pairs)
-    return identity, str(identity)
-
-
-def _effect(hazard: float | None, direction: int, before: str | None, after: str | None) -> str:
-    """Return what a change is, in one word: see `QueueEntry.effect`."""
-    if hazard is not None:
-        words = ("worse", "better") if direction else ("rose", "fell")
-        return words[hazard < 0]
-    if before is None or after is None:
-        return "changed"
-    rise = json.loads(after)["mean"] - json.loads(before)["mean"]
-    if not direction:
-        return "rose" if rise >= 0 else "fell"
-    return "better" if (rise > 0) == (direction > 0) else "worse"
+    rows = [row for one in queries for row in connection.execute(one).all()]
+    return list(entries(connection, rows))
 
 
 def _steps(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import groupby
-from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -16,6 +15,33 @@ from barograph.wording import percent
 
 BEFORE, AFTER = 44, 20  # results on each side of a candidate
 CHUNK = 500  # candidates in one query
+
+
+def _edge(count: int, *, is_before: bool) -> sa.ScalarSelect[int]:
+    """Return the order that lies some results before or after a candidate; null without it."""
+    c, p = candidates.c, points.alias().c
+    own = sa.select(p.order).where(p.series == c.series, p.settled.is_not(None))
+    own = own.where(p.order < c.order) if is_before else own.where(p.order >= c.order)
+    ordered = own.order_by(p.order.desc() if is_before else p.order)
+    return ordered.limit(1).offset(count - 1).correlate(candidates).scalar_subquery()
+
+
+def _around() -> sa.Select[Any]:
+    """Return the query for the results around candidates."""
+    c, p = candidates.c, points.c
+    return (
+        sa.select(c.id, p.settled, p.order < c.order)
+        .join(points, sa.and_(p.series == c.series, p.settled.is_not(None)))
+        .where(
+            c.id.in_(sa.bindparam("numbers", expanding=True)),
+            p.order >= sa.func.coalesce(_edge(BEFORE, is_before=True), -(2**62)),
+            p.order <= sa.func.coalesce(_edge(AFTER, is_before=False), 2**62),
+        )
+        .order_by(c.id, p.order)
+    )
+
+
+AROUND = _around()  # making it takes as long as running it
 
 
 class Levels(NamedTuple):
@@ -72,31 +98,15 @@ def traces(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Trace
     Returns:
         The traces by candidate; one without results is left out.
     """
-    c, p = candidates.c, points.c
-    query = (
-        sa.select(c.id, p.settled, p.order < c.order)
-        .join(points, sa.and_(p.series == c.series, p.settled.is_not(None)))
-        .where(
-            p.order >= sa.func.coalesce(_edge(BEFORE, is_before=True), -(2**62)),
-            p.order <= sa.func.coalesce(_edge(AFTER, is_before=False), 2**62),
-        )
-        .order_by(c.id, p.order)
-    )
-    known, found = levels(connection, numbers), {}
+    values: defaultdict[int, list[float]] = defaultdict(list)
+    splits: Counter[int] = Counter()
     for first in range(0, len(numbers), CHUNK):
-        chosen = c.id.in_(numbers[first : first + CHUNK])
-        around = connection.execute(query.where(chosen)).all()
-        for number, own in groupby(around, itemgetter(0)):
-            rows = list(own)
-            split = sum(bool(row[2]) for row in rows)
-            found[number] = Trace(tuple(row[1] for row in rows), split, known.get(number))
-    return found
-
-
-def _edge(count: int, *, is_before: bool) -> sa.ScalarSelect[int]:
-    """Return the order that lies some results before or after a candidate; null without it."""
-    c, p = candidates.c, points.alias().c
-    own = sa.select(p.order).where(p.series == c.series, p.settled.is_not(None))
-    own = own.where(p.order < c.order) if is_before else own.where(p.order >= c.order)
-    ordered = own.order_by(p.order.desc() if is_before else p.order)
-    return ordered.limit(1).offset(count - 1).correlate(candidates).scalar_subquery()
+        chosen = {"numbers": numbers[first : first + CHUNK]}
+        for number, value, is_before in connection.execute(AROUND, chosen).all():
+            values[number].append(value)
+            splits[number] += is_before
+    known = levels(connection, numbers)
+    return {
+        number: Trace(tuple(own), splits[number], known.get(number))
+        for number, own in values.items()
+    }

@@ -40,9 +40,12 @@ def sparkline(trace: Trace | None) -> Sparkline | None:
     low, high = _limits(trace.values, () if known is None else (known.before, known.after))
     step = WIDTH / (size - 1)
 
+    height, bottom = HEIGHT - 2 * MARGIN, HEIGHT - MARGIN
+    span = high - low if high > low else 1.0
+
     def y(value: float) -> int:
-        share = (min(max(value, low), high) - low) / (high - low) if high > low else 0.0
-        return round(HEIGHT - MARGIN - share * (HEIGHT - 2 * MARGIN))
+        kept = low if value < low else min(value, high)
+        return round(bottom - (kept - low) / span * height)
 
     def level(start: int, end: int, value: float) -> str:
         return f"M{_edge(start, step)} {y(value)}H{_edge(end, step)}" if end > start else ""

@@ -1,0 +1,80 @@
+"""Candidates as the queue shows them, built from few columns of the store.
+
+Reading five thousand candidates is most of the time of the queue. So the labels of a series are
+read once: its digest, which is a hash of the labels, says whether they are known already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from barograph.series import SeriesId
+from barograph.store.registry import series_id
+from barograph.store.schema import candidates, series
+from barograph.triage.grouping import QueueEntry
+from barograph.triage.patterns import PatternSet, compiled, stored_patterns
+from barograph.triage.traces import Levels, levels
+
+CHUNK = 500  # series in one query
+KNOWN = 200_000  # series whose labels are kept in memory
+_C, _S = candidates.c, series.c
+COLUMNS = (
+    *(_C.id, _C.version, _C.series, _C.order, _C.last_before, _C.commit, _C.hazard),
+    *(_C.probability, sa.func.coalesce(_C.found, _C.calculated_on), _C.verdict, _C.present),
+    *(_S.direction, _S.digest),
+)
+HAZARD, DIGEST = COLUMNS.index(_C.hazard), len(COLUMNS) - 1
+
+_identities: dict[bytes, tuple[SeriesId, str]] = {}  # identities and their printed form, by digest
+
+
+def entries(connection: sa.Connection, rows: Sequence[Sequence[Any]]) -> Iterator[QueueEntry]:
+    """Yield the candidates of rows that begin with `COLUMNS`."""
+    wanted = [tuple(row[: len(COLUMNS)]) for row in rows]
+    _learn(connection, {row[DIGEST] for row in wanted})
+    patterns = compiled(stored_patterns(connection))
+    unsized = levels(connection, [row[0] for row in wanted if row[HAZARD] is None])
+    for row in wanted:
+        yield _entry(row, unsized.get(row[0]), patterns)
+
+
+def _learn(connection: sa.Connection, digests: Iterable[bytes]) -> None:
+    """Read the labels of series that are not known yet."""
+    if len(_identities) > KNOWN:
+        _identities.clear()
+    missing = [digest for digest in digests if digest not in _identities]
+    for first in range(0, len(missing), CHUNK):
+        chunk = _S.digest.in_(missing[first : first + CHUNK])
+        for row in connection.execute(sa.select(series).where(chunk)):
+            identity = series_id(row)
+            _identities[row.digest] = identity, str(identity)
+
+
+@lru_cache(50_000)
+def _entry(row: tuple[Any, ...], known: Levels | None, patterns: PatternSet) -> QueueEntry:
+    """Return a candidate; most are the same as at the last look."""
+    number, version, owner, order, last_before, commit, hazard, *rest = row
+    probability, found, verdict, present, direction, digest = rest
+    identity, name = _identities[digest]
+    return QueueEntry(
+        *(number, version, owner, identity, name, patterns.kind_of(name), order),
+        *(order - 1 if last_before is None else last_before, commit),
+        *(_effect(hazard, direction, known), hazard, probability, found, verdict, present),
+    )
+
+
+def _effect(hazard: float | None, direction: int, known: Levels | None) -> str:
+    """Return what a change is, in one word: see `QueueEntry.effect`."""
+    if hazard is not None:
+        words = ("worse", "better") if direction else ("rose", "fell")
+        return words[hazard < 0]
+    if known is None:
+        return "changed"
+    rise = known.after - known.before
+    if not direction:
+        return "rose" if rise >= 0 else "fell"
+    return "better" if (rise > 0) == (direction > 0) else "worse"
