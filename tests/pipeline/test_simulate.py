@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from barograph.errors import ConfigError
 from barograph.history import History
@@ -15,6 +16,7 @@ from barograph.sources.simulator import LONG, SHORT
 from barograph.sources.simulator.truth import SCHEMAS
 from barograph.training.simulation import CHUNK, SimulateParams, simulate, tasks
 
+ROOT = Path(__file__).resolve().parents[2]
 SMALL = SimulateParams(seed=4, long_series=CHUNK + 10, short_series=2 * CHUNK)
 
 
@@ -56,6 +58,18 @@ def test_simulate_depends_on_the_seed(out: Path, tmp_path: Path) -> None:
     run(tmp_path / "same", 1, same)
     first = (tmp_path / "dump" / "time_series.bson").read_bytes()
     assert first != (tmp_path / "same" / "dump" / "time_series.bson").read_bytes()
+
+
+def test_shipped_models_learn_from_the_profile_as_it_is() -> None:
+    document = yaml.safe_load((ROOT / "params.yaml").read_text())
+    scales = [document[name]["simulate"]["short_relative_scale"] for name in ("prior", "defaults")]
+    assert scales == [SHORT.relative_scale] * 2
+    calibrated = SimulateParams(**document["simulate"])
+    assert {task.profile.relative_scale for task in tasks(calibrated)} == {
+        LONG.relative_scale,
+        calibrated.short_relative_scale,
+    }
+    assert calibrated.short_relative_scale < SHORT.relative_scale
 
 
 def test_loading_corrects_and_skips_nothing(out: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ later stage reads them. docs/simulator.md describes every parameter.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import bson
@@ -50,6 +50,7 @@ class SimulateParams:
     short_pvalue: float = 0.007
     ci_pvalue: float = 0.001
     window: int = 50
+    short_relative_scale: float = SHORT.relative_scale
     people: int = 5
     watched: float = 0.7
     missed: float = 0.1
@@ -63,6 +64,8 @@ class SimulateParams:
         for name in ("watched", "missed", "mistaken", "investigated"):
             share = getattr(self, name)
             _check(name, share, 0.0 <= share <= 1.0, "from 0 to 1")
+        scale = self.short_relative_scale
+        _check("short_relative_scale", scale, scale > 0.0, "more than 0")
         _check("people", self.people, self.people >= 1, "at least 1")
         _check("days_to_triage", self.days_to_triage, self.days_to_triage >= 0.0, "at least 0")
 
@@ -123,9 +126,10 @@ class SimulationTask:
 def tasks(params: SimulateParams) -> Iterator[SimulationTask]:
     """Cut the work into tasks, which depend on the parameters alone."""
     first = 0
+    short = replace(SHORT, relative_scale=params.short_relative_scale)
     for profile, count, pvalue in (
         (LONG, params.long_series, params.long_pvalue),
-        (SHORT, params.short_series, params.short_pvalue),
+        (short, params.short_series, params.short_pvalue),
         (CI, params.ci_series, params.ci_pvalue),
     ):
         for start in range(0, count, CHUNK):
