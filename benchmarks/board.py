@@ -2,7 +2,8 @@
 
 The default is a small store. `--full` has 40,000 series of 50 results and 5,000 open candidates,
 and prints the limits that the board has to meet. Clients are in the same process, so that what is
-measured is the server and not the network.
+measured is the server and not the network. `--browser` also measures in a headless Chromium how
+long a series of 5,000 results takes until it is drawn, and each frame of a pan.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import board_browser
 import numpy as np
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
@@ -64,6 +66,7 @@ THREADS = (1, 4, 8, 16, 32, 64)
 SMALL = {"size": 2000, "history": 50, "candidates": 500, "runs": 20}
 FULL = {"size": 40_000, "history": 50, "candidates": 5000, "runs": 40}
 LIMITS = {"limit of the queue": "<= 150 ms", "limit of a verdict beyond one fsync": "<= 50 ms"}
+LONG = 5000  # results of the series that a browser draws
 CHUNK = 500  # series in one transaction
 SERIES = Insertion(series, ("id", "digest", *SeriesId.__dataclass_fields__, "direction"))
 POINT = Insertion(
@@ -204,12 +207,27 @@ def main() -> None:
     """Fill a store, and measure pages and verdicts."""
     parser = arguments(__doc__ or "")
     parser.add_argument("--full", action="store_true", help="the size that the limits are for")
+    parser.add_argument("--browser", action="store_true", help="measure in a browser, too")
     given = parser.parse_args()
     sizes = FULL if given.full else SMALL
     with tempfile.TemporaryDirectory() as folder:
         figures, more = measured(Path(folder), sizes)
+        if given.browser:
+            more |= in_browser(Path(folder))
     rows = [{"p95, ms": name, **figures[name].p95} for name in figures]
     show("the board", rows, given.output, **sizes, **more, **(LIMITS if given.full else {}))
+
+
+def in_browser(folder: Path) -> dict[str, Any]:
+    """Return the figures of a long series in a browser, or why there are none."""
+    if missing := board_browser.missing():
+        return {"not measured in a browser": missing}
+
+    def few(store: Store) -> None:
+        fill(store, size=2, history=LONG, changes=2)
+
+    url = str(folder / "long.db")
+    return board_browser.measured(folder / "online.baro", url, LONG, few)
 
 
 def measured(folder: Path, sizes: dict[str, int]) -> tuple[dict[str, Times], dict[str, float]]:

@@ -1,0 +1,126 @@
+"""What a person waits for in a browser: a series until it is drawn, and each frame of a pan.
+
+`benchmarks/board.py --browser` runs it with a headless Chromium of the system.
+"""
+
+import shutil
+import socket
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from barograph.service import ModelWatch, create_app
+from barograph.store import Store
+
+PROGRAMS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
+FLAGS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
+RUNS = 11  # visits of the page; the first fills the caches and does not count
+SHARES = (1.0, 0.9, 0.5, 0.1)  # of the series that is in view during a pan
+FRAMES = 120  # of a pan
+LIMITS = {"limit of drawing": "<= 300 ms", "limit of a frame, p95": "<= 16 ms"}
+# Milliseconds from the request until the response has ended, and until the chart is drawn.
+DRAWN = """() => {
+  const { requestStart, responseEnd } = performance.getEntriesByType("navigation")[0];
+  const drawn = performance.getEntriesByName("chart-drawn")[0]?.startTime;
+  return drawn ? [responseEnd - requestStart, drawn - requestStart] : null;
+}"""
+# Milliseconds to draw each frame of a pan, including the pixels: reading one back waits for them.
+PANNED = """async ([share, frames]) => {
+  const { drawSeries } = await import(document.querySelector('link[href$="/chart.js"]').href);
+  const content = JSON.parse(document.getElementById("series-data").textContent);
+  const count = content.values.length;
+  const canvas = document.createElement("canvas");
+  canvas.className = "chart";
+  document.querySelector("main").prepend(canvas);
+  const data = {
+    ...content, index: null, count, limits: [0, 1],
+    changes: content.marks.map((mark) => ({ ...mark, text: "+1.0 %" })),
+    label: (k) => ({ name: content.commits[k].slice(0, 8), date: "" }),
+  };
+  const chart = drawSeries(canvas, data, { isInteractive: true });
+  const times = [];
+  const span = share * count;
+  for (let frame = 0; frame < frames; frame += 1) {
+    await new Promise(requestAnimationFrame);
+    const began = performance.now(), from = (count - span) * frame / frames;
+    chart.setRange([from, from + span], { isMoving: true });
+    chart.draw();
+    canvas.getContext("2d").getImageData(0, 0, 1, 1);
+    times.push(performance.now() - began);
+  }
+  canvas.remove();
+  return times;
+}"""
+
+
+def missing() -> str:
+    """Return why nothing can be measured; empty if it can."""
+    if find_spec("playwright") is None:
+        return "Playwright is not installed"
+    return "" if _program() else f"no Chromium is installed: none of {', '.join(PROGRAMS)}"
+
+
+def measured(
+    artifact: Path, url: str, length: int, fill: Callable[[Store], None]
+) -> dict[str, Any]:
+    """Return the figures of the first series of a store, which `fill` fills.
+
+    Args:
+        artifact: Model of the service.
+        url: Location of the empty store.
+        length: Number of results of the series, for the names of the figures.
+        fill: Called with the open store.
+    """
+    from playwright.sync_api import sync_playwright
+
+    watch = ModelWatch(artifact)
+    with Store(url, watch.start().judge) as store:
+        fill(store)
+        with _serving(create_app(store, watch)) as address, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=_program(), args=list(FLAGS))
+            page = browser.new_page(viewport={"width": 1440, "height": 1000})
+            visits = []
+            for _ in range(RUNS):
+                page.goto(f"{address}/series/1", wait_until="load")
+                visits.append(page.wait_for_function(DRAWN).json_value())
+            frames = {share: page.evaluate(PANNED, [share, FRAMES]) for share in SHARES}
+            browser.close()
+    answered, drawn = zip(*visits[1:], strict=True)
+    p95 = {share: statistics.quantiles(times, n=20)[-1] for share, times in frames.items()}
+    return {
+        f"page of {length:,} results answered, median, ms": statistics.median(answered),
+        f"{length:,} results drawn, first visit, ms": visits[0][1],
+        f"{length:,} results drawn, median, ms": statistics.median(drawn),
+        f"{length:,} results drawn, slowest of {len(drawn)}, ms": max(drawn),
+        "frame of a pan, p95 of the slowest zoom, ms": max(p95.values()),
+        **LIMITS,
+    }
+
+
+def _program() -> str | None:
+    return next(filter(None, map(shutil.which, PROGRAMS)), None)
+
+
+@contextmanager
+def _serving(app: Any) -> Iterator[str]:
+    """Run the service in a thread; yield its address once it answers."""
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        while not server.started:
+            if not thread.is_alive():
+                sys.exit("the service did not start")
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
