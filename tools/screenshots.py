@@ -1,7 +1,8 @@
-"""Take a picture of every page of the board, light and dark, into data/screenshots.
+"""Take a picture of every page of the board, light and dark, wide and on a phone.
 
-Run it after a change of a page: `make screenshots`. The pages are those of `barograph serve --demo`
-and of a service without results; a headless Chromium of the system takes the pictures.
+Run it after a change of a page: `make screenshots`. The pictures are in data/screenshots, of the
+pages of `barograph serve --demo`, of a service without results, and of the form to sign in. A
+headless Chromium of the system takes them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,15 +25,17 @@ from barograph.store import Store, tokens
 from barograph.store.tokens import Scope
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ViewportSize
 
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "screenshots"
 PROGRAMS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 THEMES = ("light", "dark")
-DESK = {"width": 1440, "height": 1000}
-PHONE = {"width": 390, "height": 844}
-ON_PHONES = ("queue", "series", "commit", "model")
+SIZES: dict[str, ViewportSize] = {
+    "": {"width": 1440, "height": 1000},
+    "-phone": {"width": 390, "height": 844},
+}
+SETTLING = 300  # milliseconds until what loads late has its place
 PATIENCE = 300  # seconds until a service answers, or a page has its data
 
 
@@ -52,11 +56,8 @@ def main() -> None:
         playwright = stack.enter_context(sync_playwright())
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
         places = _places(browser, demo) | {"empty": empty, "sign-in": f"{sign_in}/sign-in"}
-        for theme in THEMES:
-            for name, url in places.items():
-                _take(browser, url, theme, DESK, f"{name}-{theme}")
-        for name in ON_PHONES:
-            _take(browser, places[name], "light", PHONE, f"{name}-phone")
+        for theme, size in product(THEMES, SIZES):
+            _take(browser, places, theme, size)
         browser.close()
 
 
@@ -105,29 +106,25 @@ def _places(browser: Browser, demo: str) -> dict[str, str]:
     return {name: f"{demo}{path}" for name, path in paths.items()}
 
 
-def _take(browser: Browser, url: str, theme: str, size: dict[str, int], name: str) -> None:
+def _take(browser: Browser, places: dict[str, str], theme: str, size: str) -> None:
+    """Take pictures of all places in one theme and one size of the window."""
     context = browser.new_context(
-        viewport={"width": size["width"], "height": size["height"]},
+        viewport=SIZES[size],
         color_scheme="dark" if theme == "dark" else "light",
         reduced_motion="reduce",
-        device_scale_factor=2 if size is PHONE else 1,
+        has_touch=size == "-phone",
+        device_scale_factor=2 if size == "-phone" else 1,
         locale="en-GB",
     )
     context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
-    page.goto(url)
-    _settle(page)
-    path = FOLDER / f"{name}.png"
-    page.screenshot(path=path, full_page=True)
+    for name, url in places.items():
+        page.goto(url, wait_until="networkidle")
+        page.wait_for_timeout(SETTLING)
+        path = FOLDER / f"{name}{size}-{theme}.png"
+        page.screenshot(path=path, full_page=True)
+        sys.stdout.write(f"{path}\n")
     context.close()
-    sys.stdout.write(f"{path}\n")
-
-
-def _settle(page: Page) -> None:
-    """Wait until nothing of the page is loading any more."""
-    if not page.url.endswith("/model"):  # which asks for the progress of a retraining all the time
-        page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(300)
 
 
 if __name__ == "__main__":
