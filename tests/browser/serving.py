@@ -9,7 +9,7 @@ from pathlib import Path
 
 import uvicorn
 
-from barograph.service import ModelWatch, Settings, create_app
+from barograph.service import ModelWatch, Retraining, Settings, create_app
 from barograph.store import Store
 from tests.service.models import small_model
 
@@ -19,7 +19,10 @@ STARTING = 30.0  # seconds
 
 @contextmanager
 def serving(
-    folder: Path, fill: Fill | None = None, settings: Settings | None = None
+    folder: Path,
+    fill: Fill | None = None,
+    settings: Settings | None = None,
+    retraining_of: Callable[[Store, Path], Retraining] | None = None,
 ) -> Iterator[str]:
     """Start a service on a free port; yield its URL, without a slash at the end.
 
@@ -27,6 +30,7 @@ def serving(
         folder: Empty folder for the store and the model.
         fill: Called with the open store before the service starts.
         settings: Limits of the service.
+        retraining_of: Returns what retrains; without it nothing does.
     """
     artifact = folder / "online.baro"
     small_model().save(artifact)
@@ -34,7 +38,8 @@ def serving(
     with Store(str(folder / "store.db"), watch.start().judge) as store:
         if fill is not None:
             fill(store)
-        app = create_app(store, watch, settings)
+        retraining = None if retraining_of is None else retraining_of(store, folder)
+        app = create_app(store, watch, settings, retraining=retraining)
         # The browser keeps its connections open, so the server must not wait for their end.
         config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
         with _listening(config) as port:

@@ -12,7 +12,7 @@ from barograph.triage import verdicts
 from tests.browser.conftest import Board
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 LENGTH = 30
 # The module is the one that the page has loaded.
@@ -142,6 +142,18 @@ def test_members_that_joined_since_are_left_out_and_counted(
     press(queue, "a")
     queue.get_by_role("status").get_by_text("1 new member was left out.").wait_for()
     assert verdict_of(queue)["upsert"] == "not_triaged"
+
+
+def test_slow_parts_of_the_preview_show_that_they_load(queue: "Page") -> None:
+    held: list[Route] = []
+    queue.route("**/change-points/*/reasons", lambda route: held.append(route))  # noqa: PLW0108
+    queue.reload()
+    part = queue.locator("[data-part=reasons]")
+    part.locator(".bone").first.wait_for()
+    assert part.get_by_role("heading").inner_text().startswith("Why")
+    held[0].fulfill(json={"probability": 0.5, "reasons": [], "facts": ["It rained."]})
+    part.get_by_text("It rained.").wait_for()
+    assert part.locator(".bone").count() == 0
 
 
 def test_a_reason_and_a_note_go_with_the_verdict(queue: "Page") -> None:

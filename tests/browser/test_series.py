@@ -87,7 +87,7 @@ def test_a_verdict_shows_at_once_and_can_be_undone(page: "Page", board: str) -> 
     with page.expect_response("**/api/v1/verdicts"):
         page.keyboard.press("h")
         assert page.locator("#about").inner_text().endswith("noise")
-    assert page.locator("[data-verdict=noise]").get_attribute("aria-pressed") == "true"
+    assert page.locator("[data-verdict=false_positive]").get_attribute("aria-pressed") == "true"
     with page.expect_response("**/undo"):
         page.keyboard.press("u")
     assert page.locator("#about").inner_text().endswith("to decide")

@@ -9,6 +9,7 @@ import pytest
 from barograph.store import Store, tokens
 from barograph.store.tokens import Scope
 from tests.browser.serving import serving
+from tests.browser.test_every_page import violations
 from tests.browser.test_verdicts import Desk, give, start, toast
 from tests.store.samples import point
 
@@ -64,6 +65,12 @@ def test_person_signs_in_gives_a_verdict_and_signs_out(desk: Desk, page: "Page")
     assert desk.said(points[0]) == [("real", "ada")]
     page.goto(f"{desk.url}/sign-in")  # leads on, because nobody has to sign in twice
     assert "/sign-in" not in page.url
+
+
+def test_form_keeps_the_rules_of_wcag(desk: Desk, page: "Page") -> None:
+    page.goto(f"{desk.url}/sign-in")
+    page.locator("summary").click()
+    assert not violations(page)
 
 
 def test_wrong_token_is_answered_beside_the_field(desk: Desk, page: "Page") -> None:

@@ -7,12 +7,14 @@ within the same version.
 from __future__ import annotations
 
 import gzip
+import re
 from functools import cache
 from hashlib import sha256
 from importlib import resources
 from typing import NamedTuple
 
 from fastapi import APIRouter, Request
+from markupsafe import Markup
 from starlette.responses import Response
 
 from barograph.service.responses import ApiError
@@ -23,6 +25,7 @@ MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+IMPORTED = re.compile(rb'from "\./([a-z_]+\.js)"')
 FOR_EVER = "public, max-age=31536000, immutable"
 
 routes = APIRouter(include_in_schema=False)
@@ -63,6 +66,18 @@ def address(name: str) -> str:
     if name not in assets():
         raise KeyError(f"no static file {name!r}")
     return f"/static/{version()}/{name}"
+
+
+@cache
+def module(name: str) -> Markup:
+    """Return the elements that load a script, and ask for all that it imports at the same time."""
+    found = [name]
+    for one in found:
+        names = (other.decode() for other in IMPORTED.findall(assets()[one].content))
+        found += [other for other in dict.fromkeys(names) if other not in found]
+    preload = Markup('<link rel="modulepreload" href="{}">\n')
+    script = Markup('<script type="module" src="{}"></script>').format(address(name))
+    return Markup("").join(preload.format(address(one)) for one in found[1:]) + script
 
 
 @routes.get("/static/{digest}/{name}")

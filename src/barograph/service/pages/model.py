@@ -14,6 +14,7 @@ from barograph.service.comparison import USES
 from barograph.service.context import Context
 from barograph.service.model_report import WEEKS, model_card, model_report
 from barograph.service.pages.rendering import page_router, render
+from barograph.service.pages.series import names
 from barograph.service.pages.sparklines import Sparkline, sparkline
 from barograph.service.retraining import PHASES
 from barograph.service.routes.training import folders_of, retraining_state
@@ -60,14 +61,18 @@ class ListedCandidate:
 
     Attributes:
         series: Number of its series.
-        name: Identity of the series.
+        full_name: Identity of the series.
+        name: What people call the series.
+        rest: The rest of its identity.
         verdict: The verdict that holds.
         probability: What the model says.
         spark: The results around it.
     """
 
     series: int
+    full_name: str
     name: str
+    rest: str
     verdict: str
     probability: float | None
     spark: Sparkline | None
@@ -198,17 +203,17 @@ def listed(connection: sa.Connection, one: WorkList) -> list[ListedCandidate]:
     """Return the first candidates of a work list, with what the page shows of them."""
     numbers = one.candidates[:LISTED]
     plots = traces(connection, numbers)
-    found = [one_candidate(connection, number) for number in numbers]
-    return [
-        ListedCandidate(
-            each.series,
-            str(reading.one_series(connection, each.series).name),
-            each.verdict.value,
-            each.probability,
-            sparkline(plots.get(each.id)),
+
+    def row(number: int) -> ListedCandidate:
+        found = one_candidate(connection, number)
+        full_name = reading.one_series(connection, found.series).name
+        name, rest = names(full_name)
+        spark = sparkline(plots.get(number))
+        return ListedCandidate(
+            found.series, str(full_name), name, rest, found.verdict.value, found.probability, spark
         )
-        for each in found
-    ]
+
+    return [row(number) for number in numbers]
 
 
 def interval_path(low: float, high: float, difference: float) -> dict[str, float]:

@@ -15,12 +15,6 @@ from barograph.service.pages.rendering import page_router, render
 from barograph.service.routes.queue import Offset, Wanted
 from barograph.triage.processed import PAGE, processed
 
-KINDS = {
-    Verdict.TRUE_POSITIVE: "Real",
-    Verdict.FALSE_POSITIVE: "Noise",
-    Verdict.UNDER_INVESTIGATION: "Under investigation",
-    Verdict.UNSURE: "Not sure",
-}
 Kind = Annotated[
     Literal["", "true_positive", "false_positive", "under_investigation", "unsure"], Query()
 ]
@@ -51,7 +45,6 @@ def get_processed(
         active="processed",
         pairs=list(zip(page.entries, rows, strict=True)),
         counts=page.counts,
-        kinds=KINDS,
         verdict=verdict,
         who=who,
         wanted=wanted,

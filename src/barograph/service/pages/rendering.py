@@ -18,9 +18,10 @@ from starlette.responses import RedirectResponse, Response
 import barograph
 from barograph import wording
 from barograph.errors import DataError
+from barograph.series import Verdict
 from barograph.service.auth import COOKIE, READING, Caller
 from barograph.service.context import GuardedRoute
-from barograph.service.pages.assets import accepts_gzip, address
+from barograph.service.pages.assets import accepts_gzip, address, module
 from barograph.store.tokens import Scope
 
 # No inline script or style, and no other host: what a name of a series holds is never run.
@@ -36,6 +37,14 @@ NAVIGATION = (
     ("model", "/model", "Model"),
     ("health", "/data-health", "Health"),
 )
+# The verdicts of the buttons, with their words and keys; scripts read them from the buttons.
+CHOICES = (
+    (Verdict.TRUE_POSITIVE, "Real", "a"),
+    (Verdict.FALSE_POSITIVE, "Noise", "h"),
+    (Verdict.UNDER_INVESTIGATION, "Investigate", "i"),
+    (Verdict.UNSURE, "Not sure", "n"),
+)
+VERDICT_WORDS = {Verdict.NOT_TRIAGED: "to decide", Verdict.UNSURE: "not sure"}
 SMALL = 1000  # bytes that are not worth compressing
 AGES = ((60_000, "s", 1000), (3_600_000, "min", 60_000), (172_800_000, "h", 3_600_000))
 DAY = 86_400_000
@@ -127,7 +136,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.globals["asset"] = address
+    made.globals |= {"asset": address, "module": module, "verdict_choices": CHOICES}
     made.filters |= {
         "age": age,
         "change": lambda percent: wording.typeset(wording.change_text(percent)),
@@ -138,6 +147,7 @@ def environment() -> Environment:
         "printable": wording.printable,
         "probability": wording.probability_text,
         "utc": utc,
+        "verdict": verdict_word,
     }
     return made
 
@@ -164,6 +174,16 @@ def utc(time: int) -> str:
     """Return a time in milliseconds as text for people, such as "2026-03-12 08:41 UTC"."""
     day = wording.day(time)
     return day and f"{day} {datetime.fromtimestamp(time / 1000, UTC):%H:%M} UTC"
+
+
+def verdict_word(verdict: str) -> str:
+    """Return the word of a verdict on the board.
+
+    Example:
+        >>> verdict_word("true_positive"), verdict_word("not_triaged")
+        ('real', 'to decide')
+    """
+    return VERDICT_WORDS.get(Verdict(verdict), Verdict(verdict).word)
 
 
 def _permissions(caller: Caller | None) -> dict[str, bool]:

@@ -14,6 +14,7 @@ from barograph.service.responses import Schema, or_404
 from barograph.service.routes.series import SeriesNumber, SeriesResponse, series_fields
 from barograph.store.tokens import Scope
 from barograph.triage.chart import MarkState, SeriesChart, series_chart
+from barograph.wording import short_commit
 
 Effect = Literal["worse", "better", "changed"]
 
@@ -99,10 +100,13 @@ def chart_json(chart: SeriesChart, *, brief: bool = False) -> bytes:
 
     Args:
         chart: The chart.
-        brief: Whether to leave out `low` and `high` if no commit has several runs.
+        brief: Whether to shorten hashes, which hardly compress, and to leave out `low` and `high`
+            if no commit has several runs.
     """
     fields = {name: getattr(chart, name) for name in ChartResponse.model_fields}
-    if brief and max(chart.runs, default=1) == 1:
-        del fields["low"], fields["high"]
+    if brief:
+        fields["commits"] = [short_commit(commit) for commit in chart.commits]
+        if max(chart.runs, default=1) == 1:
+            del fields["low"], fields["high"]
     fields["series"] = series_fields(chart.series)
     return msgspec.json.encode(fields)

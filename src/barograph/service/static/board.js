@@ -1,12 +1,15 @@
-// What every page does: the switch between the light and the dark theme.
+// What every page does: the switch between the light and the dark theme, and the event
+// "themechange", after which charts draw again.
 
 const root = document.documentElement;
+const system = matchMedia("(prefers-color-scheme: dark)");
 
 function isDark() {
-  return root.dataset.theme
-    ? root.dataset.theme === "dark"
-    : matchMedia("(prefers-color-scheme: dark)").matches;
+  return root.dataset.theme ? root.dataset.theme === "dark" : system.matches;
 }
+
+function announce() { document.dispatchEvent(new CustomEvent("themechange")); }
+system.addEventListener("change", announce);
 
 for (const button of document.querySelectorAll("[data-theme-toggle]")) {
   button.addEventListener("click", () => {
@@ -16,6 +19,6 @@ for (const button of document.querySelectorAll("[data-theme-toggle]")) {
     } catch {
       // Storage is switched off: the choice ends with the page.
     }
-    document.dispatchEvent(new CustomEvent("themechange"));
+    announce();
   });
 }

@@ -1,6 +1,6 @@
 // The panels that help to decide on a change point: reasons, suspects, decided cases, siblings and
 // history. Each is filled from its own address, so that a slow one delays no other.
-import { element } from "./elements.js";
+import { bones, button, element } from "./elements.js";
 import { commitItem, largestPart, reasonItem, siblingItem, votes } from "./findings.js";
 import { request } from "./http.js";
 import { format } from "./scales.js";
@@ -24,26 +24,20 @@ export function showEvidence(mark, series) {
 
 async function load(panel, path, isCurrent, fill) {
   const list = panel.querySelector("[data-list]");
+  const line = list.tagName === "DIV" ? "p" : "li";
   const waiting = setTimeout(() => {
-    if (isCurrent() && !panel.hidden) list.replaceChildren(bones());
+    if (isCurrent()) list.replaceChildren(bones(line));
   }, PATIENCE);
   try {
     const answer = await request("GET", path);
     if (isCurrent()) { list.replaceChildren(); fill(answer); }
   } catch (error) {
     if (!isCurrent()) return;
-    const again = element("button", { class: "button plain", type: "button" }, "Try again");
-    again.addEventListener("click", () => load(panel, path, isCurrent, fill));
-    panel.hidden = false;
-    list.replaceChildren(element(list.tagName === "DIV" ? "p" : "li", { class: "small muted" }, `Not loaded: ${error.message} `, again));
+    const again = button("Try again", () => load(panel, path, isCurrent, fill), { name: "button plain" });
+    list.replaceChildren(element(line, { class: "small muted" }, `Not loaded: ${error.message} `, again));
   } finally {
     clearTimeout(waiting);
   }
-}
-
-function bones() {
-  const bone = () => element("span", { class: "bone" });
-  return element("li", { class: "stack-s", "aria-hidden": "true" }, bone(), bone(), bone());
 }
 
 function fillReasons(panel, { probability, reasons, facts }) {
@@ -94,11 +88,11 @@ function fillAlike(panel, { cases }) {
   for (const one of cases) {
     const canvas = element("canvas", { "aria-hidden": "true" });
     const word = VERDICTS[one.verdict];
-    const name = one.name.split("/").slice(-2).join("/");
+    const [test, rest] = one.name.split("/").slice(-2);
     const text = element("span", {},
-      element("bdi", { class: "case-name", title: one.name }, name),
-      element("b", { class: word === "noise" ? "noise" : "" }, word),
-      `, ${[percentText(one.before, one.after), one.who, dated(one.time)].filter(Boolean).join(", ")}`);
+      element("bdi", { class: "case-name", title: one.name }, test), element("bdi", { class: "case-name hint" }, rest),
+      element("b", { class: word === "noise" ? "noise" : "" }, word), ` ${percentText(one.before, one.after)}`,
+      element("span", { class: "case-name hint" }, [one.who, dated(one.time)].filter(Boolean).join(", ")));
     list.append(element("li", {}, element("a", { href: `/series/${one.series}?change_point=${one.change_point}` }, canvas, text)));
     sketch(canvas, { ...one, effect: word === "noise" ? "noise" : "ink", at: one.split });
   }
@@ -106,11 +100,11 @@ function fillAlike(panel, { cases }) {
 
 function fillSiblings(panel, answer, mark, own) {
   const { siblings, rose, fell, steady, waiting } = answer;
-  panel.hidden = !siblings.length;
-  if (panel.hidden) return;
+  const note = panel.querySelector("[data-note]");
+  if (!siblings.length) { note.textContent = "No other series has this test."; return; }
   const parts = [[fell, "fell"], [rose, "rose"], [steady, "did not move"], [waiting, "without a result yet or with too few"]];
   const counts = parts.filter(([count]) => count).map(([count, verb]) => `${count} ${verb}`).join(", ");
-  panel.querySelector("[data-note]").textContent = `${counts}. Each plot has its own scale; the dotted line is the same commit.`;
+  note.textContent = `${counts}. Each plot has its own scale; the dotted line is the same commit.`;
   const list = panel.querySelector("[data-list]"), more = panel.querySelector("[data-more]");
   const shown = (many) => list.append(...siblings.slice(list.children.length, many).map((one) => siblingItem(one, answer.first_after, own)));
   shown(FIRST);
@@ -120,7 +114,6 @@ function fillSiblings(panel, answer, mark, own) {
 }
 
 function fillHistory(panel, { events }) {
-  panel.hidden = false;
   const list = panel.querySelector("[data-list]");
   for (const event of [...events].reverse()) {
     const time = element("time", { title: event.time === null ? "" : `${dated(event.time, true)} UTC` }, dated(event.time, true));

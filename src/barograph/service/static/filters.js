@@ -1,5 +1,6 @@
 // The filters of the queue: they live in the address, so that a link and the back button keep them.
 
+import { element } from "./elements.js";
 import { get, request } from "./http.js";
 import { register } from "./shortcuts.js";
 
@@ -39,7 +40,7 @@ export function connectFilters(root) {
     }
   };
   const offer = (values) => {
-    const options = values.map((text) => Object.assign(document.createElement("option"), { value: text }));
+    const options = values.map((value) => element("option", { value }));
     dialog.querySelector("datalist").replaceChildren(...options);
   };
   const open = () => {

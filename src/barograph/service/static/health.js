@@ -1,5 +1,6 @@
 // The health page: say when what it shows has changed. Rows never move by themselves.
 
+import { element } from "./elements.js";
 import { get } from "./http.js";
 
 const PAUSE = 30_000; // ms
@@ -28,10 +29,7 @@ async function look() {
 }
 
 function say(text, label) {
-  const link = document.createElement("a");
-  link.href = location.href;
-  link.textContent = label;
-  notice.replaceChildren(text, link);
+  notice.replaceChildren(text, element("a", { href: location.href }, label));
   notice.hidden = false;
 }
 

@@ -2,7 +2,7 @@
 // Its parts arrive one by one, each into its own place, and those of the next rows are fetched ahead.
 
 import { drawSeries } from "./chart.js";
-import { element } from "./elements.js";
+import { bones, element } from "./elements.js";
 import { commitItem, largestPart, reasonItem, siblingItem, votes } from "./findings.js";
 import { get } from "./http.js";
 import { day, fit, format } from "./scales.js";
@@ -11,10 +11,7 @@ import { percentText, shortCommit } from "./wording.js";
 const KEPT = 40; // previews in memory
 const BEFORE = 90, AFTER = 40; // results on each side of the change
 const AHEAD = 150; // milliseconds: keys that repeat fetch nothing
-const VERDICTS = [
-  ["true_positive", "Real", "a"], ["false_positive", "Noise", "h"],
-  ["under_investigation", "Investigate", "i"], ["unsure", "Not sure", "n"],
-];
+const SLOW = 300; // milliseconds before a skeleton shows
 const PARTS = ["reasons", "suspects", "siblings"];
 
 export class Preview {
@@ -36,12 +33,12 @@ export class Preview {
     this.panel.replaceChildren();
   }
 
-  show(row, { canJudge, onVerdict }) {
+  show(row, onVerdict) {
     const { candidate } = row.dataset;
     if (this.#shown === candidate) return;
     this.#shown = candidate;
     this.#release();
-    this.panel.replaceChildren(...frame(row, canJudge, onVerdict));
+    this.panel.replaceChildren(...frame(row, onVerdict));
     this.panel.scrollTop = 0;
     if (!this.#isVisible) return;
     clearTimeout(this.#timer);
@@ -69,9 +66,12 @@ export class Preview {
   #fill(row) {
     const { candidate } = row.dataset;
     const parts = this.#load(row);
+    const left = new Set(Object.keys(parts));
+    setTimeout(() => { if (this.#shown === candidate) for (const name of left) this.#wait(name, row); }, SLOW);
     const draw = { chart: this.#chart, reasons, suspects, siblings: this.#siblings };
     for (const [name, part] of Object.entries(parts)) {
       part.then((found) => {
+        left.delete(name);
         const place = this.panel.querySelector(`[data-part="${name}"]`);
         if (this.#shown !== candidate || !place) return;
         if (found) draw[name].call(this, place, found, row);
@@ -80,6 +80,12 @@ export class Preview {
         if (!found) this.#cache.delete(candidate);
       });
     }
+  }
+
+  #wait(name, row) {
+    const place = this.panel.querySelector(`[data-part="${name}"]`);
+    if (name === "chart") place.firstChild.replaceChildren(element("span", { class: "bone", "aria-hidden": "true" }));
+    else place.replaceChildren(head(titles(row)[name]), bones());
   }
 
   #release() {
@@ -118,7 +124,7 @@ export class Preview {
     const shown = found.siblings.filter((one) => one.values.length > 1).slice(0, 6);
     const items = shown.map((one) => siblingItem(one, found.first_after, chart?.series ?? { args: {} }));
     place.replaceChildren(
-      head("Same test elsewhere", `${shown.length} of ${found.siblings.length}`),
+      head(titles(row).siblings, `${shown.length} of ${found.siblings.length}`),
       element("ul", { class: "multiples pair" }, ...items),
     );
   }
@@ -127,7 +133,7 @@ export class Preview {
 const ask = (address) => get(address).catch(() => null);
 
 // What the row itself knows shows at once; the rest has its place, so that nothing jumps.
-function frame(row, canJudge, onVerdict) {
+function frame(row, onVerdict) {
   const name = row.querySelector(".name");
   const cell = (selector) => row.querySelector(selector)?.textContent.trim() ?? "";
   const href = `/series/${row.dataset.series}?change_point=${row.dataset.candidate}`;
@@ -143,12 +149,8 @@ function frame(row, canJudge, onVerdict) {
     count ? fact("Series", count, { note: "in this group" }) : fact("Hazard", cell("td.c-hide")));
   const chart = element("div", { "data-part": "chart" },
     element("div", { class: "preview-chart" }), element("p", { class: "readout" }));
-  const buttons = VERDICTS.map(([verdict, label, key]) => {
-    const attributes = { class: "button", type: "button", disabled: !canJudge, "data-verdict": verdict, "aria-keyshortcuts": key };
-    const button = element("button", attributes, label, element("kbd", { "aria-hidden": "true" }, key));
-    button.addEventListener("click", () => onVerdict(verdict));
-    return button;
-  });
+  const buttons = [...document.querySelectorAll("[data-picked] [data-verdict]")].map((button) => button.cloneNode(true));
+  for (const button of buttons) button.addEventListener("click", () => onVerdict(button.dataset.verdict));
   const group = element("div", { class: "verdicts", role: "group", "aria-label": "Verdict on this row" }, ...buttons);
   return [heading, facts, chart, group, ...PARTS.map((part) => element("div", { class: "block", "data-part": part }))];
 }
@@ -162,8 +164,7 @@ function reasons(place, found, row) {
     return item;
   });
   items.push(...found.facts.map((words) => reasonItem(words, 0)));
-  const shown = row.querySelector(".prob > span")?.textContent ?? "";
-  return place.replaceChildren(head(`Why ${shown}`, ""), element("ul", { class: "reasons" }, ...items));
+  return place.replaceChildren(head(titles(row).reasons), element("ul", { class: "reasons" }, ...items));
 }
 
 function suspects(place, found) {
@@ -177,9 +178,14 @@ function suspects(place, found) {
   const note = found.count === 1 ? only
     : found.count > shown.length ? `The last ${shown.length} of ${found.count} commits.` : "";
   return place.replaceChildren(
-    head(found.count === 1 ? "Suspect" : `${found.count} suspects`, ""),
+    head(found.count === 1 ? "Suspect" : `${found.count} suspects`),
     element("ol", { class: "commits" }, ...items), element("p", { class: "hint" }, note),
   );
+}
+
+function titles(row) {
+  const shown = row.querySelector(".prob > span")?.textContent ?? "";
+  return { reasons: `Why ${shown}`, suspects: "Suspects", siblings: "Same test elsewhere" };
 }
 
 function head(title, hint) {

@@ -1,11 +1,12 @@
 // The queue: cursor, selection, groups that open, verdicts, and what arrives meanwhile.
 
+import { button, element } from "./elements.js";
 import { connectFilters } from "./filters.js";
 import { Grid, pointsOf, setPoints } from "./grid.js";
 import { get } from "./http.js";
 import { Preview } from "./preview.js";
 import { register } from "./shortcuts.js";
-import { describe, give, onChange, undo } from "./verdicts.js";
+import { describe, give, onChange, undo, verdictKeys } from "./verdicts.js";
 import { VERDICTS } from "./wording.js";
 
 const root = document.querySelector("[data-queue]");
@@ -48,7 +49,7 @@ $("select-all").addEventListener("change", (event) => grid.selectAll(event.targe
 function showPreview(row) {
   const rows = grid.rows;
   const at = rows.indexOf(row);
-  preview.show(row, { canJudge: mayJudge, onVerdict: (verdict) => judge(verdict, { rows: [row] }) });
+  preview.show(row, (verdict) => judge(verdict, { rows: [row] }));
   preview.fetchAhead(rows.slice(at + 1, at + 3));
 }
 
@@ -165,7 +166,8 @@ function except(row, group, points, verdict) {
   const left = before.filter(({ id }) => !ids.has(id));
   setPoints(group, left);
   row.classList.add("excepted");
-  row.querySelector("[data-mark]").innerHTML = `<span class="tag ${verdict === "false_positive" ? "noise" : ""}">${VERDICTS[verdict]}</span>`;
+  const tag = element("span", { class: verdict === "false_positive" ? "tag noise" : "tag" }, VERDICTS[verdict]);
+  row.querySelector("[data-mark]").replaceChildren(tag);
   const removed = left.length ? null : grid.remove(group);
   return () => {
     removed?.();
@@ -191,23 +193,14 @@ function showRefused(parts, refused) {
 }
 
 function say(row, refusals) {
-  const line = document.createElement("tr");
-  const cell = document.createElement("td");
   const total = refusals.length > 1 ? `${refusals.length} series were not saved. ` : "";
-  line.className = "refused";
-  cell.colSpan = [...row.cells].reduce((sum, one) => sum + one.colSpan, 0);
-  cell.textContent = total + describe(refusals[0]);
-  const keep = document.createElement("button");
-  keep.className = "button small-button";
-  keep.type = "button";
-  keep.textContent = "Keep theirs";
-  keep.addEventListener("click", () => {
+  const keep = button("Keep theirs", () => {
     line.remove();
     grid.remove(row);
     refreshCounts();
-  });
-  cell.append(keep);
-  line.append(cell);
+  }, { name: "button small-button" });
+  const colspan = [...row.cells].reduce((sum, one) => sum + one.colSpan, 0);
+  const line = element("tr", { class: "refused" }, element("td", { colspan }, total + describe(refusals[0]), keep));
   row.after(line);
 }
 
@@ -286,9 +279,8 @@ async function askForNew() {
     query.set("newer_than", root.dataset.newest);
     query.set("limit", 0);
     const { newer } = await get(`/api/v1/queue?${query}`, { stay: true });
-    const button = $("fresh");
-    button.hidden = !newer;
-    button.textContent = newer === 1 ? "1 new group" : `${newer} new groups`;
+    $("fresh").hidden = !newer;
+    $("fresh").textContent = newer === 1 ? "1 new group" : `${newer} new groups`;
   } catch {
     // The next question may be answered; what the page shows stays true until then.
   }
@@ -316,9 +308,6 @@ function askReason() {
 }
 
 const hasRow = () => grid.current !== null;
-const judging = (key, verdict, text) => ({
-  keys: [key], text, when: () => mayJudge && hasRow(), action: () => judge(verdict),
-});
 
 register([
   { keys: ["j", "ArrowDown"], text: "next row", action: () => grid.move(1) },
@@ -327,10 +316,7 @@ register([
   { keys: ["Shift+x"], text: "select up to here", when: hasRow, action: () => grid.extend() },
   { keys: ["o"], text: "open or close a group", when: hasRow, action: () => toggleGroup() },
   { keys: ["Enter"], text: "series page", when: hasRow, action: openSeries },
-  judging("a", "true_positive", "real (acknowledge)"),
-  judging("h", "false_positive", "noise (hide)"),
-  judging("i", "under_investigation", "under investigation"),
-  judging("n", "unsure", "not sure"),
+  ...verdictKeys($("picked"), () => mayJudge && hasRow(), (verdict) => judge(verdict)),
   { keys: ["r"], text: "verdict with a reason", when: () => mayJudge && hasRow(), action: askReason },
   { keys: ["u"], text: "undo", when: () => mayJudge, action: () => undo() },
   { keys: ["Escape"], text: "clear the selection", action: leave },
@@ -343,8 +329,8 @@ function leave() {
 }
 
 // Not submit buttons: Enter in a field would press the first one.
-for (const button of document.querySelectorAll("dialog [data-close]")) {
-  button.addEventListener("click", () => button.closest("dialog").close());
+for (const close of document.querySelectorAll("dialog [data-close]")) {
+  close.addEventListener("click", () => close.closest("dialog").close());
 }
 connectFilters(root);
 if (grid.rows.length) grid.go(grid.rows[0], { focus: false });

@@ -2,14 +2,14 @@
 import { drawSeries } from "./chart.js";
 import { element } from "./elements.js";
 import { showEvidence } from "./evidence.js";
+import { get } from "./http.js";
 import { day, format } from "./scales.js";
 import { register } from "./shortcuts.js";
 import { show as toast } from "./toast.js";
-import { give, onChange, undo } from "./verdicts.js";
+import { give, onChange, undo, verdictKeys } from "./verdicts.js";
 import { VERDICTS, commitText, dated, percentText, probabilityText, shortCommit } from "./wording.js";
 
 const STATES = { true_positive: "real", false_positive: "noise" };
-const PRESSED = { real: "true_positive", noise: "false_positive", under_investigation: "under_investigation", unsure: "unsure" };
 const MORE = 500; // rows of the table
 
 const content = JSON.parse(document.getElementById("series-data").textContent);
@@ -77,15 +77,17 @@ function onView({ from, to, axis, scale }, isFirst = false) {
   }
 }
 
+function levelAt(k) { return content.levels.find(([start, end]) => k >= start && k < end); }
+
 function onRead(k) {
   document.querySelector("tr.read")?.classList.remove("read");
   if (k < 0) { readout.replaceChildren("\u00a0"); return; }
   const value = content.values[k], runs = content.runs[k];
-  const level = content.levels.find(([start, end]) => k >= start && k < end);
+  const level = levelAt(k);
   const spread = runs > 1 ? ` between ${format(content.low[k])} and ${format(content.high[k])} in ${runs} runs` : "";
   const notes = [content.suspects.includes(k) && "waits for a rerun", content.outliers.includes(k) && "outlier"];
   const parts = [
-    level && `level ${format(level[2])}`, shortCommit(content.commits[k]) || `order ${content.orders[k]}`,
+    level && `level ${format(level[2])}`, commitText({ commit: content.commits[k], order: content.orders[k] }),
     content.times[k] === null ? "" : `${dated(content.times[k], true)} UTC`,
     `result ${(k + 1).toLocaleString("en")} of ${content.values.length.toLocaleString("en")}`, ...notes,
   ];
@@ -97,7 +99,7 @@ function onRead(k) {
 function setFocus(mark, isChosen) {
   focus = mark;
   chart.select(mark);
-  document.getElementById("decide").hidden = false;
+  for (const name of ["decide", "siblings", "history"]) document.getElementById(name).hidden = false;
   sayFocus();
   showEvidence(mark, content.series);
   if (isChosen) { chart.reveal(mark.index); onView(chart.shown()); }
@@ -108,13 +110,13 @@ function sayFocus() {
   const about = document.getElementById("about");
   about.replaceChildren("Verdict on ", element("b", { class: effect }, size), ` (${effect}) at `, element("code", {}, commitText(focus).slice(0, 24)), `: ${VERDICTS[verdict]}`);
   for (const button of document.querySelectorAll("[data-verdict]")) {
-    button.ariaPressed = String(PRESSED[button.dataset.verdict] === verdict);
+    button.ariaPressed = String(button.dataset.verdict === verdict);
   }
 }
 
-function decide(name) {
+function decide(verdict) {
   if (!focus || !page.canTriage) return;
-  give(name, [{ id: focus.id, version: focus.version }], { label: `the change of ${focus.size} at ${commitText(focus)}` });
+  give(verdict, [{ id: focus.id, version: focus.version }], { label: `the change of ${focus.size} at ${commitText(focus)}` });
 }
 
 // A verdict counts at once; one that was refused is taken back.
@@ -166,9 +168,14 @@ function listen(data) {
   press("last", (many) => (many === "all" ? chart.showAll() : chart.showLast(Number(many))));
   press("axis", (axis) => { chart.setAxis(axis); only("axis", axis); });
   press("scale", (scale) => { chart.setScale(scale); only("scale", scale); });
-  press("do", (name, button) => ACTIONS[name](button));
+  press("do", async (name, button) => {
+    try {
+      await ACTIONS[name](button);
+    } catch (error) {
+      toast(error.message);
+    }
+  });
   document.addEventListener("themechange", () => chart.draw());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => chart.draw());
   const jump = (isForward) => {
     const marks = data.changes.filter((mark) => mark.state !== "moved");
     const at = focus ? marks.indexOf(focus) : isForward ? -1 : marks.length;
@@ -176,9 +183,7 @@ function listen(data) {
     if (next) setFocus(next, true);
   };
   register([
-    ...[["a", "real"], ["h", "noise"], ["i", "under_investigation"], ["n", "unsure"]].map(([key, name]) => (
-      { keys: [key], text: `mark the change point as ${VERDICTS[PRESSED[name]]}`, action: () => decide(name), when: () => focus !== null && page.canTriage }
-    )),
+    ...verdictKeys(document.getElementById("decide"), () => focus !== null && page.canTriage, decide),
     { keys: ["u"], text: "undo", action: undo },
     { keys: ["]"], text: "next change point", action: () => jump(true) },
     { keys: ["["], text: "previous change point", action: () => jump(false) },
@@ -197,10 +202,11 @@ const ACTIONS = {
       toast("The browser does not allow copying; the address of this page is the link.");
     }
   },
-  csv() {
-    const rows = content.values.map((value, k) => [
-      content.orders[k], quoted(content.commits[k]), content.times[k] === null ? "" : new Date(content.times[k]).toISOString(),
-      value, content.low?.[k] ?? value, content.high?.[k] ?? value, content.runs[k],
+  // The page has short names of commits only.
+  async csv() {
+    const { orders, commits, times, values, low, high, runs } = await get(`/api/v1/series/${content.series.id}/chart`);
+    const rows = values.map((value, k) => [
+      orders[k], quoted(commits[k]), times[k] === null ? "" : new Date(times[k]).toISOString(), value, low[k], high[k], runs[k],
     ].join(","));
     const text = ["order,commit,time,value,least,largest,runs", ...rows, ""].join("\r\n");
     download(new Blob([text], { type: "text/csv" }), "csv");
@@ -224,14 +230,14 @@ function quoted(text) {
 }
 
 function row(k) {
-  const value = content.values[k], level = content.levels.find(([start, end]) => k >= start && k < end);
+  const value = content.values[k], level = levelAt(k);
   const name = shortCommit(content.commits[k]) || String(content.orders[k]);
   const spread = content.runs[k] > 1 && value ? `, ±${((50 * (content.high[k] - content.low[k])) / Math.abs(value)).toFixed(1)} %` : "";
   const note = content.suspects.includes(k) ? "suspect" : content.outliers.includes(k) ? "outlier" : "";
   return element("tr", { "data-index": k },
-    element("td", { class: "num muted" }, String(k + 1)), element("td", {}, element("code", { title: content.commits[k] }, name.slice(0, 12))),
+    element("td", { class: "num muted" }, String(k + 1)), element("td", {}, element("code", { title: name }, name.slice(0, 12))),
     element("td", { class: "muted narrow-hide" }, dated(content.times[k])), element("td", { class: "num" }, format(value)),
-    element("td", { class: "num muted" }, `${content.runs[k]}${spread}`), element("td", { class: "num muted" }, level ? percentText(level[2], value) : ""),
+    element("td", { class: "num muted narrow-hide" }, `${content.runs[k]}${spread}`), element("td", { class: "num muted" }, level ? percentText(level[2], value) : ""),
     element("td", {}, note ? element("span", { class: `tag ${note}` }, note) : ""));
 }
 

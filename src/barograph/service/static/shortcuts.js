@@ -6,6 +6,8 @@
 // says whether the shortcut applies now. Single characters do nothing in fields and with Ctrl, Alt
 // or Meta, and can be switched off in the dialog (WCAG 2.1.4).
 
+import { element } from "./elements.js";
+
 const NAMES = { ArrowDown: "↓", ArrowUp: "↑", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
 const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]";
 const OWN_KEYS = "a[href], button, summary, input[type=checkbox]"; // Enter belongs to these
@@ -64,9 +66,7 @@ function matching(event) {
 }
 
 function build() {
-  const made = document.createElement("dialog");
-  made.className = "keys-dialog";
-  made.setAttribute("aria-labelledby", "keys-title");
+  const made = element("dialog", { class: "keys-dialog", "aria-labelledby": "keys-title" });
   made.innerHTML = `<h2 id="keys-title">Keyboard</h2><dl></dl>
     <label class="choice"><input class="check" type="checkbox"> Single keys act</label>
     <form method="dialog"><button class="button">Close</button></form>`;
@@ -85,15 +85,8 @@ function build() {
 
 function fill() {
   const rows = shortcuts.flatMap(({ keys, text }) => {
-    const term = document.createElement("dt");
-    const meaning = document.createElement("dd");
-    for (const name of keys.flatMap((key) => key.split("+"))) {
-      const cap = document.createElement("kbd");
-      cap.textContent = NAMES[name] ?? name;
-      term.append(cap);
-    }
-    meaning.textContent = text;
-    return [term, meaning];
+    const caps = keys.flatMap((key) => key.split("+")).map((name) => element("kbd", {}, NAMES[name] ?? name));
+    return [element("dt", {}, ...caps), element("dd", {}, text)];
   });
   dialog.querySelector("dl").replaceChildren(...rows);
 }

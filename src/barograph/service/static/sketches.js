@@ -27,4 +27,3 @@ function redraw() {
   for (const [canvas, draw] of sketches) if (canvas.isConnected) draw(canvas.getBoundingClientRect());
 }
 document.addEventListener("themechange", redraw);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);

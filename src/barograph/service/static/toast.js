@@ -5,6 +5,8 @@
 // It stays for 8 s, and as long as the pointer or the focus is on it. The text is announced by
 // screen readers (role=status), and nothing takes the focus away.
 
+import { button, element } from "./elements.js";
+
 const STAY = 8000; // ms
 
 let region = null;
@@ -13,9 +15,8 @@ let timer = 0;
 export function show(text, buttons = [], { stay = false } = {}) {
   region ??= build();
   hide();
-  const line = document.createElement("span");
-  line.textContent = text;
-  region.append(line, ...buttons.map(made));
+  const made = buttons.map(({ label, key, action }) => button(label, () => { hide(); action(); }, { key }));
+  region.append(element("span", {}, text), ...made);
   region.dataset.shown = "";
   if (!stay) later();
   else region.dataset.stay = "";
@@ -30,9 +31,7 @@ export function hide() {
 }
 
 function build() {
-  const made = document.createElement("div");
-  made.className = "toast";
-  made.setAttribute("role", "status");
+  const made = element("div", { class: "toast", role: "status" });
   document.body.append(made);
   for (const name of ["pointerleave", "focusout"]) made.addEventListener(name, later);
   for (const name of ["pointerenter", "focusin"]) {
@@ -48,22 +47,4 @@ function later() {
     const isHeld = region.matches(":hover") || region.contains(document.activeElement);
     if (!isHeld) hide();
   }, STAY);
-}
-
-function made({ label, key, action }) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "button";
-  button.append(label);
-  if (key) {
-    const cap = document.createElement("kbd");
-    cap.textContent = key;
-    button.append(" ", cap);
-    button.setAttribute("aria-keyshortcuts", key);
-  }
-  button.addEventListener("click", () => {
-    hide();
-    action();
-  });
-  return button;
 }

@@ -1,6 +1,6 @@
 // Verdicts that count at once on the page, and are saved one after the other.
 //
-//   const outcome = await give("noise", [{ id: 3, version: 0 }], { label: "4 series of insert" });
+//   const outcome = await give("false_positive", [{ id: 3, version: 0 }], { label: "4 series of insert" });
 //   outcome = { saved: [{ id, version }], refused: [{ id, why, version, verdict, who, time }],
 //               failed: "" or a message, cancelled: false }
 //
@@ -13,11 +13,12 @@
 // While the service does not answer, verdicts wait here and are sent again. Every one has a key, so
 // none is recorded twice. Leaving the page asks first. Signing in again keeps them.
 
+import { element } from "./elements.js";
 import { HttpError, person, request, signIn } from "./http.js";
 import { hide, show } from "./toast.js";
 import { VERDICTS, ago } from "./wording.js";
 
-const VALUES = { real: "true_positive", noise: "false_positive" };
+const MEANINGS = { true_positive: " (acknowledge)", false_positive: " (hide)" }; // what the keys stand for
 const KEPT = "verdicts"; // in the storage of the tab, while the person signs in
 const BACK_OFF = [1, 2, 4, 8, 15, 30]; // seconds
 const DELAY = 700; // ms until the number of unsaved verdicts is shown
@@ -31,9 +32,8 @@ let wake = null; // ends the pause between two attempts
 let isLeaving = false;
 
 export function give(verdict, points, { note = "", reason = "", label = "", leftOut = 0 } = {}) {
-  const value = VALUES[verdict] ?? verdict;
   const name = label || counted(points.length);
-  const step = { id: newKey(), verdict: value, points, note, reason, label: name, batch: null };
+  const step = { id: newKey(), verdict, points, note, reason, label: name, batch: null };
   steps.push(step);
   notify("given", step);
   show([marked(step), leftOutText(leftOut)].filter(Boolean).join(" "), [undoButton()]);
@@ -68,8 +68,14 @@ export function onChange(listener) {
 
 export const pendingCount = () => queue.length;
 
-// The current version of a change point, if this page decided it.
-export const versionOf = (id) => versions.get(id);
+// The shortcuts of the verdict buttons in a place, for `register`.
+export function verdictKeys(place, when, action) {
+  return [...place.querySelectorAll("[data-verdict]")].map((button) => {
+    const { verdict } = button.dataset;
+    const text = `${VERDICTS[verdict]}${MEANINGS[verdict] ?? ""}`;
+    return { keys: [button.getAttribute("aria-keyshortcuts")], text, when, action: () => action(verdict) };
+  });
+}
 
 // Say why a verdict was refused, such as "Decided meanwhile: noise by wen 20 s ago."
 export function describe({ why, verdict, who, time }) {
@@ -262,9 +268,7 @@ function showPending(problem) {
 }
 
 function pendingPlace() {
-  const place = document.createElement("p");
-  place.className = "pending";
-  place.dataset.pending = "";
+  const place = element("p", { class: "pending", "data-pending": true });
   document.body.append(place);
   return place;
 }
