@@ -17,6 +17,7 @@ from barograph.triage.refresh import CandidateRefresher
 from barograph.triage.search import search_series
 from barograph.triage.siblings import SiblingState, siblings
 from barograph.triage.suspects import suspects
+from tests.store.judges import Rule
 from tests.triage.test_refresh import Scripted, judge
 
 UP, DOWN = Direction.HIGHER_IS_BETTER, Direction.LOWER_IS_BETTER
@@ -214,6 +215,39 @@ def test_cases_alike_are_decided_ones_and_the_nearest_first(store: Store) -> Non
     assert far.verdict is Verdict.FALSE_POSITIVE
     assert near.distance < far.distance
     assert near.values[near.split] < near.values[near.split - 1]
+
+
+def test_cases_alike_follow_a_series_that_was_merged(store: Store) -> None:
+    store.judge = Rule()
+    sent = [one for threads in (1, 2, 4) for one in results(threads, range(40))]
+    refreshed(store, sent, 20)
+    judge(store, 2, Verdict.TRUE_POSITIVE)
+    cases, model = DecidedCases(), TriageModel.default("label_free")
+    with store.read() as connection:
+        [before] = cases.nearest(connection, 1, model)
+    # The results of before the change are those of another series now, which was much faster.
+    store.ingest(results(8, range(-10, 0), -100, size=900.0), "ci")
+    store.merge(4, 2, "ann")
+    CandidateRefresher(Scripted([30]), "scripted").refresh(store)
+    with store.read() as connection:
+        [after] = cases.nearest(connection, 1, model)
+    assert (before.candidate, after.candidate) == (2, 2)
+    assert before.distance < after.distance
+
+
+def test_cases_alike_that_are_known_are_returned_while_others_are_computed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refreshed(store, [one for k in (1, 2, 4) for one in results(k, range(40))], 20)
+    judge(store, 2, Verdict.TRUE_POSITIVE)
+    cases, model = DecidedCases(), TriageModel.default("label_free")
+    with store.read() as connection:
+        known = cases.nearest(connection, 1, model)
+        monkeypatch.setattr(cases, "_lock", None)  # whoever takes it fails
+        assert cases.nearest(connection, 1, model) == known
+    judge(store, 3, Verdict.TRUE_POSITIVE)
+    with store.read() as connection, pytest.raises(TypeError):
+        cases.nearest(connection, 1, model)
 
 
 def test_history_of_a_candidate_is_in_the_order_of_time(store: Store) -> None:

@@ -29,10 +29,16 @@ FARTHEST = 4.0  # interquartile ranges: no feature decides alone
 
 
 class _Key(NamedTuple):
-    """What the features of a candidate depend on, as far as it changes the result visibly."""
+    """What the features of a candidate depend on: another series or other levels are a new key."""
 
     candidate: int
+    series: int
     order: int
+    before: str | None
+    after: str | None
+
+
+Rows = dict[_Key, Floats | None]  # None: the series has no results on both sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +79,13 @@ class DecidedCase:
 class DecidedCases:
     """The features of decided candidates, computed once for each model.
 
-    Verdicts of this store count, and no others.
+    Verdicts of this store count, and no others. A request waits for another one only if both need
+    features that nobody computed yet.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._version = ""
-        self._rows: dict[_Key, Floats] = {}
+        self._known: tuple[str, Rows] = ("", {})  # the model's version; replaced, never changed
 
     def nearest(
         self, connection: sa.Connection, candidate: int, model: TriageModel, count: int = 3
@@ -96,39 +102,40 @@ class DecidedCases:
             DataError: There is no such candidate.
         """
         target = one_candidate(connection, candidate)
+        own = _features(connection, [target.series], model).get(candidate)  # it may have grown
         decided = [key for key in _decided(connection) if key.candidate != candidate]
-        own = _Key(candidate, target.order)
-        with self._lock:
-            if self._version != model.version:
-                self._version, self._rows = model.version, {}
-            self._rows.pop(own, None)  # its series may have grown
-            self._compute(connection, [own, *decided], model)
-            rows = {key: self._rows[key] for key in (own, *decided) if key in self._rows}
-        if own not in rows or len(rows) < 2:
+        if own is None or not decided:
             return []
-        keys = [key for key in decided if key in rows]
-        distance = _distances(rows[own], np.array([rows[key] for key in keys]))
+        known = self._rows(connection, decided, model)
+        rows = {key: row for key in decided if (row := known[key]) is not None}
+        if not rows:
+            return []
+        keys, distance = list(rows), _distances(own, np.array(list(rows.values())))
         chosen = np.argsort(distance, kind="stable")[:count].tolist()
         return _cases(connection, [(keys[k], float(distance[k])) for k in chosen])
 
-    def _compute(self, connection: sa.Connection, wanted: list[_Key], model: TriageModel) -> None:
-        """Compute the features of those candidates that have none."""
-        missing = {key.candidate: key for key in wanted if key not in self._rows}
-        self._rows = {key: self._rows[key] for key in wanted if key in self._rows}
-        if not missing:
-            return
-        c = candidates.c
-        query = sa.select(c.series).where(c.id.in_(list(missing))).distinct().order_by(c.series)
-        owners = list(connection.scalars(query))
-        for first in range(0, len(owners), CHUNK):
-            for key, row in _features(connection, owners[first : first + CHUNK], model).items():
-                if key in missing:
-                    self._rows[missing[key]] = row
+    def _rows(self, connection: sa.Connection, wanted: list[_Key], model: TriageModel) -> Rows:
+        """Return the features of some candidates; compute those that are not known."""
+        version, rows = self._known
+        if version == model.version and all(key in rows for key in wanted):
+            return rows
+        with self._lock:
+            version, rows = self._known
+            known = rows if version == model.version else {}
+            missing = [key for key in wanted if key not in known]
+            rows = {key: known[key] for key in wanted if key in known}
+            owners = sorted({key.series for key in missing})
+            for first in range(0, len(owners), CHUNK):
+                part = owners[first : first + CHUNK]
+                found = _features(connection, part, model)
+                rows |= {key: found.get(key.candidate) for key in missing if key.series in part}
+            self._known = model.version, rows
+        return rows
 
 
 def _decided(connection: sa.Connection) -> list[_Key]:
     c = candidates.c
-    query = sa.select(c.id, c.order).where(c.verdict.in_(FINAL))
+    query = sa.select(c.id, c.series, c.order, c.before, c.after).where(c.verdict.in_(FINAL))
     latest = query.order_by(c.triaged_on.desc(), c.id.desc()).limit(MOST)
     return [_Key(*row) for row in connection.execute(latest)]
 
