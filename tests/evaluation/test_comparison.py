@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from barograph.errors import DataError
-from barograph.evaluation.comparison import auc, compared
+from barograph.evaluation.comparison import Judgement, auc, compared, judgements_compared
 
 GENERATOR = np.random.default_rng(3)
 TRUTH = np.tile([0, 1, 1, 0], 60)
@@ -37,3 +37,21 @@ def test_compared_gains_no_evidence_from_copies_of_a_series() -> None:
 def test_compared_refuses_a_single_class() -> None:
     with pytest.raises(DataError, match="4 held-out rows of one class only"):
         compared(np.ones(4, dtype=np.int64), np.ones(4), np.ones(4), np.arange(4))
+
+
+def test_better_calibrated_model_is_shown_with_an_interval_that_excludes_0() -> None:
+    truth = np.tile([1, 0], 200)
+    sure, unsure = (Judgement(np.where(truth, p, 1 - p), 0.5) for p in (0.9, 0.6))
+    unsure.probability[::7] = 0.0
+    found = judgements_compared(truth, sure, unsure, np.arange(400) // 4, draws=300)
+    assert found["agreement"]["new"] == 1.0
+    assert found["agreement"]["old"] == pytest.approx(1 - 29 / 400)
+    assert found["agreement"]["low"] > 0
+    assert found["brier"]["new"] == pytest.approx(0.01)
+    assert found["brier"]["high"] < 0
+
+
+def test_equal_judgements_differ_by_nothing() -> None:
+    same = Judgement(np.array([0.2, 0.7, 0.6]), np.array([0.5, 0.8, 0.5]))
+    found = judgements_compared(np.array([0, 1, 1]), same, same, [1, 1, 2], draws=50)
+    assert found["agreement"] == {"new": 2 / 3, "old": 2 / 3, "low": 0.0, "high": 0.0}

@@ -248,6 +248,23 @@ def test_release_puts_challengers_in_service_and_rollback_takes_them_back(
             assert answer.status_code == 409
 
 
+def test_comparison_shows_agreement_and_calibration(decided: TestClient) -> None:
+    facts: dict[str, Any] = {"real": 30, "noise": 20, "auc": 0.9, "auc_of_other": 0.8}
+    facts["agreement"] = {"new": 0.9, "old": 0.8, "low": -0.02, "high": 0.2}
+    facts["brier"] = {"new": 0.1, "old": 0.2, "low": -0.15, "high": -0.05}
+    decision = {"promoted": True, "why": "not worse", "uses": {"label_free": facts}}
+    finished(store_of(decided), {"files": {"label_free": decision}, "doubted": []})
+    [file] = decided.get("/api/v1/retraining").json()["comparison"]
+    found = {one["measure"]: one["outcome"] for one in file["measures"]}
+    assert found == {
+        "AUC": "not certain",
+        "Agreement": "not certain",
+        "Brier score (lower is better)": "better",
+    }
+    page = " ".join(decided.get("/model").text.split())
+    assert '80.0 %</td> <td class="num strong">90.0 %</td> <td class="num">+10.0<' in page
+
+
 def test_release_refuses_a_comparison_with_a_former_champion(
     tmp_path: Path, artifact: Path
 ) -> None:

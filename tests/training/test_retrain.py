@@ -101,7 +101,12 @@ def test_retrain_releases_the_models_of_the_pipeline(
     assert "barograph:" not in error
     answer = json.loads(output)
     assert answer["verdicts"] == {"real": 50, "noise": 50, "series": 100}
-    assert answer["files"]["label_free"]["uses"]["label_free"]["real"] == 50
+    facts = answer["files"]["label_free"]["uses"]["label_free"]
+    assert facts["real"] == 50
+    for means in (facts["agreement"], facts["brier"]):
+        assert min(means["new"], means["old"]) > 0
+        assert max(means["new"], means["old"]) < 1
+        assert means["low"] <= means["new"] - means["old"] <= means["high"]
     for name, decision in answer["files"].items():
         path = Path("served/models") / f"{name}.baro"
         assert (str(path) in answer["released"]) == path.is_file() == decision["promoted"]
@@ -137,6 +142,7 @@ def test_retrain_with_too_few_verdicts_says_so_and_keeps_the_models(
 
 def test_lines_name_the_figures_of_each_decision() -> None:
     facts = {"auc": 0.9, "auc_of_other": 0.875, "real": 30, "noise": 20, "other": "it"}
+    facts |= {"agreement": {"new": 0.84, "old": 0.8}}
     better = {"promoted": True, "why": "not worse than the champion", "uses": {"adaptive": facts}}
     beside = {"changes": 80, "reported": [0.5, 0.6, 0.7], "reported_by_other": [0.6, 0.7, 0.8]}
     worse = {"promoted": False, "why": "reports no more changes", BESIDE: beside}
@@ -144,7 +150,7 @@ def test_lines_name_the_figures_of_each_decision() -> None:
     assert [*found.lines()] == [
         "50 verdicts: 30 real, 20 noise, in 12 series",
         "adaptive: better or equal: not worse than the champion; AUC 0.900, it 0.875, on 50 "
-        "verdicts",
+        "verdicts; agreement with people 84%, 80%",
         "online: kept as it is: reports no more changes; 60% of 80 changes reported in time, 70% "
         "by the built-in pair",
     ]

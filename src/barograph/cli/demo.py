@@ -29,11 +29,13 @@ from barograph.series import ChangePoint, Region, Verdict
 from barograph.sources.simulator.demonstration import DemoSeries, demo_series
 from barograph.store import Measurement, arrivals, commit_details, rejections
 from barograph.store.audit import now
+from barograph.store.candidate_records import date_candidates
 from barograph.store.commit_details import CommitDetails
 from barograph.store.reading import read_series
 from barograph.store.steps import STEP
 from barograph.triage import tickets, verdicts
 from barograph.triage.identity import identify, stored_candidates
+from barograph.triage.patterns import set_patterns
 from barograph.triage.refresh import USE, CandidateRefresher
 
 if TYPE_CHECKING:
@@ -48,9 +50,11 @@ if TYPE_CHECKING:
 CHANGES = "demo.json"
 WHO = "demo"
 PEOPLE = ("Mira Jansen", "Wen Li", "Tom Okafor")  # nobody of these names was asked
-DAY = 86_400_000
+HOUR = 3_600_000
+DAY = 24 * HOUR
 OPEN = 6 * DAY  # everything younger is still open ...
-BACKLOG = 30 * DAY  # ... and every second commit that is younger than this
+BACKLOG = 20 * DAY  # ... and every third commit that is younger than this
+REAL = 2  # of five people: with fewer votes, a change is noise
 WINDOW = 20  # results before the newest one that the rule looks at
 FAR = 8.0  # robust standard deviations
 RERUNS = 2
@@ -69,6 +73,7 @@ SUBJECTS = (
 )
 LATE = (30, 66)  # series one of whose results comes after that of the next commit
 NOTES = ("", "", "seen before on this host", "bisected", "known noisy test")
+PATTERNS = {"canary": ["*/canary/*"], "low_priority": ["plover-queue/sharded/*"]}
 REJECTED = {
     "value: Expected `float`, got `str`": 14,
     "commit: order 88 of this series is '3f9a1c7'": 3,
@@ -165,6 +170,7 @@ def fill(store: Store, detector: Detector, name: str) -> None:
         refresher.write(connection, store, plans, at)
         arrivals.write(connection, rows)
         rejections.note(connection, REJECTED, at - DAY)
+        set_patterns(connection, PATTERNS, WHO, at)
         key = store.model(connection, model.version, model.threshold)
         commit_details.save(connection, _described(many))
         _decide(connection, dict(zip(numbers, many, strict=True)), key, at)
@@ -211,10 +217,15 @@ def _ingest(store: Store, many: Sequence[DemoSeries]) -> list[int]:
     late: list[Measurement] = []
     for number, one in enumerate(many):
         columns = one.values.tolist(), one.orders.tolist(), one.commits, one.times.tolist()
-        for place, (value, order, commit, time) in enumerate(zip(*columns, strict=True)):
+        rows = list(zip(*columns, strict=True))
+        for place, (value, order, commit, time) in enumerate(rows):
             sent = Measurement(one.id, value, order, commit, "", time, one.direction)
             is_late = number in LATE and place == one.orders.size - 3
             (late if is_late else batch).append(sent)
+        for both, (_, order, commit, time) in zip(one.reruns[::-1], rows[::-1], strict=False):
+            for run, value in enumerate(both.tolist(), 2):
+                sent = Measurement(one.id, value, order, commit, str(run), time, one.direction)
+                batch.append(sent)
     points = store.ingest(batch, WHO).points
     store.ingest(late, WHO)
     by_id = {sent.series: point.series for sent, point in zip(batch, points, strict=True)}
@@ -243,31 +254,34 @@ def _decide(connection: sa.Connection, many: Mapping[int, DemoSeries], model: in
     generator = np.random.default_rng(0)
     groups: dict[tuple[int, str, int, Verdict], list[int]] = defaultdict(list)
     alarms = []
+    found: dict[int, int] = {}
     for number, candidates in stored_candidates(connection, list(many)).items():
         one = many[number]
         for candidate in candidates:
             index = int(np.searchsorted(one.orders, candidate.order))
             votes, time = one.votes(index), int(one.times[index])
-            real = votes >= 2
+            found[candidate.id] = min(time + (1 + candidate.order % 5) * HOUR, at)
+            real = votes >= REAL
             if real:
                 arrival = min(index + int(generator.integers(5)), one.orders.size - 1)
                 place = (number, int(one.orders[arrival]), "called", candidate.order, None)
                 alarms.append((*place, 0.9, index, 1.0, True, 1, model, int(one.times[arrival])))
             age = at - time
-            if age < OPEN or (age < BACKLOG and candidate.order % 2):
+            if age < OPEN or (age < BACKLOG and candidate.order % 3 == 0):
                 continue
             verdict = Verdict.TRUE_POSITIVE if real else Verdict.FALSE_POSITIVE
             if generator.random() < 0.04:
                 verdict = Verdict.UNDER_INVESTIGATION
-            elif votes == 2 and generator.random() < 0.2:
+            elif votes == REAL - 1 and generator.random() < 0.25:
                 verdict = Verdict.UNSURE
             day = (time + (1 + candidate.order % 3) * DAY) // DAY
             groups[day, one.id.project, candidate.order, verdict].append(candidate.id)
+    date_candidates(connection, found)
     STEP.into(connection, list({alarm[:2]: alarm for alarm in alarms}.values()))
     for (day, project, order, verdict), members in sorted(groups.items()):
         who = PEOPLE[(order + len(project)) % len(PEOPLE)]
         note = NOTES[order % len(NOTES)] if verdict is Verdict.FALSE_POSITIVE else ""
-        given = min(day * DAY + (9 + order % 8) * 3_600_000, at - 3_600_000)
+        given = min(day * DAY + (9 + order % 8) * HOUR, at - HOUR)
         items = [(member, 0) for member in members]
         verdicts.record_batch(connection, items, verdict, who, note, at=given)
     _file_tickets(connection, groups)

@@ -45,7 +45,7 @@ def compared(
     """
     if np.unique(truth).size < 2:
         raise DataError(f"{truth.size} held-out rows of one class only: models cannot be compared")
-    _, group = np.unique(np.asarray(groups), return_inverse=True)
+    group = _numbered(groups)
     order = np.argsort(group, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
     generator = np.random.default_rng(seed)
@@ -59,6 +59,70 @@ def compared(
     low, high = np.quantile(gaps, [0.025, 0.975])
     difference = auc(truth, new) - auc(truth, old)
     return Comparison(difference, float(low), float(high), float(np.mean(gaps >= 0)))
+
+
+class Judgement(NamedTuple):
+    """What a model says of rows: the probabilities, and its threshold for each or for all rows."""
+
+    probability: Floats
+    threshold: Floats | float
+
+    @property
+    def alarms(self) -> npt.NDArray[np.bool_]:
+        """Whether the model calls each row a real change."""
+        return self.probability >= self.threshold
+
+
+def judgements_compared(
+    truth: npt.NDArray[np.int64],
+    new: Judgement,
+    old: Judgement,
+    groups: npt.ArrayLike,
+    *,
+    seed: int = 0,
+    draws: int = DRAWS,
+) -> dict[str, dict[str, float]]:
+    """Compare how often two models agree with people, and how well they are calibrated.
+
+    Args:
+        truth: 1 for real changes, 0 for noise.
+        new: What the new model says of the rows.
+        old: What the old one says.
+        groups: The series of each row; whole series are drawn, as in `compared`.
+        seed: Seed of the draws.
+        draws: The number of draws.
+
+    Returns:
+        For `agreement` (the share of right decisions) and `brier` (the mean squared distance of the
+        probabilities from the verdicts): the value of both models, and the bootstrap interval of
+        the difference.
+
+    Example:
+        >>> truth, sure = np.array([1, 0]), Judgement(np.array([0.9, 0.1]), 0.5)
+        >>> found = judgements_compared(truth, sure, Judgement(np.ones(2), 0.5), [1, 2], draws=10)
+        >>> found["agreement"]["new"], found["agreement"]["old"], round(found["brier"]["new"], 3)
+        (1.0, 0.5, 0.01)
+    """
+    measures = {
+        "agreement": tuple((one.alarms == truth).astype(np.float64) for one in (new, old)),
+        "brier": tuple((one.probability - truth) ** 2 for one in (new, old)),
+    }
+    group = _numbered(groups)
+    sizes = np.bincount(group)
+    drawn = np.random.default_rng(seed).integers(0, sizes.size, (draws, sizes.size))
+    rows = sizes[drawn].sum(axis=1)
+    result = {}
+    for name, (own, other) in measures.items():
+        gaps = np.bincount(group, weights=own - other)[drawn].sum(axis=1) / rows
+        low, high = np.quantile(gaps, [0.025, 0.975])
+        means = {"new": float(own.mean()), "old": float(other.mean())}
+        result[name] = means | {"low": float(low), "high": float(high)}
+    return result
+
+
+def _numbered(groups: npt.ArrayLike) -> npt.NDArray[np.intp]:
+    """Return the number of the group of each row, from 0."""
+    return np.unique(np.asarray(groups), return_inverse=True)[1]
 
 
 def auc(truth: npt.NDArray[np.int64], score: Floats) -> float:

@@ -106,13 +106,12 @@ class TriageModel:
             **facts: Further attributes: card, data_hash, metrics.
         """
         raw = np.asarray(score, dtype=np.float64)
-        fitted_calibration = calibrate(truth, raw, method) if method is not None else None
-        calibrated = raw if fitted_calibration is None else fitted_calibration(raw)
+        fitted_calibration, chosen = decision_rule(truth, raw, goal, method, threshold)
         return cls(
             use=use,
             feature_set=feature_set,
             columns=FEATURE_SETS[feature_set],
-            threshold=choose_threshold(truth, calibrated, goal) if threshold is None else threshold,
+            threshold=chosen,
             flat=flatten(fitted),
             calibration=fitted_calibration,
             conformal=Conformal.fit(truth, raw),
@@ -347,6 +346,20 @@ class TriageModel:
         rows = select_columns(matrix, self.columns, f"the feature set {self.feature_set!r}")
         require_finite(rows, "matrix", self.columns)
         return rows
+
+
+def decision_rule(
+    truth: npt.ArrayLike,
+    score: Floats,
+    goal: str,
+    method: str | None,
+    threshold: float | None = None,
+) -> tuple[Calibration | None, float]:
+    """Return the calibration of held-out scores and the threshold; see `TriageModel.of`."""
+    calibration = None if method is None else calibrate(truth, score, method)
+    if threshold is None:
+        threshold = choose_threshold(truth, calibration(score) if calibration else score, goal)
+    return calibration, threshold
 
 
 def file_of(use: str) -> str:

@@ -14,6 +14,8 @@ USES = {
     "online": "Newest results",
     "confirm": "Second look",
 }
+# Name in the facts, title, and 1 if higher is better.
+MEANS = (("agreement", "Agreement", 1), ("brier", "Brier score (lower is better)", -1))
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class ComparedMeasure:
         low: Lower end of the 95 % interval of the difference; None if it is not known.
         high: Upper end.
         outcome: Whether the new model is better, worse, or it is not certain.
+        is_share: Whether the values are shares, printed in percent.
     """
 
     measure: str
@@ -37,11 +40,15 @@ class ComparedMeasure:
     low: float | None
     high: float | None
     outcome: str
+    is_share: bool = False
 
     @property
-    def difference(self) -> float:
-        """The value of the new model less that of the old one."""
-        return self.new - self.old
+    def texts(self) -> tuple[str, str, str]:
+        """The old and the new value and their difference, for people."""
+        difference = self.new - self.old
+        if self.is_share:
+            return f"{self.old:.1%}", f"{self.new:.1%}", f"{100 * difference:+.1f}"
+        return f"{self.old:.3f}", f"{self.new:.3f}", f"{difference:+.3f}"
 
 
 @dataclass(frozen=True)
@@ -74,8 +81,8 @@ def compared_files(result: Mapping[str, Any]) -> list[ComparedFile]:
         >>> decision = {"promoted": True, "why": "not worse than the built-in model"}
         >>> decision["uses"] = {"label_free": facts | {"low": -0.01, "high": 0.11}}
         >>> [one] = compared_files({"files": {"label_free": decision}, "challengers": {}})
-        >>> one.measures[0].outcome
-        'not certain'
+        >>> one.measures[0].outcome, one.measures[0].texts
+        ('not certain', ('0.900', '0.950', '+0.050'))
     """
     challengers = result.get("challengers", {})
     return [
@@ -102,12 +109,24 @@ def _by_use(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
     for use, facts in uses.items():
         if "auc" not in facts:
             continue
-        name = "AUC" if len(uses) == 1 else f"AUC, {USES.get(use, use).lower()}"
+        where = "" if len(uses) == 1 else f", {USES.get(use, use).lower()}"
+        if "lead_of_champion" in facts:
+            where += ", beside the built-in model"
         low, high = facts.get("low"), facts.get("high")
         verdicts = facts["real"] + facts["noise"]
         yield ComparedMeasure(
-            name, verdicts, facts["auc_of_other"], facts["auc"], low, high, outcome(low, high)
+            f"AUC{where}",
+            *(verdicts, facts["auc_of_other"], facts["auc"]),
+            *(low, high, outcome(low, high)),
         )
+        for name, title, sign in MEANS:
+            if (found := facts.get(name)) is not None:
+                low, high = found["low"], found["high"]
+                yield ComparedMeasure(
+                    *(f"{title}{where}", verdicts, found["old"], found["new"], low, high),
+                    outcome(*sorted((sign * low, sign * high))),
+                    is_share=name == "agreement",
+                )
 
 
 def _by_delay(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
@@ -119,4 +138,6 @@ def _by_delay(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
     shares = zip(facts["delays"], facts["reported_by_other"], facts["reported"], strict=True)
     for delay, old, new in shares:
         within = "at once" if not delay else f"within {delay} commits"
-        yield ComparedMeasure(f"Reported {within}", facts["changes"], old, new, None, None, found)
+        yield ComparedMeasure(
+            f"Reported {within}", facts["changes"], old, new, None, None, found, is_share=True
+        )

@@ -1,9 +1,9 @@
-"""Read candidates, page by page, by their numbers or by series, with what happened to them."""
+"""Read candidates by page, number or series, with what happened to them; date old ones."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -124,6 +124,16 @@ def one_candidate(connection: sa.Connection, number: int) -> CandidateRecord:
     if row is None:
         raise DataError(f"there is no candidate {number}")
     return _candidate(row)
+
+
+def date_candidates(connection: sa.Connection, found: Mapping[int, int]) -> None:
+    """Set when candidates were found, by their numbers; for histories from elsewhere."""
+    c = candidates.c
+    rows = [{"number": number, "at": at} for number, at in found.items()]
+    if rows:
+        at: sa.BindParameter[int] = sa.bindparam("at")
+        query = sa.update(candidates).where(c.id == sa.bindparam("number"))
+        connection.execute(query.values(found=at, calculated_on=at), rows)
 
 
 def is_listed() -> sa.ColumnElement[bool]:

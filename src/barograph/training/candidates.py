@@ -16,7 +16,7 @@ from barograph.features import FEATURE_SETS
 from barograph.models.catalogue import RULES, classifier, real_probability
 from barograph.models.flat import flatten
 from barograph.models.flat.boosted import library_bytes
-from barograph.models.triage import FILES, USES, TriageModel
+from barograph.models.triage import FILES, USES, TriageModel, decision_rule
 from barograph.series import Floats, Ints
 from barograph.training import tables
 from barograph.training.cross_fit import CROSS_FIT, beside_built_in
@@ -129,6 +129,8 @@ def train(
         settings: Of the classifier, where they differ from the catalogue's.
     """
     split = held_out(rows, params.seed)
+    method = None if params.classifier in RULES else params.calibration
+    threshold = RULES.get(params.classifier)
     fitted = _fit(rows, split.train, prior, params, settings)
     twin = TriageModel.of(
         fitted,
@@ -137,8 +139,8 @@ def train(
         truth=rows.truth[split.validation],
         score=real_probability(fitted, rows.matrix[split.validation]),
         goal=params.goal,
-        method=None if params.classifier in RULES else params.calibration,
-        threshold=RULES.get(params.classifier),
+        method=method,
+        threshold=threshold,
         data_hash=hashlib.sha256(rows.digest).hexdigest(),
     )
     truth = rows.truth[split.test]
@@ -150,7 +152,12 @@ def train(
         default = TriageModel.default(use)
         if default.feature_set == twin.feature_set:
             facts[CROSS_FIT] = beside_built_in(
-                default, rows, lambda part: _fit(rows, part, prior, params, settings)
+                default,
+                rows,
+                fit=lambda part: _fit(rows, part, prior, params, settings),
+                rule=lambda truth, score: decision_rule(
+                    truth, score, params.goal, method, threshold
+                ),
             )
     twin = replace(twin, metrics=scores(truth, probability, twin.threshold), card=facts)
     everything = _fit(rows, np.arange(rows.truth.size), prior, params, settings)

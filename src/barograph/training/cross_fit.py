@@ -7,14 +7,15 @@ The built-in model has seen none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from barograph.evaluation.comparison import auc, compared
+from barograph.evaluation.comparison import Judgement, auc, compared, judgements_compared
 from barograph.evaluation.protocols import hashed
+from barograph.models.calibration import Calibration
 from barograph.models.catalogue import real_probability
 from barograph.models.triage import TriageModel
 from barograph.series import Floats, Ints
@@ -24,29 +25,43 @@ CROSS_FIT = "cross_fit"  # the entry of a card that holds the comparison
 PARTS = 4  # of the series, and of the commits: a model learns from nine sixteenths of the verdicts
 SEED = 0
 Fit = Callable[[Ints], Any]  # learns from some of the rows
+# Chooses the calibration and the threshold from verdicts and the scores that they were given.
+Rule = Callable[[Ints, Floats], tuple[Calibration | None, float]]
 
 
-def beside_built_in(default: TriageModel, rows: tables.Labelled, fit: Fit) -> dict[str, Any]:
+def beside_built_in(
+    default: TriageModel, rows: tables.Labelled, fit: Fit, rule: Rule
+) -> dict[str, Any]:
     """Return how models that learn from these verdicts compare with the built-in model.
 
     Args:
         default: The built-in model, of the same features as the rows.
         rows: The verdicts.
         fit: Learns a classifier from rows by their numbers.
+        rule: Chooses the calibration and the threshold.
 
     Returns:
-        The number of verdicts that both were judged on, by kind; the AUC of both and its
-        difference with a bootstrap interval, if there are verdicts of both kinds.
+        The number of verdicts that both were judged on, by kind; if there are verdicts of both
+        kinds, the AUC of both and its difference with a bootstrap interval, and what
+        `judgements_compared` returns.
     """
-    probability = cross_fitted(rows, fit)
-    judged = np.flatnonzero(np.isfinite(probability))
+    score = cross_fitted(rows, fit)
+    judged = np.flatnonzero(np.isfinite(score))
     truth = rows.truth[judged]
     facts: dict[str, Any] = {"real": int(truth.sum()), "noise": int((1 - truth).sum())}
     if np.unique(truth).size < 2:
         return facts
-    new, old = probability[judged], default.predict_proba(rows.matrix[judged])[:, 1]
+    new, old = score[judged], default.predict_proba(rows.matrix[judged])[:, 1]
     comparison = compared(truth, new, old, rows.identities[judged], seed=SEED)
-    return facts | {"auc": auc(truth, new), "auc_of_other": auc(truth, old)} | comparison._asdict()
+    facts |= {"auc": auc(truth, new), "auc_of_other": auc(truth, old)} | comparison._asdict()
+    found = _decided(rows, score, rule)
+    both = np.flatnonzero(np.isfinite(found.probability))
+    if both.size:
+        ours = Judgement(found.probability[both], np.asarray(found.threshold)[both])
+        theirs = Judgement(default.predict_proba(rows.matrix[both])[:, 1], default.threshold)
+        groups = rows.identities[both]
+        facts |= judgements_compared(rows.truth[both], ours, theirs, groups, seed=SEED)
+    return facts
 
 
 def cross_fitted(rows: tables.Labelled, fit: Fit) -> Floats:
@@ -54,16 +69,35 @@ def cross_fitted(rows: tables.Labelled, fit: Fit) -> Floats:
 
     It is NaN where the other rows are all of one class.
     """
+    result = np.full(rows.truth.size, np.nan)
+    for judged, learned in _blocks(rows, np.ones(rows.truth.size, dtype=np.bool_)):
+        result[judged] = real_probability(fit(learned), rows.matrix[judged])
+    return result
+
+
+def _decided(rows: tables.Labelled, score: Floats, rule: Rule) -> Judgement:
+    """Return calibrated probabilities and thresholds that saw neither series nor commit of a row.
+
+    Both are NaN where the other rows are all of one class.
+    """
+    probability, threshold = np.full((2, score.size), np.nan)
+    for judged, others in _blocks(rows, np.isfinite(score)):
+        calibration, least = rule(rows.truth[others], score[others])
+        probability[judged] = calibration(score[judged]) if calibration else score[judged]
+        threshold[judged] = least
+    return Judgement(probability, threshold)
+
+
+def _blocks(rows: tables.Labelled, is_known: npt.NDArray[np.bool_]) -> Iterator[tuple[Ints, Ints]]:
+    """Yield rows with those of other series and commits, if these are of both classes."""
     series = _parts(rows.identities, "series")
     commits = _parts(rows.commits, "commit")
-    result = np.full(rows.truth.size, np.nan)
     for own in range(PARTS):
         for commit in range(PARTS):
-            judged = np.flatnonzero((series == own) & (commits == commit))
-            learned = np.flatnonzero((series != own) & (commits != commit))
-            if judged.size and np.unique(rows.truth[learned]).size == 2:
-                result[judged] = real_probability(fit(learned), rows.matrix[judged])
-    return result
+            judged = np.flatnonzero(is_known & (series == own) & (commits == commit))
+            others = np.flatnonzero(is_known & (series != own) & (commits != commit))
+            if judged.size and np.unique(rows.truth[others]).size == 2:
+                yield judged, others
 
 
 def _parts(names: npt.ArrayLike, kind: str) -> Ints:

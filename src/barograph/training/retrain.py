@@ -253,3 +253,5 @@ def _facts(name: str, decision: Decision) -> Iterator[str]:
                 f"{own}AUC {facts['auc']:.3f}, {facts['other']} {facts['auc_of_other']:.3f}, "
                 f"on {verdicts} verdicts"
             )
+        if (shares := facts.get("agreement")) is not None:
+            yield f"agreement with people {shares['new']:.0%}, {shares['old']:.0%}"

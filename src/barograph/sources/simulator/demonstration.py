@@ -9,28 +9,57 @@ from functools import cache
 import numpy as np
 
 from barograph.series import Direction, Floats, Ints, SeriesId
+from barograph.sources.simulator.events import Event
 from barograph.sources.simulator.people import survey
-from barograph.sources.simulator.profiles import SHORT
+from barograph.sources.simulator.profiles import SHORT, Families
 from barograph.sources.simulator.projects import Layout, Stream, commit_hash, stream
 from barograph.sources.simulator.world import SimulatedSeries, World
 
 SEED = 20
+# Noisier series and smaller steps than those of the profile, which are of dedicated machines.
 PROFILE = replace(
     SHORT,
-    commits=140,
-    hours_between_commits=15.0,
-    length=(150, 160),  # no series ends early
-    run_share=(0.85, 1.0),
-    steps_per_100=(0.3, 1.0),
+    commits=160,
+    hours_between_commits=13.0,
+    length=(160, 160),  # no series ends early
+    run_share=(0.65, 1.0),
+    log10_level=(1.0, 4.0),
+    cv=(0.006, 0.05),
+    families=Families(
+        log_normal=0.5,
+        autocorrelated=0.5,
+        heavy_tailed=0.4,
+        drifting=0.3,
+        heteroscedastic=0.2,
+        bimodal=0.25,
+        quantised=0.2,
+        seasonal=0.05,
+    ),
+    steps_per_100=(0.6, 1.8),
+    small_share=0.1,
+    relative_share=0.4,
+    relative_scale=0.09,
+    relative_spread=0.6,
+    sd_scale=4.0,
+    sd_spread=0.6,
+    reverts_per_100=(0.1, 1.0),
+    revert_length=(6, 40),
+    variance_changes_per_300=(0.05, 0.8),
+    spikes=(0.002, 0.02),
 )
 LAYOUT = Layout(variants=3, tasks=3, tests=2, threads=(1, 8, 64))
 NAMES = ("heron-db", "tern-parser", "plover-queue")
 PEOPLE = 5  # of the simulated crowd
+COMMON = ("heron-db", 11)  # a commit that made most series of a project worse, from the newest on
+AFFECTED = 0.75  # of the series of this project
+COMMON_SIZE = (0.07, 0.3)
 STOPPED = ("tern-parser", "sharded", "aggregation")  # a pipeline that fell silent ...
 MISSING = 24  # ... this many results ago
-QUIET = 17  # the number of one series that fell silent alone
+QUIET = 17  # the number of a series that fell silent alone
 SPIKES = (4, 47, 90)  # series whose newest result is far off
-SPIKE = 0.3  # of the level
+SPIKE = 0.4  # of the level
+REPEATED = ("plover-queue", "crud")  # is measured three times for each of the newest commits
+REPEATS = 50
 HOUR_MS = 3_600_000
 
 
@@ -45,6 +74,7 @@ class DemoSeries:
         commits: Their hashes.
         times: When the results were measured, in milliseconds since 1970.
         values: The results.
+        reruns: Two further results of each of the newest commits, one on either side of the value.
         marks: The indices that each of the simulated people marked as changes.
     """
 
@@ -54,6 +84,7 @@ class DemoSeries:
     commits: tuple[str, ...]
     times: Ints
     values: Floats
+    reruns: Floats
     marks: tuple[Ints, ...]
 
     def votes(self, index: int, margin: int = 3) -> int:
@@ -75,16 +106,35 @@ def demo_series(now: int) -> Iterator[DemoSeries]:
     """
     newest = {one.home.number: int(one.home.times[-1]) for one in simulated()}
     for number, one in enumerate(simulated()):
+        rng = stream(SEED, Stream.CROWD, number)
         identity = replace(one.identity, project=NAMES[one.home.number])
-        values, orders = one.values.copy(), one.orders
+        values, events = _with_common_change(one, identity, rng)
         if number in SPIKES:
             values[-1] *= 1.0 + SPIKE
-        crowd = survey(values, one.events, PEOPLE, stream(SEED, Stream.CROWD, number))
+        crowd = survey(values, events, PEOPLE, rng)
         is_stopped = (identity.project, identity.variant, identity.task) == STOPPED
-        kept = slice(0, orders.size - MISSING if is_stopped or number == QUIET else orders.size)
+        size = one.orders.size - (MISSING if is_stopped or number == QUIET else 0)
+        kept = slice(0, size)
         times = one.created() + (now - newest[one.home.number] - 7 * HOUR_MS)
-        commits = tuple(commit_hash(one.home.name, int(order)) for order in orders[kept])
+        commits = tuple(commit_hash(one.home.name, int(order)) for order in one.orders[kept])
+        count = REPEATS if (identity.project, identity.task) == REPEATED else 0
+        apart = np.abs(rng.normal(0.0, one.cv, (count, 2))) * (-1.0, 1.0)
         yield DemoSeries(
-            *(identity, one.direction, orders[kept], commits),
-            *(times[kept], values[kept], crowd.marks),
+            *(identity, one.direction, one.orders[kept], commits),
+            *(times[kept], values[kept], values[size - count : size, None] * (1.0 + apart)),
+            marks=crowd.marks,
         )
+
+
+def _with_common_change(
+    one: SimulatedSeries, identity: SeriesId, rng: np.random.Generator
+) -> tuple[Floats, tuple[Event, ...]]:
+    """Return the values and events of a series with the change that most of its project share."""
+    project, back = COMMON
+    index = int(np.searchsorted(one.orders, PROFILE.commits - back))
+    is_affected = identity.project == project and not one.canary and rng.random() < AFFECTED
+    if not is_affected or index >= one.orders.size:
+        return one.values.copy(), one.events
+    shift = -int(one.direction) * float(rng.uniform(*COMMON_SIZE))
+    values = np.where(np.arange(one.orders.size) < index, 1.0, np.exp(shift)) * one.values
+    return values, (*one.events, Event(index, shift, "step"))
