@@ -54,7 +54,8 @@ HOUR = 3_600_000
 DAY = 24 * HOUR
 OPEN = 6 * DAY  # everything younger is still open ...
 BACKLOG = 20 * DAY  # ... and every third commit that is younger than this
-REAL = 2  # of five people: with fewer votes, a change is noise
+REAL = 2  # of five people: with fewer votes, a change is noise ...
+RELEVANT = 0.05  # ... as is a smaller one, which this team does not care about
 WINDOW = 20  # results before the newest one that the rule looks at
 FAR = 8.0  # robust standard deviations
 RERUNS = 2
@@ -261,7 +262,7 @@ def _decide(connection: sa.Connection, many: Mapping[int, DemoSeries], model: in
             index = int(np.searchsorted(one.orders, candidate.order))
             votes, time = one.votes(index), int(one.times[index])
             found[candidate.id] = min(time + (1 + candidate.order % 5) * HOUR, at)
-            real = votes >= REAL
+            real = votes >= REAL and _step(one.values, index) >= RELEVANT
             if real:
                 arrival = min(index + int(generator.integers(5)), one.orders.size - 1)
                 place = (number, int(one.orders[arrival]), "called", candidate.order, None)
@@ -285,6 +286,13 @@ def _decide(connection: sa.Connection, many: Mapping[int, DemoSeries], model: in
         items = [(member, 0) for member in members]
         verdicts.record_batch(connection, items, verdict, who, note, at=given)
     _file_tickets(connection, groups)
+
+
+def _step(values: Floats, index: int) -> float:
+    """Return how far the level moves at an index, as a share of the level."""
+    before, after = values[max(0, index - WINDOW) : index], values[index : index + WINDOW]
+    level = float(np.median(before))
+    return abs(float(np.median(after)) - level) / level
 
 
 def _file_tickets(

@@ -8,6 +8,7 @@ from typing import Any
 
 BETTER, WORSE, UNCERTAIN = "better", "worse", "not certain"
 BESIDE = "beside_shipped"
+LEVEL = 0.05
 USES = {
     "adaptive": "Batch, bounds by verdicts",
     "label_free": "Queue",
@@ -42,14 +43,6 @@ class ComparedMeasure:
     outcome: str
     is_share: bool = False
 
-    @property
-    def texts(self) -> tuple[str, str, str]:
-        """The old and the new value and their difference, for people."""
-        difference = self.new - self.old
-        if self.is_share:
-            return f"{self.old:.1%}", f"{self.new:.1%}", f"{100 * difference:+.1f}"
-        return f"{self.old:.3f}", f"{self.new:.3f}", f"{difference:+.3f}"
-
 
 @dataclass(frozen=True)
 class ComparedFile:
@@ -81,8 +74,8 @@ def compared_files(result: Mapping[str, Any]) -> list[ComparedFile]:
         >>> decision = {"promoted": True, "why": "not worse than the built-in model"}
         >>> decision["uses"] = {"label_free": facts | {"low": -0.01, "high": 0.11}}
         >>> [one] = compared_files({"files": {"label_free": decision}, "challengers": {}})
-        >>> one.measures[0].outcome, one.measures[0].texts
-        ('not certain', ('0.900', '0.950', '+0.050'))
+        >>> one.measures[0].outcome
+        'not certain'
     """
     challengers = result.get("challengers", {})
     return [
@@ -114,16 +107,16 @@ def _by_use(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
             where += ", beside the built-in model"
         low, high = facts.get("low"), facts.get("high")
         verdicts = facts["real"] + facts["noise"]
+        # The release is decided by one side of the interval, at 5 %.
+        found = WORSE if facts.get("p_worse", 1.0) < LEVEL else outcome(low, high)
         yield ComparedMeasure(
-            f"AUC{where}",
-            *(verdicts, facts["auc_of_other"], facts["auc"]),
-            *(low, high, outcome(low, high)),
+            *(f"AUC{where}", verdicts, facts["auc_of_other"], facts["auc"], low, high, found)
         )
         for name, title, sign in MEANS:
-            if (found := facts.get(name)) is not None:
-                low, high = found["low"], found["high"]
+            if (means := facts.get(name)) is not None:
+                low, high = means["low"], means["high"]
                 yield ComparedMeasure(
-                    *(f"{title}{where}", verdicts, found["old"], found["new"], low, high),
+                    *(f"{title}{where}", verdicts, means["old"], means["new"], low, high),
                     outcome(*sorted((sign * low, sign * high))),
                     is_share=name == "agreement",
                 )
@@ -134,7 +127,7 @@ def _by_delay(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
     if facts is None:
         return
     certain = BETTER if facts["is_better"] else UNCERTAIN
-    found = certain if facts["not_worse"] >= 0.05 else WORSE
+    found = certain if facts["not_worse"] >= LEVEL else WORSE
     shares = zip(facts["delays"], facts["reported_by_other"], facts["reported"], strict=True)
     for delay, old, new in shares:
         within = "at once" if not delay else f"within {delay} commits"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from barograph.store import reading
 from barograph.store.candidate_records import one_candidate
 from barograph.training.weekly_record import PastRecord, Record
 from barograph.triage.traces import traces
+from barograph.wording import MINUS
 
 WIDE, HIGH = 1000, 200  # of a plot, in its own units
 LISTED = 4  # candidates of each work list
@@ -99,6 +100,7 @@ def get_model_page(request: Request, context: Context) -> Response:
         card=model_card(folders_of(context)),
         calibration=_calibration(report.past.calibration),
         span=span,
+        texts=compared_texts,
         interval=interval_path,
     )
 
@@ -223,6 +225,20 @@ def interval_path(low: float, high: float, difference: float) -> dict[str, float
         name: round(100 + 92 * value / largest, 1)
         for name, value in (("low", low), ("high", high), ("at", difference))
     }
+
+
+def compared_texts(one: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the old and the new value of a measure, and their difference, for people.
+
+    Example:
+        >>> compared_texts({"old": 0.75, "new": 0.8, "is_share": True})
+        ('75.0 %', '80.0 %', '+5.0')
+    """
+    old, new = one["old"], one["new"]
+    if one["is_share"]:
+        texts = f"{old:.1%}".replace("%", " %"), f"{new:.1%}".replace("%", " %")
+        return *texts, f"{100 * (new - old):+.1f}".replace("-", MINUS)
+    return f"{old:.3f}", f"{new:.3f}", f"{new - old:+.3f}".replace("-", MINUS)
 
 
 def span(seconds: float) -> str:

@@ -1,0 +1,106 @@
+"""The health of the data, from results that were sent over HTTP and judged by the built-in model."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from barograph.detection.online import SecondLookConfig
+from barograph.service import ModelWatch, create_app
+from barograph.store import Store
+from tests.service.conftest import HERE, app_of, refresh_loop
+from tests.service.samples import POINTS
+
+HOUR = 3_600_000
+RESULTS = 60
+SPIKE = 180.0
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[TestClient]:
+    watch = ModelWatch(None, SecondLookConfig())
+    with (
+        Store(str(tmp_path / "store.db"), watch.start().judge) as store,
+        TestClient(create_app(store, watch), HERE, client=("127.0.0.1", 50000)) as client,
+    ):
+        yield client
+
+
+def sent(test: str, *, hours_ago: int = 0, newest: float | None = None) -> list[dict[str, Any]]:
+    """Hourly results of a quiet series."""
+    values = np.random.default_rng(1).normal(100.0, 1.0, RESULTS).tolist()
+    last = int(time.time() * 1000) - hours_ago * HOUR
+    return [
+        {
+            "project": "db",
+            "test": test,
+            "measurement": "seconds",
+            "direction": -1,
+            "order": order,
+            "commit": f"c{order}",
+            "value": value,
+            "time": last - (RESULTS - 1 - order) * HOUR,
+        }
+        for order, value in enumerate([*values[:-1], values[-1] if newest is None else newest])
+    ]
+
+
+def health(client: TestClient) -> dict[str, Any]:
+    refresh_loop(client).run_once(clusters=False)
+    found: dict[str, Any] = client.get("/api/v1/data-health").json()
+    return found
+
+
+def test_silent_series_has_the_gap_that_it_was_expected_to_keep(service: TestClient) -> None:
+    service.post(POINTS, json=[*sent("alive"), *sent("silent", hours_ago=7)])
+    found = health(service)
+    [silent] = found["series"]
+    assert silent["name"] == "db/silent/seconds"
+    assert silent["expected"] == HOUR
+    assert 7 * HOUR <= found["now"] - silent["last"] < 8 * HOUR
+    assert found["pipelines"] == []
+    assert (found["counts"]["watched"], found["counts"]["silent"]) == (2, 1)
+    page = " ".join(service.get("/data-health").text.split())
+    assert "Some data is missing" in page
+    assert "60 min" in page
+    service.post(POINTS, json=sent("silent")[-1] | {"order": RESULTS, "commit": "back"})
+    assert health(service)["series"] == []
+
+
+def test_suspect_waits_until_its_rerun_has_come(service: TestClient) -> None:
+    service.post(POINTS, json=[*sent("quiet"), *sent("slow", newest=SPIKE)])
+    [suspect] = health(service)["suspects"]
+    assert suspect["name"] == "db/slow/seconds"
+    assert (suspect["order"], suspect["reruns"]) == (RESULTS - 1, 1)
+    assert "Suspects that wait for a rerun" in service.get("/data-health").text
+    newest = sent("slow", newest=SPIKE)[-1]
+    service.post(POINTS, json=newest | {"run": "2"})
+    assert health(service)["suspects"] == []
+
+
+def test_rejected_results_are_counted_by_reason(service: TestClient) -> None:
+    quiet = sent("quiet")
+    service.post(POINTS, json=quiet)
+    for _ in range(2):
+        service.post(POINTS, json=[quiet[0] | {"commit": "other"}, quiet[1] | {"value": None}])
+    app_of(service).state.context.rejections.flush()
+    rejected = health(service)["rejected"]
+    assert sorted(one["results"] for one in rejected) == [2, 2]
+    reasons = " ".join(one["reason"] for one in rejected)
+    assert "value" in reasons
+    assert "commit" in reasons
+    assert "4</span> <span>results rejected" in " ".join(service.get("/data-health").text.split())
+
+
+def test_lag_lasts_until_the_background_work_is_done(service: TestClient) -> None:
+    service.post(POINTS, json=[*sent("a"), *sent("b")])
+    time.sleep(0.05)
+    behind = service.get("/api/v1/data-health").json()
+    assert behind["waiting"] == 2
+    assert behind["lag"] >= 50
+    done = health(service)
+    assert (done["waiting"], done["lag"]) == (0, 0)
