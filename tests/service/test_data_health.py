@@ -1,4 +1,4 @@
-"""The health of the data, from results that were sent over HTTP and judged by the built-in model."""
+"""The health of the data, from results that the built-in model judged."""
 
 import time
 from collections.abc import Iterator
