@@ -72,8 +72,8 @@ class Candidates:
     @classmethod
     def at(cls, found: Sequence[Sequence[int]]) -> Candidates:
         """Return candidates without verdicts and dates, from the places in each series."""
-        series = np.repeat(np.arange(len(found)), [len(own) for own in found])
-        index = np.array([place for own in found for place in own], dtype=np.int64)
+        series = np.repeat(np.arange(len(found)), [len(places) for places in found])
+        index = np.array([place for places in found for place in places], dtype=np.int64)
         verdicts = np.full(index.size, Verdict.NOT_TRIAGED.value)
         unknown = np.full(index.size, UNKNOWN_TIME)
         return cls(series, index, verdicts, unknown, unknown)
@@ -281,10 +281,10 @@ class History:
         """
         if self.repeats is None:
             return {}
-        own = self.repeats.part(int(self.offsets[number]), int(self.offsets[number + 1]))
-        values: list[float] = own.values.tolist()
-        runs = list(zip(own.names, values, strict=True))
-        bounds = enumerate(pairwise(own.offsets.tolist()))
+        repeats = self.repeats.part(int(self.offsets[number]), int(self.offsets[number + 1]))
+        values: list[float] = repeats.values.tolist()
+        runs = list(zip(repeats.names, values, strict=True))
+        bounds = enumerate(pairwise(repeats.offsets.tolist()))
         return {place: dict(runs[start:stop]) for place, (start, stop) in bounds if start < stop}
 
     def identities(self) -> Ints:

@@ -125,7 +125,7 @@ class SeriesId:
             "a/b" io: read/p99
         """
         labels = {name: part for name, part in self.labels.items() if part}
-        shape = next(one for one in SHAPES if labels.keys() <= set(one))
+        shape = next(shape for shape in SHAPES if labels.keys() <= set(shape))
         path = "/".join(_quoted(labels[name]) if name in labels else "-" for name in shape)
         if "task" in labels and not (self.project or self.variant):
             test = _quoted(self.test) if self.test else "-"

@@ -88,8 +88,8 @@ def _proposed(
     """Return the candidates of `Triaged` in every series as a table, and their probabilities."""
     values = points.column("value").to_numpy()
     found = Triaged(model=model, min_probability=0.0).find_many(values, offsets)
-    series = np.repeat(np.arange(len(found)), [len(own) for own in found])
-    index = np.array([point.index for own in found for point in own], dtype=np.int64)
+    series = np.repeat(np.arange(len(found)), [len(reported) for reported in found])
+    index = np.array([point.index for reported in found for point in reported], dtype=np.int64)
     rows = points.select(["order", "commit"]).take(pa.array(offsets[series] + index))
     columns = {
         "series": pa.array(series + first, pa.int32()),
@@ -98,7 +98,9 @@ def _proposed(
         "commit": rows.column("commit"),
         "verdict": pa.array([Verdict.NOT_TRIAGED.value] * index.size, pa.string()),
     }
-    probability = np.array([point.probability for own in found for point in own], dtype=np.float64)
+    probability = np.array(
+        [point.probability for reported in found for point in reported], dtype=np.float64
+    )
     return pa.table(columns).select(COLUMNS), probability
 
 

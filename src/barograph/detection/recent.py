@@ -83,18 +83,20 @@ def detect_recent(
         ends = [min(starts[k] + 2 * recent, edges[k + 1]) for k in active]
         parts = [values[starts[k] : end] for k, end in zip(active, ends, strict=True)]
         going_on = []
-        for k, own in zip(active, _search(detector, parts, 2 * recent, memory), strict=True):
+        for k, points in zip(active, _search(detector, parts, 2 * recent, memory), strict=True):
             start, is_last = starts[k] - edges[k], edges[k + 1] - starts[k] < 2 * recent
-            cut = 2 * recent if is_last else cut_of([point.index for point in own], recent)
-            kept = (replace(one, index=start + one.index) for one in own if one.index <= cut)
+            cut = 2 * recent if is_last else cut_of([point.index for point in points], recent)
+            kept = (
+                replace(point, index=start + point.index) for point in points if point.index <= cut
+            )
             found[k].extend(kept)
             if not is_last:
                 starts[k] += cut
                 going_on.append(k)
         active = going_on
     return [
-        describe(Observations(values[a:b], np.arange(b - a)), own)
-        for (a, b), own in zip(pairwise(edges), found, strict=True)
+        describe(Observations(values[a:b], np.arange(b - a)), points)
+        for (a, b), points in zip(pairwise(edges), found, strict=True)
     ]
 
 
@@ -131,10 +133,10 @@ def _search(
     searched = iter(detector.find_many(np.concatenate(wanted), offsets) if wanted else [])
     results = []
     for part, remembered in zip(parts, known, strict=True):
-        own = next(searched) if remembered is None else remembered
+        points = next(searched) if remembered is None else remembered
         if remembered is None and memory is not None and part.size == complete:
-            memory.put(part, own)
-        results.append(own)
+            memory.put(part, points)
+        results.append(points)
     return results
 
 

@@ -63,7 +63,7 @@ def explain_change_points(
     if not any(found):
         return [[] for _ in found]
     explained = iter(CandidateScorer(model, values, offsets, Candidates.at(found)).explain())
-    return [[next(explained) for _ in own] for own in found]
+    return [[next(explained) for _ in points] for points in found]
 
 
 class CandidateScorer:
@@ -99,8 +99,8 @@ class CandidateScorer:
         at_end = np.zeros(candidates.index.size, dtype=bool)
         for k, runs in found.items():
             if runs:
-                own = slice(values.size + offsets[k], values.size + offsets[k + 1])
-                self._values[own] = fill(values[offsets[k] : offsets[k + 1]], runs)
+                copy = slice(values.size + offsets[k], values.size + offsets[k + 1])
+                self._values[copy] = fill(values[offsets[k] : offsets[k + 1]], runs)
                 ends = [edge for run in runs if run.size > 1 for edge in run]
                 at_end |= (candidates.series == k) & np.isin(candidates.index, ends)
         # The ends of an excursion are scored in the series as it is, all others in the copy.

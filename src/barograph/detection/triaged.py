@@ -106,13 +106,13 @@ class Triaged(Detector):
         points: list[list[RawChangePoint]] = []
         known: dict[int, Sequence[Excursion]] = {}
         for k, (start, end) in enumerate(pairwise(offsets.tolist())):
-            part, own = values[start:end], list(found[k])
+            part, candidates = values[start:end], list(found[k])
             if part.size >= self.shortest:
                 known[k] = runs = excursions(part)
                 if any(run.size >= PULSE for run in runs):
                     again = self.candidates.find_many(fill(part, runs), np.array([0, part.size]))
-                    own = with_pulses(_merged(own, again[0]), runs, part.size)
-            points.append(own)
+                    candidates = with_pulses(_merged(candidates, again[0]), runs, part.size)
+            points.append(candidates)
         return Proposed(values, offsets, points, known)
 
 
@@ -133,16 +133,16 @@ class Proposed(NamedTuple):
 
     def scorer(self, model: TriageModel) -> CandidateScorer:
         """Return what scores these candidates; there must be some."""
-        table = Candidates.at([[point.index for point in own] for own in self.points])
+        table = Candidates.at([[point.index for point in points] for points in self.points])
         return CandidateScorer(model, self.values, self.offsets, table, self.excursions)
 
     def reported(self, rule: ReportingRule, probability: Floats) -> list[list[RawChangePoint]]:
         """Return the candidates of each series that a rule reports, with their probabilities."""
         left = iter(probability.tolist())
-        scored = [[_scored(point, next(left)) for point in own] for own in self.points]
+        scored = [[_scored(point, next(left)) for point in points] for points in self.points]
         return [
-            _reported(rule, self.values[start:end], own)
-            for (start, end), own in zip(pairwise(self.offsets.tolist()), scored, strict=True)
+            _reported(rule, self.values[start:end], points)
+            for (start, end), points in zip(pairwise(self.offsets.tolist()), scored, strict=True)
         ]
 
 

@@ -100,7 +100,7 @@ class Findings:
 
         Those of series of low priority come after all others.
         """
-        found = worst_first(change for own in self.changes for change in own)
+        found = worst_first(change for changes in self.changes for change in changes)
         return sorted(found, key=lambda change: self.is_low(change.series))
 
     def is_low(self, series: int) -> bool:

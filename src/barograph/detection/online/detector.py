@@ -258,12 +258,14 @@ class OnlineDetector:
         """
         saved = SavedState.from_json(state)
         detector = cls(model, confirm, budget=budget, history=saved.history)
-        for name, known, own in (
+        for name, known, present in (
             ("models", saved.models, detector._versions),
             ("the alarm budget", saved.budget, budget_version(detector._budget)),
         ):
-            if known != own:
-                raise DataError(f"the state was saved with {name} {known}; this detector has {own}")
+            if known != present:
+                raise DataError(
+                    f"the state was saved with {name} {known}; this detector has {present}"
+                )
         detector._memory = saved.memory
         detector._rule = rule_for(detector._model, detector._budget, saved.memory.alarm)
         detector._window.restore(saved.count, saved.values.tolist())

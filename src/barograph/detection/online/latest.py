@@ -120,7 +120,7 @@ def judge_latest(
         counts: Number of newest points of each history that are asked about.
     """
     asked = [counts] * len(histories) if isinstance(counts, int) else counts
-    settled = [one.settled(judge.history) for one in histories]
+    settled = [history.settled(judge.history) for history in histories]
     decisions: dict[int, LatestDecision] = {}
     reach, todo = LOOK_BACK, [*range(len(histories))]
     while todo:

@@ -267,9 +267,9 @@ class SecondLook(AlarmRule):
         requests = [(w, at - w) for w in self._windows if at - w >= first]
         change = self._state.change
         if change is not None and at - change in SECOND_LOOK_WINDOWS:
-            own = (at - change, change)
-            if own not in requests:
-                requests.append(own)
+            request = (at - change, change)
+            if request not in requests:
+                requests.append(request)
         return requests
 
     def decide(self, at: int, scores: Sequence[WindowScore], rise: Rise) -> Decided:
@@ -280,16 +280,20 @@ class SecondLook(AlarmRule):
         if best is not None and self._hides_step_back(best, at, scores[0], rise):
             best = scores[0]
         change = self._state.change
-        own = next((s for s in scores if s.split == change and s.window > 0), None)
-        if own is not None and own.window >= WITHDRAW_WINDOW and own.surprise < WITHDRAW_BELOW:
-            return self._withdraw(at, own, best, rise)
+        standing = next((s for s in scores if s.split == change and s.window > 0), None)
+        if (
+            standing is not None
+            and standing.window >= WITHDRAW_WINDOW
+            and standing.surprise < WITHDRAW_BELOW
+        ):
+            return self._withdraw(at, standing, best, rise)
         if best is not None:
             alarm, step = self._compare(at, best, rise(best.split))
             if step is not None:
                 return alarm, [step]
-        if own is not None and not self._state.confirmed and self._is_sure(own):
-            self._state = self._state._replace(confirmed=True, probability=own.probability)
-            return None, [AlarmStep(StepKind.CONFIRMED, own.split, at, own.probability)]
+        if standing is not None and not self._state.confirmed and self._is_sure(standing):
+            self._state = self._state._replace(confirmed=True, probability=standing.probability)
+            return None, [AlarmStep(StepKind.CONFIRMED, standing.split, at, standing.probability)]
         return None, []
 
     def _hides_step_back(self, best: WindowScore, at: int, newest: WindowScore, rise: Rise) -> bool:
@@ -309,25 +313,27 @@ class SecondLook(AlarmRule):
             return least
         return max(self._budget.score(score.window, score.surprise), least)
 
-    def _is_sure(self, own: WindowScore) -> bool:
-        return own.surprise >= self._budget.threshold
+    def _is_sure(self, standing: WindowScore) -> bool:
+        return standing.surprise >= self._budget.threshold
 
-    def _withdraw(self, at: int, own: WindowScore, best: WindowScore | None, rise: Rise) -> Decided:
+    def _withdraw(
+        self, at: int, standing: WindowScore, best: WindowScore | None, rise: Rise
+    ) -> Decided:
         """Withdraw the standing change, in favour of the best alarm if there is one.
 
         Args:
             at: The point that arrived.
-            own: The score of the standing change, which is too low.
+            standing: The score of the standing change, which is too low.
             best: The best score of this point, if it reaches the threshold.
             rise: As in `advance`.
         """
-        if best is None or best.split == own.split:
+        if best is None or best.split == standing.split:
             self._state = NOTHING
-            return None, [AlarmStep(StepKind.WITHDRAWN, own.split, at, own.probability)]
+            return None, [AlarmStep(StepKind.WITHDRAWN, standing.split, at, standing.probability)]
         direction = rise(best.split)
-        if abs(best.split - own.split) <= SAME and direction * self._state.direction >= 0:
-            return None, [self._take(StepKind.MOVED, at, best, direction, own.split)]
-        return best, [self._take(StepKind.CALLED, at, best, direction, own.split)]
+        if abs(best.split - standing.split) <= SAME and direction * self._state.direction >= 0:
+            return None, [self._take(StepKind.MOVED, at, best, direction, standing.split)]
+        return best, [self._take(StepKind.CALLED, at, best, direction, standing.split)]
 
     def _compare(
         self, at: int, best: WindowScore, direction: int

@@ -260,8 +260,8 @@ def _is_part(step: StepFunction, whole: StepFunction) -> bool:
 
 def _stepping(shaped: Floats, rows: Ints, step: StepFunction) -> Ints:
     """Return the rows with at least half of the step; k-means also adds some that have none."""
-    own = shaped[rows]
-    heights = own[:, step.turn :].mean(axis=1) - own[:, : step.turn].mean(axis=1)
+    members = shaped[rows]
+    heights = members[:, step.turn :].mean(axis=1) - members[:, : step.turn].mean(axis=1)
     chosen: Ints = rows[2 * heights * np.sign(step.height) > abs(step.height)]
     return chosen
 
