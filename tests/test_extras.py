@@ -131,8 +131,8 @@ def test_missing_package_is_named_with_the_command_that_installs_it() -> None:
     with pytest.raises(ConfigError) as caught, needed("detector pelt"):
         raise error
     assert str(caught.value) == (
-        "detector pelt needs the package ruptures: pip install 'barograph[detectors]', "
-        "or pip install '.[detectors]' in a clone"
+        "detector pelt needs the package ruptures: "
+        "pip install '.[detectors]' in a clone of Barograph"
     )
     assert missing(ModuleNotFoundError("x", name="barograph.gone"), "this") is None
 

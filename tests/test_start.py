@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 
 from barograph import compiled
-from barograph.cli import group, main
-from barograph.cli.config import configure
+from barograph.cli import main
+from barograph.cli.detectors import DetectorChoice
+from barograph.cli.score import _work
 
 BIG = ("numpy", "numba", "pandas", "pyarrow", "sklearn", "scipy", "mlflow", "xgboost", "tsfeatures")
 
@@ -45,12 +45,18 @@ CSV = "test,order,value\n" + "".join(
 CSV += "rerun,70,501.0\n"  # a further run of the newest commit
 
 
-@pytest.mark.parametrize("command", ["detect", "gate"])
+@pytest.mark.parametrize(("command", "size"), [("detect", None), ("gate", None), ("score", 180)])
 def test_small_input_needs_no_compiler_and_gets_the_same_answer(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str,
+    size: int | None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "results.csv").write_text(CSV)
+    (tmp_path / "results.csv").write_text("".join(CSV.splitlines(keepends=True)[:size]))
     arguments = [command, str(tmp_path / "results.csv"), "--format", "json"]
+    stores = (str(tmp_path / f"{number}.db") for number in range(2))
+    monkeypatch.setenv("BAROGRAPH_STORE", next(stores))
     code = (
         f"import sys\nsys.argv[1:] = {arguments!r}\nfrom barograph.cli import main\n"
         "try:\n    main()\nfinally:\n"
@@ -64,6 +70,7 @@ def test_small_input_needs_no_compiler_and_gets_the_same_answer(
         env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
     )
     assert done.stderr.splitlines()[-1] == "False False"
+    monkeypatch.setenv("BAROGRAPH_STORE", next(stores))
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert (ended.value.code or 0) == done.returncode
@@ -88,32 +95,45 @@ def flat(content: object, path: str = "") -> dict[str, object]:
     }
 
 
-def test_large_input_is_compiled(tmp_path: Path) -> None:
-    path = tmp_path / "results.csv"
-    path.write_text(CSV * 10)
-    code = (
-        f"from barograph.compiled import interpret_small, is_interpreted\n"
-        f"interpret_small(['gate', {str(path)!r}])\nassert not is_interpreted()\n"
-        f"interpret_small(['gate', '-'])\nassert not is_interpreted()\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - our own interpreter
+@pytest.fixture
+def undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make this process one that runs a command and has not defined a kernel."""
+    for name, value in (("is_command", True), ("is_made", False), ("interprets", False)):
+        monkeypatch.setattr(compiled._Choice, name, value)
 
 
-@pytest.mark.parametrize(
-    ("table", "is_interpreted"), [("min-change = 3", True), ("detector = 'hunter'", False)]
-)
-def test_small_input_is_compiled_for_a_detector_of_the_configuration(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, is_interpreted: bool
+@pytest.mark.usefixtures("undecided")
+@pytest.mark.parametrize(("points", "expected"), [(compiled.SMALL, True), (1000, False)])
+def test_large_input_is_compiled(points: int, *, expected: bool) -> None:
+    compiled.interpret_small(points)
+    assert compiled.is_interpreted() is expected
+
+
+@pytest.mark.usefixtures("undecided")
+@pytest.mark.parametrize("name", ["is_made", "is_command"])
+def test_library_and_later_choices_leave_kernels_compiled(
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "barograph.toml").write_text(f"[gate]\n{table}\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(compiled._Choice, "interprets", True)
-    monkeypatch.setattr(compiled._Choice, "is_made", False)
-    context = click.Context(group, info_name="barograph")
-    command = group.get_command(context, "gate")
-    assert command is not None
-    configure(context, command, "gate")
-    assert compiled.is_interpreted() is is_interpreted
+    monkeypatch.setattr(compiled._Choice, name, name == "is_made")
+    compiled.interpret_small(1)
+    assert not compiled.is_interpreted()
+
+
+def test_search_with_another_method_or_model_is_no_default(tmp_path: Path) -> None:
+    model = tmp_path / "model.baro"
+    assert DetectorChoice(model=model).is_default
+    assert not DetectorChoice("hunter", model=model).is_default
+    assert not DetectorChoice(parameters={"inner": "3"}, model=model).is_default
+    model.touch()
+    assert not DetectorChoice(model=model).is_default
+
+
+def test_series_of_an_existing_store_are_work(tmp_path: Path) -> None:
+    store = tmp_path / "ci.db"
+    new = _work(60, 60, str(store))
+    store.touch()
+    assert new < compiled.SMALL < _work(60, 60, str(store))
+    assert _work(60, 60, "postgresql://host/name") == _work(60, 60, str(store))
 
 
 def test_warmup_prints_where_the_compiled_code_is(

@@ -1,16 +1,15 @@
 """Decorators that compile numeric kernels with Numba, or leave them to the interpreter.
 
 Compiling takes seconds, and loading what is compiled takes as long as judging a few hundred points
-interpreted. So a command whose files are small leaves the same functions to the interpreter. The
+interpreted. So a command that read little data leaves the same functions to the interpreter. The
 choice holds for the whole process and is made before the first kernel is defined.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -20,12 +19,9 @@ R = TypeVar("R")
 # Long sums may be reordered and use fused multiply-add. Full fast-math is never used, because it
 # gives up the meaning of NaN and infinity.
 FUSED = frozenset({"reassoc", "contract", "nsz"})
-# Bytes of files that a command handles interpreted in about the time that it takes to import Numba
-# and to load compiled kernels. `score` takes longer, as it judges every result that is new to its
-# store.
-SMALL = {"detect": 50_000, "gate": 50_000, "report": 50_000, "score": 20_000}
-# Other detectors and models may need much more time in the interpreter.
-COMPILED_OPTIONS = ("--detector", "--model")
+# Points that are judged interpreted in about the time that it takes to import Numba and to load
+# compiled kernels.
+SMALL = 800
 PACKAGE = Path(__file__).resolve().parent
 # Whether the user has switched the compiler off, as Numba documents it.
 FORCED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
@@ -37,10 +33,12 @@ class _Choice:
     Attributes:
         interprets: Whether kernels are left to the interpreter.
         is_made: Whether a kernel was defined, so that it is too late to choose.
+        is_command: Whether the process runs one command and ends.
     """
 
     interprets = FORCED
     is_made = False
+    is_command = False
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -58,25 +56,19 @@ def is_interpreted() -> bool:
     return _Choice.interprets
 
 
-def interpret_small(arguments: Sequence[str]) -> None:
-    """Choose the interpreter if a command reads small files.
+def begin_command() -> None:
+    """Say that this process runs one command, which may leave kernels to the interpreter."""
+    _Choice.is_command = True
+
+
+def interpret_small(points: float) -> None:
+    """Leave kernels to the interpreter if there is little to judge, and no kernel is defined yet.
 
     Args:
-        arguments: The command and its arguments.
+        points: Number of points, or of as much work.
     """
-    command, *rest = arguments or [""]
-    if _Choice.is_made or command not in SMALL:
-        return
-    if any(text.startswith(COMPILED_OPTIONS) for text in rest):
-        return
-    if _size_of(rest) <= SMALL[command]:
+    if _Choice.is_command and not _Choice.is_made and points <= SMALL:
         _Choice.interprets = True
-
-
-def compile_after_all() -> None:
-    """Withdraw the choice of `interpret_small`, unless a kernel was defined or the user chose."""
-    if not _Choice.is_made:
-        _Choice.interprets = FORCED
 
 
 def cache_folder() -> Path:
@@ -87,15 +79,6 @@ def cache_folder() -> Path:
     if os.access(beside if beside.exists() else PACKAGE, os.W_OK):
         return beside
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"
-
-
-def _size_of(arguments: Sequence[str]) -> float:
-    """Return the bytes of the files among some arguments; a folder or `-` may hold anything."""
-    files = [Path(text) for text in arguments if not text.startswith("-")]
-    found = [path for path in files if path.exists()]
-    if not found or "-" in arguments or any(path.is_dir() for path in found):
-        return math.inf
-    return sum(path.stat().st_size for path in found)
 
 
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:

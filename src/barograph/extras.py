@@ -50,7 +50,7 @@ def needed(what: str, extra: str = "") -> Iterator[None]:
         ...     raise ModuleNotFoundError("No module named 'fastapi'", name="fastapi")
         Traceback (most recent call last):
         barograph.errors.ConfigError: this page needs the package fastapi: \
-pip install 'barograph[service]', or pip install '.[service]' in a clone
+pip install '.[service]' in a clone of Barograph
     """
     try:
         yield
@@ -73,7 +73,14 @@ def missing(error: ModuleNotFoundError, what: str, extra: str = "") -> ConfigErr
     if package not in PACKAGES:
         return None
     name = extra or PACKAGES[package]
-    return ConfigError(
-        f"{what} needs the package {package}: pip install 'barograph[{name}]', "
-        f"or pip install '.[{name}]' in a clone"
-    )
+    return ConfigError(f"{what} needs the package {package}: {install(name)}")
+
+
+def install(extra: str) -> str:
+    """Return how to install an extra: Barograph is installed from a clone.
+
+    Example:
+        >>> install("plot")
+        "pip install '.[plot]' in a clone of Barograph"
+    """
+    return f"pip install '.[{extra}]' in a clone of Barograph"

@@ -166,7 +166,7 @@ def test_without_matplotlib_the_message_names_the_command(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delattr("barograph.plotting.drawing", raising=False)
     with pytest.raises(
-        ConfigError, match=r"plot needs the package matplotlib: pip install 'barograph\[plot\]'"
+        ConfigError, match=r"plot needs the package matplotlib: pip install '\.\[plot\]'"
     ):
         bg.plot(STEP)
 

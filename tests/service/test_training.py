@@ -297,7 +297,7 @@ def test_retraining_needs_xgboost(
     with retraining_client(tmp_path, artifact) as (client, _):
         answer = client.post("/api/v1/retraining")
         assert answer.status_code == 409
-        assert "pip install 'barograph[train]'" in answer.json()["error"]["message"]
+        assert "pip install '.[train]'" in answer.json()["error"]["message"]
 
 
 def test_pages_of_the_model_and_of_health_answer(decided: TestClient) -> None:

@@ -6,6 +6,7 @@ Exit codes of every command: 0 clean, 1 a usage or data error, 2 a regression, 3
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -15,12 +16,13 @@ from typing import NoReturn
 import click
 
 from barograph import __version__
-from barograph.compiled import interpret_small
+from barograph.compiled import begin_command
 from barograph.errors import BarographError, NotEnoughDataError
 from barograph.extras import missing
 
 CLEAN, ERROR, REGRESSION, TOO_LITTLE, SUSPECT = range(5)
 LONGEST = 300  # characters of a message
+GARBAGE = 20_000  # objects between collections; most of a command's are modules, which stay
 INTERRUPTED = 130  # 128 and the number of SIGINT, as shells report it
 UNCONFIGURED = ("completion", "formats", "init")  # these work with a broken configuration, too
 # Commands and their help texts; each is in the module of the same name.
@@ -116,7 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             at its start, so that it may choose how kernels run.
     """
     if arguments is None:
-        interpret_small(sys.argv[1:])
+        begin_command()
+        gc.set_threshold(GARBAGE)
     try:
         sys.exit(group.main(arguments, prog_name="barograph", standalone_mode=False))
     except click.exceptions.Exit as done:

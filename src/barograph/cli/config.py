@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 import click
 
-from barograph.compiled import COMPILED_OPTIONS, compile_after_all
 from barograph.errors import ConfigError
 
 T = TypeVar("T")
@@ -119,10 +118,7 @@ def configure(context: click.Context, command: click.Command, name: str) -> None
         reader = context.command.get_command(context, READER)  # type: ignore[attr-defined]
         _refuse_unknown(config, INPUT, config.commands[INPUT], dict(_options(reader)))
     context.obj = config
-    defaults = option_defaults(config, command, name)
-    context.default_map = {name: defaults}
-    if any(f"--{key}".startswith(COMPILED_OPTIONS) for key in defaults):
-        compile_after_all()
+    context.default_map = {name: option_defaults(config, command, name)}
 
 
 def option_defaults(config: Config, command: click.Command, name: str) -> dict[str, Any]:

@@ -83,6 +83,12 @@ class DetectorChoice:
     model: Path | None = None
     min_probability: float | None = None
 
+    @property
+    def is_default(self) -> bool:
+        """Whether the default method searches, with the built-in model."""
+        is_built_in = self.model is None or not self.model.exists()
+        return self.name == DEFAULT_DETECTOR and is_built_in and not self.parameters
+
     def make(self) -> Detector:
         """Return the detector.
 

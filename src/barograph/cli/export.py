@@ -10,6 +10,7 @@ import click
 from barograph.cli.options import echo_json, format_option, open_existing, store_option
 from barograph.errors import ConfigError
 
+WRITTEN = ("series.parquet", "points.parquet", "candidates.parquet", "runs.parquet", "store")
 PROJECT = "dvc.yaml"
 OUTPUTS = ("outs", "metrics", "plots")
 
@@ -38,15 +39,16 @@ def command(folder: Path, url: str, output: str) -> None:
 
 
 def _refuse_stage_output(folder: Path) -> None:
-    """Refuse a folder that a stage of a DVC project writes to: its next run would delete the files.
+    """Refuse to write what a stage of a DVC project writes: its next run would delete the files.
 
     Raises:
-        ConfigError: A stage of a `dvc.yaml` in a folder above writes to FOLDER.
+        ConfigError: A stage of a `dvc.yaml` in a folder above writes one of the files.
     """
     target = folder.resolve()
+    written = [target / name for name in WRITTEN]
     for root in (target, *target.parents):
         for stage, out in _outs(root / PROJECT):
-            if target == out or target in out.parents or out in target.parents:
+            if any(path == out or path in out.parents or out in path.parents for path in written):
                 raise ConfigError(
                     f"{folder}: the stage {stage!r} of {PROJECT} writes {out.relative_to(root)} "
                     "and would replace the export; export to data/raw/export and load it with "

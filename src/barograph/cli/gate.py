@@ -96,9 +96,10 @@ def gated(
         detector: The name of a detection method that judges instead of the online model.
     """
     from barograph.cli.asked import Asked
-    from barograph.detection.online import make_judge
 
     history = found.history
+    if detector is None:
+        judging.interpret_small(history.values.size)
     series = [one for one in history if len(one)]
     own = [count for count, one in zip(found.of_branch.tolist(), history, strict=True) if len(one)]
     asked = Asked.of(series, judging.newest, judging.since, own if found.branch else None)
@@ -106,8 +107,10 @@ def gated(
         method = make_detector(detector, RELEASED / "label_free.baro")
         job = judging.detected_job(detected(history, asked, method), asked)
         return judging.suppressed(job, series)
+    from barograph.detection.online import make_judge
+
     models = judging.models()
-    judge, disabled = make_judge(models, judging.second_look)
+    judge, disabled = make_judge(models, judging.second_look())
     if disabled:
         click.echo(disabled, err=True)
     every = judged(history, asked, judge, aggregate)

@@ -9,6 +9,7 @@ import click
 
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.options import (
+    SecondLook,
     echo_json,
     format_option,
     model_option,
@@ -20,7 +21,6 @@ from barograph.cli.options import (
 from barograph.errors import DataError
 
 if TYPE_CHECKING:
-    from barograph.detection.online import SecondLookConfig
     from barograph.history import History
     from barograph.store.commit_details import CommitDetails
     from barograph.store.exchange import ImportResult
@@ -47,7 +47,7 @@ def command(
     inputs: Inputs,
     url: str,
     model: Path,
-    second_look: SecondLookConfig | None,
+    second_look: SecondLook,
     output: str,
     restore: bool,
 ) -> None:
@@ -73,7 +73,7 @@ def command(
         return
     models = online_models(model)
     history = inputs.base_history()
-    with open_store(url, models, second_look) as store:
+    with open_store(url, models, second_look()) as store:
         filled = import_history(store, history, "import")
         described = _described(history)
         if described:

@@ -18,13 +18,14 @@ from barograph.cli.answers import (
     SeriesAnswer,
 )
 from barograph.cli.config import current_config
-from barograph.cli.options import F, model_option, online_models, second_look_options
+from barograph.cli.options import F, SecondLook, model_option, online_models, second_look_options
+from barograph.compiled import interpret_small
 from barograph.series import MIN_CHANGE
 
 if TYPE_CHECKING:
     from barograph.cli.asked import Asked
     from barograph.cli.judged import JudgedSeries
-    from barograph.detection.online import OnlineJudge, SecondLookConfig
+    from barograph.detection.online import OnlineJudge
     from barograph.detection.online.job_budget import JobBudget
     from barograph.models import OnlineModels
     from barograph.series import Series
@@ -127,7 +128,16 @@ class Judging:
     false_red: float
     suppressions: Path | None
     model: Path
-    second_look: SecondLookConfig | None
+    second_look: SecondLook
+
+    def interpret_small(self, points: float) -> None:
+        """Leave kernels to the interpreter if the built-in model judges few points.
+
+        Args:
+            points: Number of points, or of as much work.
+        """
+        if not self.model.exists():
+            interpret_small(points)
 
     def models(self) -> OnlineModels:
         """Load the online models."""
@@ -137,12 +147,13 @@ class Judging:
         """Return the budget that the series of a job share; None without a second look."""
         from barograph.detection.online.job_budget import JobBudget
 
-        if judge.budget is None or judge.confirm is None or self.second_look is None:
+        config = self.second_look()
+        if judge.budget is None or judge.confirm is None or config is None:
             return None
         if self.false_red >= 100.0:
             return None
-        policy = self.second_look.alarm_policy
-        return JobBudget.released(judge.budget, judge.confirm, policy, self.false_red / 100.0)
+        share = self.false_red / 100.0
+        return JobBudget.released(judge.budget, judge.confirm, config.alarm_policy, share)
 
     def job(
         self, judged: Sequence[JudgedSeries], asked: Asked, judge: OnlineJudge, feature_set: str

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -35,6 +35,7 @@ FORMATS = {
 }
 STORE_MODE = "BAROGRAPH_STORE_MODE"
 DEFAULT_MODE = "600"
+SecondLook: TypeAlias = "Callable[[], SecondLookConfig | None]"
 RELEASED = Path("data/release")  # where the pipeline releases models
 
 
@@ -101,7 +102,8 @@ def _require_named_model(context: click.Context, option: click.Parameter, path: 
 def second_look_options(*, on: bool) -> Callable[[F], F]:
     """Add --second-look, --alarm-policy and --false-alarms-per-1000 to a command.
 
-    The command gets them as `second_look`, a configuration or None.
+    The command gets them as `second_look`, which returns a configuration or None: a command that
+    judges little data chooses the interpreter before it imports the judge.
 
     Args:
         on: Whether there is a second look by default, if the models support it.
@@ -116,12 +118,14 @@ def second_look_options(*, on: bool) -> Callable[[F], F]:
             false_alarms_per_1000: float,
             **more: Any,
         ) -> Any:
-            from barograph.detection.online import SecondLookConfig
+            def config() -> SecondLookConfig | None:
+                if not (on if second_look is None else second_look):
+                    return None
+                from barograph.detection.online import SecondLookConfig
 
-            config = None
-            if second_look or (second_look is None and on):
                 needed = second_look is not None
-                config = SecondLookConfig(alarm_policy, false_alarms_per_1000, needed=needed)
+                return SecondLookConfig(alarm_policy, false_alarms_per_1000, needed=needed)
+
             return function(*arguments, second_look=config, **more)
 
         options: Any = command

@@ -11,13 +11,12 @@ import click
 
 from barograph.cli.bulk import artifact_path, bulk_options, score_parts
 from barograph.cli.inputs import Inputs
-from barograph.cli.options import echo_json, second_look_options
+from barograph.cli.options import SecondLook, echo_json, second_look_options
 from barograph.errors import NotEnoughDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from barograph.detection.online import SecondLookConfig
 
 USE = "online"
 PARTS = ".parts"  # finished parts of a running replay
@@ -29,7 +28,7 @@ PARTS = ".parts"  # finished parts of a running replay
 def command(
     inputs: Inputs,
     model: Path,
-    second_look: SecondLookConfig | None,
+    second_look: SecondLook,
     workers: int,
     scheduler: str | None,
     out: Path | None,
@@ -45,12 +44,12 @@ def command(
 
     cache = "" if out is None else str((out / PARTS).resolve())
     task = ReplayTask(artifact_path(USE, model), min_points=1, cache=cache)
-    if second_look is not None:
+    if (config := second_look()) is not None:
         task = replace(
             task,
             second_look=True,
-            alarm_policy=second_look.alarm_policy,
-            false_alarms_per_1000=second_look.false_alarms_per_1000,
+            alarm_policy=config.alarm_policy,
+            false_alarms_per_1000=config.false_alarms_per_1000,
         )
     task = task.signed()
     with inputs.tables() as folder:

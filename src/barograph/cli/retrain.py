@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from barograph.cli.options import RELEASED, echo_json, format_option, open_existing, store_option
-from barograph.errors import ConfigError
+from barograph.extras import needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,10 +133,8 @@ def _recorded(store: Store, work: Callable[[], Retrained]) -> Retrained:
 
 
 def _require_xgboost() -> None:
-    try:
+    with needed("retrain"):
         import xgboost  # noqa: F401
-    except ModuleNotFoundError:
-        raise ConfigError("retrain needs xgboost: pip install 'barograph[train]'") from None
 
 
 def read_params(path: Path | None, profile: str | None, seed: int | None) -> RetrainParams:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from barograph.cli.options import (
+    SecondLook,
     echo_json,
     format_option,
     model_option,
@@ -23,7 +24,6 @@ from barograph.series import SeriesId, normalize_args
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-    from barograph.detection.online import SecondLookConfig
     from barograph.store import Store
     from barograph.store.reading import StoredSeries
 
@@ -94,16 +94,14 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
 @store_option
 @model_option("online")
 @second_look_options(on=True)
-def merge(
-    which: str, into: str, url: str, model: Path, second_look: SecondLookConfig | None
-) -> None:
+def merge(which: str, into: str, url: str, model: Path, second_look: SecondLook) -> None:
     """Move the results, candidates and verdicts of SERIES to INTO, and delete SERIES.
 
     Where both have a result, the later measured value holds. Results that arrive under the former
     name go to INTO.
     """
     open_existing(url).close()
-    with open_store(url, online_models(model), second_look) as store:
+    with open_store(url, online_models(model), second_look()) as store:
         source, target = _number(store, which), _number(store, into)
         moved = store.merge(source, target, WHO)
     click.echo(f"{moved} results moved to series {target}")

@@ -20,6 +20,7 @@ from barograph.cli.detectors import DETECTORS, detector_option, make_detector
 from barograph.cli.options import (
     DEFAULT_MODE,
     STORE_MODE,
+    SecondLook,
     make_folder,
     model_option,
     second_look_options,
@@ -30,7 +31,6 @@ from barograph.cli.retrain import read_params
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
-    from barograph.detection.online import SecondLookConfig
     from barograph.store import Store
 
 LOG_PAGES = 65_536  # 128 MB of write-ahead log, if the background worker fails to write it back
@@ -112,7 +112,7 @@ def command(
     url: str,
     store_mode_: str,
     model: Path,
-    second_look: SecondLookConfig | None,
+    second_look: SecondLook,
     label_free: Path,
     detector: str,
     trusted_proxy: tuple[str, ...],
@@ -159,7 +159,7 @@ def command(
             folder = stack.enter_context(demo_folder())
             url, params = str(folder / "demo.db"), partial(demo_params)
             model, label_free = (folder / "release" / path.name for path in (model, label_free))
-        watch = ModelWatch(model, second_look)
+        watch = ModelWatch(model, second_look())
         make_folder(url)
         store = stack.enter_context(Store(url, log=LOG_PAGES, mode=store_mode(store_mode_)))
         local = is_loopback(host)

@@ -29,7 +29,7 @@ def plot(
 ) -> Figure:
     """Draw a series with its levels and its change points.
 
-    Needs matplotlib: `pip install 'barograph[plot]'`.
+    Needs matplotlib: `pip install '.[plot]'`.
 
     Args:
         values: What `detect` takes, or a history of at most 20 series, which get a panel each.

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from barograph.errors import BarographError, ConfigError, StoreError
+from barograph.extras import install
 from barograph.models.triage import FILES, USES
 from barograph.service.background import LOG_FORMAT, NICE
 from barograph.store import Store, audit, retrainings
@@ -142,7 +143,7 @@ class Retraining:
     def missing(self) -> str:
         """Why no training can be started here; empty if one can."""
         if find_spec("xgboost") is None:
-            return "retraining needs xgboost: pip install 'barograph[train]'"
+            return f"retraining needs the package xgboost: {install('train')}"
         return ""
 
     def start(self, who: str) -> int:

@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from barograph.errors import ConfigError, StoreError
 from barograph.extras import needed
 from barograph.store.schema import VERSION, create_tables
 from barograph.store.sqlite_file import MODE, SQLiteFile
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 BUSY_MS = 15_000  # how long a writer waits for another process that writes
 PAGE = 2048  # bytes; a commit rewrites whole pages, so small ones cost less
@@ -236,8 +239,10 @@ def _upgrade(connection: sa.Connection) -> None:
         ) from error
 
 
-def insert(connection: sa.Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+def insert(connection: sa.Connection, table: sa.Table) -> "sqlite.Insert | postgresql.Insert":
     """Return an INSERT with support for ON CONFLICT, in the dialect of the connection."""
     if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects import postgresql  # takes a tenth of a second to import
+
         return postgresql.insert(table)
     return sqlite.insert(table)

@@ -12,6 +12,9 @@ from barograph.store.schema import aliases, commits, series
 Known = tuple[int, Direction]  # number and direction of a series
 CACHED = 200_000  # names of each kind; beyond this the cache is emptied
 CHUNK = 500  # names in one query
+ORDER_OF = sa.select(commits.c.order).where(
+    commits.c.project == sa.bindparam("project"), commits.c.commit == sa.bindparam("commit")
+)
 
 
 class Registry:
@@ -87,8 +90,7 @@ class Registry:
         """Return the order of a commit in its project, if it has one."""
         known = self._commits.get((project, commit))
         if known is None:
-            where = (commits.c.project == project, commits.c.commit == commit)
-            known = connection.scalar(sa.select(commits.c.order).where(*where))
+            known = connection.scalar(ORDER_OF, {"project": project, "commit": commit})
             if known is not None:
                 if len(self._commits) > CACHED:
                     self._commits.clear()

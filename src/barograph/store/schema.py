@@ -8,9 +8,8 @@ Until the first release a change here needs no migration: the only one creates t
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
-Bytewise = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+Bytewise = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 # SQLite assigns row numbers only if the type of the key is INTEGER.
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 

@@ -24,17 +24,25 @@ def render(
         more: What the JSON object holds besides the answers.
         file: The file that annotations point at.
     """
-    from barograph.cli.rendering import github, junit, markdown, table, text
-
     if output == "json":
         echo_json({**(more or {}), **job.as_dict()})
     elif output == "csv":
-        click.echo(table.table(job), nl=False)
+        from barograph.cli.rendering.table import table
+
+        click.echo(table(job), nl=False)
     elif output == "markdown":
-        click.echo(markdown.comment(job))
+        from barograph.cli.rendering.markdown import comment
+
+        click.echo(comment(job))
     elif output == "junit":
-        click.echo(junit.report(job))
+        from barograph.cli.rendering.junit import report
+
+        click.echo(report(job))
     elif output == "github":
-        github.write(job, file)
+        from barograph.cli.rendering.github import write
+
+        write(job, file)
     else:
-        text.echo(job)
+        from barograph.cli.rendering.text import echo
+
+        echo(job)

@@ -116,7 +116,9 @@ def read_files(
     orders = _after_base(ordered.orders, judged)
     history = _history(results, orders, options.aggregate, report)
     history = directed(history, direction_of, by_name=True)
-    history = replace(history, releases=np.unique(orders[_of_releases(results.releases)]))
+    released = orders[_of_releases(results.releases)]
+    if released.size:  # unique imports numpy.ma
+        history = replace(history, releases=np.unique(released))
     history, unplaced = candidates_of(history, results, orders, collector.judgements)
     for skip in unplaced:
         report.skip("candidates", skip)
