@@ -1,7 +1,9 @@
 """The queue over HTTP: as JSON and as a page, with its filters, patterns and states."""
 
 import re
+import time
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
@@ -33,6 +35,12 @@ def queue_of(board: TestClient, query: str = "") -> Any:
     answer = board.get(f"/api/v1/queue{query}")
     assert answer.status_code == 200, answer.text
     return answer.json()
+
+
+def decide(board: TestClient, verdict: str, *members: Any) -> None:
+    points = [{"id": one["id"], "version": one["version"]} for one in members]
+    given = {"verdict": verdict, "change_points": points}
+    assert board.post("/api/v1/verdicts", json=given).json()["refused"] == []
 
 
 def test_the_queue_groups_by_commit_and_direction(board: TestClient) -> None:
@@ -114,11 +122,12 @@ def test_patterns_need_the_scope_admin(board: TestClient) -> None:
     assert board.get("/api/v1/patterns", headers=triage).json() == given
 
 
-def test_filters_are_saved_by_name(board: TestClient) -> None:
-    address = "/api/v1/saved-filters/Morning%20triage"
-    assert board.put(address, json={"query": "effect=worse"}).json()["name"] == "Morning triage"
+@pytest.mark.parametrize("name", ["Morning triage", "a/b", "/"])
+def test_filters_are_saved_by_name(board: TestClient, name: str) -> None:
+    address = f"/api/v1/saved-filters/{quote(name, safe='')}"
+    assert board.put(address, json={"query": "effect=worse"}).json()["name"] == name
     page = board.get("/?effect=worse").text
-    assert 'href="/?effect=worse" aria-current="true" title="Saved by local">Morning triage' in page
+    assert f'href="/?effect=worse" aria-current="true" title="Saved by local">{name}<' in page
     assert board.delete(address).json() == {"filters": []}
     assert board.delete(address).status_code == 404
 
@@ -147,6 +156,71 @@ def test_processed_shows_who_decided_and_why(board: TestClient) -> None:
     assert page.count("data-reopen") == 1
     assert "Nothing matches" in board.get("/processed?verdict=true_positive").text
     assert queue_of(board)["total"] == 1
+
+
+def test_processed_change_points_are_json_too(board: TestClient) -> None:
+    assert board.get("/api/v1/processed").json()["change_points"] == []
+    decide(board, "false_positive", *queue_of(board, "?test=find")["groups"][0]["members"])
+    decide(board, "unsure", *queue_of(board)["groups"][0]["members"])
+    found = board.get("/api/v1/processed?limit=2").json()
+    assert [one["verdict"] for one in found["change_points"]] == ["unsure", "unsure"]
+    assert (found["counts"], found["next"]) == ({"false_positive": 1, "unsure": 2}, 2)
+    [one] = board.get("/api/v1/processed?verdict=false_positive&test=find").json()["change_points"]
+    assert (one["who"], one["version"], round(one["percent"])) == ("local", 1, -20)
+    assert board.get("/api/v1/processed?who=nobody").json()["change_points"] == []
+    assert board.get("/api/v1/processed?verdict=odd").status_code == 422
+
+
+def test_members_follow_each_other_while_some_are_decided(
+    board: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("barograph.service.pages.queue.MEMBERS", 1)
+    worst, other = queue_of(board, "?effect=worse")["groups"][0]["members"]
+    page = board.get(f"/queue/members?of={worst['id']}").text
+    assert re.findall(r'data-candidate="(\d+)"', page) == [str(worst["id"])]
+    [place] = re.findall(r'data-next="([^"]+)"', page)
+    decide(board, "true_positive", worst)
+    following = board.get(f"/queue/members?of={other['id']}&after={quote(place)}").text
+    assert re.findall(r'data-candidate="(\d+)"', following) == [str(other["id"])]
+    assert "data-next" not in following
+    assert board.get(f"/queue/members?of={other['id']}&after=x").status_code == 422
+
+
+def test_a_page_can_ask_what_changed_in_its_groups(board: TestClient) -> None:
+    worst, other = queue_of(board, "?effect=worse")["groups"][0]["members"]
+    address = f"/api/v1/queue/groups?of={other['id']},{worst['id']}"
+    first, second = board.get(address).json()["groups"]
+    assert first["members"] == second["members"]
+    assert {one["id"] for one in first["members"]} == {worst["id"], other["id"]}
+    decide(board, "true_positive", worst)
+    assert board.get(address).json()["groups"] == [
+        {"of": other["id"], "members": [{"id": other["id"], "version": 0}]},
+        {"of": worst["id"], "members": []},
+    ]
+    assert board.get("/api/v1/queue/groups?of=all").status_code == 422
+
+
+def test_the_board_counts_what_waits_and_dates_the_newest_result(board: TestClient) -> None:
+    state = board.get("/api/v1/board").json()
+    assert (state["groups"], state["change_points"], state["silent"]) == (2, 3, 0)
+    assert state["last_result"] > 0
+    assert state["seconds_left"] is None
+
+
+def test_the_time_that_the_queue_takes_is_from_the_verdicts_of_the_reader(
+    board: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = queue_of(board, "?test=find")["groups"][0]["members"]
+    clock = time.time_ns() // 1_000_000 - 3_600_000
+    for number in range(12):
+        clock += 30_000 if number != 5 else 600_000  # a break does not count
+        monkeypatch.setattr("barograph.triage.verdicts.now", lambda at=clock: at)
+        [member] = members
+        decide(board, "not_triaged", {**member, "version": number})
+    assert board.get("/api/v1/board").json()["seconds_left"] == 60.0
+    assert "About 1 min at your pace." in board.get("/").text
+    reader = make_token(board, Scope.READ)
+    assert board.get("/api/v1/board", headers=reader).json()["seconds_left"] is None
 
 
 def test_all_clear_is_not_an_empty_table(board: TestClient) -> None:

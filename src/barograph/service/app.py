@@ -31,6 +31,7 @@ from barograph.service.pages import series as series_page
 from barograph.service.responses import handle_errors
 from barograph.service.retraining import Retraining
 from barograph.service.routes import (
+    board,
     change_points,
     charts,
     clusters,
@@ -66,6 +67,7 @@ ROUTERS = (
     verdicts.giving,
     charts.routes,
     evidence.routes,
+    board.routes,
     commits.routes,
     commits.sending,
     clusters.routes,

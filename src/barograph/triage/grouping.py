@@ -64,6 +64,11 @@ class QueueEntry(NamedTuple):
         probability = UNSCORED if self.probability is None else self.probability
         return abs(self.hazard or 0.0) * probability
 
+    @property
+    def place(self) -> tuple[float, int]:
+        """What members of a group are sorted by, the worst first."""
+        return -self.expected, self.id
+
 
 @dataclass(frozen=True)
 class CauseGroup:
@@ -142,13 +147,11 @@ def _causes(project: str, section: list[QueueEntry], steps: Steps) -> list[Cause
     for one in section:
         causes[one.kind, one.effect, _cluster(one, steps)].append(one)
     return [
-        CauseGroup(project, last_before, order, commit, *cause, tuple(sorted(own, key=_severity)))
+        CauseGroup(
+            project, last_before, order, commit, *cause, tuple(sorted(own, key=attrgetter("place")))
+        )
         for cause, own in causes.items()
     ]
-
-
-def _severity(entry: QueueEntry) -> tuple[float, int]:
-    return -entry.expected, entry.id
 
 
 def _cluster(entry: QueueEntry, steps: Steps) -> int:

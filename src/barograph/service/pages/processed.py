@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
 from urllib.parse import urlencode
 
-from fastapi import Query, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from barograph.series import Verdict
 from barograph.service.context import Context
 from barograph.service.pages.queue import query_of, rows_of
 from barograph.service.pages.rendering import page_router, render
+from barograph.service.routes.board import Kind, Who
 from barograph.service.routes.queue import Offset, Wanted
 from barograph.triage.processed import PAGE, processed
-
-Kind = Annotated[
-    Literal["", "true_positive", "false_positive", "under_investigation", "unsure"], Query()
-]
-Who = Annotated[str, Query(max_length=200)]
 
 routes = page_router()
 

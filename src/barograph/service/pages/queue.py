@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 import sqlalchemy as sa
-from fastapi import Request
+from fastapi import Query, Request
 from starlette.responses import Response
 
 from barograph import wording
 from barograph.series import LABELS
-from barograph.service.context import Context
+from barograph.service.context import CallerName, Context
 from barograph.service.pages.empty import empty_page, is_empty, store_of
 from barograph.service.pages.rendering import page_router, render
 from barograph.service.pages.sparklines import Sparkline, sparkline
 from barograph.service.responses import or_404
 from barograph.service.routes.queue import Offset, Wanted
-from barograph.store.audit import now
 from barograph.store.commit_details import CommitDetails
 from barograph.triage import saved_filters
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import SECTIONED, CauseGroup, QueueEntry
+from barograph.triage.overview import seconds_left
 from barograph.triage.queue import QueuePage, one_group, open_groups
 from barograph.triage.traces import Trace, traces
 
@@ -53,6 +54,8 @@ COLUMNS = (
     *(("hazard", "Hazard", "num"), ("series", "Series", "num"), ("age", "Age", "num")),
 )
 
+After = Annotated[str, Query(pattern=r"^([0-9.e+-]{1,30}:\d{1,18})?$")]
+
 routes = page_router()
 
 
@@ -80,7 +83,7 @@ class GroupView(NamedTuple):
 
 
 @routes.get("/")
-def get_queue(request: Request, context: Context, wanted: Wanted) -> Response:
+def get_queue(request: Request, context: Context, wanted: Wanted, caller: CallerName) -> Response:
     """Answer the first page of the queue."""
     with context.store.read() as connection:
         if is_empty(connection):
@@ -88,6 +91,7 @@ def get_queue(request: Request, context: Context, wanted: Wanted) -> Response:
         page = open_groups(connection, wanted)
         views = _views(connection, page, wanted)
         filters = saved_filters.every_filter(connection)
+        left = seconds_left(connection, caller, page.total)
     query = query_of(wanted)
     return render(
         request,
@@ -104,7 +108,7 @@ def get_queue(request: Request, context: Context, wanted: Wanted) -> Response:
         current=next((one.name for one in filters if one.query == query), ""),
         link=lambda **changes: link(wanted, changes),
         query=query,
-        at=now(),
+        minutes=None if left is None else math.ceil(left / 60),
         flat=_is_flat(wanted),
     )
 
@@ -120,21 +124,25 @@ def get_rows(request: Request, context: Context, wanted: Wanted, offset: Offset 
 
 @routes.get("/queue/members")
 def get_members(
-    request: Request, context: Context, wanted: Wanted, of: Offset, offset: Offset = 0
+    request: Request, context: Context, wanted: Wanted, of: Offset, after: After = ""
 ) -> Response:
-    """Answer the members of the group that a candidate is in."""
+    """Answer the members of the group that a candidate is in.
+
+    `after` is where the last member stood that the page has: a number of members would be wrong
+    as soon as some of them were decided.
+    """
     with context.store.read() as connection, or_404():
         group = one_group(connection, wanted, of)
-        shown = group.members[offset : offset + MEMBERS]
-        rows = rows_of(connection, shown)
-    left = len(group.members) - offset - len(shown)
-    end = offset + len(shown)
+        left = list(group.members)
+        if after:
+            expected, number = after.split(":")
+            left = [one for one in left if one.place > (-float(expected), int(number))]
+        rows = rows_of(connection, left[:MEMBERS])
     return render(
         request,
         "queue_members.html",
         rows=rows,
-        left=left,
-        end=end,
+        left=len(left) - len(rows),
         group=group,
         flat=_is_flat(wanted),
     )

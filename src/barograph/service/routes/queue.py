@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
@@ -20,7 +21,8 @@ from barograph.triage import patterns as hiding
 from barograph.triage import saved_filters
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import CauseGroup, QueueEntry
-from barograph.triage.queue import PAGE, QueuePage, label_values, open_groups
+from barograph.triage.patterns import KINDS
+from barograph.triage.queue import PAGE, QueuePage, every_group, label_values, open_groups
 from barograph.triage.traces import Levels, levels
 
 Kind = Literal["canary", "low_priority", "informational"]
@@ -112,6 +114,15 @@ NewerThan = Annotated[
     Query(ge=0, le=INTEGER, description="Count groups found since, see `newest`.", examples=[0]),
 ]
 Offset = Annotated[int, Query(ge=0, le=INTEGER, description="Groups to skip.", examples=[0])]
+ChangePoints = Annotated[
+    Text,
+    Query(
+        max_length=2000,
+        pattern=r"^\d{1,18}(,\d{1,18}){0,99}$",
+        description="At most 100 numbers of change points, separated by commas.",
+        examples=["3,17"],
+    ),
+]
 Groups = Annotated[int, Query(ge=0, le=1000, description="Groups of the page.", examples=[100])]
 
 
@@ -165,6 +176,26 @@ class QueueResponse(Schema):
     )
     newer: int = Field(description="Groups found after `newer_than`.", examples=[3])
     next: int | None = Field(examples=[100])
+
+
+class PresentMember(Schema):
+    """A change point, and the number of its verdicts."""
+
+    id: int = Field(examples=[3])
+    version: int = Field(examples=[0])
+
+
+class PresentGroup(Schema):
+    """What is left of a group, and what joined it."""
+
+    of: int = Field(description="The change point that was asked for.", examples=[3])
+    members: list[PresentMember]
+
+
+class PresentGroupsResponse(Schema):
+    """Groups as they are now."""
+
+    groups: list[PresentGroup]
 
 
 class LabelValue(Schema):
@@ -240,6 +271,31 @@ def get_queue(
 
 
 @routes.get(
+    "/api/v1/queue/groups", response_model=PresentGroupsResponse, summary="Groups as they are now"
+)
+def get_groups(context: Context, wanted: Wanted, of: ChangePoints) -> dict[str, Any]:
+    """Return the members of the groups that change points are in, none if it left the queue.
+
+    A page that was opened earlier sees from it what changed in the groups that it shows.
+    """
+    asked = [int(number) for number in of.split(",")]
+    with context.store.read() as connection:
+        groups = every_group(connection, replace(wanted, show=KINDS))
+    found = {one.id: group.members for group in groups for one in group.members}
+    return {
+        "groups": [
+            {
+                "of": number,
+                "members": [
+                    {"id": one.id, "version": one.version} for one in found.get(number, ())
+                ],
+            }
+            for number in asked
+        ]
+    }
+
+
+@routes.get(
     "/api/v1/queue/values",
     response_model=LabelValuesResponse,
     summary="Values of a label in the queue",
@@ -265,7 +321,7 @@ def get_saved_filters(context: Context) -> dict[str, Any]:
 
 
 @saving.put(
-    "/api/v1/saved-filters/{name}", response_model=SavedFilterResponse, summary="Save a filter"
+    "/api/v1/saved-filters/{name:path}", response_model=SavedFilterResponse, summary="Save a filter"
 )
 def put_saved_filter(
     context: Context, name: FilterName, caller: CallerName, given: SavedFilterRequest
@@ -278,7 +334,9 @@ def put_saved_filter(
 
 
 @saving.delete(
-    "/api/v1/saved-filters/{name}", response_model=SavedFiltersResponse, summary="Delete a filter"
+    "/api/v1/saved-filters/{name:path}",
+    response_model=SavedFiltersResponse,
+    summary="Delete a filter",
 )
 def delete_saved_filter(context: Context, name: FilterName, caller: CallerName) -> dict[str, Any]:
     """Delete a saved filter; return those that are left."""
@@ -320,11 +378,12 @@ def _group_fields(
         "author": details.author,
         "cluster": group.cluster or None,
         "expected_hazard": group.worst.expected,
-        "members": [_member_fields(one, known.get(one.id)) for one in group.members],
+        "members": [member_fields(one, known.get(one.id)) for one in group.members],
     }
 
 
-def _member_fields(entry: QueueEntry, known: Levels | None) -> dict[str, Any]:
+def member_fields(entry: QueueEntry, known: Levels | None) -> dict[str, Any]:
+    """Return the fields of a `QueueMember`."""
     names = (name for name in QueueMember.model_fields if name != "percent")
     return {
         **{name: getattr(entry, name) for name in names},

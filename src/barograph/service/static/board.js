@@ -1,5 +1,9 @@
-// What every page does: the switch between the light and the dark theme, and the event
-// "themechange", after which charts draw again.
+// What every page does: the switch between the light and the dark theme, the event "themechange",
+// after which charts draw again, and the state of the board.
+
+import { get } from "./http.js";
+
+const EVERY = 60_000; // milliseconds between two questions for the state of the board
 
 const root = document.documentElement;
 const system = matchMedia("(prefers-color-scheme: dark)");
@@ -21,4 +25,33 @@ for (const button of document.querySelectorAll("[data-theme-toggle]")) {
     }
     announce();
   });
+}
+
+// How much waits, and how old the newest result is. It comes after the page, which does not wait.
+async function showState() {
+  const counts = document.querySelectorAll("[data-nav-count]");
+  if (!counts.length || document.hidden) return;
+  try {
+    const { groups, silent, suspects, last_result: last } = await get("/api/v1/board", { stay: true });
+    const shown = { queue: groups, health: silent + suspects };
+    const titles = { queue: "groups to decide", health: "series are silent or wait for a rerun" };
+    for (const count of counts) {
+      const { navCount } = count.dataset;
+      count.textContent = shown[navCount] || "";
+      count.title = `${shown[navCount]} ${titles[navCount]}`;
+    }
+    const age = document.querySelector("[data-last-result]");
+    age.textContent = last === null ? "" : `Last result ${ageText(Date.now() - last)} ago`;
+    age.title = last === null ? "" : new Date(last).toISOString();
+  } catch {
+    // The next question may be answered; nothing else on the page depends on it.
+  }
+}
+showState();
+setInterval(showState, EVERY);
+
+function ageText(passed) {
+  const minutes = Math.max(Math.floor(passed / 60_000), 0);
+  if (minutes < 60) return `${minutes} min`;
+  return minutes < 2880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} d`;
 }

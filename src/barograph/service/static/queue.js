@@ -15,6 +15,7 @@ const grid = new Grid($("grid"));
 const preview = new Preview($("preview"));
 const mayJudge = !("readonly" in root.dataset);
 const FRESH_EVERY = 60_000; // milliseconds between two questions for new results
+const CHECK_EVERY = 20_000; // milliseconds between two looks at the selected groups
 const SLOW = 300; // milliseconds before a skeleton shows
 
 const judged = new Set(); // the change points that this page decided
@@ -65,18 +66,20 @@ async function toggleGroup(row = grid.current) {
     if (row !== group) grid.go(group);
     for (const member of grid.members(group)) member.remove();
   } else {
-    await addMembers(group, 0, group);
+    await addMembers(group, "", group);
   }
 }
 
-async function addMembers(group, offset, after) {
+// The group is named by a member that is left in it: the worst one may have its verdict already.
+async function addMembers(group, place, after) {
   const query = new URLSearchParams(root.dataset.query);
-  query.set("of", group.dataset.group);
-  query.set("offset", offset);
+  query.set("of", pointsOf(group)[0].id);
+  if (place) query.set("after", place);
   const rows = await fetchRows(`/queue/members?${query}`);
   if (!rows || group.querySelector(".twist").getAttribute("aria-expanded") !== "true") return;
   const kept = new Set(pointsOf(group).map(({ id }) => id));
-  if (!offset) group.dataset.joined = 0;
+  if (!place) group.dataset.joined = 0;
+  for (const row of rows.children) row.dataset.of = group.dataset.group;
   for (const row of rows.querySelectorAll("tr.member:not(.more)")) {
     const id = Number(row.dataset.candidate);
     if (kept.has(id)) continue;
@@ -286,6 +289,38 @@ async function askForNew() {
   }
 }
 setInterval(askForNew, FRESH_EVERY);
+
+// Says on the selected groups, and on the one under the cursor, what others did to them meanwhile.
+async function checkGroups() {
+  const rows = [...new Set([...grid.selected, grid.current].filter(Boolean).map((row) => grid.groupOf(row)))];
+  const shown = rows.filter((row) => row && pointsOf(row).length).slice(0, 100);
+  if (document.hidden || !shown.length) return;
+  const query = new URLSearchParams(root.dataset.query);
+  query.set("of", shown.map((row) => pointsOf(row)[0].id).join());
+  try {
+    const { groups } = await get(`/api/v1/queue/groups?${query}`, { stay: true });
+    shown.forEach((row, k) => sayChanged(row, groups[k].members));
+  } catch {
+    // A verdict says what changed, too: it names the version of each change point.
+  }
+}
+setInterval(checkGroups, CHECK_EVERY);
+addEventListener("focus", checkGroups);
+
+function sayChanged(row, members) {
+  const known = new Map(pointsOf(row).map(({ id, version }) => [id, version]));
+  const now = new Map(members.map(({ id, version }) => [id, version]));
+  const joined = [...now.keys()].filter((id) => !known.has(id) && !judged.has(id)).length;
+  const left = [...known].filter(([id, version]) => now.get(id) !== version && !judged.has(id)).length;
+  row.querySelector("[data-changed]")?.remove();
+  if (!joined && !left) return;
+  const tag = document.createElement("span");
+  tag.className = "tag suspect";
+  tag.dataset.changed = "";
+  tag.textContent = !members.length ? "changed" : [joined && `${joined} joined`, left && `${left} decided or gone`].filter(Boolean).join(", ");
+  tag.title = "Since this page was loaded. A verdict leaves them out.";
+  row.querySelector("th span").append(" ", tag);
+}
 $("fresh").addEventListener("click", () => location.reload());
 
 /* Keys */

@@ -1,0 +1,97 @@
+"""What every page of the board shows, and the processed change points."""
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from fastapi import Query
+from pydantic import Field
+
+from barograph.series import Verdict
+from barograph.service.context import CallerName, Context, guarded_router
+from barograph.service.responses import Schema
+from barograph.service.routes.queue import Offset, QueueMember, Wanted, member_fields
+from barograph.store.tokens import Scope
+from barograph.triage.overview import overview
+from barograph.triage.processed import PAGE, processed
+from barograph.triage.traces import levels
+
+Kind = Annotated[
+    Literal["", "true_positive", "false_positive", "under_investigation", "unsure"],
+    Query(description="Only this verdict.", examples=["true_positive"]),
+]
+Who = Annotated[str, Query(max_length=200, description="Only of this person.", examples=["ada"])]
+Length = Annotated[int, Query(ge=1, le=1000, description="Length of the page.", examples=[100])]
+
+
+class BoardResponse(Schema):
+    """The state of the board."""
+
+    groups: int = Field(description="Groups in the queue.", examples=[34])
+    change_points: int = Field(description="Change points in them.", examples=[212])
+    silent: int = Field(description="Series that fell silent.", examples=[2])
+    suspects: int = Field(description="Series that wait for a rerun.", examples=[1])
+    last_result: int | None = Field(examples=[1706220999000])
+    seconds_left: float | None = Field(
+        description="At the pace of the caller's latest verdicts; null if that is unknown.",
+        examples=[540.0],
+    )
+
+
+class ProcessedChangePoint(QueueMember):
+    """A change point with its verdict."""
+
+    who: str = Field(description="Empty if unknown.", examples=["ada"])
+    time: int | None = Field(description="When it was given.", examples=[1706307399000])
+    reason: str = Field(examples=["known host problem"])
+    note: str = Field(examples=["fixed by SERVER-12345"])
+    scored: float | None = Field(description="The probability then.", examples=[0.93])
+
+
+class ProcessedResponse(Schema):
+    """Change points with a verdict, the latest first; for more, send `next` as `offset`."""
+
+    change_points: list[ProcessedChangePoint]
+    counts: dict[Verdict, int] = Field(
+        description="Of all change points.", examples=[{"true_positive": 31}]
+    )
+    next: int | None = Field(examples=[100])
+
+
+routes = guarded_router(Scope.READ, "queue")
+
+
+@routes.get("/api/v1/board", response_model=BoardResponse, summary="State of the board")
+def get_board(context: Context, caller: CallerName) -> dict[str, Any]:
+    """Return what waits, what is silent, and how old the newest result is."""
+    with context.store.read() as connection:
+        return asdict(overview(connection, caller))
+
+
+@routes.get("/api/v1/processed", response_model=ProcessedResponse, summary="Processed change points")
+def get_processed(
+    context: Context,
+    wanted: Wanted,
+    verdict: Kind = "",
+    who: Who = "",
+    offset: Offset = 0,
+    limit: Length = PAGE,
+) -> dict[str, Any]:
+    """Return the change points that have a verdict, each with the latest one.
+
+    The filters are those of the queue; `state`, `effect`, `show`, `ids`, `since`, `until` and
+    `sort` have no effect.
+    """
+    kind = Verdict(verdict) if verdict else None
+    with context.store.read() as connection:
+        page = processed(connection, wanted, kind, who=who, offset=offset, limit=limit)
+        known = levels(connection, [one.entry.id for one in page.entries])
+    rows = [
+        member_fields(one.entry, known.get(one.entry.id))
+        | {name: getattr(one, name) for name in ("who", "time", "reason", "note", "scored")}
+        for one in page.entries
+    ]
+    return {
+        "change_points": rows,
+        "counts": page.counts,
+        "next": offset + limit if page.more else None,
+    }
