@@ -67,7 +67,9 @@ def get_board(context: Context, caller: CallerName) -> dict[str, Any]:
         return asdict(overview(connection, caller))
 
 
-@routes.get("/api/v1/processed", response_model=ProcessedResponse, summary="Processed change points")
+@routes.get(
+    "/api/v1/processed", response_model=ProcessedResponse, summary="Processed change points"
+)
 def get_processed(
     context: Context,
     wanted: Wanted,
