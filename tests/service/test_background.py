@@ -1,7 +1,10 @@
 """The background process: it refreshes, is restarted, and never outlives the service."""
 
+import logging
 import os
 import signal
+import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from barograph.detection import Hunter
-from barograph.service import BackgroundWorker, WorkerConfig
+from barograph.service import BackgroundWorker, WorkerConfig, background
 from barograph.store import Store, stale
 from tests.service.conftest import Start, store_of
 from tests.service.samples import POINTS, steps
@@ -37,6 +40,34 @@ def gone(pid: int) -> bool:
 def is_refreshed(store: Store) -> bool:
     with store.read() as connection:
         return stale.count(connection) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there a thread has its own priority")
+def test_worker_computes_at_low_priority_and_writes_at_that_of_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+
+    def priority(*_: object) -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    class Loop:
+        def __init__(self, store: Store, _config: object) -> None:
+            self.store = store
+
+        def run(self, _stop: object) -> None:
+            found.extend((priority(), self.store.write(priority)))
+
+    monkeypatch.setattr(background, "RefreshLoop", Loop)
+    monkeypatch.setattr(background, "_wait_for_close", lambda *_: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    config = background.WorkerConfig(str(tmp_path / "s.db"), Hunter(), "hunter", None)
+    # In a thread, because a priority cannot be raised again.
+    work = threading.Thread(target=background._work, args=(config, None, logging.ERROR))
+    work.start()
+    work.join()
+    usual = priority()
+    assert found == [min(usual + background.NICE, 19), usual]
 
 
 def test_worker_refreshes_restarts_after_a_crash_and_stops(start: Start, tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """Limits and deadlines of connections, on a server with a tiny app."""
 
+import asyncio
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ import uvicorn
 from barograph.service.protocol import ConnectionLimits, protocol_with
 from tests.service.servers import in_thread
 
+LARGE = 20_000_000
+FAULTS: list[RuntimeError] = []  # of the app, which the server would log with a traceback
 ASK = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
@@ -22,10 +25,16 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
         message = await receive()
         size += len(message.get("body", b""))
         more = message.get("more_body", False)
-    content = str(size).encode()
+    content = bytes(LARGE) if scope["path"] == "/large" else str(size).encode()
+    if scope["path"] == "/wait":
+        await asyncio.sleep(0.02)
     headers = [(b"content-length", str(len(content)).encode())]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": content})
+    try:
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
+    except RuntimeError as error:
+        FAULTS.append(error)
+        raise
 
 
 @contextmanager
@@ -116,6 +125,32 @@ def test_half_sent_requests_end_at_the_deadline(sent: bytes, expected: bytes) ->
         began = time.monotonic()
         assert answer(sent, port).startswith(expected)
         assert 0.1 < time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(("pause", "is_read"), [(0.01, True), (1.0, False)])
+def test_answer_that_nobody_reads_ends_the_connection(pause: float, *, is_read: bool) -> None:
+    with running(ConnectionLimits(answer_seconds=0.4)) as port, connect(port) as stream:
+        stream.sendall(ASK % b"large")
+        size = len(stream.recv(1 << 18))
+        with suppress(ConnectionResetError):
+            while size <= LARGE:
+                time.sleep(pause)
+                pause = min(pause, 0.01)
+                if not (piece := stream.recv(1 << 18)):
+                    break
+                size += len(piece)
+        assert (size > LARGE) is is_read
+
+
+def test_hanging_up_after_many_requests_is_no_fault_of_the_app() -> None:
+    FAULTS.clear()
+    with running(ConnectionLimits()) as port:
+        with connect(port) as stream:
+            stream.sendall(ASK % b"wait" * 20)
+            stream.recv(10)
+        time.sleep(0.2)
+        assert answer(ASK % b"", port).endswith(b"0")
+    assert not FAULTS
 
 
 def test_one_address_may_not_take_all_connections() -> None:

@@ -1,9 +1,13 @@
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from barograph.history import History
 from barograph.series import Direction, Verdict
-from barograph.store import Measurement, Store, exchange, export
+from barograph.store import Measurement, Store, archive, exchange, export
 from barograph.store.candidate_records import find_candidates
 from barograph.triage import verdicts
 from barograph.triage.refresh import CandidateRefresher
@@ -77,3 +81,43 @@ def test_import_recognises_a_candidate_that_moved(store: Store, tmp_path: Path) 
 def test_export_of_an_empty_store_gives_empty_tables(store: Store, tmp_path: Path) -> None:
     assert exported(store, tmp_path) == {"series": 0, "points": 0, "runs": 0, "candidates": 0}
     assert len(History.read(tmp_path)) == 0
+
+
+def test_killed_export_leaves_the_former_tables_and_nothing_after_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, folder = str(tmp_path / "store.db"), tmp_path / "out"
+
+    def fill(name: str) -> None:
+        with Store(url, Rule()) as store:
+            store.ingest(history(name, 30), "ci")
+
+    def write() -> None:
+        with Store(url) as store, store.read() as connection:
+            export.export_tables(connection, folder)
+            archive.archive(connection, folder)
+
+    def tables() -> dict[str, bytes]:
+        paths = (path for path in folder.rglob("*") if path.is_file())
+        return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+    fill("a")
+    write()
+    before = tables()
+    fill("b")
+    for module, function in ((export, "_candidate_rows"), (archive, "_rows")):
+        child = os.fork()
+        if child == 0:
+            monkeypatch.setattr(module, function, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+            write()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+        after = tables()
+        left = after.keys() - before.keys()
+        assert left
+        assert all(Path(name).name.startswith(".") and name.endswith(".tmp") for name in left)
+        if module is export:
+            assert before.items() <= after.items()
+    write()
+    assert tables().keys() == before.keys()
+    assert tables() != before

@@ -188,11 +188,13 @@ def _work(config: WorkerConfig, pipe: Connection, level: int) -> None:
     """Refresh until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the service, which stops us
     logging.basicConfig(level=level, format=LOG_FORMAT)
-    with suppress(AttributeError, OSError):  # not every system has it
-        os.nice(NICE)
     stop = threading.Event()
     threading.Thread(target=_wait_for_close, args=(pipe, stop), daemon=True).start()
     with Store(config.url) as store:
+        # On Linux a thread has a priority of its own, and the writing thread of the store keeps
+        # that of the service: on a busy machine it would hold the lock that requests wait for.
+        with suppress(AttributeError, OSError):  # not every system has it
+            os.nice(NICE)
         RefreshLoop(store, config).run(stop)
 
 

@@ -8,7 +8,7 @@ alone could keep everyone else out, the health check included.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, ClassVar
@@ -30,6 +30,7 @@ class ConnectionLimits:
         max_head: Maximum size of a request line with its headers, in bytes.
         head_seconds: Time for a head to arrive completely.
         body_seconds: Time for a body to arrive completely.
+        answer_seconds: Time in which the other side must read something of an answer.
         total: Maximum number of connections; fewer if the process may open fewer files.
         per_address: Maximum number of connections from one address.
         reserved: Further connections that may only ask for the health of the service.
@@ -39,6 +40,7 @@ class ConnectionLimits:
     max_head: int = 65_536
     head_seconds: float = 10.0
     body_seconds: float = 120.0
+    answer_seconds: float = 120.0
     total: int = 2000
     per_address: int = 100
     reserved: int = 16
@@ -66,6 +68,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+        self._running: deque[RequestResponseCycle] = deque()  # pipelined requests wait in it
         self._is_reserved = self._is_refused = False
         self._is_in_head = self._began_now = False
         self._waiting = 0  # bytes of a head that is not complete
@@ -92,6 +96,10 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Give the connection back."""
         self._expect_nothing()
+        self._expect_no_reading()
+        for cycle in self._running:  # Uvicorn tells only the last one
+            cycle.disconnected = True
+            cycle.message_event.set()
         self.addresses[self._address] -= 1
         if not self.addresses[self._address]:
             del self.addresses[self._address]
@@ -136,6 +144,9 @@ class GuardedProtocol(HttpToolsProtocol):
             self._refuse(503, "too many connections")
         else:
             super().on_headers_complete()
+            while self._running and self._running[0].response_complete:
+                self._running.popleft()
+            self._running.append(self.cycle)
             self._expect_within(self.limits.body_seconds)
 
     def on_body(self, body: bytes) -> None:
@@ -167,6 +178,36 @@ class GuardedProtocol(HttpToolsProtocol):
         line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode()
         self.transport.write(b"%s%s\r\n%s" % (line, headers, answer.body))
         self.transport.close()
+
+    def pause_writing(self) -> None:
+        """Stop writing until the other side has read what was written."""
+        super().pause_writing()
+        self._expect_reading()
+
+    def resume_writing(self) -> None:
+        """Go on writing."""
+        super().resume_writing()
+        self._expect_no_reading()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection, which first writes the rest of its answers."""
+        super().timeout_keep_alive_handler()
+        self._expect_reading()
+
+    def _expect_reading(self, before: int | None = None) -> None:
+        """End the connection unless less than before is left to be read at each interval."""
+        self._expect_no_reading()
+        size = self.transport.get_write_buffer_size()
+        if before is not None and size >= before:
+            self.transport.abort()
+        elif size:
+            seconds = self.limits.answer_seconds
+            self._unread = self.loop.call_later(seconds, self._expect_reading, size)
+
+    def _expect_no_reading(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _expect_within(self, seconds: float) -> None:
         self._expect_nothing()
