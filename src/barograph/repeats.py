@@ -134,15 +134,15 @@ class Results:
     commits: Texts
     runs: Texts
 
-    def take(self, rows: Ints) -> Results:
+    def take(self, rows: Ints | slice) -> Results:
         """Return some of the results."""
         return Results(
             self.owners[rows],
             self.orders[rows],
             self.times[rows],
             self.values[rows],
-            self.commits.take(rows),
-            self.runs.take(rows),
+            self.commits[rows] if isinstance(rows, slice) else self.commits.take(rows),
+            self.runs[rows] if isinstance(rows, slice) else self.runs.take(rows),
         )
 
 
@@ -215,12 +215,22 @@ def _without_repeats(results: Results, runs: Ints) -> Results | None:
     named = runs >= 0
     if named.any() and _share_a_commit(results.take(np.flatnonzero(named))):
         return None
-    owners, orders = np.diff(results.owners), np.diff(results.orders)
-    if np.all((owners > 0) | ((owners == 0) & (orders > 0))):
-        return results
-    results = results.take(np.lexsort((results.orders, results.owners)))
+    results = results.take(by_owner(results.owners, results.orders))
     twice = (np.diff(results.owners) == 0) & (np.diff(results.orders) == 0)
     return None if twice.any() else results
+
+
+def by_owner(owners: Ints, keys: Ints) -> Ints | slice:
+    """Return the rows sorted by owner and key, all as a slice if they are sorted already."""
+    if _is_sorted(owners, keys):
+        return slice(None)
+    rows = np.argsort(owners, kind="stable")  # the keys of each owner usually rise
+    return rows if _is_sorted(owners[rows], keys[rows]) else np.lexsort((keys, owners))
+
+
+def _is_sorted(owners: Ints, keys: Ints) -> bool:
+    steps = np.diff(owners)
+    return bool(np.all((steps > 0) | ((steps == 0) & (np.diff(keys) >= 0))))
 
 
 def medians(values: Floats, points: Ints, firsts: Ints, counts: Ints) -> Floats:

@@ -69,10 +69,15 @@ def numbers(cells: Sequence[Any], field: str, decimal_comma: bool) -> tuple[Floa
 def plain_numbers(cells: Sequence[Any]) -> Floats | None:
     """Convert to finite numbers all at once; None if a cell needs a closer look."""
     try:
-        found = np.fromiter(map(float, cells), np.float64, len(cells))
+        if set(map(type, cells)) <= {int, float}:
+            found = np.array(cells, dtype=np.float64)
+        else:
+            found = np.fromiter(map(float, cells), np.float64, len(cells))
+            if _is_odd(cells):
+                return None
     except (ValueError, TypeError, OverflowError):
         return None
-    return found if np.isfinite(found).all() and not _is_odd(cells) else None
+    return found if np.isfinite(found).all() else None
 
 
 def _is_odd(cells: Sequence[Any]) -> bool:

@@ -193,7 +193,9 @@ class Collector:
         described = zip(batch.series, batch.directions, counts, strict=True)
         numbers = np.array([self.series(*each) for each in described], dtype=np.int64)
         owners = numbers[batch.owners] if size else np.empty(0, dtype=np.int64)
-        chosen = owners != DROPPED
+        chosen: Any = owners != DROPPED
+        if chosen.all():
+            chosen = slice(None)
         columns = {
             "owners": owners,
             "orders": batch.orders,
@@ -205,7 +207,9 @@ class Collector:
             self._chunks[name].append(column[chosen])
         for name in TEXTS:
             texts: Texts = getattr(batch, name) or Texts.unknown(size)
-            self._chunks[name].append(self._codes_of(name, texts.names)[texts.codes][chosen])
+            known = self._codes_of(name, texts.names)
+            is_same = np.array_equal(known, np.arange(known.size))
+            self._chunks[name].append((texts.codes if is_same else known[texts.codes])[chosen])
         self._values.append(batch.values[chosen])
 
     def _codes_of(self, name: str, texts: Sequence[str]) -> npt.NDArray[np.int32]:

@@ -13,8 +13,8 @@ from barograph.sources.fields import TIME_RANGE, FieldError
 from barograph.sources.formats.access import time_ms
 
 SLASHED = re.compile(r"\s*(\d{1,2})([/.\-])(\d{1,2})\2(\d{4}|\d\d)(?!\d)(.*)", re.DOTALL)
-ISO_LINES = re.compile(
-    r"(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|\+00:00)?\n)+", re.ASCII
+ISO = re.compile(
+    r"(?P<moment>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?)(?:Z|\+00:00)?", re.ASCII
 )
 COMPACT = re.compile(r"(19|20)\d{12}")  # 20240131123000
 
@@ -127,14 +127,50 @@ def iso_times(cells: Sequence[Any]) -> Ints | None:
         >>> iso_times(["2024-01-31T10:00:00+02:00"])
     """
     try:
-        lines = "\n".join(cells) + "\n"
-        if not ISO_LINES.fullmatch(lines):
-            return None
-        plain = lines.replace("Z\n", "\n").replace("+00:00\n", "\n")
-        found = np.array(plain.split("\n")[:-1], dtype="datetime64[us]").astype(np.int64) // 1000
+        sizes = np.fromiter(map(len, cells), np.int64, len(cells))
+        found = np.empty(len(cells), dtype=np.int64)
+        for size in np.unique(sizes).tolist():
+            rows = np.flatnonzero(sizes == size)
+            found[rows] = _times_of_one_form([cells[row] for row in rows.tolist()])
     except (TypeError, ValueError):  # not text, or a day that no calendar has
         return None
     return found if found.size and found.min() >= TIME_RANGE[0] else None
+
+
+def _times_of_one_form(cells: Sequence[str]) -> Ints:
+    """Convert ISO times in UTC of one length.
+
+    Raises:
+        ValueError: A cell is no such time, or has another form than the first.
+    """
+    form = ISO.fullmatch(cells[0])
+    if form is None:
+        raise ValueError(cells[0])
+    characters = np.frombuffer("".join(cells).encode("ascii"), np.uint8).reshape(len(cells), -1)
+    is_digit = np.array([sign.isdigit() for sign in cells[0]])
+    is_digit[form.end("moment") :] = False
+    digits, others = characters[:, is_digit].astype(np.int64) - ord("0"), characters[:, ~is_digit]
+    if (digits < 0).any() or (digits > 9).any() or (others != others[0]).any():
+        raise ValueError(cells[0])
+    parts = np.split(digits, [4, 6, 8, 10, 12, 14, 17], axis=1)
+    year, month, day, hour, minute, second, thousandth, _ = (
+        part @ 10 ** np.arange(part.shape[1])[::-1] for part in parts
+    )
+    months = (year - 1970) * 12 + month - 1
+    first, after = (_days_before(months), _days_before(months + 1))
+    if not (
+        ((month >= 1) & (month <= 12) & (day >= 1) & (day <= after - first)).all()
+        and ((hour < 24) & (minute < 60) & (second < 60)).all()
+    ):
+        raise ValueError(cells[0])
+    seconds = (((first + day - 1) * 24 + hour) * 60 + minute) * 60 + second
+    times: Ints = seconds * 1000 + thousandth * 10 ** (3 - parts[6].shape[1])
+    return times
+
+
+def _days_before(months: Ints) -> Ints:
+    """Return the days from the beginning of 1970 to that of months, counted from then."""
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
 
 
 def _clock(rest: str) -> str:

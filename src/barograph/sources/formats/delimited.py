@@ -5,20 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, TextIO
 
 from barograph.errors import DataError
 from barograph.sources.base import Place, Skip
 from barograph.sources.formats.base import InputFile
 from barograph.sources.formats.cells import NUMBER
 from barograph.sources.formats.rows import CHUNK, Chunk, check_keys
+from barograph.sources.formats.wide import WIDE, WideCells
 
 DELIMITERS = (",", ";", "\t", "|")
 COMMENT = "#"
 QUOTE = b'"'
 PART = 1 << 22  # characters of a text without quotes that are cut at once
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+Cut = tuple[int, Mapping[str, Sequence[str]]]  # the number of rows, and the cells of each column
 WIDTH = "not as many cells as columns"
 
 
@@ -60,11 +62,11 @@ def read_delimited(file: InputFile) -> Iterator[Chunk]:
     for _ in range(layout.skipped):
         stream.readline()
     start = 0
-    for part in _parts(stream, has_quotes=QUOTE in content):
-        columns = _columns(part, layout) if isinstance(part, str) else None
-        if columns is not None:
-            count = len(columns[0])
-            cells = dict(zip(layout.names, columns, strict=True))
+    cut_part = wide_cells if len(layout.names) >= WIDE else _columns
+    for part in [stream] if QUOTE in content else parts_of(stream):
+        cut = cut_part(part, layout) if isinstance(part, str) else None
+        if cut is not None:
+            count, cells = cut
             yield Chunk(cells, range(start, start + count), layout.skipped + 1)
             start += count
             continue
@@ -78,27 +80,47 @@ def read_delimited(file: InputFile) -> Iterator[Chunk]:
             start += count
 
 
-def _parts(stream: io.TextIOWrapper, *, has_quotes: bool) -> Iterator[str | io.TextIOWrapper]:
-    """Yield whole lines of a text, or all of it at once if a quoted cell may hold line ends."""
-    if has_quotes:
-        yield stream
-        return
+def parts_of(stream: TextIO) -> Iterator[str]:
+    """Yield whole lines of a text, many at once."""
     while text := stream.read(PART):
         yield text + stream.readline()
 
 
-def _columns(text: str, layout: TextLayout) -> list[list[str]] | None:
-    """Cut lines without quotes into columns; None if they need the care of the csv module.
-
-    Cutting the whole text at once takes a quarter of the time of reading row by row.
-    """
+def _plain(text: str, layout: TextLayout) -> str | None:
+    """Return whole lines without quotes; None if they need the care of the csv module."""
     delimiter, width = layout.delimiter, len(layout.names)
     text = text.replace("\r\n", "\n")
     text = text if text.endswith("\n") else f"{text}\n"
     has_space = " " in text and (text[0] == " " or f"{delimiter} " in text or "\n " in text)
     has_blank = width == 1 and (text[0] == "\n" or "\n\n" in text)
-    if not width or has_space or has_blank or "\r" in text:
+    return None if not width or has_space or has_blank or "\r" in text else text
+
+
+def wide_cells(part: str, layout: TextLayout) -> tuple[int, WideCells] | None:
+    """Return the number of lines without quotes, and their cells.
+
+    Returns None if they need the care of the csv module.
+    """
+    text = _plain(part, layout)
+    if text is None:
         return None
+    lines = text[:-1].split("\n")
+    if {line.count(layout.delimiter) for line in lines} != {len(layout.names) - 1}:
+        return None
+    if max(map(len, lines)) > csv.field_size_limit():
+        return None  # there may be a cell that is too long
+    return len(lines), WideCells(lines, layout.delimiter, layout.names)
+
+
+def _columns(part: str, layout: TextLayout) -> Cut | None:
+    """Cut a text without quotes into columns; None if it needs the care of the csv module.
+
+    Cutting the whole text at once takes a quarter of the time of reading row by row.
+    """
+    text = _plain(part, layout)
+    if text is None:
+        return None
+    delimiter, width = layout.delimiter, len(layout.names)
     count = text.count("\n")
     text = text.replace("\n", f"{delimiter}\n{delimiter}")  # each line end becomes a cell
     step = csv.field_size_limit() // 2
@@ -108,7 +130,7 @@ def _columns(text: str, layout: TextLayout) -> list[list[str]] | None:
     ends = cells[width :: width + 1]
     if len(cells) != count * (width + 1) + 1 or set(ends) != {"\n"}:
         return None
-    return [cells[k : -1 : width + 1] for k in range(width)]
+    return count, {name: cells[k : -1 : width + 1] for k, name in enumerate(layout.names)}
 
 
 def _next(

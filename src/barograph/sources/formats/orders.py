@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.git import Repository
+from barograph.repeats import by_owner
 from barograph.series import UNKNOWN_TIME, Ints
 from barograph.sources.formats.base import NO_ORDER
-from barograph.sources.formats.collected import Collected, Mask
+from barograph.sources.formats.collected import Collected, Mask, are_small, first_rows
 
 COMMIT, FILE, TIME, ROW = range(4)  # what a moment is known by
 ENOUGH = 0.5  # share of the moments that must be known to sort by time or by git
@@ -83,23 +84,23 @@ def _after_numbered(results: Collected, numbered: Mask, moments: _Moments, place
 
 def _moments(results: Collected) -> _Moments:
     commits = results.commits.codes.astype(np.int64)
-    named = results.commits.known()
-    kinds = np.select(
-        [named, results.of_runs(), results.times != UNKNOWN_TIME], [COMMIT, FILE, TIME], ROW
-    )
-    places = _row_numbers(results, kinds == ROW)
-    known = np.select(
-        [kinds == COMMIT, kinds == FILE, kinds == TIME],
-        [commits, results.sources, results.times],
-        places,
-    )
-    _, first, of_result = np.unique(known * 4 + kinds, return_index=True, return_inverse=True)
+    named, timed = results.commits.known(), results.times != UNKNOWN_TIME
+    if named.all():
+        first, of_result = first_rows(commits)
+    else:
+        kinds = np.select([named, results.of_runs(), timed], [COMMIT, FILE, TIME], ROW)
+        places = _row_numbers(results, kinds == ROW)
+        known = np.select(
+            [kinds == COMMIT, kinds == FILE, kinds == TIME],
+            [commits, results.sources, results.times],
+            places,
+        )
+        first, of_result = first_rows(known * 4 + kinds)
     times = np.full(first.size, np.iinfo(np.int64).max)
-    timed = results.times != UNKNOWN_TIME
     np.minimum.at(times, of_result[timed], results.times[timed])
     times[times == np.iinfo(np.int64).max] = UNKNOWN_TIME
-    names = [results.commits[int(row)] for row in first]
-    return _Moments(of_result.astype(np.int64), first.astype(np.int64), times, names)
+    names = list(results.commits.take(first))
+    return _Moments(of_result, first, times, names)
 
 
 def _row_numbers(results: Collected, chosen: Mask) -> Ints:
@@ -174,6 +175,8 @@ def _has_ties(times: Ints) -> bool:
 
 def _count_ties(numbers: Ints) -> int:
     """Return how many numbers are repeated; NumPy's `unique` is slower than sorting here."""
+    if are_small(numbers):
+        return numbers.size - int(np.count_nonzero(np.bincount(numbers)))
     return int((np.diff(np.sort(numbers)) == 0).sum())
 
 
@@ -243,11 +246,13 @@ def _spread(times: Ints, ties: Ints) -> Ints:
 
 def _again(results: Collected, moments: _Moments) -> list[str]:
     """Name commits that were measured again after another commit."""
-    rows = np.lexsort((results.times, results.owners))
-    group = moments.of_result[rows]
-    change = np.flatnonzero((np.diff(group) != 0) | (np.diff(results.owners[rows]) != 0))
+    if not _count_ties(results.owners * moments.first.size + moments.of_result):
+        return []
+    rows = by_owner(results.owners, results.times)
+    owners, group = results.owners[rows], moments.of_result[rows]
+    change = np.flatnonzero((np.diff(group) != 0) | (np.diff(owners) != 0))
     starts = np.append(0, change + 1)
-    pairs = results.owners[rows][starts] * moments.first.size + group[starts]
+    pairs = owners[starts] * moments.first.size + group[starts]
     if not _count_ties(pairs):
         return []
     return ["commits that were measured again later count as runs of the first time"]

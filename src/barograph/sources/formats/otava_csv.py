@@ -9,8 +9,10 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from barograph.errors import DataError
-from barograph.series import UNKNOWN_TIME, SeriesId
+from barograph.series import UNKNOWN_TIME, Ints, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.access import (
@@ -23,9 +25,13 @@ from barograph.sources.formats.access import (
     text,
     time_ms,
 )
-from barograph.sources.formats.base import InputFile, ResultBatch
+from barograph.sources.formats.base import NO_ORDER, InputFile, ResultBatch
 from barograph.sources.formats.batches import RecordBatches
+from barograph.sources.formats.dates import iso_times
+from barograph.sources.formats.delimited import TextLayout, parts_of, wide_cells
 from barograph.sources.formats.otava_metrics import Metric, metrics_of
+from barograph.sources.formats.wide import WideCells
+from barograph.texts import Texts
 
 COMMITS = ("commit", "git_commit", "commit_id", "commit_hash", "git_hash", "sha", "revision")
 
@@ -54,11 +60,17 @@ def read(
     where = at("tests", name)
     metrics = metrics_of(test, where, "column")
     delimiter, quote = _dialect(config, test, where)
-    lines = io.StringIO(data.text(), newline="")
+    content = data.text()
+    lines = io.StringIO(content, newline="")
     rows = csv.reader(lines, delimiter=delimiter, quotechar=quote)
     try:
-        header = next(rows, [])
-        layout = _Layout(data.name, header, metrics, test, name)
+        layout = _Layout(data.name, next(rows, []), metrics, test, name)
+        start = lines.tell()
+        batches = None if quote in content else _of_plain_lines(lines, delimiter, layout)
+        if batches is not None:
+            yield from batches
+            return
+        lines.seek(start)
         for row in rows:
             if row:
                 yield from layout.results(file, row, f"{shown} line {rows.line_num}")
@@ -67,6 +79,24 @@ def read(
     except csv.Error as error:
         raise DataError(f"{data.name} line {rows.line_num}: {error}") from None
     yield layout.batches.take()
+
+
+def _of_plain_lines(
+    stream: io.StringIO, delimiter: str, layout: _Layout
+) -> list[ResultBatch] | None:
+    """Return the results of all lines, converted many at once; None if a cell needs care."""
+    table = TextLayout(delimiter, layout.names, 1)
+    found, count = [], 0
+    if len(set(layout.names)) < len(layout.names) or not layout.metrics:
+        return None
+    for part in parts_of(stream):
+        cut = wide_cells(part, table)
+        batch = None if cut is None else layout.batch(cut[1], count)
+        if cut is None or batch is None:
+            return None
+        found.append(batch)
+        count += cut[0]
+    return found
 
 
 class _Layout:
@@ -96,15 +126,51 @@ class _Layout:
         commits = [title for title in (*stated, *columns) if title.lower() in COMMITS]
         self.commit = columns[commits[0]] if commits else None
         self.branch, self.run = columns.get("branch"), columns.get("run")
+        self.names, self.metrics = [title.strip() for title in header], metrics
         self.batches = RecordBatches()
         self.indices = [columns[metric.source] for metric in metrics]
         self.scales = [metric.scale for metric in metrics]
+        self.ids = [SeriesId("", "", "", test_name, metric.name) for metric in metrics]
         self.kinds = [
-            self.batches.kind(
-                SeriesId("", "", "", test_name, metric.name), metric.direction, metric.unit
-            )
-            for metric in metrics
+            self.batches.kind(series, metric.direction, metric.unit)
+            for series, metric in zip(self.ids, metrics, strict=True)
         ]
+
+    def batch(self, cells: WideCells, first_row: int) -> ResultBatch | None:
+        """Return the results of many rows; None if a cell needs care."""
+        block = cells.numbers([metric.source for metric in self.metrics])
+        if block is None:
+            return None
+        with np.errstate(over="ignore"):  # an error that names the place follows
+            values = block * np.array(self.scales)[:, None]
+        if not np.isfinite(values).all():
+            return None
+        count = values.shape[1]
+        times = np.full(count, UNKNOWN_TIME)
+        if self.time is not None:
+            found = iso_times([*map(str.strip, cells[self.names[self.time]])])
+            if found is None:
+                return None
+            times = found
+        columns, rows = np.divmod(np.arange(values.size), count)
+        return ResultBatch(
+            series=self.ids,
+            directions=[int(metric.direction) for metric in self.metrics],
+            owners=columns,
+            values=values.ravel(),
+            orders=np.full(values.size, NO_ORDER),
+            times=times[rows],
+            commits=self._texts(cells, self.commit, rows),
+            runs=self._texts(cells, self.run, rows),
+            branches=self._texts(cells, self.branch, rows),
+            units=Texts.from_strings([metric.unit for metric in self.metrics]).take(columns),
+            rows=first_row + rows,
+        )
+
+    def _texts(self, cells: WideCells, index: int | None, rows: Ints) -> Texts:
+        if index is None:
+            return Texts.unknown(rows.size)
+        return Texts.from_strings(map(str.strip, cells[self.names[index]])).take(rows)
 
     def results(self, file: InputFile, row: Sequence[str], where: str) -> Iterator[Skip]:
         """Take the results of one row, and yield the missing ones."""

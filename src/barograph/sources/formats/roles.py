@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from barograph.series import LABELS
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
 from barograph.sources.formats.cells import is_missing, number, plain_numbers
+from barograph.sources.formats.wide import WideCells
 
 # The names of columns that are read as a field; the first that a table has is taken.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
@@ -83,6 +85,7 @@ class Roles:
         return labels | {f"args.{name}": column for name, column in self.args.items()}
 
 
+@lru_cache(1 << 14)
 def canonical(column: str) -> str:
     """Return the name of a column as it is compared.
 
@@ -163,11 +166,8 @@ def _metrics(
     cells: Mapping[str, Sequence[Any]], fields: dict[str, str], taken: set[str]
 ) -> list[tuple[str, str]]:
     """Return the columns of a wide table that hold values."""
-    found = [
-        (name, name.strip())
-        for name in cells
-        if name not in taken and canonical(name) not in NOT_TRACKED and _is_numeric(cells[name])
-    ]
+    names = [name for name in cells if name not in taken and canonical(name) not in NOT_TRACKED]
+    found = [(name, name.strip()) for name in _numeric(cells, names)]
     if found or "time" not in fields:
         return found
     # Without other numbers a column `time` of small numbers holds what was measured.
@@ -176,6 +176,25 @@ def _metrics(
         return []
     del fields["time"]
     return [(name, name.strip())]
+
+
+def _numeric(cells: Mapping[str, Sequence[Any]], names: list[str]) -> list[str]:
+    """Return the names of the columns of which all cells that are not empty are numbers."""
+    if isinstance(cells, WideCells):
+        first = cells.first_row()
+        likely = [name for name in names if is_missing(first[name]) or _is_number(first[name])]
+        block = cells.numbers(likely) if likely else None
+        if block is not None:
+            counts = np.isfinite(block).sum(axis=1).tolist()
+            return [name for name, count in zip(likely, counts, strict=True) if count]
+    return [name for name in names if _is_numeric(cells[name])]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return float(text) < np.inf
+    except ValueError:
+        return False
 
 
 def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:

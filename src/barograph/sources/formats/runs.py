@@ -14,7 +14,7 @@ from barograph.git import Repository
 from barograph.series import UNKNOWN_TIME, Direction, Ints
 from barograph.sources.base import Place, Skip
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.collected import Collected, Mask
+from barograph.sources.formats.collected import Collected, Mask, first_rows
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.units import conversion, direction_of_unit
 from barograph.sources.report import LoadReport
@@ -128,8 +128,7 @@ def in_one_unit(results: Collected, report: LoadReport) -> Collected:
     if not any(names):
         return results
     known = np.flatnonzero(results.units.known())
-    _, firsts = np.unique(results.owners[known], return_index=True)
-    rows = known[firsts]
+    rows = known[first_rows(results.owners[known])[0]]
     first = np.zeros(len(results.ids), dtype=np.int64)
     first[results.owners[rows]] = results.units.codes[rows]
     results = replace(results, directions=_directions(results, first, names))

@@ -44,11 +44,13 @@ from barograph.sources.formats.outline import outline
 from barograph.sources.formats.roles import SYNONYMS, Roles, assign_roles, canonical
 from barograph.sources.formats.rows import PARQUET, Chunk, read_rows
 from barograph.sources.formats.units import unit_of
+from barograph.sources.formats.wide import WideCells
 from barograph.texts import Texts
 
 KNOWN = frozenset(itertools.chain.from_iterable(SYNONYMS.values()))
 COMMIT = re.compile(r"(?=.*[a-fA-F])[0-9a-fA-F]{7,64}")
 UNIT = re.compile(r"(.*?)\s*[(\[]([^)\]]+)[)\]]")
+SAMPLED = 100  # cells of each column of a wide table
 SHOWN = 8
 
 
@@ -178,7 +180,10 @@ class _TableReader:
 
     def __init__(self, file: InputFile, roles: Roles, first: Chunk, notes: list[str]) -> None:
         self._file, self.roles = file, roles
-        self._comma = has_decimal_comma(first.cells[name][:1000] for name, _ in roles.values)
+        measured = [name for name, _ in roles.values]
+        self._comma = _plain(first.cells, measured) is None and has_decimal_comma(
+            first.cells[name][: SAMPLED if len(measured) > 1 else 10 * SAMPLED] for name in measured
+        )
         time = roles.fields.get("time")
         self._times = TimeReader(time or "time", self._date_parser(time, first, notes))
         identity = roles.identity
@@ -186,8 +191,9 @@ class _TableReader:
         columns = {name: identity.get(name) or roles.fields.get(name) for name in names}
         self._columns = {name: column for name, column in columns.items() if column is not None}
         self._texts = {name: TextReader(column) for name, column in self._columns.items()}
+        self._measured: dict[tuple[SeriesId, str], SeriesId] = {}
         self._kinds: dict[tuple[int, ...], tuple[SeriesId, Direction] | FieldError] = {}
-        self._units = {name: _unit_of_column(label) for name, label in roles.values}
+        self._named = [(name, *_name_and_unit(label)) for name, label in roles.values]
 
     def _date_parser(self, column: str | None, first: Chunk, notes: list[str]) -> DateParser:
         if column is None or not any(
@@ -240,24 +246,23 @@ class _TableReader:
         kind_of: Ints,
         faults: Faults,
     ) -> Iterator[ResultBatch | Skip]:
-        sound = np.ones(kind_of.size, dtype=np.bool_)
         is_wide = len(self.roles.values) > 1 or bool(self.roles.values[0][1])
-        for name, label in self.roles.values:
-            column = chunk.cells.get(name)
-            if column is None:
-                if is_wide:
-                    continue
-                column = (None,) * kind_of.size
-            values, found = numbers(column, name, self._comma)
-            if is_wide:  # an empty cell of a wide table is no result
-                found = {row: one for row, one in found.items() if not is_missing(column[row])}
-            for row, fault in found.items():
-                if row not in faults:
-                    yield self._skip(chunk, row, fault)
-            sound = np.isfinite(values)
-            if faults:
-                sound[list(faults)] = False
-            yield self._batch(shared, kinds, kind_of, values, sound, label, self._units[name])
+        named = [one for one in self._named if not is_wide or one[0] in chunk.cells]
+        names = [name for name, *_ in named]
+        values = _plain(chunk.cells, names) if is_wide else None
+        if values is None:
+            values = np.empty((len(names), kind_of.size))
+            for place, name in enumerate(names):
+                column = chunk.cells.get(name) or (None,) * kind_of.size
+                values[place], found = numbers(column, name, self._comma)
+                for row, fault in found.items():
+                    # An empty cell of a wide table is no result.
+                    if row not in faults and not (is_wide and is_missing(column[row])):
+                        yield self._skip(chunk, row, fault)
+        sound = np.isfinite(values)
+        if faults:
+            sound[:, list(faults)] = False
+        yield self._batch(shared, kinds, kind_of, values, sound, named)
         for row, fault in sorted(faults.items()):
             yield self._skip(chunk, row, fault)
 
@@ -272,39 +277,41 @@ class _TableReader:
         kind_of: Ints,
         values: Floats,
         sound: np.ndarray,
-        label: str,
-        unit: str,
+        named: Sequence[tuple[str, str, str]],
     ) -> ResultBatch:
+        """Return the results of all columns of values, one column after the other."""
         series = [kind for kind in kinds if not isinstance(kind, FieldError)]
         numbers_of = np.cumsum([not isinstance(kind, FieldError) for kind in kinds]) - 1
-        names = [self._named(name, label, unit) for name, _ in series]
-        count = int(sound.sum())
-        texts = shared.texts
-        units = texts["unit"].take(sound) if "unit" in texts else Texts.unknown(count)
-        if unit and "unit" not in texts:
-            units = Texts(np.ones(count, dtype=np.int32), ["", unit])
+        columns, rows = np.nonzero(sound)
+        texts = {name: found.take(rows) for name, found in shared.texts.items()}
+        unknown = Texts.unknown(rows.size)
+        units = unknown
+        if any(unit for *_, unit in named):
+            units = Texts.from_strings([unit for *_, unit in named]).take(columns)
         return ResultBatch(
-            series=names,
-            directions=[int(way) for _, way in series],
-            owners=numbers_of[kind_of[sound]],
+            series=[self._series(one, plain) for _, plain, _ in named for one, _ in series],
+            directions=[int(way) for _, way in series] * len(named),
+            owners=numbers_of[kind_of[rows]] + columns * len(series),
             values=values[sound],
-            orders=shared.orders[sound],
-            times=shared.times[sound],
-            commits=_taken(texts.get("commit"), sound),
-            runs=_taken(texts.get("run"), sound),
-            branches=_taken(texts.get("branch"), sound),
-            units=units,
-            rows=shared.rows[sound],
-            releases=_taken(texts.get("release"), sound),
+            orders=shared.orders[rows],
+            times=shared.times[rows],
+            commits=texts.get("commit", unknown),
+            runs=texts.get("run", unknown),
+            branches=texts.get("branch", unknown),
+            units=texts.get("unit", units),
+            rows=shared.rows[rows],
+            releases=texts.get("release"),
         )
 
-    def _named(self, name: SeriesId, label: str, unit: str) -> SeriesId:
-        """Return the identity of a column of values."""
-        if not label:
+    def _series(self, name: SeriesId, column: str) -> SeriesId:
+        """Return the identity of a column of values in rows of a name."""
+        if not column:
             return name
-        match = UNIT.fullmatch(label)
-        plain = match[1] if unit and match and match[1] else label
-        return replace(name, measurement=f"{name.measurement} {plain}".strip())
+        key = name, column
+        if key not in self._measured:
+            measurement = f"{name.measurement} {column}".strip()
+            self._measured[key] = replace(name, measurement=measurement)
+        return self._measured[key]
 
     def _kinds_of(
         self, texts: Mapping[str, Texts], count: int
@@ -350,10 +357,6 @@ class _Shared:
         self.rows, self.orders, self.times, self.texts = rows, places, times, texts
 
 
-def _taken(texts: Texts | None, chosen: np.ndarray) -> Texts:
-    return Texts.unknown(int(chosen.sum())) if texts is None else texts.take(chosen)
-
-
 def _arguments(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     text = row.get("args", "")
     found: Any = {}
@@ -373,10 +376,17 @@ def _stem(path: Path | None) -> str:
     return path.name.partition(".")[0] or path.name if path is not None else "stdin"
 
 
-def _unit_of_column(label: str) -> str:
-    """Return the unit in the name of a column, such as `latency (ms)`."""
+def _name_and_unit(label: str) -> tuple[str, str]:
+    """Return the measurement and the unit in the name of a column, such as `latency (ms)`."""
     match = UNIT.fullmatch(label)
-    return match[2].strip() if match and unit_of(match[2]) is not None else ""
+    if match is None or unit_of(match[2]) is None:
+        return label, ""
+    return match[1] or label, match[2].strip()
+
+
+def _plain(cells: Mapping[str, Sequence[Any]], names: Sequence[str]) -> Floats | None:
+    """Return the numbers of columns, a row for each, if all can be converted at once."""
+    return cells.numbers(names) if isinstance(cells, WideCells) else None
 
 
 FORMAT = Format(

@@ -10,21 +10,17 @@ from barograph.errors import DataError
 
 SIZE = 4 * 2**20  # characters of a document
 ALIASES = 2_000  # uses of anchors
+DEPTH = 100  # levels of nesting
 NODES = 200_000  # values of a document, where an alias counts as all values that it stands for
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader, which refuses documents that grow beyond the limits."""
+# Written in C where PyYAML was built with libyaml. Its recursion is not limited, so the depth is
+# checked before.
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-    aliases = 0
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Compose a node, and count aliases."""
-        if self.check_event(yaml.AliasEvent):
-            self.aliases += 1
-            if self.aliases > ALIASES:
-                raise _TooLargeError
-        return super().compose_node(parent, index)
+class _Loader(_Base):  # type: ignore[misc]
+    """The safe loader, which refuses merges that grow beyond the limits."""
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Merge the mappings of "<<" keys; nested merges may grow exponentially."""
@@ -54,6 +50,7 @@ def decode_yaml(text: str, name: str) -> Any:
     if len(text) > SIZE:
         raise DataError(f"{name}: larger than {SIZE >> 20} MiB, which no configuration is")
     try:
+        _check_events(text)
         found = yaml.load(text, Loader=_Loader)  # noqa: S506 - a subclass of the safe loader
         _count(found, {})
     except _TooLargeError:
@@ -69,6 +66,21 @@ def decode_yaml(text: str, name: str) -> Any:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{name}: not valid YAML: {reason}"[:300]) from None
     return found
+
+
+def _check_events(text: str) -> None:
+    """Refuse text that is nested too deeply, or has too many aliases."""
+    depth = aliases = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        aliases += isinstance(event, yaml.AliasEvent)
+        if depth > DEPTH:
+            raise RecursionError
+        if aliases > ALIASES:
+            raise _TooLargeError
 
 
 def _count(value: Any, known: dict[int, int]) -> int:
