@@ -223,7 +223,8 @@ def walk_trees(
     count = roots.size
     at = np.empty(count + TOGETHER, dtype=np.uint64)
     for row in range(keys.shape[0]):
-        at[:count] = roots
+        for tree in range(count):  # to assign a slice would take five times as long to compile
+            at[tree] = np.uint64(roots[tree])
         at[count:] = roots[0]
         for first in range(0, count, TOGETHER):
             moving = np.int64(1)
