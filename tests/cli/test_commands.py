@@ -74,7 +74,8 @@ def test_alarm_policies_are_those_of_the_budget() -> None:
 @pytest.mark.parametrize(
     ("arguments", "output"),
     [
-        (["scroe"], "barograph: there is no command 'scroe'; there are append, cla"),
+        (["scroe"], "barograph: there is no command 'scroe'; did you mean score?"),
+        (["frob"], "barograph: there is no command 'frob'; there are append, classify"),
         (["token", "add", "ci", "--scope", "all"], "barograph token add: Invalid value for '--sco"),
         (["token", "add", "ci"], "barograph token add: Missing option '--scope'. Choose from:"),
         (["score"], "barograph score: Missing argument 'FILE...'."),

@@ -60,7 +60,11 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
         if cmd_name not in COMMANDS:
-            ctx.fail(f"there is no command {cmd_name!r}; there are {', '.join(COMMANDS)}")
+            from difflib import get_close_matches
+
+            near = get_close_matches(cmd_name, COMMANDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
+            ctx.fail(f"there is no command {cmd_name!r}; {hint}")
         module = "import_" if cmd_name == "import" else cmd_name  # a keyword cannot name a module
         command: click.Command = import_module(f"{__name__}.{module}").command
         return command

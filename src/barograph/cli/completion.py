@@ -9,7 +9,7 @@ SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
 
 @click.command(epilog='Example: eval "$(barograph completion bash)"')
-@click.argument("shell", type=click.Choice(list(SHELLS)))
+@click.argument("shell", type=click.Choice(list(SHELLS)), metavar="SHELL")
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
     """Print the completion script of SHELL.
