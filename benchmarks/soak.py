@@ -21,8 +21,8 @@ from service import Load, ask, post, result
 from side_by_side import Row, arguments, show
 
 CLIENTS, RATE = 8, 100  # clients, and their requests a second together
-BATCH, PAUSE = 2000, 5.0  # results of a batch, and seconds between two
-SERIES, HISTORY, TREES = 2000, 100, 50
+BATCH, PAUSE = 2000, 4.0  # results of a batch, and seconds between two
+SERIES, HISTORY, TREES = 3000, 100, 50  # those beyond BATCH get single results
 
 
 @dataclass
@@ -102,7 +102,7 @@ def loaded(load: Load, process: int, length: float) -> Samples:
 
         def send(count: int) -> None:
             order = 10**9 + count * CLIENTS + number
-            post(connection, [result(order % load.count, order)])
+            post(connection, [result(BATCH + order % (load.count - BATCH), order)])
 
         repeat(CLIENTS / RATE, send)
 

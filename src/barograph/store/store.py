@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
-from types import TracebackType
 from typing import Self, TypeVar
 
 import sqlalchemy as sa
@@ -81,12 +80,7 @@ class Store:
         """Return the store itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the store."""
         self.close()
 

@@ -12,7 +12,7 @@ from barograph.errors import BarographError, StoreError
 
 T = TypeVar("T")
 A = TypeVar("A")
-TOGETHER = 5_000  # a transaction of as many results takes a fraction of a second
+TOGETHER = 2_000  # a transaction of as many results takes a tenth of a second
 
 
 @dataclass
