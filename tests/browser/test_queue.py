@@ -220,3 +220,20 @@ def test_odd_names_neither_run_nor_stretch_the_page(board: Board, page: "Page", 
     names = page.locator("tr.member .name").all_inner_texts()
     assert "<script>alert(1)</script>" in names
     assert all(len(name) <= 60 and "\u202e" not in name for name in names)
+
+
+def test_what_others_did_to_the_current_group_is_said_on_its_row(
+    queue: "Page", stores: list[Store]
+) -> None:
+    fill(stores[0], ("upsert",))
+    RefreshLoop(stores[0], WorkerConfig("", Hunter(), "Hunter", None)).run_once(clusters=False)
+    points = queue.locator("tr.group").first.get_attribute("data-points") or ""
+    items = [(int(points.split()[-1].split(":")[0]), 0)]
+    stores[0].write(lambda c: verdicts.record_batch(c, items, Verdict.FALSE_POSITIVE, "wen"))
+    queue.evaluate("dispatchEvent(new Event('focus'))")
+    queue.locator("tr.group").first.get_by_text("1 joined, 1 decided or gone").wait_for()
+
+
+def test_every_page_counts_what_waits(queue: "Page") -> None:
+    queue.locator("[data-nav-count=queue]").get_by_text("2").wait_for()
+    assert "ago" in queue.locator("[data-last-result]").inner_text()

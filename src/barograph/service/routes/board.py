@@ -1,6 +1,5 @@
 """What every page of the board shows, and the processed change points."""
 
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
@@ -61,10 +60,10 @@ routes = guarded_router(Scope.READ, "queue")
 
 
 @routes.get("/api/v1/board", response_model=BoardResponse, summary="State of the board")
-def get_board(context: Context, caller: CallerName) -> dict[str, Any]:
+def get_board(context: Context, caller: CallerName) -> Any:
     """Return what waits, what is silent, and how old the newest result is."""
     with context.store.read() as connection:
-        return asdict(overview(connection, caller))
+        return overview(connection, caller)
 
 
 @routes.get(

@@ -152,10 +152,7 @@ def get_commits(
     """Return the commits of a project at which change points are."""
     with context.store.read() as connection:
         found = commits.commits_with_changes(connection, project, before=before, limit=limit)
-    rows = [
-        {name: getattr(one, name) for name in CommitSummaryResponse.model_fields} for one in found
-    ]
-    return {"commits": rows, "next": found[-1].order if len(found) == limit else None}
+    return {"commits": found, "next": found[-1].order if len(found) == limit else None}
 
 
 @sending.post("/api/v1/commits", response_model=CommitsSavedResponse, summary="Describe commits")
@@ -185,20 +182,15 @@ def commit_fields(found: CommitChanges, base: str) -> dict[str, Any]:
         found: What a commit changed.
         base: The address of the service.
     """
-    plain = ("project", "order", "time", "too_few", "total", "compared", "suspects")
+    same = CommitResponse.model_fields.keys() - {"commits", "changed", "quiet", "tickets", "text"}
     return {
-        **{name: getattr(found, name) for name in (*plain, "previous", "next")},
+        **{name: getattr(found, name) for name in same},
         "commits": list(found.commits),
-        "details": [one._asdict() for one in found.details],
         "changed": list(map(changed_fields, found.changed)),
         "quiet": [
             {"series": one.id, "percent": one.effect.percent}
             for one in found.quiet
             if one.effect.percent is not None
-        ],
-        "silent": [
-            {name: getattr(one, name) for name in SilentResponse.model_fields}
-            for one in found.silent
         ],
         "tickets": list(map(ticket_fields, found.tickets)),
         "text": commit_text(found, commit_url(found, base)),

@@ -1,6 +1,5 @@
 """What helps to decide on a change point: suspects, siblings, reasons, decided cases, history."""
 
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
@@ -168,10 +167,10 @@ routes = guarded_router(Scope.READ, "change points")
     response_model=SuspectsResponse,
     summary="Commits that may have caused a change",
 )
-def get_suspects(context: Context, number: Number) -> dict[str, Any]:
+def get_suspects(context: Context, number: Number) -> Any:
     """Return the suspect commits, what siblings say about them, and which to run next."""
     with context.store.read() as connection, or_404():
-        return asdict(suspects(connection, number))
+        return suspects(connection, number)
 
 
 @routes.get(
@@ -203,7 +202,7 @@ def get_reasons(context: Context, number: Number) -> dict[str, Any]:
     return {
         "probability": found.probability,
         "model": found.model,
-        "reasons": [reason._asdict() for reason in found.reasons],
+        "reasons": found.reasons,
         "facts": list(found.facts),
     }
 
@@ -241,7 +240,7 @@ def get_alike(
 def get_history(context: Context, number: Number) -> dict[str, Any]:
     """Return what happened to a change point, in the order of time."""
     with context.store.read() as connection, or_404():
-        return {"events": [asdict(event) for event in timeline(connection, number)]}
+        return {"events": timeline(connection, number)}
 
 
 def _sibling_fields(sibling: Sibling) -> dict[str, Any]:

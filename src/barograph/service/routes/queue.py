@@ -88,24 +88,9 @@ def _filter(
         ),
     ] = "expected",
 ) -> QueueFilter:
-    return QueueFilter(
-        project=project or "",
-        variant=variant or "",
-        task=task or "",
-        test=test or "",
-        measurement=measurement or "",
-        args=args,
-        q=q,
-        effect=effect,
-        hazard=hazard,
-        probability=probability,
-        since=since,
-        until=until,
-        state=state,
-        show=tuple(show or ()),
-        ids=tuple(int(number) for number in ids.split(",") if number),
-        sort=sort,
-    )
+    given = {name: value for name, value in locals().items() if value is not None}
+    numbers = tuple(int(number) for number in ids.split(",") if number)
+    return QueueFilter(**given | {"show": tuple(show or ()), "ids": numbers})
 
 
 Wanted = Annotated[QueueFilter, Depends(_filter)]
@@ -282,17 +267,7 @@ def get_groups(context: Context, wanted: Wanted, of: ChangePoints) -> dict[str, 
     with context.store.read() as connection:
         groups = every_group(connection, replace(wanted, show=KINDS))
     found = {one.id: group.members for group in groups for one in group.members}
-    return {
-        "groups": [
-            {
-                "of": number,
-                "members": [
-                    {"id": one.id, "version": one.version} for one in found.get(number, ())
-                ],
-            }
-            for number in asked
-        ]
-    }
+    return {"groups": [{"of": number, "members": found.get(number, ())} for number in asked]}
 
 
 @routes.get(
@@ -317,7 +292,7 @@ def get_values(
 def get_saved_filters(context: Context) -> dict[str, Any]:
     """Return the filters of the queue that people saved."""
     with context.store.read() as connection:
-        return {"filters": [one._asdict() for one in saved_filters.every_filter(connection)]}
+        return {"filters": saved_filters.every_filter(connection)}
 
 
 @saving.put(
@@ -325,12 +300,11 @@ def get_saved_filters(context: Context) -> dict[str, Any]:
 )
 def put_saved_filter(
     context: Context, name: FilterName, caller: CallerName, given: SavedFilterRequest
-) -> dict[str, Any]:
+) -> Any:
     """Save a filter of the queue; one of the same name is replaced."""
-    saved = context.store.write(
+    return context.store.write(
         lambda connection: saved_filters.save_filter(connection, name, given.query, caller)
     )
-    return saved._asdict()
 
 
 @saving.delete(
@@ -346,7 +320,7 @@ def delete_saved_filter(context: Context, name: FilterName, caller: CallerName) 
             saved_filters.delete_filter(connection, name, caller)
         return saved_filters.every_filter(connection)
 
-    return {"filters": [one._asdict() for one in context.store.write(work)]}
+    return {"filters": context.store.write(work)}
 
 
 @routes.get("/api/v1/patterns", response_model=PatternsModel, summary="Patterns of series")
