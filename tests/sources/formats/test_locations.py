@@ -75,6 +75,25 @@ def test_json_that_is_cut_off_is_refused_where_it_ends(
     assert str(error.value) == f"{tmp_path / 'cut.json'}: not valid JSON: it ends early, {message}"
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "2024-05-01\nRun on (8 X 4200 MHz)\nname,iterations,real_time,cpu_time\n",
+            "Google Benchm",
+        ),
+        ("---\nBenchmark     Time      CPU   Iterations\n---\n", r"--benchmark_out_format=json$"),
+        ("Benchmark  (size)  Mode  Cnt  Score  Error  Units\n", r"JMH prints; let it .* -rf json"),
+    ],
+)
+def test_text_of_a_tool_is_refused_with_the_option_that_writes_json(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    (tmp_path / "out.txt").write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        names(tmp_path / "out.txt")
+
+
 def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = SimpleNamespace(buffer=io.BytesIO(gzip.compress(TABLE)))
     monkeypatch.setattr("sys.stdin", stream)

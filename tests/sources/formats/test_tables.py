@@ -443,3 +443,20 @@ def test_any_bytes_give_results_or_one_error(
     except BarographError as error:
         message = str(error)
     assert "\n" not in message
+
+
+def test_columns_of_jmh_influx_and_elastic_are_known(tmp_path: Path) -> None:
+    jmh = '"Benchmark","Mode","Threads","Score","Score Error (99.9%)","Unit","Param: size"\n'
+    jmh += '"a.Sort","thrpt",1,12.5,0.1,"ops/ms",10\n"a.Sort","thrpt",1,3.5,0.1,"ops/ms",100\n'
+    found = read(tmp_path / "jmh.csv", jmh).history
+    assert [dict(name.args) for name in found.ids] == [
+        {"Threads": "1", "size": size} for size in ("10", "100")
+    ]
+    assert found.directions.tolist() == [1, 1]
+    influx = "#group,false\n,result,table,_time,_value,_field,_measurement\n"
+    rows = [f",,0,2024-01-01T1{k}:00:00Z,{k},latency,http\n" for k in range(2)]
+    read_ = read(tmp_path / "influx.csv", influx + "".join(rows))
+    assert [str(name) for name in read_.history.ids] == ["http/latency"]
+    assert "columns ignored: (no name), result, table;" in read_.notes[0]
+    rows = [f'{{"@timestamp": "2024-01-0{3 - k}T10:00:00Z", "ms": {k}}}\n' for k in range(2)]
+    assert read(tmp_path / "e.ndjson", "".join(rows)).history.values.tolist() == [1, 0]

@@ -44,6 +44,14 @@ MODULES = (
     "tables",
 )
 SHOWN_KEYS = 6
+# Tools whose text is not read: a line of it, and the option that writes a file that is.
+OUTPUTS = (
+    ("Google Benchmark", r"^Benchmark +Time +CPU |^name,iterations,real_time,cpu_time",
+     "--benchmark_out=FILE --benchmark_out_format=json"),
+    ("JMH", r"^Benchmark .*Mode +Cnt +Score ", "-rf json -rff FILE"),
+    ("pytest-benchmark", r"^-+ benchmark.*: \d+ tests -+$", "--benchmark-json=FILE"),
+    ("BenchmarkDotNet", r"^BenchmarkDotNet v?\d", "--exporters json"),
+)  # fmt: skip
 NEEDED = (
     "a table needs a column of values: name it with --value-columns COLUMN or --map COLUMN=value"
 )
@@ -117,5 +125,8 @@ def described(sample: Sample) -> tuple[str, str]:
         return f"JSON of no known format, with the keys {shown or '(none)'}", formats_hint
     if text[:1] == "[":
         return "a JSON array of no known format", formats_hint
+    for tool, mark, option in OUTPUTS:
+        if re.search(mark, text, re.MULTILINE):
+            return f"the text that {tool} prints", f"let it write JSON with {option}"
     line = text.splitlines()[0][:60] if text else ""
     return f"text of no known format, which begins {line!r}", NEEDED

@@ -23,13 +23,14 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "time": (
         "time", "timestamp", "date", "datetime", "commit_time", "commit_date", "commit_timestamp",
         "created_at", "create_time", "measured_at", "measured_on", "push_timestamp", "ts",
+        "@timestamp", "_time",
     ),
     "commit": (
         "commit", "sha", "commit_sha", "commit_hash", "commit_id", "commitid", "git_commit",
         "git_hash", "git_sha", "hash", "revision", "rev", "changeset", "version",
     ),
     "branch": ("branch", "git_branch", "branch_name", "ref"),
-    "value": ("value", "result", "result_value", "measured_value", "val"),
+    "value": ("value", "_value", "result", "result_value", "measured_value", "val"),
     "unit": ("unit", "units"),
     "direction": (
         "direction", "better", "lower_is_better", "lowerisbetter", "smaller_is_better",
@@ -40,16 +41,19 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "project": ("project", "repository", "repo"),
     "variant": ("variant", "machine", "platform", "environment", "env", "host", "os", "testbed"),
     "task": ("task", "suite", "group"),
-    "test": ("test", "benchmark", "series", "name", "test_name", "bench", "command"),
-    "measurement": ("measurement", "metric", "measure", "statistic", "metric_name"),
+    "test": ("test", "benchmark", "series", "name", "test_name", "bench", "command",
+        "_measurement",
+    ),
+    "measurement": ("measurement", "metric", "measure", "statistic", "metric_name", "_field"),
     "args": ("args", "params", "parameters"),
 }  # fmt: skip
 FIELDS = (*SYNONYMS, "ignore")
-ARGUMENTS = re.compile(r"(?:args|params|parameters|param)\.(.+)", re.IGNORECASE)
+ARGUMENTS = re.compile(r"(?:args|params|parameters|param)(?:\.|:\s*)(.+)", re.IGNORECASE)
 # Numbers beside a value that nobody tracks: their spread, and how they were measured.
 NOT_TRACKED = frozenset((
     "stddev", "std", "std_dev", "stdev", "sd", "variance", "error", "stderr", "iterations",
     "rounds", "count", "samples", "n", "id", "index", "seed", "runs", "spread",
+    "iqr", "score_error_(99.9%)",
     "", "unnamed:_0",  # the row numbers of pandas
 ))  # fmt: skip
 # Numbers that say how a benchmark was called: arguments of the series.

@@ -121,7 +121,9 @@ def _reader_of(file: InputFile, first: Chunk) -> tuple[_TableReader, list[str]]:
     roles, notes = _checked_order(assign_roles(first.cells, file.options, file.name), first)
     reader = _TableReader(file, roles, first, notes)
     if roles.ignored:
-        shown = ", ".join(roles.ignored[:SHOWN]) + (", ..." if len(roles.ignored) > SHOWN else "")
+        shown = ", ".join(name or "(no name)" for name in roles.ignored[:SHOWN]) + (
+            ", ..." if len(roles.ignored) > SHOWN else ""
+        )
         notes.append(f"columns ignored: {shown}; --map COLUMN=FIELD reads one")
     return reader, notes
 
