@@ -26,11 +26,13 @@ RUNS = 11  # visits of the page; the first fills the caches and does not count
 SHARES = (1.0, 0.9, 0.5, 0.1)  # of the series that is in view during a pan
 FRAMES = 120  # of a pan
 LIMITS = {"limit of drawing": "<= 300 ms", "limit of a frame, p95": "<= 16 ms"}
-# Milliseconds from the request until the response has ended, and until the chart is drawn.
+# Milliseconds from the request until the response has ended, and until the chart is drawn, and the
+# compressed size of the page.
 DRAWN = """() => {
-  const { requestStart, responseEnd } = performance.getEntriesByType("navigation")[0];
+  const [visit] = performance.getEntriesByType("navigation");
   const drawn = performance.getEntriesByName("chart-drawn")[0]?.startTime;
-  return drawn ? [responseEnd - requestStart, drawn - requestStart] : null;
+  const { requestStart: start, responseEnd: end, encodedBodySize: size } = visit;
+  return drawn ? [end - start, drawn - start, size] : null;
 }"""
 # Milliseconds to draw each frame of a pan, including the pixels: reading one back waits for them.
 PANNED = """async ([share, frames]) => {
@@ -93,16 +95,17 @@ def measured(
                 visits.append(page.wait_for_function(DRAWN).json_value())
             frames = {share: page.evaluate(PANNED, [share, FRAMES]) for share in SHARES}
             browser.close()
-    answered, drawn = zip(*visits[1:], strict=True)
+    answered, drawn, sizes = zip(*visits[1:], strict=True)
     p95 = {share: statistics.quantiles(times, n=20)[-1] for share, times in frames.items()}
-    return {
+    figures = {
+        f"page of {length:,} results, compressed, kB": sizes[0] / 1000,
         f"page of {length:,} results answered, median, ms": statistics.median(answered),
         f"{length:,} results drawn, first visit, ms": visits[0][1],
         f"{length:,} results drawn, median, ms": statistics.median(drawn),
         f"{length:,} results drawn, slowest of {len(drawn)}, ms": max(drawn),
         "frame of a pan, p95 of the slowest zoom, ms": max(p95.values()),
-        **LIMITS,
     }
+    return {name: round(figure, 1) for name, figure in figures.items()} | LIMITS
 
 
 def _program() -> str | None:
