@@ -2,6 +2,7 @@
 // after which charts draw again, and the state of the board.
 
 import { get } from "./http.js";
+import { ago } from "./wording.js";
 
 const EVERY = 60_000; // milliseconds between two questions for the state of the board
 
@@ -41,7 +42,7 @@ async function showState() {
       count.title = `${shown[navCount]} ${titles[navCount]}`;
     }
     const age = document.querySelector("[data-last-result]");
-    age.textContent = last === null ? "" : `Last result ${ageText(Date.now() - last)} ago`;
+    age.textContent = last === null ? "" : `Last result ${ago(last)}`;
     age.title = last === null ? "" : new Date(last).toISOString();
   } catch {
     // The next question may be answered; nothing else on the page depends on it.
@@ -49,9 +50,3 @@ async function showState() {
 }
 showState();
 setInterval(showState, EVERY);
-
-function ageText(passed) {
-  const minutes = Math.max(Math.floor(passed / 60_000), 0);
-  if (minutes < 60) return `${minutes} min`;
-  return minutes < 2880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} d`;
-}

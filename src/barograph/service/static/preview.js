@@ -104,7 +104,7 @@ export class Preview {
       .filter(([start, end]) => end > start);
     const changes = chart.marks
       .filter((one) => one.index >= first && one.index < last && one.state !== "moved" && one.state !== "withdrawn")
-      .map((one) => ({ index: one.index - first, text: percentText(one.before, one.after), effect: one.effect, probability: one.probability ?? 1 }));
+      .map((one) => ({ index: one.index - first, text: percentText(one.before, one.after), effect: one.effect, state: one.state, probability: one.probability ?? 1 }));
     const canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": summary(row, mark, values.length) });
     const readout = element("p", { class: "readout" });
     place.replaceChildren(element("div", { class: "preview-chart" }, canvas), readout);

@@ -314,12 +314,9 @@ function sayChanged(row, members) {
   const left = [...known].filter(([id, version]) => now.get(id) !== version && !judged.has(id)).length;
   row.querySelector("[data-changed]")?.remove();
   if (!joined && !left) return;
-  const tag = document.createElement("span");
-  tag.className = "tag suspect";
-  tag.dataset.changed = "";
-  tag.textContent = !members.length ? "changed" : [joined && `${joined} joined`, left && `${left} decided or gone`].filter(Boolean).join(", ");
-  tag.title = "Since this page was loaded. A verdict leaves them out.";
-  row.querySelector("th span").append(" ", tag);
+  const words = !members.length ? "changed" : [joined && `${joined} joined`, left && `${left} decided or gone`].filter(Boolean).join(", ");
+  const title = "Since this page was loaded. A verdict leaves them out.";
+  row.querySelector("th span").append(" ", element("span", { class: "tag suspect", "data-changed": true, title }, words));
 }
 $("fresh").addEventListener("click", () => location.reload());
 
