@@ -23,7 +23,7 @@ from online_marks import DEFAULT, PRIOR_WEIGHT, SIMULATED, crowded
 from side_by_side import arguments, is_missing, show
 
 from barograph.detection.online.budget import ALARM_POLICIES
-from barograph.evaluation.marked import Marked
+from barograph.evaluation.annotators import Marked
 from barograph.models import TriageModel
 from barograph.models.triage import FILES
 from barograph.series import Floats

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from barograph.evaluation.marked import Marked
+from barograph.evaluation.annotators import Marked
 from barograph.series import Floats, Ints
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -18,19 +18,18 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from crowd import CROWD, STRICT, CrowdTriage, marked_candidates, votes_for
 from histories import SHARED, halves
 from side_by_side import arguments, is_missing, show
 from sklearn.metrics import roc_auc_score
+from soft_labels import boosted_ensemble
 
 from barograph.detection import Triaged
 from barograph.detection.base import RawChangePoint
 from barograph.detection.reporting import ReportingRule
 from barograph.errors import DataError
-from barograph.evaluation.annotators import f1, person_agreement
-from barograph.evaluation.crowd import CROWD, STRICT, CrowdTriage
-from barograph.evaluation.marked import Marked, marked_candidates, votes_for
+from barograph.evaluation.annotators import Marked, f1, person_agreement
 from barograph.models import TriageModel
-from barograph.models.soft_labels import boosted_ensemble
 from barograph.series import Floats, Ints
 
 # The marked histories, in a folder beside the checkout.

@@ -35,7 +35,7 @@ from barograph.detection.online import (
 from barograph.detection.online.batch import advance_all
 from barograph.detection.online.job_budget import JobBudget
 from barograph.detection.online.newest import COMPARED
-from barograph.evaluation.marked import Marked
+from barograph.evaluation.annotators import Marked
 from barograph.models import OnlineModels
 from barograph.series import MIN_CHANGE, Floats, Ints
 from barograph.sources.simulator import CI, Profile, Stream, World, stream, survey

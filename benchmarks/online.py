@@ -20,7 +20,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from barograph.detection.online import OnlineDetector, replay_many
 from barograph.detection.online.views import SeriesView, views_for
-from barograph.evaluation.marked import Marked
+from barograph.evaluation.annotators import Marked
 from barograph.features import FEATURE_SETS, feature_matrix
 from barograph.models.flat import flatten
 from barograph.models.triage import TriageModel

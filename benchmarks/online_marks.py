@@ -35,7 +35,7 @@ from barograph.detection import Gesd, Hunter
 from barograph.detection.online import Budget, TailRates
 from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.errors import NotEnoughDataError
-from barograph.evaluation.marked import Marked
+from barograph.evaluation.annotators import Marked
 from barograph.models import TriageModel
 from barograph.series import Floats
 from barograph.training.online.alarm_rates import (

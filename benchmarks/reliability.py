@@ -11,12 +11,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from crowd import votes_for
 from histories import SHARED, halves
 from human_marks import read
 from side_by_side import Row, arguments, is_missing, show
 
 from barograph.detection import Triaged
-from barograph.evaluation.marked import Marked, votes_for
+from barograph.evaluation.annotators import Marked
 from barograph.models import TriageModel
 from barograph.training.online.histories import Simulated
 

@@ -2,12 +2,19 @@
 
 import numpy as np
 import pytest
+from crowd import (
+    CrowdTriage,
+    MarkedCandidates,
+    agreement,
+    choose_rule,
+    marked_candidates,
+    report,
+    votes_for,
+)
+from soft_labels import boosted_ensemble
 
 from barograph.detection import Hunter
-from barograph.evaluation.annotators import f1
-from barograph.evaluation.crowd import CrowdTriage, agreement, choose_rule, report
-from barograph.evaluation.marked import Marked, MarkedCandidates, marked_candidates, votes_for
-from barograph.models.soft_labels import boosted_ensemble
+from barograph.evaluation.annotators import Marked, f1
 from barograph.series import Floats
 
 PEOPLE = 5

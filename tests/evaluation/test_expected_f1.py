@@ -4,11 +4,11 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
+from expected_f1 import best_set, expected_f1, strongest_apart
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from barograph.evaluation.expected_f1 import best_set, expected_f1, strongest_apart
 from barograph.series import Floats
 
 shares = hnp.arrays(np.float64, st.integers(0, 8), elements=st.floats(0.0, 1.0))

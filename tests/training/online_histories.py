@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from barograph.evaluation.marked import Marked
+from barograph.evaluation.annotators import Marked
 from barograph.series import Floats
 from barograph.training.online.learn import Learned, learn
 from barograph.training.online.truth import Truth

@@ -15,7 +15,7 @@ from barograph.detection.online.second_look import (
 )
 from barograph.detection.online.views import BEFORE, direction_of
 from barograph.errors import NotEnoughDataError
-from barograph.evaluation.marked import Marked
+from barograph.evaluation.annotators import Marked
 from barograph.features import feature_matrix
 from barograph.series import Floats
 from barograph.training.online.alarm_rates import (

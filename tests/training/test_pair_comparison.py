@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from barograph.errors import NotEnoughDataError
-from barograph.evaluation.marked import Marked
+from barograph.evaluation.annotators import Marked
 from barograph.series import Floats
 from barograph.training.online.pair_comparison import Surprises, compare_pairs
 from barograph.training.online.rows import WINDOWS

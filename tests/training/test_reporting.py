@@ -7,7 +7,7 @@ import pytest
 
 from barograph.detection.reporting import ReportingRule
 from barograph.errors import NotEnoughDataError
-from barograph.evaluation.marked import Marked
+from barograph.evaluation.annotators import Marked
 from barograph.models import TriageModel
 from barograph.training.reporting import CHOICES, agreements, rule_of_people, rule_of_verdicts
 

@@ -1,20 +1,49 @@
-"""Agreement of change points with the marks of several people (van den Burg & Williams 2020).
+"""Histories with the marks of several people, and agreement with these marks.
 
-These are the measures of the Turing Change Point Dataset. Index 0 counts as a change point that
-every person marks and every detector finds, so that an empty result can be correct.
+The measures are those of the Turing Change Point Dataset (van den Burg & Williams 2020). Index 0
+counts as a change point that every person marks and every detector finds, so that an empty result
+can be correct.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from barograph.errors import ConfigError
 from barograph.evaluation.matching import pairs
+from barograph.series import Floats, Ints
 
 MARGIN = 5
 MAJORITY = 0.5  # a majority is a larger share of the people than this
 Marks = Sequence[Iterable[int]]  # one entry per person; empty where a person marked nothing
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Series with marks; series k has values[offsets[k]:offsets[k + 1]], groups are related."""
+
+    values: Floats
+    offsets: Ints
+    marks: tuple[tuple[tuple[int, ...], ...], ...]  # per series and person, the marked indices
+    groups: Ints
+
+    def __len__(self) -> int:
+        """Return the number of series."""
+        return len(self.marks)
+
+    def part(self, series: Ints) -> Marked:
+        """Return a part of the series, in the given order."""
+        pieces = [self.values[self.offsets[k] : self.offsets[k + 1]] for k in series]
+        return Marked(
+            np.concatenate([np.empty(0), *pieces]),
+            np.cumsum([0, *(piece.size for piece in pieces)]),
+            tuple(self.marks[k] for k in series),
+            self.groups[series],
+        )
 
 
 def mark_clusters(marks: Marks, margin: int = MARGIN) -> list[tuple[int, float]]:

@@ -18,8 +18,7 @@ from scipy.ndimage import gaussian_filter1d
 from barograph.detection.reporting import ReportingRule
 from barograph.detection.triaged import Triaged
 from barograph.errors import ConfigError, NotEnoughDataError
-from barograph.evaluation.annotators import f1
-from barograph.evaluation.marked import Marked
+from barograph.evaluation.annotators import Marked, f1
 from barograph.models import TriageModel
 from barograph.models.threshold import choose_threshold
 from barograph.series import Floats

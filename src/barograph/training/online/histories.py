@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.errors import NotEnoughDataError
-from barograph.evaluation.marked import Marked
+from barograph.evaluation.annotators import Marked
 from barograph.evaluation.protocols import stable_split
 from barograph.history import History
 from barograph.series import FINAL, Ints, Verdict

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from barograph.evaluation.annotators import MAJORITY, MARGIN, mark_clusters
-from barograph.evaluation.marked import Marked
+from barograph.evaluation.annotators import MAJORITY, MARGIN, Marked, mark_clusters
 from barograph.series import Floats, Ints
 
 Flags = npt.NDArray[np.bool_]

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from expected_f1 import best_set, strongest_apart
 from scipy.ndimage import gaussian_filter
+from soft_labels import fit_shares, held_out_probability, probability
 
 from barograph.detection import Hunter
-from barograph.evaluation.annotators import MARGIN, f1
-from barograph.evaluation.expected_f1 import best_set, strongest_apart
-from barograph.evaluation.marked import Marked, MarkedCandidates, marked_candidates
-from barograph.models.soft_labels import fit_shares, held_out_probability, probability
-from barograph.series import Floats
+from barograph.evaluation.annotators import MARGIN, Marked, f1
+from barograph.features import contrast_context, feature_matrix
+from barograph.series import Floats, Ints
 
 # The share of fewer people than this says little.
 CROWD = 3
@@ -34,6 +35,66 @@ THRESHOLDS = tuple(round(0.02 * k, 2) for k in range(21))
 # The score of a rule is smoothed over its neighbours in both lists, because a single peak is
 # chance.
 SMOOTHING = (1.0, 2.0)
+
+
+@dataclass(frozen=True)
+class MarkedCandidates:
+    """Candidates, one row each: place, features, and the number of people who marked them."""
+
+    series: Ints
+    index: Ints
+    X: Floats
+    votes: Ints
+    people: Ints
+    groups: Ints
+
+    @property
+    def share(self) -> Floats:
+        """The share of people who marked the candidate."""
+        share: Floats = self.votes / self.people
+        return share
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> MarkedCandidates:
+        """Return a part of the rows."""
+        return MarkedCandidates(
+            self.series[chosen],
+            self.index[chosen],
+            self.X[chosen],
+            self.votes[chosen],
+            self.people[chosen],
+            self.groups[chosen],
+        )
+
+
+def marked_candidates(
+    marked: Marked, detector: Hunter, feature_set: str = "contrast"
+) -> MarkedCandidates:
+    """Return a detector's candidates with their features and votes.
+
+    Pre and After reach to the neighbouring candidates. The marks are used only to count the votes.
+    """
+    candidates = detector.find_many(marked.values, marked.offsets)
+    counts = np.array([len(points) for points in candidates], dtype=np.int64)
+    series = np.repeat(np.arange(len(marked)), counts)
+    index = np.array([point.index for points in candidates for point in points], dtype=np.int64)
+    firsts, lasts = marked.offsets[series], marked.offsets[series + 1]
+    splits = firsts + index
+    inner = series[1:] == series[:-1]
+    starts, ends = firsts.copy(), lasts.copy()
+    starts[1:][inner] = splits[:-1][inner]
+    ends[:-1][inner] = splits[1:][inner]
+    context = contrast_context(marked.values, starts, splits, ends, firsts, lasts)
+    X = feature_matrix(marked.values, starts, splits, ends, feature_set, context=context)
+    votes = [votes_for(int(i), marked.marks[k]) for k, i in zip(series, index, strict=True)]
+    people = np.array([len(marks) for marks in marked.marks], dtype=np.int64)
+    return MarkedCandidates(
+        series, index, X, np.array(votes, dtype=np.int64), people[series], marked.groups[series]
+    )
+
+
+def votes_for(index: int, marks: tuple[tuple[int, ...], ...]) -> int:
+    """Return how many people marked a point within the margin."""
+    return sum(any(abs(index - mark) <= MARGIN for mark in own) for own in marks)
 
 
 @dataclass(frozen=True)

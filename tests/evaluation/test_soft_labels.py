@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-
-from barograph.errors import NotEnoughDataError
-from barograph.models.soft_labels import (
+from soft_labels import (
     boosted_ensemble,
     fit_shares,
     held_out_probability,
     probability,
     weighted_rows,
 )
+
+from barograph.errors import NotEnoughDataError
 from barograph.series import Floats, Ints
 
 
