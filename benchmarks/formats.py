@@ -45,7 +45,28 @@ def table(folder: Path, values: Floats) -> Path:
     return path
 
 
-GENERATORS: dict[str, Generator] = {"tables": table, **HISTORIES, **RUNS}
+def distinct_times(folder: Path, values: Floats) -> Path:
+    """Write a long CSV in which no time occurs twice."""
+    path = folder / "times.csv"
+    with path.open("w", encoding="utf-8") as file:
+        file.write("test,time,value\n")
+        for number, value in enumerate(values.ravel().tolist()):
+            file.write(f"bench_{number % len(values)},{iso_of(number)},{value}\n")
+    return path
+
+
+def wide(folder: Path, values: Floats) -> Path:
+    """Write a CSV with a column for each series."""
+    path = folder / "wide.csv"
+    with path.open("w", encoding="utf-8") as file:
+        file.write(",".join(["commit", "time", *(f"m_{s}" for s in range(len(values)))]) + "\n")
+        for i, column in enumerate(values.T.tolist()):
+            file.write(",".join([commit_of(i), iso_of(i), *map(str, column)]) + "\n")
+    return path
+
+
+TABLES: dict[str, Generator] = {"tables": table, "distinct times": distinct_times, "wide": wide}
+GENERATORS: dict[str, Generator] = {**TABLES, **HISTORIES, **RUNS}
 
 
 def child(path: Path) -> None:

@@ -156,16 +156,15 @@ def _chunk(file: InputFile, rows: list[Any], start: int, lines: int) -> Chunk:
         numbers, rows = [number for number, _ in pairs], [row for _, row in pairs]
     keys = dict.fromkeys(itertools.chain.from_iterable(rows))
     check_keys(file, len(keys))
-    flat = _flattened(rows, keys)
+    flat = _flattened(rows)
     names = keys if flat is rows else dict.fromkeys(itertools.chain.from_iterable(flat))
     return Chunk({name: [row.get(name) for row in flat] for name in names}, numbers, lines, skips)
 
 
-def _flattened(rows: list[dict[str, Any]], keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _flattened(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return objects whose nested objects are columns `outer.inner`; `args` stays as it is."""
     if not any(type(value) is dict for row in rows[:100] for value in row.values()):
         return rows
-    del keys
     flat = []
     for row in rows:
         found: dict[str, Any] = {}
