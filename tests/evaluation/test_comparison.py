@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from barograph.errors import DataError
-from barograph.evaluation.comparison import Judgement, auc, compared, judgements_compared
+from barograph.evaluation.comparison import ScoredRows, auc, compared, judgements_compared
 
 GENERATOR = np.random.default_rng(3)
 TRUTH = np.tile([0, 1, 1, 0], 60)
@@ -41,7 +41,7 @@ def test_compared_refuses_a_single_class() -> None:
 
 def test_better_calibrated_model_is_shown_with_an_interval_that_excludes_0() -> None:
     truth = np.tile([1, 0], 200)
-    sure, unsure = (Judgement(np.where(truth, p, 1 - p), 0.5) for p in (0.9, 0.6))
+    sure, unsure = (ScoredRows(np.where(truth, p, 1 - p), 0.5) for p in (0.9, 0.6))
     unsure.probability[::7] = 0.0
     found = judgements_compared(truth, sure, unsure, np.arange(400) // 4, draws=300)
     assert found["agreement"]["new"] == 1.0
@@ -52,6 +52,6 @@ def test_better_calibrated_model_is_shown_with_an_interval_that_excludes_0() -> 
 
 
 def test_equal_judgements_differ_by_nothing() -> None:
-    same = Judgement(np.array([0.2, 0.7, 0.6]), np.array([0.5, 0.8, 0.5]))
+    same = ScoredRows(np.array([0.2, 0.7, 0.6]), np.array([0.5, 0.8, 0.5]))
     found = judgements_compared(np.array([0, 1, 1]), same, same, [1, 1, 2], draws=50)
     assert found["agreement"] == {"new": 2 / 3, "old": 2 / 3, "low": 0.0, "high": 0.0}

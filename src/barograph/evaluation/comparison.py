@@ -61,7 +61,7 @@ def compared(
     return Comparison(difference, float(low), float(high), float(np.mean(gaps >= 0)))
 
 
-class Judgement(NamedTuple):
+class ScoredRows(NamedTuple):
     """What a model says of rows: the probabilities, and its threshold for each or for all rows."""
 
     probability: Floats
@@ -75,8 +75,8 @@ class Judgement(NamedTuple):
 
 def judgements_compared(
     truth: npt.NDArray[np.int64],
-    new: Judgement,
-    old: Judgement,
+    new: ScoredRows,
+    old: ScoredRows,
     groups: npt.ArrayLike,
     *,
     seed: int = 0,
@@ -98,8 +98,8 @@ def judgements_compared(
         the difference.
 
     Example:
-        >>> truth, sure = np.array([1, 0]), Judgement(np.array([0.9, 0.1]), 0.5)
-        >>> found = judgements_compared(truth, sure, Judgement(np.ones(2), 0.5), [1, 2], draws=10)
+        >>> truth, sure = np.array([1, 0]), ScoredRows(np.array([0.9, 0.1]), 0.5)
+        >>> found = judgements_compared(truth, sure, ScoredRows(np.ones(2), 0.5), [1, 2], draws=10)
         >>> found["agreement"]["new"], found["agreement"]["old"], round(found["brier"]["new"], 3)
         (1.0, 0.5, 0.01)
     """

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from barograph.evaluation.comparison import Judgement, auc, compared, judgements_compared
+from barograph.evaluation.comparison import ScoredRows, auc, compared, judgements_compared
 from barograph.evaluation.protocols import hashed
 from barograph.models.calibration import Calibration
 from barograph.models.catalogue import real_probability
@@ -57,8 +57,8 @@ def beside_built_in(
     found = _decided(rows, score, rule)
     both = np.flatnonzero(np.isfinite(found.probability))
     if both.size:
-        ours = Judgement(found.probability[both], np.asarray(found.threshold)[both])
-        theirs = Judgement(default.predict_proba(rows.matrix[both])[:, 1], default.threshold)
+        ours = ScoredRows(found.probability[both], np.asarray(found.threshold)[both])
+        theirs = ScoredRows(default.predict_proba(rows.matrix[both])[:, 1], default.threshold)
         groups = rows.identities[both]
         facts |= judgements_compared(rows.truth[both], ours, theirs, groups, seed=SEED)
     return facts
@@ -75,7 +75,7 @@ def cross_fitted(rows: tables.Labelled, fit: Fit) -> Floats:
     return result
 
 
-def _decided(rows: tables.Labelled, score: Floats, rule: Rule) -> Judgement:
+def _decided(rows: tables.Labelled, score: Floats, rule: Rule) -> ScoredRows:
     """Return calibrated probabilities and thresholds that saw neither series nor commit of a row.
 
     Both are NaN where the other rows are all of one class.
@@ -85,7 +85,7 @@ def _decided(rows: tables.Labelled, score: Floats, rule: Rule) -> Judgement:
         calibration, least = rule(rows.truth[others], score[others])
         probability[judged] = calibration(score[judged]) if calibration else score[judged]
         threshold[judged] = least
-    return Judgement(probability, threshold)
+    return ScoredRows(probability, threshold)
 
 
 def _blocks(rows: tables.Labelled, is_known: npt.NDArray[np.bool_]) -> Iterator[tuple[Ints, Ints]]:

@@ -28,7 +28,7 @@ from barograph.errors import (
     DataError,
     NotEnoughDataError,
 )
-from barograph.evaluation.comparison import Judgement, auc, compared, judgements_compared
+from barograph.evaluation.comparison import ScoredRows, auc, compared, judgements_compared
 from barograph.evaluation.protocols import stable_split
 from barograph.models.triage import FILES, TABLES, TriageModel, load_models
 from barograph.training import registry, tables
@@ -286,7 +286,7 @@ def compare(
     groups = new.identities[test]
     found = compared(truth, own, others, groups, seed=params.seed, draws=params.draws)
     aucs = {"auc": auc(truth, own), "auc_of_other": auc(truth, others)}
-    judged = Judgement(own, twin.threshold), Judgement(others, other.threshold)
+    judged = ScoredRows(own, twin.threshold), ScoredRows(others, other.threshold)
     means = judgements_compared(truth, *judged, groups, seed=params.seed, draws=params.draws)
     return counts | aucs | found._asdict() | means
 
