@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -460,3 +461,10 @@ def test_columns_of_jmh_influx_and_elastic_are_known(tmp_path: Path) -> None:
     assert "columns ignored: (no name), result, table;" in read_.notes[0]
     rows = [f'{{"@timestamp": "2024-01-0{3 - k}T10:00:00Z", "ms": {k}}}\n' for k in range(2)]
     assert read(tmp_path / "e.ndjson", "".join(rows)).history.values.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("sign", ["[", " "])
+def test_very_long_name_of_a_column_is_read_in_linear_time(tmp_path: Path, sign: str) -> None:
+    started = time.process_time()
+    found = read(tmp_path / "t.csv", f"commit,a{sign * 100_000}[,b\na1,5,6\n")
+    assert (len(found.history), time.process_time() - started < 2) == (2, True)

@@ -50,6 +50,7 @@ from barograph.texts import Texts
 KNOWN = frozenset(itertools.chain.from_iterable(SYNONYMS.values()))
 COMMIT = re.compile(r"(?=.*[a-fA-F])[0-9a-fA-F]{7,64}")
 UNIT = re.compile(r"(.*?)\s*[(\[]([^)\]]+)[)\]]")
+LONGEST = 200  # characters of the name of a column with a unit
 SAMPLED = 100  # cells of each column of a wide table
 SHOWN = 8
 
@@ -380,7 +381,7 @@ def _stem(path: Path | None) -> str:
 
 def _name_and_unit(label: str) -> tuple[str, str]:
     """Return the measurement and the unit in the name of a column, such as `latency (ms)`."""
-    match = UNIT.fullmatch(label)
+    match = UNIT.fullmatch(label) if len(label) <= LONGEST else None  # takes quadratic time
     if match is None or unit_of(match[2]) is None:
         return label, ""
     return match[1] or label, match[2].strip()
