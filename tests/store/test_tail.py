@@ -32,7 +32,9 @@ def test_tail_keeps_the_newest_values_and_the_start(added: list[int], history: i
         # The first of the new values is the last change point.
         tail.accept(count, values.size - count, number, history)
         assert tail.values.tolist() == every[-tail.values.size :]
-        assert tail.values.size == needed(len(every), history) == len(every) - tail.base
+        assert (
+            tail.values.size == needed(len(every), history) == len(every) - (tail.count - tail.size)
+        )
         assert tail.values[tail.start] == max(new[0], tail.values[0])
         assert tail.count == len(every)
 
@@ -55,6 +57,9 @@ def test_cache_evicts_the_least_recently_used() -> None:
     assert cache.used == 8
     cache.put(0, SeriesTail(np.zeros(2), 0, 3, 2))
     assert cache.used == 6
+    cache[0].extended([1.0])
+    cache.recount(cache[0])
+    assert cache.used == 4 + cache[0].room > 6
     cache.clear()
     assert (len(cache), cache.used, cache.use(0)) == (0, 0, False)
 

@@ -54,11 +54,11 @@ from barograph.store import Store
 
 LOG = logging.getLogger("barograph.service")
 GC_THRESHOLD = 200_000  # objects, more than one batch allocates
-ROUTERS = (
+ROUTERS = (  # requests are matched in this order
+    points.routes,
     operations.probes,
     operations.routes,
     operations.reports,
-    points.routes,
     series.routes,
     decisions.routes,
     change_points.routes,

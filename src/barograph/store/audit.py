@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from barograph.store.rows import Insertion
 from barograph.store.schema import audit
 
+DETAIL = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 ENTRY = Insertion(audit, ("at", "who", "action", "subject", "detail"))
 
 
@@ -32,8 +33,7 @@ def note(
     connection: sa.Connection, at: int, who: str, action: str, subject: str, **detail: object
 ) -> None:
     """Add an entry, in the same transaction as the change itself."""
-    text = json.dumps(detail, ensure_ascii=False, sort_keys=True)
-    ENTRY.into(connection, [(at, who, action, subject, text)])
+    ENTRY.into(connection, [(at, who, action, subject, DETAIL.encode(detail))])
 
 
 def trail(

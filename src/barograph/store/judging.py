@@ -126,7 +126,7 @@ def decide(
     """Judge commits that follow the cached tails; write the decisions and extend the tails."""
     if not unjudged:
         return
-    pending = [_pending(tails, *item) for item in unjudged.items()]
+    pending = [_pending(tails[series], commits) for series, commits in unjudged.items()]
     judged = judge.judge(pending)
     decisions = _decisions(judged)
     rows = _Rows(changes)
@@ -134,7 +134,8 @@ def decide(
     # There are no logs without a second look.
     ends = zip_longest(unjudged.items(), pending, judged.starts, judged.logs)
     for (series, commits), values, start, log in ends:
-        order_at = _Orders(connection, series, tails[series].count, commits)
+        tail = tails[series]
+        order_at = _Orders(connection, series, tail.count, commits)
         records = rows.add_steps(series, log, order_at) if log is not None and log.steps else {}
         for place, commit in enumerate(commits, values.first):
             settled, known, decision = next(decisions)
@@ -142,7 +143,8 @@ def decide(
                 values.values[place] = settled  # in the tail, where the first run stood
             since = None if known < 0 else order_at(known)
             rows.add(series, commit, settled, (*decision, since), records)
-        tail = tails.accept(series, len(commits), start, commits[-1].order, judge.history)
+        tail.accept(len(commits), start, commits[-1].order, judge.history)
+        tails.recount(tail)
         tail.state = None if log is None else log.state
         rewritten = commits[0].measured is None  # its block may hold other values
         if rewritten or is_block_due(series, tail.count - len(commits), tail.count):
@@ -151,11 +153,10 @@ def decide(
     write_blocks(connection, due)
 
 
-def _pending(tails: TailCache, series: int, commits: list[UnjudgedCommit]) -> PendingSeries:
-    tail = tails[series]
+def _pending(tail: SeriesTail, commits: list[UnjudgedCommit]) -> PendingSeries:
     first = tail.size
-    values = tails.extended(series, [commit.value for commit in commits])
-    pending = PendingSeries(values, first, tail.start, tail.base, tail.state)
+    values = tail.extended([commit.value for commit in commits])
+    pending = PendingSeries(values, first, tail.start, tail.count - first, tail.state)
     runs = [(first + k, commit) for k, commit in enumerate(commits) if commit.reruns]
     if not runs:
         return pending

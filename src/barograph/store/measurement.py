@@ -110,7 +110,7 @@ def _shown(value: object) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, float | int) and not isinstance(value, bool)
+    return isinstance(value, (float, int)) and not isinstance(value, bool)
 
 
 def _is_whole(value: object) -> bool:

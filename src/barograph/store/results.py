@@ -106,15 +106,11 @@ class IngestResult:
     points: list[PointResult]
     model: str
 
-    def count(self, status: PointStatus) -> int:
-        """Return how many measurements have a status."""
-        return sum(point.status is status for point in self.points)
-
     @property
     def counts(self) -> dict[str, int]:
         """Number of measurements by status."""
-        counts = Counter(point.status for point in self.points)
-        return {status.value: counts[status] for status in PointStatus}
+        every = [point.status for point in self.points]
+        return {status.value: every.count(status) for status in PointStatus}
 
     @property
     def reasons(self) -> dict[str, int]:

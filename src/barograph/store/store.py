@@ -6,7 +6,7 @@ One thread does all writing; readers see only complete transactions.
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
@@ -305,10 +305,10 @@ def _note(
     results: list[IngestResult],
 ) -> None:
     """Add one entry for each sender to the audit trail."""
-    counts: dict[str, dict[str, int]] = defaultdict(lambda: {"written": 0, "revised": 0})
+    kept: dict[str, Counter[str]] = defaultdict(lambda: Counter(written=0, revised=0))
     for request, result in zip(group, results, strict=True):
-        for status in (PointStatus.WRITTEN, PointStatus.REVISED):
-            if count := result.count(status):
-                counts[request.who][status.value] += count
-    for who, written in counts.items():
+        counts = {status: result.counts[status] for status in ("written", "revised")}
+        if any(counts.values()):
+            kept[request.who].update(counts)
+    for who, written in kept.items():
         audit.note(connection, at, who, "ingest", "points", **written)

@@ -56,16 +56,18 @@ class SeriesTail:
     Attributes:
         size: Number of values that are kept.
         room: Number of values that the buffer can hold.
+        counted: The room that the cache has counted.
         state: State of the second look; its positions count all commits of the series.
     """
 
-    __slots__ = ("_buffer", "count", "last", "room", "size", "start", "state")
+    __slots__ = ("_buffer", "count", "counted", "last", "room", "size", "start", "state")
 
     def __init__(
         self, values: Floats | None = None, start: int = 0, last: int = NOWHERE, count: int = 0
     ) -> None:
         self._buffer = np.empty(0) if values is None else values
         self.size = self.room = self._buffer.size
+        self.counted = 0
         self.start = start
         self.last = last
         self.count = count
@@ -75,11 +77,6 @@ class SeriesTail:
     def values(self) -> Floats:
         """The values, oldest first: a view that the next `extended` may invalidate."""
         return self._buffer[: self.size]
-
-    @property
-    def base(self) -> int:
-        """Number of older values that are not kept."""
-        return self.count - self.size
 
     def extended(self, values: list[float]) -> Floats:
         """Return the values with new ones appended; they are kept only once `accept` is called."""
@@ -143,30 +140,21 @@ class TailCache:
     def put(self, series: int, tail: SeriesTail) -> None:
         """Add or replace the tail of a series."""
         old = self._tails.pop(series, None)
-        self._used += tail.room - (old.room if old is not None else 0)
+        if old is not None:
+            self._used -= old.counted
         self._tails[series] = tail
+        self.recount(tail)
 
-    def extended(self, series: int, values: list[float]) -> Floats:
-        """Call `SeriesTail.extended` of a cached series."""
-        tail = self._tails[series]
-        room = tail.room
-        result = tail.extended(values)
-        self._used += tail.room - room
-        return result
-
-    def accept(self, series: int, added: int, start: int, last: int, history: int) -> SeriesTail:
-        """Call `SeriesTail.accept` of a cached series; return its tail."""
-        tail = self._tails[series]
-        room = tail.room
-        tail.accept(added, start, last, history)
-        self._used += tail.room - room
-        return tail
+    def recount(self, tail: SeriesTail) -> None:
+        """Count the room of a cached tail again."""
+        self._used += tail.room - tail.counted
+        tail.counted = tail.room
 
     def trim(self) -> None:
         """Evict the least recently used tails until the rest fits."""
         while self._used > self.room and self._tails:
             _, tail = self._tails.popitem(last=False)
-            self._used -= tail.room
+            self._used -= tail.counted
 
     def clear(self) -> None:
         """Evict every tail."""

@@ -166,7 +166,7 @@ class _Run:
     def decide(self) -> BatchLog:
         """Decide on all rows."""
         logs = self._logs()
-        newest = np.nan_to_num(self._probability[0], nan=0.0)
+        newest = np.where(np.isnan(self._probability[0]), 0.0, self._probability[0])
         scored = self._batch.places >= self._first
         sizes = np.where(scored, self._batch.newest - self._starts, 0)
         about = np.where(np.isnan(self._about), newest, self._about)
@@ -194,8 +194,7 @@ class _Run:
             done[active] += counts
             for k, row in zip(active[busy].tolist(), first[busy].tolist(), strict=True):
                 logs[k] = AlarmLog() if logs[k] is idle else logs[k]
-                rule = rule_for(self._model, self._budget, batch.states[k])
-                done[k] = self._follow(rule, row, int(done[k]), logs[k])
+                done[k] = self._follow(k, row, int(done[k]), logs[k])
         return logs
 
     def _next(self, active: Ints, left: Ints) -> tuple[Ints, Ints]:
@@ -207,8 +206,9 @@ class _Run:
         together = max(1, int(np.searchsorted(np.cumsum(counts), ROWS_PER_ROUND, "right")))
         return active[:together], counts[:together]
 
-    def _follow(self, rule: AlarmRule, row: int, end: int, log: AlarmLog) -> int:
-        """Run a rule over the rows of one series; return the first row that is not decided."""
+    def _follow(self, k: int, row: int, end: int, log: AlarmLog) -> int:
+        """Run the rule over rows of series k; return the first row that is not decided."""
+        rule = rule_for(self._model, self._budget, self._batch.states[k])
         shift = int(self._batch.places[row]) - row
         self._note(rule, row, end, shift)
         while (row := self._next_event(rule, row, end, shift)) < end:
@@ -229,7 +229,7 @@ class _Run:
             if alarm is not None:
                 log.alarms.append(at)
                 if self._by_change_points:
-                    self._restart(row)
+                    self._restart(k, row)
                     return row
         log.state = rule.state_at(end + shift)
         return end
@@ -284,10 +284,10 @@ class _Run:
             last += 1
         self._about[row:last], self._known[row:last] = state.probability, state.change
 
-    def _restart(self, row: int) -> None:
-        """Start Pre at the point before a row, for the rest of its series."""
-        end = int(self._batch.bounds[np.searchsorted(self._batch.bounds, row, "left")])
-        self._starts[row:end] = np.maximum(self._starts[row:end], self._batch.newest[row - 1])
+    def _restart(self, k: int, row: int) -> None:
+        """Start Pre at the point before a row, for the rest of series k."""
+        rest = slice(row, self._batch.bounds[k + 1])
+        self._starts[rest] = np.maximum(self._starts[rest], self._batch.newest[row - 1])
 
     def _score_rows(self, rows: Ints) -> None:
         """Compute all scores of some rows on which an alarm can depend; note hot rows."""

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from barograph.detection.online import Answer
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId, normalize_args
-from barograph.service.context import CallerName, Context, guarded_router
+from barograph.service.context import AppContext, guarded_router
 from barograph.service.data_health import RejectionCounter
 from barograph.service.requests import (
     check_elements,
@@ -249,12 +249,15 @@ routes = guarded_router(Scope.INGEST, "ingest")
     openapi_extra={"requestBody": REQUEST_BODY},
     summary="Send results, get decisions",
 )
-async def post_points(request: Request, context: Context, caller: CallerName) -> Response:
+async def post_points(request: Request) -> Response:
     """Write results and judge each of them; results that are answered as written are committed.
 
     Sending the same request again writes nothing. Invalid results are rejected with a reason and
     the others are written; if all are invalid, the answer is 422.
     """
+    # Not as parameters of the route: FastAPI would take as long for them as for decoding the body.
+    context: AppContext = request.app.state.context
+    caller: str = request.state.caller.name
     media = media_type(request)
     if media != "application/json" and media not in NDJSON:
         raise ApiError(415, f"Content-Type: {media!r:.60} is not one of application/json, {NDJSON}")
@@ -316,8 +319,9 @@ def _json_rows(body: bytes) -> list[Any]:
 def _decode_row(row: Any) -> Measurement | PointResult:
     """Return the measurement of a row: undecoded JSON, or an object if it may have surrogates."""
     try:
-        is_json = isinstance(row, Raw | bytes)
-        result = DECODER.decode(row) if is_json else msgspec.convert(row, Result)
+        result = (
+            DECODER.decode(row) if isinstance(row, (Raw, bytes)) else msgspec.convert(row, Result)
+        )
         return result.to_measurement()
     except msgspec.ValidationError as error:
         message, _, field = str(error)[:300].partition(" - at `$.")
