@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from barograph import compiled
-from barograph.cli import main
+from barograph.cli import main, warmup
 from barograph.cli.detectors import DetectorChoice
 from barograph.cli.score import _work
 
@@ -144,6 +144,15 @@ def test_warmup_prints_where_the_compiled_code_is(
         main(["warmup"])
     assert not ended.value.code
     assert capsys.readouterr().out.endswith(f" s: {tmp_path}\n")
+
+
+@pytest.mark.usefixtures("undecided")
+def test_warmup_compiles_although_its_series_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warmup, "_run", lambda _arguments: compiled.interpret_small(1))
+    monkeypatch.setattr(warmup, "_try_models", lambda: None)
+    with pytest.raises(SystemExit):
+        main(["warmup"])
+    assert not compiled.is_interpreted()
 
 
 def test_warmup_refuses_to_run_where_nothing_is_compiled() -> None:

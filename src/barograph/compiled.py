@@ -61,6 +61,11 @@ def begin_command() -> None:
     _Choice.is_command = True
 
 
+def compile_always() -> None:
+    """Have kernels compiled however little there is to judge."""
+    _Choice.is_command = False
+
+
 def interpret_small(points: float) -> None:
     """Leave kernels to the interpreter if there is little to judge, and no kernel is defined yet.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from barograph.compiled import cache_folder, is_interpreted
+from barograph.compiled import cache_folder, compile_always, is_interpreted
 from barograph.errors import ConfigError
 
 SERIES = (20, 90, 300)  # numbers of commits; long series take other branches of the kernels
@@ -27,6 +27,7 @@ def command() -> None:
     """
     if is_interpreted():
         raise ConfigError("NUMBA_DISABLE_JIT is set, so nothing can be compiled")
+    compile_always()
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="barograph-") as name:
         folder = Path(name)
