@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from alarm_counts import counted, row
+from algorithm_1 import Algorithm1
 from histories import SHARED, halves
 from human_marks import read
 from side_by_side import arguments, is_missing, show, table
@@ -46,7 +47,6 @@ from barograph.training.online.alarm_rates import (
     every_alarm,
     measure,
 )
-from barograph.training.online.algorithm_1 import Algorithm1
 from barograph.training.online.histories import Simulated
 from barograph.training.online.learn import Prior, learn, surprises_of
 from barograph.training.online.rows import NAMES, rows_of

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from algorithm_1 import Algorithm1
 
 from barograph.detection.online import Budget, StepKind, replay_many
 from barograph.detection.online.budget import ALARM_POLICIES
@@ -24,7 +25,6 @@ from barograph.training.online.alarm_rates import (
     every_alarm,
     measure,
 )
-from barograph.training.online.algorithm_1 import Algorithm1
 from barograph.training.online.learn import Prior, learn, surprises_of
 from barograph.training.online.rows import ENOUGH, NAMES, WEIGHT, ExtraPositives, rows_of, sample
 from barograph.training.online.second_look_alarms import SecondLookAlarms

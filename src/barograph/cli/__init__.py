@@ -86,10 +86,10 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as error:
-            found = missing(error, ctx.invoked_subcommand or "barograph")
-            if found is None:
+            named = missing(error, ctx.invoked_subcommand or "barograph")
+            if named is None:
                 raise
-            raise found from None
+            raise named from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""

@@ -97,11 +97,11 @@ class SeriesAnswer:
         """Return the answer as plain values; `known_since` is a commit, or else an order."""
         since = (self.begins_commit or self.begins) if self.known else None
         names = ("direction", "order", "commit", "probability", "percent", "begins")
-        more = ("begins_commit", "reruns", "baseline_size", "runs", "surprise", "reason")
+        further = ("begins_commit", "reruns", "baseline_size", "runs", "surprise", "reason")
         return {
             "series": self.series,
             "answer": str(self.answer),
-            **{name: getattr(self, name) for name in names + more},
+            **{name: getattr(self, name) for name in names + further},
             "known_since": since,
             "is_certain": self.is_certain,
             "suppressed": self.suppressed or None,
@@ -138,18 +138,22 @@ class JobAnswer:
     def __post_init__(self) -> None:
         """Sort the answers by kind; changes smaller than the minimum count as quiet."""
         least = self.policy.min_change
-        counted = [one for one in self.answers if abs(one.percent) >= least]
-        free = [one for one in counted if not one.suppressed]
-        changes = [one for one in free if one.answer == "change"]
-        certain = [one for one in changes if one.is_certain]
+        counted = [answer for answer in self.answers if abs(answer.percent) >= least]
+        free = [answer for answer in counted if not answer.suppressed]
+        changes = [answer for answer in free if answer.answer == "change"]
+        certain = [answer for answer in changes if answer.is_certain]
         kinds = {
-            "regressions": [one for one in certain if one.is_worse],
-            "suspects": [one for one in free if one.answer == "suspect"],
-            "improvements": [one for one in certain if not one.is_worse],
-            "uncertain": [one for one in changes if not one.is_certain],
-            "suppressed": [one for one in counted if one.suppressed and one.answer != "quiet"],
-            "unsettled": [one for one in counted if one.answer == "quiet" and one.reruns],
-            "known": [one for one in counted if one.answer == "quiet" and one.known],
+            "regressions": [answer for answer in certain if answer.is_worse],
+            "suspects": [answer for answer in free if answer.answer == "suspect"],
+            "improvements": [answer for answer in certain if not answer.is_worse],
+            "uncertain": [answer for answer in changes if not answer.is_certain],
+            "suppressed": [
+                answer for answer in counted if answer.suppressed and answer.answer != "quiet"
+            ],
+            "unsettled": [
+                answer for answer in counted if answer.answer == "quiet" and answer.reruns
+            ],
+            "known": [answer for answer in counted if answer.answer == "quiet" and answer.known],
         }
         for name, chosen in kinds.items():
             object.__setattr__(self, name, chosen)
@@ -157,7 +161,7 @@ class JobAnswer:
     @property
     def judged(self) -> int:
         """The number of series that were judged."""
-        return len({one.series for one in self.answers})
+        return len({answer.series for answer in self.answers})
 
     def fails(self, answer: SeriesAnswer) -> bool:
         """Return whether an answer turns the job red."""
@@ -188,8 +192,8 @@ class JobAnswer:
         """Return the answers as plain values for JSON."""
         kinds = ("regressions", "suspects", "improvements", "uncertain", "suppressed")
         return {
-            **{kind: [one.as_dict() for one in getattr(self, kind)] for kind in kinds},
-            "series": [one.as_dict() for one in self.answers],
+            **{kind: [answer.as_dict() for answer in getattr(self, kind)] for kind in kinds},
+            "series": [answer.as_dict() for answer in self.answers],
             "too_short": [*self.too_short],
             "new": [*self.new],
             "missing": [*self.missing],

@@ -74,29 +74,33 @@ def command(
     inputs = inputs_of(files, branch=branch, **DEFAULTS, **reading)
     if inputs.kind in DATABASES:
         raise ConfigError(f"--kind {inputs.kind}: append reads files; `barograph import` reads it")
-    done = append(history, inputs.locations, inputs.options, run)
-    for note in done.notes:
+    appended = append(history, inputs.locations, inputs.options, run)
+    for note in appended.notes:
         click.echo(note, err=True)
-    unusable = done.unusable[:UNUSABLE]
+    unusable = appended.unusable[:UNUSABLE]
     for line in unusable:
         click.echo(f"left out: {line}"[:LINE], err=True)
-    if done.skipped > len(unusable):
-        click.echo(f"left out: {done.skipped - len(unusable):,} more results", err=True)
+    if appended.skipped > len(unusable):
+        click.echo(f"left out: {appended.skipped - len(unusable):,} more results", err=True)
     if output == "json":
-        counts = {"results": done.results, "replaced": done.replaced, "skipped": done.skipped}
-        commits = [{"commit": name, "order": order} for name, order in done.commits.items()]
+        counts = {
+            "results": appended.results,
+            "replaced": appended.replaced,
+            "skipped": appended.skipped,
+        }
+        commits = [{"commit": name, "order": order} for name, order in appended.commits.items()]
         echo_json({"history": str(history), **counts, "commits": commits})
     else:
-        click.echo(f"{history}: {_summary(done)}")
-    context.exit(1 if done.refused else 0)
+        click.echo(f"{history}: {_summary(appended)}")
+    context.exit(1 if appended.refused else 0)
 
 
-def _summary(done: Appended) -> str:
+def _summary(appended: Appended) -> str:
     """Return what was appended, in one line."""
-    names = [name[:12] or "without a name" for name in done.commits]
+    names = [name[:12] or "without a name" for name in appended.commits]
     shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
     what = f"commit {shown}" if len(names) == 1 else f"{len(names)} commits ({shown})"
-    counts = f"{done.results:,} results of {what}"
-    replaced = f", {done.replaced:,} earlier results replaced" if done.replaced else ""
-    skipped = f", {done.skipped:,} unusable results left out" if done.skipped else ""
+    counts = f"{appended.results:,} results of {what}"
+    replaced = f", {appended.replaced:,} earlier results replaced" if appended.replaced else ""
+    skipped = f", {appended.skipped:,} unusable results left out" if appended.skipped else ""
     return counts + replaced + skipped

@@ -55,32 +55,32 @@ class Asked:
         named = [*zip(series, counts, strict=True)]
         return cls(
             counts,
-            [str(one.id) for one, count in named if count and count == len(one)],
-            [str(one.id) for one, count in named if not count],
+            [str(entry.id) for entry, count in named if count and count == len(entry)],
+            [str(entry.id) for entry, count in named if not count],
         )
 
 
 def order_of(series: Sequence[Series], commit: str) -> int | None:
     """Return the highest order of a commit, which may be given by the start of its name."""
-    found = [
+    orders = [
         int(order)
-        for one in series
-        for order, name in zip(one.orders.tolist(), one.commits, strict=True)
+        for entry in series
+        for order, name in zip(entry.orders.tolist(), entry.commits, strict=True)
         if name == commit or is_commit(name, commit) or (not name and str(order) == commit)
     ]
-    return max(found, default=None)
+    return max(orders, default=None)
 
 
 def _since(series: Sequence[Series], since: str) -> list[int]:
     order = order_of(series, since)
     if order is None:
-        last = max(series, key=lambda one: int(one.orders[-1]), default=None)
+        last = max(series, key=lambda entry: int(entry.orders[-1]), default=None)
         names = [] if last is None else [_key(last, k) for k in range(len(last))[-SHOWN:]]
         raise DataError(
             f"--since {since:.60}: no result is of this commit; the newest are "
             f"{', '.join(map(str, names)) or 'none'}"
         )
-    return [int((one.orders > order).sum()) for one in series]
+    return [int((entry.orders > order).sum()) for entry in series]
 
 
 def _newest(series: Sequence[Series], newest: int) -> list[int]:
@@ -91,31 +91,31 @@ def _newest(series: Sequence[Series], newest: int) -> list[int]:
     each series are asked about.
     """
     projects: dict[str, list[int]] = defaultdict(list)
-    for number, one in enumerate(series):
-        if len(one):
-            projects[one.id.project].append(number)
+    for number, entry in enumerate(series):
+        if len(entry):
+            projects[entry.id.project].append(number)
     counts = [0] * len(series)
     for numbers in projects.values():
         orders: dict[Hashable, int] = {}
         for number in numbers:
-            one = series[number]
-            for k in range(max(0, len(one) - newest), len(one)):
-                key = _key(one, k)
-                orders[key] = max(orders.get(key, int(one.orders[k])), int(one.orders[k]))
+            entry = series[number]
+            for k in range(max(0, len(entry) - newest), len(entry)):
+                key = _key(entry, k)
+                orders[key] = max(orders.get(key, int(entry.orders[k])), int(entry.orders[k]))
         last = set(sorted(orders, key=orders.__getitem__)[-newest:])
-        found = [_trailing(series[number], last) for number in numbers]
+        trailing = [_trailing(series[number], last) for number in numbers]
         at_newest = [_key(series[number], -1) for number in numbers]
         key = max(last, key=orders.__getitem__)
         if isinstance(key, int) and 2 * at_newest.count(key) < len(numbers):
-            found = [min(newest, len(series[number])) for number in numbers]
-        for number, count in zip(numbers, found, strict=True):
+            trailing = [min(newest, len(series[number])) for number in numbers]
+        for number, count in zip(numbers, trailing, strict=True):
             counts[number] = count
     return counts
 
 
-def _key(series: Series, at: int) -> Hashable:
+def _key(series: Series, place: int) -> Hashable:
     """Return the name of a commit, or its order."""
-    return series.commits[at] or int(series.orders[at])
+    return series.commits[place] or int(series.orders[place])
 
 
 def _trailing(series: Series, keys: set[Hashable]) -> int:

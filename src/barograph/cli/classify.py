@@ -75,7 +75,7 @@ def command(
     for row in shown:
         place = short_commit(printable(row["commit"] or "")) or row["order"]
         click.echo(f"{probability_text(row['probability']):>5} real  {place}  {row['name']}")
-        texts = [ReasonText(one["text"], one["contribution"]) for one in row["reasons"]]
+        texts = [ReasonText(reason["text"], reason["contribution"]) for reason in row["reasons"]]
         click.echo(f"            {paragraph(texts)}")
     verb = "is" if real == 1 else "are"
     click.echo(f"{real:,} of {plural(len(every), 'candidate')} {verb} probably real")

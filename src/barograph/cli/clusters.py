@@ -132,9 +132,9 @@ def configured_settings() -> ClusterSettings:
     """Return the settings that the configuration sets for this command, for the service."""
     from barograph.detection import ClusterSettings
 
-    given = option_defaults(current_config(), command, "clusters")
+    defaults = option_defaults(current_config(), command, "clusters")
     names = {field.name for field in fields(ClusterSettings)}
-    return ClusterSettings(**{name: value for name, value in given.items() if name in names})
+    return ClusterSettings(**{name: value for name, value in defaults.items() if name in names})
 
 
 def _input_options(function: F) -> F:
@@ -168,15 +168,15 @@ def command(
     inputs = inputs_of(**{name: reading.pop(name) for name in NAMES})
     if not inputs.locations and not url:
         raise click.UsageError("name files, or a store with --store")
-    found = list(_of_files(inputs, settings) if inputs.locations else _of_store(url, settings))
-    if not any(traces.values.shape[1] >= 4 for traces in found):
+    projects = list(_of_files(inputs, settings) if inputs.locations else _of_store(url, settings))
+    if not any(traces.values.shape[1] >= 4 for traces in projects):
         raise NotEnoughDataError("no project has four commits, which a step needs")
     if output == "json":
-        echo_json({"projects": [_as_dict(traces) for traces in found]})
+        echo_json({"projects": [_as_dict(traces) for traces in projects]})
     elif output == "csv":
-        click.echo(_as_csv(found), nl=False)
+        click.echo(_as_csv(projects), nl=False)
     else:
-        for line in _lines(found, every=every):
+        for line in _lines(projects, every=every):
             click.echo(line)
 
 
@@ -211,7 +211,7 @@ def traces_of(
     clusters = cluster_steps(values, orders=orders, settings=settings)
     directions = [series.direction for series in every]
     return ProjectTraces(
-        project, [one.id for one in every], directions, orders, commits, values, clusters
+        project, [series.id for series in every], directions, orders, commits, values, clusters
     )
 
 
@@ -230,27 +230,29 @@ def _stored(store: Store, settings: ClusterSettings) -> Iterator[ProjectTraces]:
         for project in reading.projects(connection):
             traces = clusters.traces_of(connection, project, settings.span)
             rows = {number: row for row, number in enumerate(traces.numbers)}
-            found = clusters.search(connection, project, settings, traces)
+            matched = clusters.search(connection, project, settings, traces)
             count = len(traces.numbers)
             series = reading.find_series(connection, project=project, limit=count)
             yield ProjectTraces(
                 project,
-                [one.name for one in series],
-                [one.direction for one in series],
+                [cluster.name for cluster in series],
+                [cluster.direction for cluster in series],
                 traces.orders,
                 clusters.commits_of(connection, project, traces.orders),
                 traces.values,
                 [
-                    replace(one, members=tuple(rows[int(str(number))] for number in one.members))
-                    for one in found
-                    if one.current
+                    replace(
+                        cluster, members=tuple(rows[int(str(number))] for number in cluster.members)
+                    )
+                    for cluster in matched
+                    if cluster.current
                 ],
             )
 
 
-def _lines(found: Sequence[ProjectTraces], *, every: bool) -> Iterator[str]:
+def _lines(projects: Sequence[ProjectTraces], *, every: bool) -> Iterator[str]:
     total = 0
-    for traces in found:
+    for traces in projects:
         for cluster in traces.clusters:
             total += 1
             row = _row(traces, cluster)
@@ -268,8 +270,8 @@ def _lines(found: Sequence[ProjectTraces], *, every: bool) -> Iterator[str]:
                 yield f"  {printable(member['series'])}  {change_text(member['percent'])}"
             if len(members) > len(shown):
                 yield f"  and {len(members) - len(shown):,} more"
-    series = sum(len(traces.ids) for traces in found)
-    yield f"{series:,} series in {plural(len(found), 'project')}, {plural(total, 'cluster')}"
+    series = sum(len(traces.ids) for traces in projects)
+    yield f"{series:,} series in {plural(len(projects), 'project')}, {plural(total, 'cluster')}"
 
 
 def _row(traces: ProjectTraces, cluster: StepCluster) -> dict[str, Any]:
@@ -302,11 +304,11 @@ def _as_dict(traces: ProjectTraces) -> dict[str, Any]:
     return {"project": traces.project, "series": len(traces.ids), "clusters": rows}
 
 
-def _as_csv(found: Sequence[ProjectTraces]) -> str:
+def _as_csv(projects: Sequence[ProjectTraces]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((*COLUMNS, "regression", "status"))
-    for traces in found:
+    for traces in projects:
         for cluster in traces.clusters:
             row = _row(traces, cluster)
             writer.writerow([row[name] for name in (*COLUMNS, "regression", "status")])

@@ -98,8 +98,8 @@ def load_config(path: Path | None = None) -> Config:
 def current_config() -> Config:
     """Return the configuration of the running command; empty outside of a command."""
     context = click.get_current_context(silent=True)
-    found = None if context is None else context.find_object(Config)
-    return Config() if found is None else found
+    config = None if context is None else context.find_object(Config)
+    return Config() if config is None else config
 
 
 def configure(context: click.Context, command: click.Command, name: str) -> None:
@@ -133,20 +133,20 @@ def option_defaults(config: Config, command: click.Command, name: str) -> dict[s
         ConfigError: An option does not exist, or has a value that is not allowed.
     """
     parameters = dict(_options(command))
-    own, shared = config.commands.get(name, {}), config.commands.get(INPUT, {})
-    _refuse_unknown(config, name, own, parameters)
-    found = {key: (INPUT, value) for key, value in shared.items() if key in parameters}
-    found |= {key: (name, value) for key, value in own.items()}
+    options, shared = config.commands.get(name, {}), config.commands.get(INPUT, {})
+    _refuse_unknown(config, name, options, parameters)
+    values = {key: (INPUT, value) for key, value in shared.items() if key in parameters}
+    values |= {key: (name, value) for key, value in options.items()}
     defaults = {}
-    for key, (table, value) in found.items():
+    for key, (table, value) in values.items():
         parameter = parameters[key]
-        given = _as_given(parameter, value)
+        argument = _as_given(parameter, value)
         try:
-            parameter.type_cast_value(click.Context(command), given)
+            parameter.type_cast_value(click.Context(command), argument)
         except (click.BadParameter, TypeError, ValueError) as error:
             message = error.message if isinstance(error, click.BadParameter) else str(error)
             raise ConfigError(f"{config.path}: [{table}] {key}: {message}") from None
-        defaults[str(parameter.name)] = given
+        defaults[str(parameter.name)] = argument
     return defaults
 
 
@@ -161,9 +161,9 @@ def _options(command: click.Command) -> Iterator[tuple[str, click.Parameter]]:
 
 
 def _refuse_unknown(
-    config: Config, table: str, given: Iterable[str], allowed: Mapping[str, object]
+    config: Config, table: str, keys: Iterable[str], allowed: Mapping[str, object]
 ) -> None:
-    for key in given:
+    for key in keys:
         if key not in allowed:
             names = sorted(name for name in allowed if not name.startswith("-"))
             # The list may be too long for one line of an error.

@@ -91,7 +91,7 @@ class DemoRule:
 
     def judge(self, stretches: Sequence[PendingSeries]) -> BatchDecisions:
         """Return the decisions; a far newest result is a suspect, a far earlier one a change."""
-        parts = [_far(one.values, one.first) for one in stretches]
+        parts = [_far(stretch.values, stretch.first) for stretch in stretches]
         far = np.concatenate([flags for flags, _ in parts])
         sizes = np.concatenate([sizes for _, sizes in parts])
         answers = np.where(far, ANSWERS.index(Answer.CHANGE), ANSWERS.index(Answer.QUIET))
@@ -102,7 +102,7 @@ class DemoRule:
             probability=np.where(far, 0.9, 0.1),
             answer=answers.astype(np.int8),
             surprise=np.where(far, FAR, 0.0),
-            settled=np.concatenate([one.values[one.first :] for one in stretches]),
+            settled=np.concatenate([stretch.values[stretch.first :] for stretch in stretches]),
             reruns=np.where(answers == ANSWERS.index(Answer.SUSPECT), RERUNS, 0),
             known_since=none,
             baseline_size=sizes,
@@ -151,9 +151,9 @@ def fill(store: Store, detector: Detector, name: str) -> None:
         detector: The default detector, which the change points are from.
         name: Its name in the store.
     """
-    at, model = now(), TriageModel.default(USE)
+    moment, model = now(), TriageModel.default(USE)
     former, store.judge = store.judge, DemoRule()
-    many = list(demo_series(at))
+    many = list(demo_series(moment))
     numbers = _ingest(store, many)
     store.judge = former
     refresher = CandidateRefresher(detector, name, model)
@@ -161,20 +161,20 @@ def fill(store: Store, detector: Detector, name: str) -> None:
         known = read_series(connection, numbers)
         stored = stored_candidates(connection, numbers)
         rows = arrivals.observe(connection, numbers)
-    found = recorded_changes(many)
+    changes_of_all = recorded_changes(many)
     plans = [
         identify(number, known[number], stored[number], changes)
-        for number, changes in zip(numbers, found, strict=True)
+        for number, changes in zip(numbers, changes_of_all, strict=True)
     ]
 
     def work(connection: sa.Connection) -> None:
-        refresher.write(connection, store, plans, at)
+        refresher.write(connection, store, plans, moment)
         arrivals.write(connection, rows)
-        rejections.note(connection, REJECTED, at - DAY)
-        set_patterns(connection, PATTERNS, WHO, at)
+        rejections.note(connection, REJECTED, moment - DAY)
+        set_patterns(connection, PATTERNS, WHO, moment)
         key = store.model(connection, model.version, model.threshold)
         commit_details.save(connection, _described(many))
-        _decide(connection, dict(zip(numbers, many, strict=True)), key, at)
+        _decide(connection, dict(zip(numbers, many, strict=True)), key, moment)
 
     store.write(work)
 
@@ -182,12 +182,12 @@ def fill(store: Store, detector: Detector, name: str) -> None:
 def recorded_changes(many: Sequence[DemoSeries]) -> Iterator[list[ChangePoint]]:
     """Yield the change points of each series, as they were computed beforehand."""
     text = resources.files("barograph.cli").joinpath(CHANGES).read_text(encoding="utf-8")
-    for one, rows in zip(many, json.loads(text), strict=True):
+    for series, rows in zip(many, json.loads(text), strict=True):
         yield [
             ChangePoint(
                 *(index, statistic, pvalue),
-                Region.of(one.values[start:index]),
-                Region.of(one.values[index:end]),
+                Region.of(series.values[start:index]),
+                Region.of(series.values[index:end]),
                 probability=probability,
             )
             for start, index, end, statistic, pvalue, probability in rows
@@ -216,29 +216,36 @@ def _ingest(store: Store, many: Sequence[DemoSeries]) -> list[int]:
     """Send all results, some of them late; return the number of each series."""
     batch: list[Measurement] = []
     late: list[Measurement] = []
-    for number, one in enumerate(many):
-        columns = one.values.tolist(), one.orders.tolist(), one.commits, one.times.tolist()
+    for number, series in enumerate(many):
+        columns = (
+            series.values.tolist(),
+            series.orders.tolist(),
+            series.commits,
+            series.times.tolist(),
+        )
         rows = list(zip(*columns, strict=True))
         for place, (value, order, commit, time) in enumerate(rows):
-            sent = Measurement(one.id, value, order, commit, "", time, one.direction)
-            is_late = number in LATE and place == one.orders.size - 3
+            sent = Measurement(series.id, value, order, commit, "", time, series.direction)
+            is_late = number in LATE and place == series.orders.size - 3
             (late if is_late else batch).append(sent)
-        for both, (_, order, commit, time) in zip(one.reruns[::-1], rows[::-1], strict=False):
+        for both, (_, order, commit, time) in zip(series.reruns[::-1], rows[::-1], strict=False):
             for run, value in enumerate(both.tolist(), 2):
-                sent = Measurement(one.id, value, order, commit, str(run), time, one.direction)
+                sent = Measurement(
+                    series.id, value, order, commit, str(run), time, series.direction
+                )
                 batch.append(sent)
     points = store.ingest(batch, WHO).points
     store.ingest(late, WHO)
     by_id = {sent.series: point.series for sent, point in zip(batch, points, strict=True)}
-    return [by_id[one.id] for one in many]
+    return [by_id[series.id] for series in many]
 
 
 def _described(many: Sequence[DemoSeries]) -> list[CommitDetails]:
     """Return subjects and authors of the commits."""
     places = {
-        (one.id.project, *pair)
-        for one in many
-        for pair in zip(one.commits, one.orders.tolist(), strict=True)
+        (series.id.project, *pair)
+        for series in many
+        for pair in zip(series.commits, series.orders.tolist(), strict=True)
     }
     return [
         CommitDetails(
@@ -250,24 +257,26 @@ def _described(many: Sequence[DemoSeries]) -> list[CommitDetails]:
     ]
 
 
-def _decide(connection: sa.Connection, many: Mapping[int, DemoSeries], model: int, at: int) -> None:
+def _decide(
+    connection: sa.Connection, many: Mapping[int, DemoSeries], model: int, moment: int
+) -> None:
     """Give verdicts on what is older than some days, raise the alarms, and file tickets."""
     generator = np.random.default_rng(0)
     groups: dict[tuple[int, str, int, Verdict], list[int]] = defaultdict(list)
     alarms = []
-    found: dict[int, int] = {}
+    dates: dict[int, int] = {}
     for number, candidates in stored_candidates(connection, list(many)).items():
-        one = many[number]
+        series = many[number]
         for candidate in candidates:
-            index = int(np.searchsorted(one.orders, candidate.order))
-            votes, time = one.votes(index), int(one.times[index])
-            found[candidate.id] = min(time + (1 + candidate.order % 5) * HOUR, at)
-            real = votes >= REAL and _step(one.values, index) >= RELEVANT
+            index = int(np.searchsorted(series.orders, candidate.order))
+            votes, time = series.votes(index), int(series.times[index])
+            dates[candidate.id] = min(time + (1 + candidate.order % 5) * HOUR, moment)
+            real = votes >= REAL and _step(series.values, index) >= RELEVANT
             if real:
-                arrival = min(index + int(generator.integers(5)), one.orders.size - 1)
-                place = (number, int(one.orders[arrival]), "called", candidate.order, None)
-                alarms.append((*place, 0.9, index, 1.0, True, 1, model, int(one.times[arrival])))
-            age = at - time
+                arrival = min(index + int(generator.integers(5)), series.orders.size - 1)
+                place = (number, int(series.orders[arrival]), "called", candidate.order, None)
+                alarms.append((*place, 0.9, index, 1.0, True, 1, model, int(series.times[arrival])))
+            age = moment - time
             if age < OPEN or (age < BACKLOG and candidate.order % 3 == 0):
                 continue
             verdict = Verdict.TRUE_POSITIVE if real else Verdict.FALSE_POSITIVE
@@ -276,15 +285,15 @@ def _decide(connection: sa.Connection, many: Mapping[int, DemoSeries], model: in
             elif votes == REAL - 1 and generator.random() < 0.25:
                 verdict = Verdict.UNSURE
             day = (time + (1 + candidate.order % 3) * DAY) // DAY
-            groups[day, one.id.project, candidate.order, verdict].append(candidate.id)
-    date_candidates(connection, found)
+            groups[day, series.id.project, candidate.order, verdict].append(candidate.id)
+    date_candidates(connection, dates)
     STEP.into(connection, list({alarm[:2]: alarm for alarm in alarms}.values()))
     for (day, project, order, verdict), members in sorted(groups.items()):
         who = PEOPLE[(order + len(project)) % len(PEOPLE)]
         note = NOTES[order % len(NOTES)] if verdict is Verdict.FALSE_POSITIVE else ""
-        given = min(day * DAY + (9 + order % 8) * HOUR, at - HOUR)
+        decided = min(day * DAY + (9 + order % 8) * HOUR, moment - HOUR)
         items = [(member, 0) for member in members]
-        verdicts.record_batch(connection, items, verdict, who, note, at=given)
+        verdicts.record_batch(connection, items, verdict, who, note, at=decided)
     _file_tickets(connection, groups)
 
 

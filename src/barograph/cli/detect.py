@@ -172,9 +172,16 @@ def draw(findings: Findings, path: Path) -> None:
 
     def panels() -> Iterator[Panel]:
         for number in numbers[:MOST_PANELS]:
-            one: Series = findings.series[number]
+            series: Series = findings.series[number]
             points = [change.point for change in findings.changes[number]]
-            yield Panel(one.values, points, str(one.id), one.direction, one.commits, one.times)
+            yield Panel(
+                series.values,
+                points,
+                str(series.id),
+                series.direction,
+                series.commits,
+                series.times,
+            )
 
     figure_of([*panels()]).savefig(path)
 

@@ -149,12 +149,12 @@ def detector_options(function: F) -> F:
         detector_option: Sequence[str],
         **more: Any,
     ) -> Any:
-        given = dict(_pair(text) for text in detector_option)
+        parameters = dict(_pair(text) for text in detector_option)
         for name in SHORTCUTS:
             value = more.pop(name)
             if value is not None:
-                given[name] = value
-        choice = DetectorChoice(detector, given, model, min_probability)
+                parameters[name] = value
+        choice = DetectorChoice(detector, parameters, model, min_probability)
         return function(*arguments, choice=choice, **more)
 
     options: Any = command

@@ -157,12 +157,12 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fo
     if explain:
         changes = _explained(history, runs, changes, search.choice)
     config = current_config()
-    kinds = [config.kind_of(str(one.id)) for one in every] if config.patterns else []
+    kinds = [config.kind_of(str(series.id)) for series in every] if config.patterns else []
     return Found(Findings(every, changes, detector.shortest, kinds), discoveries)
 
 
 def searched(
-    history: History, detector: Detector, given: Container[str] = (), label: str = ""
+    history: History, detector: Detector, kept: Container[str] = (), label: str = ""
 ) -> list[list[ChangePoint]]:
     """Return the change points of every series.
 
@@ -170,26 +170,26 @@ def searched(
         history: The series.
         detector: Finds them. `Threshold` takes the direction and the times of each series, the
             results of releases, and the percentage that the configuration sets.
-        given: The parameters that the user has set: these are kept.
+        kept: The parameters that the user has set: these are kept.
         label: What progress on stderr is called; without it there is none.
     """
     from barograph.detection import Threshold, detect_many
 
     if not isinstance(detector, Threshold):
         return detect_many(detector, history.values, history.offsets, label=label)
-    return [_compared(series, detector, given, history.releases) for series in history]
+    return [_compared(series, detector, kept, history.releases) for series in history]
 
 
 def _compared(
-    series: Series, detector: Threshold, given: Container[str], releases: Ints
+    series: Series, detector: Threshold, kept: Container[str], releases: Ints
 ) -> list[ChangePoint]:
     """Return where a series exceeds thresholds, as `Threshold` compares."""
     import numpy as np
 
-    if "direction" not in given:
+    if "direction" not in kept:
         detector = detector.set_params(direction=series.direction)
     percent = current_config().threshold_of(str(series.id))
-    if percent is not None and "percent" not in given:
+    if percent is not None and "percent" not in kept:
         detector = detector.set_params(percent=float(percent))
     times = None
     if series.times is not None:
@@ -206,15 +206,15 @@ def _with_subjects(changes: Sequence[Sequence[ReportedChange]]) -> list[list[Rep
     """Return the changes with the subjects of their commits, where git knows them."""
     from barograph.git import Repository
 
-    known = Repository().find({change.commit for own in changes for change in own})
+    known = Repository().find({change.commit for of_series in changes for change in of_series})
     return [
         [
             replace(change, subject=known[change.commit].subject)
             if change.commit in known
             else change
-            for change in own
+            for change in of_series
         ]
-        for own in changes
+        for of_series in changes
     ]
 
 
@@ -231,16 +231,17 @@ def _explained(
     from barograph.detection.scoring import explain_change_points
 
     places = [
-        [point.index for point in run] if own else []
-        for run, own in zip(runs, changes, strict=True)
+        [point.index for point in run] if of_series else []
+        for run, of_series in zip(runs, changes, strict=True)
     ]
     reasons = explain_change_points(choice.triage_model(), history.values, history.offsets, places)
     every = [
-        dict(zip(at, because, strict=True)) for at, because in zip(places, reasons, strict=True)
+        dict(zip(indices, because, strict=True))
+        for indices, because in zip(places, reasons, strict=True)
     ]
     return [
-        [replace(change, reasons=because[change.point.index]) for change in own]
-        for own, because in zip(changes, every, strict=True)
+        [replace(change, reasons=because[change.point.index]) for change in of_series]
+        for of_series, because in zip(changes, every, strict=True)
     ]
 
 

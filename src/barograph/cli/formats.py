@@ -18,7 +18,7 @@ def command(output: str) -> None:
     """
     from barograph.sources.formats.registry import formats
 
-    rows = [{"name": one.name, "kind": one.kind, "title": one.title} for one in formats()]
+    rows = [{"name": entry.name, "kind": entry.kind, "title": entry.title} for entry in formats()]
     if output == "json":
         echo_json({"formats": rows})
         return

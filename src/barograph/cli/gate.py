@@ -85,24 +85,26 @@ def command(
 
 
 def gated(
-    found: FilesRead, aggregate: str, judging: Judging, detector: str | None = None
+    files: FilesRead, aggregate: str, judging: Judging, detector: str | None = None
 ) -> JobAnswer:
     """Return the answer on the newest results of some files.
 
     Args:
-        found: What was read from the files.
+        files: What was read from the files.
         aggregate: How the runs of a commit became one value.
         judging: What is asked, and what fails the job.
         detector: The name of a detection method that judges instead of the online model.
     """
     from barograph.cli.asked import Asked
 
-    history = found.history
+    history = files.history
     if detector is None:
         judging.interpret_small(history.values.size)
-    series = [one for one in history if len(one)]
-    own = [count for count, one in zip(found.of_branch.tolist(), history, strict=True) if len(one)]
-    asked = Asked.of(series, judging.newest, judging.since, own if found.branch else None)
+    series = [entry for entry in history if len(entry)]
+    of_branch = [
+        count for count, entry in zip(files.of_branch.tolist(), history, strict=True) if len(entry)
+    ]
+    asked = Asked.of(series, judging.newest, judging.since, of_branch if files.branch else None)
     if detector is not None:
         method = make_detector(detector, RELEASED / "label_free.baro")
         job = judging.detected_job(detected(history, asked, method), asked)
@@ -133,13 +135,13 @@ def judged(
     from barograph.detection.online.latest import JudgedHistory, judge_latest
 
     filled = [number for number in range(len(history)) if history.values_of(number).size]
-    wanted = [(k, count) for k, count in zip(filled, asked.counts, strict=True) if count]
-    runs = [_runs(history, number, count, aggregate) for number, count in wanted]
+    chosen = [(k, count) for k, count in zip(filled, asked.counts, strict=True) if count]
+    runs = [_runs(history, number, count, aggregate) for number, count in chosen]
     values = [
-        JudgedHistory(history.values_of(number), own)
-        for (number, _), own in zip(wanted, runs, strict=True)
+        JudgedHistory(history.values_of(number), runs_of_series)
+        for (number, _), runs_of_series in zip(chosen, runs, strict=True)
     ]
-    decisions = judge_latest(judge, values, [count for _, count in wanted])
+    decisions = judge_latest(judge, values, [count for _, count in chosen])
     return [
         JudgedSeries(
             name=str(series.id),
@@ -156,10 +158,10 @@ def judged(
             reruns=decision.reruns,
             baseline_size=decision.baseline_size,
             changes=changes_of(decision.steps),
-            runs=own,
+            runs=runs_of_series,
             is_new=count == len(series),
         )
-        for (number, count), own, decision in zip(wanted, runs, decisions, strict=True)
+        for (number, count), runs_of_series, decision in zip(chosen, runs, decisions, strict=True)
         for series in [history[number]]
     ]
 
@@ -188,14 +190,14 @@ def detected(history: History, asked: Asked, detector: Detector) -> Iterator[Ser
         asked: What is asked about each series that is not empty.
         detector: Finds the change points.
     """
-    found = searched(history, detector)
-    filled = [number for number, one in enumerate(history) if len(one)]
+    points = searched(history, detector)
+    filled = [number for number, entry in enumerate(history) if len(entry)]
     for number, count in zip(filled, asked.counts, strict=True):
         if not count:
             continue
         series, runs = history[number], history.run_counts(number).tolist()
         last = len(series) - 1
-        fresh = [point for point in found[number] if point.index > last - count]
+        fresh = [point for point in points[number] if point.index > last - count]
         for point in fresh:
             change = percent(point.before.mean, point.after.mean)
             yield _found(series, point.index, runs, "change", point.probability, change)
@@ -205,7 +207,7 @@ def detected(history: History, asked: Asked, detector: Detector) -> Iterator[Ser
 
 def _found(
     series: Series,
-    at: int,
+    place: int,
     runs: Sequence[int],
     answer: str,
     probability: float | None,
@@ -215,13 +217,13 @@ def _found(
     return SeriesAnswer(
         series=str(series.id),
         direction=int(series.direction),
-        order=int(series.orders[at]),
-        commit=series.commits[at],
+        order=int(series.orders[place]),
+        commit=series.commits[place],
         answer=answer,
         probability=math.nan if probability is None else probability,
         percent=change,
-        begins=int(series.orders[at]) if is_change else None,
-        begins_commit=series.commits[at] if is_change else "",
+        begins=int(series.orders[place]) if is_change else None,
+        begins_commit=series.commits[place] if is_change else "",
         baseline_size=len(series) - 1,
-        runs=runs[at],
+        runs=runs[place],
     )

@@ -95,7 +95,7 @@ def _described(history: History) -> list[CommitDetails]:
     from barograph.git import Repository
     from barograph.store.commit_details import described
 
-    pairs = {(one.id.project, name) for one in history for name in one.commits if name}
+    pairs = {(series.id.project, name) for series in history for name in series.commits if name}
     known = Repository().find(name for _, name in pairs)
     return [
         described(project, name, known[name].subject, known[name].author)
@@ -114,8 +114,8 @@ def report_rejected(filled: ImportResult) -> None:
     if not count:
         return
     reasons = [f"{reason} ({number} times)" for reason, number in filled.reasons.items()]
-    more = "" if len(reasons) <= REASONS else f"; {len(reasons) - REASONS} more reasons"
-    text = f"{count} points were rejected: {'; '.join(reasons[:REASONS])}{more}"
+    rest = "" if len(reasons) <= REASONS else f"; {len(reasons) - REASONS} more reasons"
+    text = f"{count} points were rejected: {'; '.join(reasons[:REASONS])}{rest}"
     for line in filled.rejected:
         click.echo(f"rejected: {line}"[:LINE], err=True)
     if count > len(filled.rejected):

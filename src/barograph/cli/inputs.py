@@ -87,15 +87,15 @@ class Inputs:
 
         if self.kind in DATABASES:
             return self._from_database()
-        found = read_files(self.locations, self.options, direction_of=_known_directions())
-        for note in notes_of(found):
+        files = read_files(self.locations, self.options, direction_of=_known_directions())
+        for note in notes_of(files):
             click.echo(note, err=True)
-        if needs_history and found.is_run:
+        if needs_history and files.is_run:
             raise NotEnoughDataError(
-                f"{self.name}: a single run ({found.files[0].form}); append runs to a history with "
+                f"{self.name}: a single run ({files.files[0].form}); append runs to a history with "
                 f"`barograph append history.csv {self.locations[0]}`, and name the history"
             )
-        return found
+        return files
 
     def base_history(self) -> History:
         """Read all files for a store, which holds the history of the base branch only.
@@ -103,14 +103,14 @@ class Inputs:
         Raises:
             DataError: A file cannot be read, or results are of another branch.
         """
-        found = self.load(needs_history=False)
-        if found.branch:
-            results = plural(int(found.of_branch.sum()), "result")
+        files = self.load(needs_history=False)
+        if files.branch:
+            results = plural(int(files.of_branch.sum()), "result")
             raise DataError(
-                f"{self.name}: {results} of branch {found.branch}; "
+                f"{self.name}: {results} of branch {files.branch}; "
                 "a store holds the base branch only: judge them with `barograph gate`"
             )
-        return found.history
+        return files.history
 
     @contextmanager
     def tables(self, *, needs_history: bool = True) -> Iterator[str]:
@@ -166,10 +166,10 @@ def _known_directions() -> Callable[[str], int] | None:
     return config.direction_of if config.directions else None
 
 
-def notes_of(found: FilesRead) -> Iterator[str]:
+def notes_of(files: FilesRead) -> Iterator[str]:
     """Yield what people should know about files that were read, one line each."""
-    yield from found.notes
-    report = found.report
+    yield from files.notes
+    report = files.report
     counts = [f"{count:,} {text}" for text, count in sorted(report.corrected.items()) if count]
     if counts:
         yield f"{report.source}: {'; '.join(counts)}"
@@ -345,5 +345,5 @@ def inputs_of(
     character = "\t" if delimiter in ("tab", "\\t") else delimiter
     if len(character) > 1 or not character.isascii():
         raise DataError(f"--delimiter {delimiter!r}: expected one ASCII character, or tab")
-    more = ReadOptions(kind=form, delimiter=character, max_bytes=max_size * MEBIBYTE, **options)
-    return Inputs(files, kind, more)
+    chosen = ReadOptions(kind=form, delimiter=character, max_bytes=max_size * MEBIBYTE, **options)
+    return Inputs(files, kind, chosen)

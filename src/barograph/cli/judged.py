@@ -76,9 +76,9 @@ class JudgedSeries:
         """The position of the newest commit."""
         return self.values.size - 1
 
-    def commit_key(self, at: int) -> Hashable:
+    def commit_key(self, place: int) -> Hashable:
         """Return what names a commit in every series of its project: its name, or its order."""
-        return self.project, self.commits[at] or int(self.orders[at])
+        return self.project, self.commits[place] or int(self.orders[place])
 
     def rates(self, budget: JobBudget | None) -> Iterator[tuple[int, float]]:
         """Yield where recent alarms and the suspect are, each with how rarely a quiet point is one.
@@ -102,14 +102,14 @@ class JudgedSeries:
             score = max(score, step.score)
 
     def _rate(
-        self, index: int, at: int, score: float, probability: float, budget: JobBudget | None
+        self, index: int, place: int, score: float, probability: float, budget: JobBudget | None
     ) -> float:
         if budget is None:
             return 0.0
         rate = budget.alarm_rate(score)
-        if index == at and at in self.runs:
-            before = self.values[max(0, self.newest - self.baseline_size) : at]
-            return min(rate, budget.confirmed_rate(before, self.runs[at], probability))
+        if index == place and place in self.runs:
+            before = self.values[max(0, self.newest - self.baseline_size) : place]
+            return min(rate, budget.confirmed_rate(before, self.runs[place], probability))
         return rate
 
     def answers(
@@ -123,16 +123,20 @@ class JudgedSeries:
             feature_set: The feature set of the online model.
         """
         is_fresh = False
-        standing = sorted((one for one in self.changes if one.stands), key=attrgetter("index"))
+        standing = sorted(
+            (change for change in self.changes if change.stands), key=attrgetter("index")
+        )
         ends = [*(change.index for change in standing), self.values.size][1:]
         for change, end in zip(standing, ends, strict=False):
             news = [*self._rates_of(change, budget)]
-            counted = [at for at, rate in news if rate <= job.get(self.commit_key(at), -1.0)]
-            at = counted[0] if counted else news[-1][0] if news else -1
-            if at <= self.newest - self.asked or (change.is_older and counted):
+            counted = [
+                place for place, rate in news if rate <= job.get(self.commit_key(place), -1.0)
+            ]
+            place = counted[0] if counted else news[-1][0] if news else -1
+            if place <= self.newest - self.asked or (change.is_older and counted):
                 continue
             is_fresh = True
-            answer = replace(self._answer(Answer.CHANGE, at), is_certain=bool(counted))
+            answer = replace(self._answer(Answer.CHANGE, place), is_certain=bool(counted))
             answer = replace(answer, probability=change.probability)
             yield self._with_change(answer, change.index, end, feature_set)
         suspect = self.answer is Answer.SUSPECT
@@ -145,32 +149,32 @@ class JudgedSeries:
                 quiet = self._with_change(quiet, self.known_since, self.values.size, feature_set)
             yield quiet
 
-    def _answer(self, answer: Answer, at: int) -> SeriesAnswer:
+    def _answer(self, answer: Answer, place: int) -> SeriesAnswer:
         """Return an answer on the result at a position, without a change."""
         return SeriesAnswer(
             series=self.name,
             direction=self.direction,
-            order=int(self.orders[at]),
-            commit=self.commits[at],
+            order=int(self.orders[place]),
+            commit=self.commits[place],
             answer=answer,
             probability=self.probability,
-            reruns=self.reruns if at == self.newest else 0,
+            reruns=self.reruns if place == self.newest else 0,
             baseline_size=self.baseline_size,
-            runs=self.runs[at].size if at in self.runs else 1,
+            runs=self.runs[place].size if place in self.runs else 1,
         )
 
     def _with_change(
-        self, answer: SeriesAnswer, at: int, end: int, feature_set: str
+        self, answer: SeriesAnswer, begin: int, end: int, feature_set: str
     ) -> SeriesAnswer:
         """Add the size of the change that begins at a position and holds to another."""
         first = self.newest - self.baseline_size
-        low = first if first < at else max(0, at - COMPARED)
-        before, after = self.values[low:at].tolist(), self.values[at:end].tolist()
+        low = first if first < begin else max(0, begin - COMPARED)
+        before, after = self.values[low:begin].tolist(), self.values[begin:end].tolist()
         return replace(
             answer,
             percent=change_percent(before, after, feature_set),
-            begins=int(self.orders[at]),
-            begins_commit=self.commits[at],
+            begins=int(self.orders[begin]),
+            begins_commit=self.commits[begin],
         )
 
     def _departed(self, job: Job, budget: JobBudget | None) -> SeriesAnswer:
@@ -179,7 +183,7 @@ class JudgedSeries:
         value = float(self.values[-1])
         departed = departure(self.values[first:-1], value)
         highest = job.get(self.commit_key(self.newest), -1.0)
-        rates = [rate for at, rate in self.rates(budget) if at == self.newest]
+        rates = [rate for place, rate in self.rates(budget) if place == self.newest]
         return replace(
             self._answer(self.answer, self.newest),
             percent=percent(departed.level, value),
@@ -200,11 +204,11 @@ def answers_of(
         feature_set: The feature set of the online model for the newest point.
     """
     rates: dict[Hashable, list[float]] = defaultdict(list)
-    for one in series:
-        for at, rate in one.rates(budget):
-            rates[one.commit_key(at)].append(rate)
+    for member in series:
+        for place, rate in member.rates(budget):
+            rates[member.commit_key(place)].append(rate)
     highest = {
-        key: max(found) if budget is None else budget.highest_rate(found, len(series))
-        for key, found in rates.items()
+        key: max(of_commit) if budget is None else budget.highest_rate(of_commit, len(series))
+        for key, of_commit in rates.items()
     }
-    return [answer for one in series for answer in one.answers(highest, budget, feature_set)]
+    return [answer for member in series for answer in member.answers(highest, budget, feature_set)]

@@ -168,17 +168,19 @@ class Judging:
         """
         from barograph.cli.judged import answers_of
 
-        long = [one for one in judged if one.baseline_size >= self.min_history]
-        short = [one.name for one in judged if one.baseline_size < self.min_history]
-        new = [one.name for one in judged if one.is_new]
+        long = [series for series in judged if series.baseline_size >= self.min_history]
+        short = [series.name for series in judged if series.baseline_size < self.min_history]
+        new = [series.name for series in judged if series.is_new]
         answers = answers_of(long, self.job_budget(judge), feature_set)
         return JobAnswer(answers, short, new, asked.missing, self._policy)
 
     def detected_job(self, answers: Iterable[SeriesAnswer], asked: Asked) -> JobAnswer:
         """Return the answer on a job whose series were judged each by itself."""
-        found = [*answers]
-        long = [one for one in found if one.baseline_size >= self.min_history]
-        short = dict.fromkeys(one.series for one in found if one.baseline_size < self.min_history)
+        every = [*answers]
+        long = [answer for answer in every if answer.baseline_size >= self.min_history]
+        short = dict.fromkeys(
+            answer.series for answer in every if answer.baseline_size < self.min_history
+        )
         return JobAnswer(long, [*short], asked.new, asked.missing, self._policy)
 
     def suppressed(self, job: JobAnswer, series: Sequence[Series]) -> JobAnswer:
@@ -195,9 +197,9 @@ class Judging:
         rules = read_suppressions(config, self.suppressions)
         answers, notes = suppress(job.answers, rules, config, functools.partial(order_of, series))
         moved = [
-            one.series
-            for one in answers
-            if one.answer != "quiet" and abs(one.percent) >= self.min_change
+            answer.series
+            for answer in answers
+            if answer.answer != "quiet" and abs(answer.percent) >= self.min_change
         ]
         canaries = [name for name in dict.fromkeys(moved) if config.kind_of(name) == "canary"]
         if canaries:

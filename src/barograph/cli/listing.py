@@ -120,8 +120,8 @@ def _escaped(text: str) -> str:
 def _heading(series: Series, notes: Sequence[str]) -> str:
     name = middle_cut(printable(str(series.id)), NAME)
     known = series.direction.name.lower().replace("_", " ") if series.direction else ""
-    more = [known, plural(len(series), "point"), *notes]
-    return f"{_styled(name, bold=True)}  {_styled(', '.join(filter(None, more)), dim=True)}"
+    facts = [known, plural(len(series), "point"), *notes]
+    return f"{_styled(name, bold=True)}  {_styled(', '.join(filter(None, facts)), dim=True)}"
 
 
 def _spark(series: Series, changes: Sequence[ReportedChange], width: int) -> str:
@@ -163,9 +163,9 @@ def _line(change: ReportedChange, cells: Sequence[str], widths: Sequence[int], w
     plain = "  ".join(
         filter(str.strip, [word, commit, date, f"{before} -> {after}", percent, sure])
     )
-    more = "  ".join(filter(None, [note, printable(change.subject)]))
+    comment = "  ".join(filter(None, [note, printable(change.subject)]))
     room = max(width - len(plain) - 4, 12) if width else SUBJECT
-    text = f"  {plain}  {middle_cut(more, room)}".rstrip()
+    text = f"  {plain}  {middle_cut(comment, room)}".rstrip()
     shown = _styled(word, fg=COLOURS[change.effect], bold=change.effect == WORSE)
     return text.replace(word, shown, 1)
 

@@ -14,10 +14,10 @@ AGE = re.compile(r"(\d+(?:\.\d+)?)d")
 
 def read_age(_context: click.Context, _option: click.Parameter, text: str) -> float:
     """Return the days of an age such as 400d."""
-    found = AGE.fullmatch(text)
-    if found is None:
+    match = AGE.fullmatch(text)
+    if match is None:
         raise click.BadParameter(f"{text!r:.40} is not a number of days, such as 400d")
-    return float(found[1])
+    return float(match[1])
 
 
 @click.command(epilog="Example: barograph prune --older-than 400d --dry-run")

@@ -39,9 +39,9 @@ def rank(history: History, model: TriageModel, *, triaged: bool) -> list[dict[st
         probability = score_candidates(model, history.values, history.offsets, candidates)
     else:
         finder = Triaged(model=model, min_probability=0.0)
-        found = finder.find_many(history.values, history.offsets)
-        candidates = Candidates.at([[point.index for point in own] for own in found])
-        probability = np.array([p.probability for own in found for p in own], dtype=np.float64)
+        points = finder.find_many(history.values, history.offsets)
+        candidates = Candidates.at([[point.index for point in run] for run in points])
+        probability = np.array([p.probability for run in points for p in run], dtype=np.float64)
     least = ReportingRule.of(model).min_probability
     places = history.offsets[candidates.series] + candidates.index
     rows = [
@@ -83,16 +83,16 @@ def add_reasons(
     """
     from barograph.detection.scoring import explain_change_points
 
-    wanted = {row["series"] for row in shown}
+    numbers = {row["series"] for row in shown}
     places: list[list[int]] = [[] for _ in range(len(history))]
     for row in every:
         # A candidate that a person called noise bounds no other one.
-        if row["series"] in wanted and (row in shown or row["verdict"] != NOISE):
+        if row["series"] in numbers and (row in shown or row["verdict"] != NOISE):
             places[row["series"]].append(row["index"])
-    places = [sorted(set(own)) for own in places]
-    found = explain_change_points(model, history.values, history.offsets, places)
+    places = [sorted(set(indices)) for indices in places]
+    explained = explain_change_points(model, history.values, history.offsets, places)
     for row in shown:
         number = row["series"]
-        reasons = found[number][places[number].index(row["index"])]
+        reasons = explained[number][places[number].index(row["index"])]
         row["name"] = str(history[number].id)
         row["reasons"] = [{"text": reason.text, "contribution": reason.part} for reason in reasons]

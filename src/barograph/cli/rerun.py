@@ -68,11 +68,11 @@ class RerunCommand:
             "{suspects}": shlex.join(tests),
             "{out}": shlex.quote(str(out)),
         }
-        done = subprocess.run(  # noqa: S602 - the user's own command line
+        process = subprocess.run(  # noqa: S602 - the user's own command line
             _placed(self.command, placed), shell=True, check=False, stdout=STDERR
         )
-        if done.returncode:
-            raise DataError(f"--rerun: the command ended with exit status {done.returncode}")
+        if process.returncode:
+            raise DataError(f"--rerun: the command ended with exit status {process.returncode}")
         if not out.exists():
             raise DataError("--rerun: the command wrote no results to {out}")
         return out
@@ -81,7 +81,7 @@ class RerunCommand:
 def _placed(command: str, placed: Mapping[str, str]) -> str:
     """Replace placeholders in one pass, so that nothing in a name is taken for one."""
     pattern = "|".join(map(re.escape, placed))
-    return re.sub(pattern, lambda found: placed[found[0]], command)
+    return re.sub(pattern, lambda match: placed[match[0]], command)
 
 
 def settle(
@@ -100,51 +100,51 @@ def settle(
     """
     if len(inputs.locations) != 1:
         raise ConfigError(f"--rerun appends to one file; there are {len(inputs.locations)}")
-    found = inputs.load()
-    job = judge(found)
+    files = inputs.load()
+    job = judge(files)
     for number in range(1, rerun.limit + 1):
-        wanted = [one for one in job.answers if one.reruns and not one.suppressed]
-        if not wanted:
+        suspects = [entry for entry in job.answers if entry.reruns and not entry.suppressed]
+        if not suspects:
             break
-        names = {str(one.id): one.id.test or str(one.id) for one in found.history}
-        tests = [*dict.fromkeys(names[one.series] for one in wanted)]
+        names = {str(entry.id): entry.id.test or str(entry.id) for entry in files.history}
+        tests = [*dict.fromkeys(names[entry.series] for entry in suspects)]
         click.echo(f"rerun {number} of at most {rerun.limit}: {shlex.join(tests)}", err=True)
         with tempfile.TemporaryDirectory(prefix="barograph-") as folder:
             out = rerun.run(tests, Path(folder))
-            _append(inputs, out, wanted, RUN.format(number))
-        found = inputs.load()
-        job = judge(found)
+            _append(inputs, out, suspects, RUN.format(number))
+        files = inputs.load()
+        job = judge(files)
     return job
 
 
-def _append(inputs: Inputs, out: Path, wanted: Sequence[SeriesAnswer], run: str) -> None:
+def _append(inputs: Inputs, out: Path, suspects: Sequence[SeriesAnswer], run: str) -> None:
     """Append results as a further run of the commit of the suspects."""
     from barograph.sources.append import append
     from barograph.sources.formats.base import ReadOptions
     from barograph.sources.formats.read import read_files
 
-    commits = {one.commit for one in wanted}
+    commits = {entry.commit for entry in suspects}
     if len(commits) > 1 or "" in commits:
         named = ", ".join(sorted(commits - {""})[:SHOWN]) or "none"
         raise ConfigError(f"--rerun needs one commit with a name; the suspects have {named}")
     commit = commits.pop()
-    own = inputs.options  # its other options are about the columns of the history
+    base = inputs.options  # its other options are about the columns of the history
     options = ReadOptions(
         commit=commit,
-        project=own.project,
-        machine=own.machine,
-        branch=own.branch,
-        base_branch=own.base_branch,
+        project=base.project,
+        machine=base.machine,
+        branch=base.branch,
+        base_branch=base.base_branch,
     )
     measured = read_files([out], options).history
-    found = {str(one.id) for one in measured}
-    others = {name for one in measured for name in one.commits} - {commit, ""}
+    names = {str(entry.id) for entry in measured}
+    others = {name for entry in measured for name in entry.commits} - {commit, ""}
     if others:
         raise DataError(f"--rerun: the command measured commit {min(others)}, not {commit}")
-    if not found & {one.series for one in wanted}:
-        named = ", ".join(sorted(found)[:SHOWN])
+    if not names & {entry.series for entry in suspects}:
+        named = ", ".join(sorted(names)[:SHOWN])
         raise DataError(f"--rerun: the command measured none of the suspects, but {named}")
-    if any("" in one.commits for one in measured):  # a table, of which no commit is known
+    if any("" in entry.commits for entry in measured):  # a table, of which no commit is known
         out = _with_commit(measured, commit, out.with_suffix(".ndjson"))
     append(inputs.locations[0], [out], options, run)
 
@@ -152,10 +152,10 @@ def _append(inputs: Inputs, out: Path, wanted: Sequence[SeriesAnswer], run: str)
 def _with_commit(measured: History, commit: str, path: Path) -> Path:
     """Write results with the name of their commit, each as a run of its own."""
     rows = [
-        {**one.id.labels, "args": dict(one.id.args), "direction": int(one.direction)}
+        {**series.id.labels, "args": dict(series.id.args), "direction": int(series.direction)}
         | {"commit": commit, "value": value}
-        for one in measured
-        for value in one.values.tolist()
+        for series in measured
+        for value in series.values.tolist()
     ]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return path

@@ -103,8 +103,8 @@ def command(
         click.echo("nothing was released")
 
 
-def _print_params(context: click.Context, *, wanted: bool) -> None:
-    if wanted and not context.resilient_parsing:
+def _print_params(context: click.Context, *, is_requested: bool) -> None:
+    if is_requested and not context.resilient_parsing:
         built_in = resources.files("barograph.training") / BUILT_IN
         click.echo(built_in.read_text(encoding="utf-8"), nl=False)
         context.exit()

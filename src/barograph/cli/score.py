@@ -61,7 +61,7 @@ def command(
                 "value in the column run",
                 err=True,
             )
-        series = [one for one in history if len(one)]
+        series = [entry for entry in history if len(entry)]
         asked = Asked.of(series, judging.newest, judging.since)
         judged = stored_series(store, series, asked)
     judge, _ = make_judge(models, judging.second_look())

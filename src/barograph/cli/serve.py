@@ -211,9 +211,9 @@ def _set_patterns(store: Store) -> None:
     """Apply the patterns of `barograph.toml`; kinds that it does not name stay as they are."""
     from barograph.triage.patterns import set_patterns
 
-    wanted = current_config().patterns
-    if wanted:
-        store.write(lambda connection: set_patterns(connection, wanted, NAME))
+    patterns = current_config().patterns
+    if patterns:
+        store.write(lambda connection: set_patterns(connection, patterns, NAME))
 
 
 def _ip_address(text: str) -> str:

@@ -37,18 +37,18 @@ def stored_series(store: Store, series: Sequence[Series], asked: Asked) -> list[
         asked: What is asked about each.
     """
     with store.read() as connection:
-        wanted = []
-        for one, count in zip(series, asked.counts, strict=True):
-            number = reading.number_of(connection, one.id) if count else None
+        ranges = []
+        for entry, count in zip(series, asked.counts, strict=True):
+            number = reading.number_of(connection, entry.id) if count else None
             if number is not None:
-                first, last = int(one.orders[-count]), int(one.orders[-1])
-                wanted.append((number, first, last))
-        steps = scored_steps(connection, [number for number, _, _ in wanted])
-        found = [
+                first, last = int(entry.orders[-count]), int(entry.orders[-1])
+                ranges.append((number, first, last))
+        steps = scored_steps(connection, [number for number, _, _ in ranges])
+        decided = [
             _judged(connection, number, first, last, steps[number])
-            for number, first, last in wanted
+            for number, first, last in ranges
         ]
-    return [one for one in found if one is not None]
+    return [entry for entry in decided if entry is not None]
 
 
 def _judged(
@@ -70,15 +70,17 @@ def _judged(
     if recent or decision.known_since or not is_plain:
         size += decision.baseline_size + COMPARED + RECENT
     tail = reading.settled_tail(connection, number, newest.order, size)
-    place = {order: at for at, (order, _, _) in enumerate(tail)}
-    known = None if decision.known_since is None else place.get(decision.known_since.order)
+    places = {order: place for place, (order, _, _) in enumerate(tail)}
+    known = None if decision.known_since is None else places.get(decision.known_since.order)
     at_once = {step.at for step in recent if step.at == step.index < first}
-    earlier = [reading.points_of(connection, number, first=at, last=at) for at in sorted(at_once)]
+    earlier = [
+        reading.points_of(connection, number, first=order, last=order) for order in sorted(at_once)
+    ]
     return JudgedSeries(
         name=str(name.name),
         project=name.name.project,
         direction=int(name.direction),
-        orders=np.array(list(place), dtype=np.int64),
+        orders=np.array(list(places), dtype=np.int64),
         commits=[commit for _, commit, _ in tail],
         values=np.array([value for _, _, value in tail]),
         asked=len(commits),
@@ -88,8 +90,8 @@ def _judged(
         known_since=known,
         reruns=decision.reruns,
         baseline_size=decision.baseline_size,
-        changes=changes_of(_at_places(step, place) for step in recent if step.index in place),
-        runs=_runs([*earlier, *commits], place),
+        changes=changes_of(_at_places(step, places) for step in recent if step.index in places),
+        runs=_runs([*earlier, *commits], places),
         is_new=not before,
     )
 
@@ -100,16 +102,16 @@ def _alarm(point: StoredPoint) -> ScoredStep:
     return ScoredStep(StepKind.CALLED, order, order, probability, None, float("inf"))
 
 
-def _at_places(step: ScoredStep, place: dict[int, int]) -> ScoredStep:
+def _at_places(step: ScoredStep, places: dict[int, int]) -> ScoredStep:
     """Return a step with positions instead of orders."""
-    moved_from = None if step.moved_from is None else place.get(step.moved_from)
-    return replace(step, index=place[step.index], at=place[step.at], moved_from=moved_from)
+    moved_from = None if step.moved_from is None else places.get(step.moved_from)
+    return replace(step, index=places[step.index], at=places[step.at], moved_from=moved_from)
 
 
-def _runs(commits: Sequence[Sequence[StoredPoint]], place: dict[int, int]) -> dict[int, Floats]:
+def _runs(commits: Sequence[Sequence[StoredPoint]], places: dict[int, int]) -> dict[int, Floats]:
     """Return the results of the commits that have several runs."""
     return {
-        place[runs[0].order]: np.array([point.value for point in runs])
+        places[runs[0].order]: np.array([point.value for point in runs])
         for runs in commits
         if len(runs) > 1
     }

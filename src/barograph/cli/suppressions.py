@@ -103,7 +103,9 @@ def read_suppressions(config: Config, path: Path | None = None) -> list[Suppress
     Raises:
         ConfigError: The file cannot be read, or a suppression cannot be used.
     """
-    tables = [(f"{config.path}: {SUPPRESS} {k}", one) for k, one in enumerate(config.suppress, 1)]
+    tables = [
+        (f"{config.path}: {SUPPRESS} {k}", table) for k, table in enumerate(config.suppress, 1)
+    ]
     if path is not None:
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -111,10 +113,10 @@ def read_suppressions(config: Config, path: Path | None = None) -> list[Suppress
             raise ConfigError(f"--suppressions {path}: no such file") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path}: not valid TOML: {error}") from None
-        found = content.get(SUPPRESS, [])
-        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        rules = content.get(SUPPRESS, [])
+        if not isinstance(rules, list) or not all(isinstance(table, dict) for table in rules):
             raise ConfigError(f"{path}: {SUPPRESS} must be written as tables [[{SUPPRESS}]]")
-        tables += [(f"{path}: {SUPPRESS} {k}", one) for k, one in enumerate(found, 1)]
+        tables += [(f"{path}: {SUPPRESS} {k}", table) for k, table in enumerate(rules, 1)]
     return [Suppression.read(table, where) for where, table in tables]
 
 
@@ -139,18 +141,18 @@ def suppress(
     """
     day = today or dt.date.today()
     used: set[Suppression] = set()
-    expired = {one for one in suppressions if one.expires is not None and one.expires < day}
+    expired = {rule for rule in suppressions if rule.expires is not None and rule.expires < day}
     marked = []
     for answer in answers:
         reason = INFORMATIONAL if config.kind_of(answer.series) == "informational" else ""
         if answer.answer != "quiet" or answer.known:
-            for one in suppressions:
-                if one.matches(answer, order_of):
-                    used.add(one)
-                    reason = one.reason if one not in expired else reason
+            for rule in suppressions:
+                if rule.matches(answer, order_of):
+                    used.add(rule)
+                    reason = rule.reason if rule not in expired else reason
         marked.append(replace(answer, suppressed=reason) if reason else answer)
     notes = [
-        f"suppression expired on {one.expires}: {one}" for one in suppressions if one in expired
+        f"suppression expired on {rule.expires}: {rule}" for rule in suppressions if rule in expired
     ]
-    unused = [one for one in suppressions if one not in used and one not in expired]
-    return marked, notes + [f"suppression matches no change: {one}" for one in unused]
+    unused = [rule for rule in suppressions if rule not in used and rule not in expired]
+    return marked, notes + [f"suppression matches no change: {rule}" for rule in unused]

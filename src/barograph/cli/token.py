@@ -31,8 +31,8 @@ def add(name: str, scopes: tuple[str, ...], url: str) -> None:
     from barograph.store.tokens import Scope
 
     with open_store(url) as store:
-        wanted = [Scope(scope) for scope in scopes]
-        click.echo(store.write(lambda connection: tokens.create(connection, name, wanted, "cli")))
+        allowed = [Scope(scope) for scope in scopes]
+        click.echo(store.write(lambda connection: tokens.create(connection, name, allowed, "cli")))
 
 
 @command.command(epilog="Example: barograph token revoke ci")

@@ -200,8 +200,8 @@ def shipped(use: str, reason: str) -> Trained:
         reason: Why it was not learned; named on the card.
     """
     model = TriageModel.default(use)
-    kept = replace(model, card={**model.card, KEPT: f"the built-in model: {reason}"})
-    return Trained(kept, kept, np.empty(0, dtype=np.int64), np.empty(0), None)
+    model = replace(model, card={**model.card, KEPT: f"the built-in model: {reason}"})
+    return Trained(model, model, np.empty(0, dtype=np.int64), np.empty(0), None)
 
 
 def _fit(

@@ -54,10 +54,10 @@ def beside_built_in(
     new, old = score[judged], default.predict_proba(rows.matrix[judged])[:, 1]
     comparison = compared(truth, new, old, rows.identities[judged], seed=SEED)
     facts |= {"auc": auc(truth, new), "auc_of_other": auc(truth, old)} | comparison._asdict()
-    found = _decided(rows, score, rule)
-    both = np.flatnonzero(np.isfinite(found.probability))
+    decided = _decided(rows, score, rule)
+    both = np.flatnonzero(np.isfinite(decided.probability))
     if both.size:
-        ours = ScoredRows(found.probability[both], np.asarray(found.threshold)[both])
+        ours = ScoredRows(decided.probability[both], np.asarray(decided.threshold)[both])
         theirs = ScoredRows(default.predict_proba(rows.matrix[both])[:, 1], default.threshold)
         groups = rows.identities[both]
         facts |= judgements_compared(rows.truth[both], ours, theirs, groups, seed=SEED)
@@ -92,10 +92,10 @@ def _blocks(rows: tables.Labelled, is_known: npt.NDArray[np.bool_]) -> Iterator[
     """Yield rows with those of other series and commits, if these are of both classes."""
     series = _parts(rows.identities, "series")
     commits = _parts(rows.commits, "commit")
-    for own in range(PARTS):
+    for part in range(PARTS):
         for commit in range(PARTS):
-            judged = np.flatnonzero(is_known & (series == own) & (commits == commit))
-            others = np.flatnonzero(is_known & (series != own) & (commits != commit))
+            judged = np.flatnonzero(is_known & (series == part) & (commits == commit))
+            others = np.flatnonzero(is_known & (series != part) & (commits != commit))
             if judged.size and np.unique(rows.truth[others]).size == 2:
                 yield judged, others
 

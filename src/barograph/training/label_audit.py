@@ -70,8 +70,8 @@ def suspects(truth: Ints, probability: Floats) -> Suspects:
     both = np.column_stack([1.0 - probability, probability])
     thresholds = np.array([both[truth == label, label].mean() for label in (0, 1)])
     row = np.arange(truth.size)
-    own, other = both[row, truth], both[row, 1 - truth]
-    margin = other - own
+    stated, other = both[row, truth], both[row, 1 - truth]
+    margin = other - stated
     rows = np.flatnonzero((other >= thresholds[1 - truth]) & (margin > 0))
     rows = rows[np.argsort(-margin[rows], kind="stable")]
     return Suspects(rows, truth[rows], probability[rows], margin[rows])

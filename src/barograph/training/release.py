@@ -100,7 +100,7 @@ def release(
             models, index, run = load_models(model), Index.read(name), runs[name]
             digest = register(index, model, twin)
             decision = decide_file(index, digest, load_models(twin), params, evidence)
-            metrics = {use: dict(one.metrics) for use, one in models.items()}
+            metrics = {use: dict(fitted.metrics) for use, fitted in models.items()}
             run.parameters(asdict(params) | {"use": name, "digest": digest})
             run.metrics(metrics | dict(decision))
             run.register(name, model, digest)
@@ -366,9 +366,9 @@ def main() -> None:
         metavar="FOLDER",
         help="folder that the models were released to (default: %(default)s)",
     )
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        index = rollback(given.name, ReleaseFolders.beside(given.release_to))
+        index = rollback(arguments.name, ReleaseFolders.beside(arguments.release_to))
     except (BarographError, OSError) as error:
         sys.exit(f"{type(error).__name__}: {error}")
     again = index.champion or BUILT_IN

@@ -85,16 +85,16 @@ def agreements(model: TriageModel, marked: Marked) -> Floats:
         NotEnoughDataError: No series has a candidate.
     """
     detector = Triaged(model=model)
-    found = detector.candidates.find_many(marked.values, marked.offsets)
-    proposed = detector.propose(marked.values, marked.offsets, found)
+    points = detector.candidates.find_many(marked.values, marked.offsets)
+    proposed = detector.propose(marked.values, marked.offsets, points)
     if not any(proposed.points):
         raise NotEnoughDataError("a reporting rule cannot be chosen without candidates")
     scorer = proposed.scorer(model)
     return np.array(
         [
             [
-                f1([point.index for point in own], marks)
-                for own, marks in zip(
+                f1([point.index for point in reports], marks)
+                for reports, marks in zip(
                     proposed.reported(ReportingRule(choice), scorer.probability(choice)),
                     marked.marks,
                     strict=True,

@@ -84,7 +84,7 @@ class Retrained:
         """Return what was learned from and decided, as JSON can hold it."""
         return {
             "verdicts": {"real": self.real, "noise": self.noise, "series": self.series},
-            "files": {name: dict(found) for name, found in self.decisions.items()},
+            "files": {name: dict(decision) for name, decision in self.decisions.items()},
             "challengers": dict(self.challengers),
         }
 
@@ -147,7 +147,7 @@ def retrain(
                 indices[name], *files, params.release, evidence, dry_run=dry_run
             )
             champions += better
-            challengers |= {one.name: str(one.champion) for one in better}
+            challengers |= {index.name: str(index.champion) for index in better}
             next(steps)
     if not release:
         return Retrained(*_counts(history), decisions, (), challengers)
@@ -179,10 +179,10 @@ def _settings(
     """Search for the settings of the classifier that is learned, where the parameters want it."""
     name = params.train.classifier
     searches = {use: [name] for use, names in params.tune.searches.items() if name in names}
-    found = tune(replace(params.tune, searches=searches), params.train, frames)
+    tuned = tune(replace(params.tune, searches=searches), params.train, frames)
 
     def settings(use: str, classifier: str) -> Mapping[str, Any]:
-        result = found.get((use, classifier))
+        result = tuned.get((use, classifier))
         return result.best.settings if isinstance(result, Search) else {}
 
     return settings
@@ -224,7 +224,7 @@ def _decide(
     twins = load_models(twin)
     digest = file_digest(model)
     decision = decide_file(index, digest, twins, params, evidence)
-    if dry_run or any(KEPT in one.card for one in twins.values()):
+    if dry_run or any(KEPT in learned.card for learned in twins.values()):
         return decision, []
     register(index, model, twin)
     return decision, promoted(index, digest, decision)
@@ -241,16 +241,17 @@ def _counts(history: History) -> tuple[int, int, int]:
 
 def _facts(name: str, decision: Decision) -> Iterator[str]:
     """Yield the figures that a decision rests on, as text."""
-    found = decision.get(BESIDE)
-    if found is not None:
-        new, old = (f"{np.mean(found[key]):.0%}" for key in ("reported", "reported_by_other"))
-        yield f"{new} of {found['changes']} changes reported in time, {old} by the built-in pair"
+    comparison = decision.get(BESIDE)
+    if comparison is not None:
+        new, old = (f"{np.mean(comparison[key]):.0%}" for key in ("reported", "reported_by_other"))
+        changes = comparison["changes"]
+        yield f"{new} of {changes} changes reported in time, {old} by the built-in pair"
     for use, facts in decision.get("uses", {}).items():
         if "auc" in facts:
-            own = "" if use == name else f"{use} "
+            prefix = "" if use == name else f"{use} "
             verdicts = facts["real"] + facts["noise"]
             yield (
-                f"{own}AUC {facts['auc']:.3f}, {facts['other']} {facts['auc_of_other']:.3f}, "
+                f"{prefix}AUC {facts['auc']:.3f}, {facts['other']} {facts['auc_of_other']:.3f}, "
                 f"on {verdicts} verdicts"
             )
         if (shares := facts.get("agreement")) is not None:

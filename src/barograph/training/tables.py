@@ -124,9 +124,9 @@ def build(
     for name in feature_sets:
         if features.keys() >= set(columns_of(name)):  # part of a larger set
             continue
-        own = pair._replace(starts=firsts) if name in WHOLE_PAST else pair
-        context = series_context(name, history.values, own, firsts, lasts)
-        matrix = feature_matrix(history.values, *own, name, context=context)
+        edges = pair._replace(starts=firsts) if name in WHOLE_PAST else pair
+        context = series_context(name, history.values, edges, firsts, lasts)
+        matrix = feature_matrix(history.values, *edges, name, context=context)
         features |= dict(zip(columns_of(name), matrix.T, strict=True))
     return _stamped(pd.concat([rows, pd.DataFrame(features)], axis=1))
 
@@ -134,7 +134,7 @@ def build(
 def keys_of(history: History) -> pd.DataFrame:
     """Return what a feature table says about each candidate besides its features."""
     table = history.candidates
-    names = np.array([str(one) for one in history.ids], dtype=object)
+    names = np.array([str(series) for series in history.ids], dtype=object)
     is_dated = table.triaged_on != UNKNOWN_TIME
     return pd.DataFrame(
         {
@@ -198,17 +198,17 @@ def columns(frame: pd.DataFrame, feature_set: str) -> Floats:
 
 def judged_by(model: TriageModel, frame: pd.DataFrame) -> Floats:
     """Return the columns that a model needs; refuse a table of other features."""
-    held = frame.attrs.get("feature_sets", ())
-    names = {column for feature_set in held for column in FEATURE_SETS.get(feature_set, ())}
-    model.check_table(names, held, frame.attrs.get("features_version"))
+    feature_sets = frame.attrs.get("feature_sets", ())
+    names = {column for feature_set in feature_sets for column in FEATURE_SETS.get(feature_set, ())}
+    model.check_table(names, feature_sets, frame.attrs.get("features_version"))
     return columns(frame, model.feature_set)
 
 
 def _stamped(frame: pd.DataFrame) -> pd.DataFrame:
     """Name the feature sets in the table, and their version; Parquet keeps both."""
     names = set(frame.columns)
-    held = [name for name in FEATURE_SETS if names.issuperset(_sources(name))]
-    frame.attrs = {"feature_sets": held, "features_version": FEATURES_VERSION}
+    feature_sets = [name for name in FEATURE_SETS if names.issuperset(_sources(name))]
+    frame.attrs = {"feature_sets": feature_sets, "features_version": FEATURES_VERSION}
     return frame
 
 

@@ -238,4 +238,4 @@ def _milliseconds(day: date) -> int:
 def _by_commit(judged: JudgedVerdicts) -> Floats:
     """Return the median delay of the series of each commit."""
     commits, place = np.unique(judged.commits, return_inverse=True)
-    return np.array([np.median(judged.delay[place == one]) for one in range(commits.size)])
+    return np.array([np.median(judged.delay[place == number]) for number in range(commits.size)])

@@ -81,10 +81,10 @@ def doubted_labels(
         [4]
     """
     try:
-        found = suspects(real.astype(np.int64), probability)
+        doubted = suspects(real.astype(np.int64), probability)
     except NotEnoughDataError:
         return []
-    rows = found.rows[:count].tolist()
+    rows = doubted.rows[:count].tolist()
     return [
         DoubtedLabel(int(candidates[row]), bool(real[row]), float(probability[row])) for row in rows
     ]
@@ -146,10 +146,10 @@ def most_informative(
     pool = pool[uncertainty[pool] > 0]
     known = np.empty((0, table.features.shape[1])) if decided is None else decided
     places = _ranks(np.concatenate([table.features[pool], known]))
-    own, others = places[: pool.size], places[pool.size :]
+    candidates, others = places[: pool.size], places[pool.size :]
     gap = np.full(pool.size, np.inf)
     for other in others:
-        gap = np.minimum(gap, _distance(own, other))
+        gap = np.minimum(gap, _distance(candidates, other))
     chosen: list[int] = []
     is_free = np.ones(pool.size, dtype=np.bool_)
     while len(chosen) < count and is_free.any():
@@ -159,7 +159,7 @@ def most_informative(
         chosen.append(int(table.numbers[pool[best]]))
         is_free &= table.series[pool] != table.series[pool[best]]
         is_free &= table.commits[pool] != table.commits[pool[best]]
-        gap = np.minimum(gap, _distance(own, own[best]))
+        gap = np.minimum(gap, _distance(candidates, candidates[best]))
     return chosen
 
 
@@ -177,7 +177,7 @@ def _ranks(features: Floats) -> Floats:
     return result
 
 
-def _distance(places: Floats, one: Floats) -> Floats:
+def _distance(places: Floats, place: Floats) -> Floats:
     """Return the mean squared distance of each row to one row."""
-    gaps: Floats = np.mean((places - one) ** 2, axis=1)
+    gaps: Floats = np.mean((places - place) ** 2, axis=1)
     return gaps

@@ -39,11 +39,11 @@ def workflow_commands(job: JobAnswer, file: str = "") -> list[str]:
     GitHub shows ten of a level. So there are no more, and the last says how many are left out.
     """
     levels: dict[str, list[str]] = {"error": [], "warning": [], "notice": []}
-    for kind, one in answers_by_kind(job):
+    for kind, answer in answers_by_kind(job):
         if kind in ANNOTATED:
             usual = "notice" if kind == "improvement" else "warning"
-            level = "error" if job.fails(one) else usual
-            levels[level].append(_command(level, kind, one, file))
+            level = "error" if job.fails(answer) else usual
+            levels[level].append(_command(level, kind, answer, file))
     if job.exit_code and not levels["error"]:
         levels["error"].append(f"::error title=Barograph::{message(headline(job))}")
     lines = []
@@ -51,22 +51,24 @@ def workflow_commands(job: JobAnswer, file: str = "") -> list[str]:
         shown = commands if len(commands) <= MOST else commands[: MOST - 1]
         lines += shown
         if len(shown) < len(commands):
-            more = f"{len(commands) - len(shown):,} more are in the log"
-            lines.append(f"::{level} title=Barograph::{message(more)}")
+            rest = f"{len(commands) - len(shown):,} more are in the log"
+            lines.append(f"::{level} title=Barograph::{message(rest)}")
     return lines
 
 
 def _command(level: str, kind: str, answer: SeriesAnswer, file: str) -> str:
     properties = [f"file={parameter(file)}"] if file else []
     properties.append(f"title={parameter(f'{kind}: {answer.series}')}")
-    more = detail(answer)
-    said = f"{answer.series}: {movement(answer)} at {place(answer)}{f'; {more}' if more else ''}"
-    return f"::{level} {','.join(properties)}::{message(said)}"
+    details = detail(answer)
+    text = (
+        f"{answer.series}: {movement(answer)} at {place(answer)}{f'; {details}' if details else ''}"
+    )
+    return f"::{level} {','.join(properties)}::{message(text)}"
 
 
-def message(said: str) -> str:
+def message(text: str) -> str:
     """Return the message of a workflow command, on one line."""
-    return printable(said).replace("##[", "## [").replace("%", "%25")
+    return printable(text).replace("##[", "## [").replace("%", "%25")
 
 
 def parameter(value: str) -> str:

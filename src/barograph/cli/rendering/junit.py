@@ -18,13 +18,13 @@ def report(job: JobAnswer) -> str:
     """Return the XML: series that fail the job are failures, those not judged are skipped."""
     lines: dict[str, list[str]] = defaultdict(list)
     failed: dict[str, list[str]] = defaultdict(list)
-    for kind, one in answers_by_kind(job):
-        more = detail(one)
-        text = f"{kind}: {movement(one)} at {place(one)}{f'; {more}' if more else ''}"
-        (failed if job.fails(one) else lines)[one.series].append(text)
+    for kind, answer in answers_by_kind(job):
+        details = detail(answer)
+        text = f"{kind}: {movement(answer)} at {place(answer)}{f'; {details}' if details else ''}"
+        (failed if job.fails(answer) else lines)[answer.series].append(text)
     skipped = dict.fromkeys(job.too_short, "too short to judge")
     skipped |= dict.fromkeys(job.missing, "no result of the newest commit")
-    names = [*dict.fromkeys([*(one.series for one in job.answers), *skipped])]
+    names = [*dict.fromkeys([*(answer.series for answer in job.answers), *skipped])]
     suite = ET.Element(
         "testsuite",
         name=SUITE,
@@ -57,5 +57,5 @@ def valid(text: str) -> str:
         'a\\x01'
     """
     return FORBIDDEN.sub(
-        lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text
+        lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(), text
     )

@@ -29,10 +29,10 @@ SPECIAL = re.compile(r"[^\w \-/.,+%()=]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.")
 def comment(job: JobAnswer) -> str:
     """Return the comment: a headline, a table of what moved, and the rest, folded."""
     parts = [f"### Barograph: {headline(job)}", f"{coverage(job)}."]
-    moved = [one for name in SHORTER_LIST for one in _rows(job, name)]
+    moved = [row for name in SHORTER_LIST for row in _rows(job, name)]
     if moved:
         parts.append(_table(moved))
-    rest = [one for name in REST for one in _rows(job, name)]
+    rest = [row for name in REST for row in _rows(job, name)]
     if rest:
         parts.append(_folded(f"{len(rest):,} more: uncertain, suppressed or known", _table(rest)))
     for text, names in (("new", job.new), ("without the newest commit", job.missing)):
@@ -46,15 +46,15 @@ def comment(job: JobAnswer) -> str:
 
 def _rows(job: JobAnswer, name: str) -> Iterable[tuple[str, SeriesAnswer]]:
     kind = KINDS[name]
-    for one in worst_first(getattr(job, name)):
-        yield f"**{kind}**" if job.fails(one) else kind, one
+    for answer in worst_first(getattr(job, name)):
+        yield f"**{kind}**" if job.fails(answer) else kind, answer
 
 
 def _table(rows: Sequence[tuple[str, SeriesAnswer]]) -> str:
     lines = ["| | series | change | at | |", "|---|---|---|---|---|"]
-    for kind, one in rows[:SHOWN]:
-        cells = kind, name_cell(one.series), escaped(movement(one)), name_cell(place(one))
-        lines.append(f"| {' | '.join(cells)} | {escaped(detail(one))} |")
+    for kind, answer in rows[:SHOWN]:
+        cells = kind, name_cell(answer.series), escaped(movement(answer)), name_cell(place(answer))
+        lines.append(f"| {' | '.join(cells)} | {escaped(detail(answer))} |")
     return "\n".join(lines) + _more(len(rows))
 
 
@@ -81,4 +81,4 @@ def escaped(text: str) -> str:
         >>> escaped("test_insert/p50 (+1.5 %) _x_ www.a")
         'test_insert/p50 (+1.5 %) &#95;x&#95; www&#46;a'
     """
-    return SPECIAL.sub(lambda found: f"&#{ord(found[0])};", printable(text))
+    return SPECIAL.sub(lambda match: f"&#{ord(match[0])};", printable(text))

@@ -18,12 +18,12 @@ COLUMNS = (
 
 def table(job: JobAnswer) -> str:
     """Return the table; series that were not judged have a row with their kind alone."""
-    kinds = {id(one): kind for name, kind in KINDS.items() for one in getattr(job, name)}
+    kinds = {id(answer): kind for name, kind in KINDS.items() for answer in getattr(job, name)}
     lines = io.StringIO(newline="")
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in job.answers:
-        writer.writerow(_row(one, kinds.get(id(one), "quiet"), fails=job.fails(one)))
+    for answer in job.answers:
+        writer.writerow(_row(answer, kinds.get(id(answer), "quiet"), fails=job.fails(answer)))
     for kind, names in (("too short", job.too_short), ("missing", job.missing)):
         rows = ([kind, encodable(name)] for name in names)
         writer.writerows(row + [""] * (len(COLUMNS) - len(row)) for row in rows)

@@ -47,20 +47,20 @@ def lines(job: JobAnswer) -> list[str]:
     rows = [
         (
             kind,
-            printable(one.series),
-            size(one),
-            one.way,
-            printable(place(one)),
-            printable(detail(one)),
+            printable(answer.series),
+            size(answer),
+            answer.way,
+            printable(place(answer)),
+            printable(detail(answer)),
         )
-        for kind, one in answers_by_kind(job)
+        for kind, answer in answers_by_kind(job)
     ]
-    found = [click.style(line, fg=COLOURS.get(row[0])) for row, line in _aligned(rows)]
+    texts = [click.style(line, fg=COLOURS.get(row[0])) for row, line in _aligned(rows)]
     for kind, names in (("too short", job.too_short), ("new", job.new), ("missing", job.missing)):
         if names:
-            found.append(f"{kind:<11}  {listed(names)}")
-    found += [f"{'note':<11}  {printable(note)}" for note in job.notes]
-    return [*found, f"{headline(job)}; {coverage(job)}"]
+            texts.append(f"{kind:<11}  {listed(names)}")
+    texts += [f"{'note':<11}  {printable(note)}" for note in job.notes]
+    return [*texts, f"{headline(job)}; {coverage(job)}"]
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> list[tuple[tuple[str, ...], str]]:

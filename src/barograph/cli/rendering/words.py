@@ -24,15 +24,16 @@ NAMES = 5  # of new or missing series that are listed
 def answers_by_kind(job: JobAnswer) -> Iterable[tuple[str, SeriesAnswer]]:
     """Yield every answer that is not plainly quiet with its kind, the worst of each kind first."""
     for attribute, kind in KINDS.items():
-        for one in worst_first(getattr(job, attribute)):
-            yield kind, one
+        for answer in worst_first(getattr(job, attribute)):
+            yield kind, answer
 
 
 def worst_first(answers: Iterable[SeriesAnswer]) -> list[SeriesAnswer]:
     """Sort answers by size; series that the configuration calls `low_priority` come last."""
     config = current_config()
     return sorted(
-        answers, key=lambda one: (config.kind_of(one.series) == "low_priority", -abs(one.percent))
+        answers,
+        key=lambda answer: (config.kind_of(answer.series) == "low_priority", -abs(answer.percent)),
     )
 
 
@@ -102,5 +103,5 @@ def coverage(job: JobAnswer) -> str:
 def listed(names: Iterable[str]) -> str:
     """Return some names, and how many more there are."""
     every = [printable(name) for name in names]
-    more = f" and {len(every) - NAMES:,} more" if len(every) > NAMES else ""
-    return ", ".join(every[:NAMES]) + more
+    rest = f" and {len(every) - NAMES:,} more" if len(every) > NAMES else ""
+    return ", ".join(every[:NAMES]) + rest

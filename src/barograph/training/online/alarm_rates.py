@@ -66,13 +66,13 @@ def measure(truth: Truth, raised: Raised, threshold: float) -> OperatingPoint:
     """Judge the alarms of one threshold, in both ways of counting."""
     raised = raised.of_judged(truth)
     points = float(truth.judged.sum())
-    found = [found_within(truth, raised.at, delay) for delay in DELAYS]
+    in_time = [found_within(truth, raised.at, delay) for delay in DELAYS]
     known = [known_within(truth, raised, delay) for delay in DELAYS]
     return OperatingPoint(
         threshold,
         1000.0 * float(false_by_place(truth, raised.places).sum()) / points,
         1000.0 * float((~truth.marked[raised.at]).sum()) / points,
-        tuple(_share(flags) for flags in found),
+        tuple(_share(flags) for flags in in_time),
         tuple(_share(flags) for flags in known),
     )
 
@@ -109,8 +109,8 @@ def found_within(truth: Truth, at: Ints, delay: int) -> Flags:
     before = np.concatenate([[0], np.cumsum(raised)])
     ends = truth.offsets[truth.series[truth.changes] + 1]
     last = np.minimum(truth.changes + delay + 1, ends)
-    found: Flags = before[last] > before[truth.changes]
-    return found
+    is_found: Flags = before[last] > before[truth.changes]
+    return is_found
 
 
 def known_within(truth: Truth, raised: Raised, delay: int) -> Flags:
@@ -139,12 +139,12 @@ def at_rate(
         high: A threshold with few enough.
         by_place: Whether false alarms are counted by the places that they point at.
     """
-    most = rate * float(truth.judged.sum()) / 1000.0
+    allowed = rate * float(truth.judged.sum()) / 1000.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         raised = method(middle).of_judged(truth)
         false = false_by_place(truth, raised.places) if by_place else ~truth.marked[raised.at]
-        if float(false.sum()) > most:
+        if float(false.sum()) > allowed:
             low = middle
         else:
             high = middle

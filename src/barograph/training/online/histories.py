@@ -99,7 +99,7 @@ class Simulated:
         )
 
 
-def own(history: History, most: int, seed: int, *, hindsight: bool = False) -> Histories:
+def own(history: History, points: int, seed: int, *, hindsight: bool = False) -> Histories:
     """Return a history with its verdicts: a true one is a change at that very point.
 
     Points near candidates without a verdict are left out; all other points are quiet. Series of one
@@ -107,13 +107,13 @@ def own(history: History, most: int, seed: int, *, hindsight: bool = False) -> H
 
     Args:
         history: The series, and people's verdicts on their candidates.
-        most: Maximum number of points. Series with verdicts come first.
+        points: Maximum number of points. Series with verdicts come first.
         seed: Draws the other series.
         hindsight: Label what people did not look at by what became of it.
     """
     owners, verdicts = history.candidates.series, history.candidates.verdict
     decided = np.isin(verdicts, FINAL)
-    chosen = _draw_series(history, np.unique(owners[decided]), most, seed)
+    chosen = _draw_series(history, np.unique(owners[decided]), points, seed)
     lengths = np.diff(history.offsets)[chosen]
     offsets = np.cumsum([0, *lengths])
     places = np.arange(offsets[-1]) + np.repeat(history.offsets[chosen] - offsets[:-1], lengths)
@@ -137,17 +137,17 @@ def own(history: History, most: int, seed: int, *, hindsight: bool = False) -> H
     return Histories(truth, history.identities()[chosen][truth.series], commits)
 
 
-def _draw_series(history: History, first: Ints, most: int, seed: int) -> Ints:
-    """Return as many series as fit into `most` points, those in `first` before any others."""
+def _draw_series(history: History, first: Ints, points: int, seed: int) -> Ints:
+    """Return as many series as fit into `points` points, those in `first` before any others."""
     order = np.random.default_rng(seed).permutation(len(history))
     order = order[np.argsort(~np.isin(order, first), kind="stable")]
-    chosen = order[np.cumsum(np.diff(history.offsets)[order]) <= most]
+    chosen = order[np.cumsum(np.diff(history.offsets)[order]) <= points]
     if not chosen.size:
-        raise NotEnoughDataError(f"no series fits into {most} points")
+        raise NotEnoughDataError(f"no series fits into {points} points")
     return np.sort(chosen)
 
 
 def _test_numbers(history: History) -> Ints:
     """Return a number for the test of each series, different for tests of different projects."""
-    names = [f"{one.project}\0{one.task}\0{one.test}" for one in history.ids]
+    names = [f"{series.project}\0{series.task}\0{series.test}" for series in history.ids]
     return np.unique(names, return_inverse=True)[1].astype(np.int64)

@@ -123,7 +123,7 @@ def learn(
     """
     everything = np.ones(truth.values.size, dtype=np.bool_)
     allowed = everything if held_out is None else ~held_out
-    seen = truth if held_out is None else truth.without(held_out)
+    rest = truth if held_out is None else truth.without(held_out)
     fitter = _Fitter(
         {window: rows_of(truth, window) for window in WINDOWS},
         ExtraPositives.of(truth),
@@ -132,16 +132,16 @@ def learn(
         seed,
     )
     probability = fitter.cross_validate(truth, allowed)
-    calibrated = {use: _calibrate(fitter, probability, seen, use) for use in USES}
+    calibrated = {use: _calibrate(fitter, probability, rest, use) for use in USES}
     for use, windows in USES.items():
         for window in windows:
             known = probability[window] >= 0
             probability[window][known] = calibrated[use][0](probability[window][known])
-    tails = {w: TailRates.of(p[seen.quiet & (p >= 0)]) for w, p in probability.items()}
+    tails = {w: TailRates.of(p[rest.quiet & (p >= 0)]) for w, p in probability.items()}
     surprises = {w: _surprise(tails[w], p) for w, p in probability.items()}
-    alone = at_rate(seen, every_alarm(probability[0]), 3.0, 0.0, 1.0, by_place=False)
-    cards = {use: _card(seen, {w: tails[w] for w in windows}) for use, windows in USES.items()}
-    cards["confirm"]["alarm_thresholds"] = alarm_thresholds(seen, surprises)
+    alone = at_rate(rest, every_alarm(probability[0]), 3.0, 0.0, 1.0, by_place=False)
+    cards = {use: _card(rest, {w: tails[w] for w in windows}) for use, windows in USES.items()}
+    cards["confirm"]["alarm_thresholds"] = alarm_thresholds(rest, surprises)
 
     def model(use: str, fitted: Any) -> TriageModel:
         return TriageModel(

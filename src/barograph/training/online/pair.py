@@ -100,12 +100,14 @@ def train_pair(
         params: What is learned.
         profile: Named on the cards.
     """
-    found = lesson(history, rows["online"], params)
-    truth = found.histories.truth
+    material = lesson(history, rows["online"], params)
+    truth = material.histories.truth
     learned = learn(
         truth,
-        held_out=found.histories.held_out(found.seed),
-        prior=Prior(simulated(params).truth, found.prior_weight) if found.prior_weight else None,
+        held_out=material.histories.held_out(material.seed),
+        prior=Prior(simulated(params).truth, material.prior_weight)
+        if material.prior_weight
+        else None,
         make=partial(boosted, trees=params.trees),
         seed=params.seed,
     )
@@ -113,32 +115,32 @@ def train_pair(
         "classifier": "xgboost",
         "calibration": "sigmoid",
         "histories": params.histories,
-        "labels": found.labels,
-        "held_out_seed": found.seed,
+        "labels": material.labels,
+        "held_out_seed": material.seed,
         "goal": "3 false alarms in a thousand points",
     }
-    if found.has_hindsight:
-        facts[BESIDE] = _beside_shipped(learned, found, params.seed).to_card()
+    if material.has_hindsight:
+        facts[BESIDE] = _beside_shipped(learned, material, params.seed).to_card()
     data_hash = hashlib.sha256(truth.values.tobytes() + truth.changes.tobytes()).hexdigest()
     for model in (learned.online, learned.confirm):
         table, twin = rows[model.use], learned.twins[model.use]
-        verdicts, probability = _held_out_verdicts(twin, table, found.seed)
+        verdicts, probability = _held_out_verdicts(twin, table, material.seed)
         described: dict[str, Any] = {
             "data_hash": data_hash,
             "metrics": scores(verdicts, probability, model.threshold) if verdicts.size else {},
-            "card": {**_card(table, found.seed, params, profile), **facts, **model.card},
+            "card": {**_card(table, material.seed, params, profile), **facts, **model.card},
         }
         both = replace(model, **described), replace(twin, **described)
         yield model.use, Trained(*both, verdicts, probability, learned.libraries[model.use])
 
 
 def compare_with_champion(
-    found: Lesson, twins: Mapping[str, TriageModel], champion: Mapping[str, TriageModel]
+    material: Lesson, twins: Mapping[str, TriageModel], champion: Mapping[str, TriageModel]
 ) -> PairComparison:
     """Compare the twins of two pairs on the held-out points, which neither learned from.
 
     Args:
-        found: What the new pair learned from.
+        material: What the new pair learned from.
         twins: The new twins, by use.
         champion: The twins of the pair in service, by use.
 
@@ -150,9 +152,9 @@ def compare_with_champion(
         others = (champion[use].feature_set, champion[use].card.get("held_out_seed"))
         if facts != others:
             raise DataError(f"{use}: feature set and seed of the held-out points are {others}")
-    rest = found.judge.without(~found.histories.held_out(found.seed))
+    rest = material.judge.without(~material.histories.held_out(material.seed))
     new, other = (surprises_of(pair["online"], pair["confirm"], rest) for pair in (twins, champion))
-    return compare_pairs(rest, found.judge_labels, new, other)
+    return compare_pairs(rest, material.judge_labels, new, other)
 
 
 def simulated(params: TrainParams) -> Histories:
@@ -163,13 +165,13 @@ def simulated(params: TrainParams) -> Histories:
         raise ConfigError(f"train.simulated: {error}") from error
 
 
-def _beside_shipped(learned: Learned, found: Lesson, seed: int) -> PairComparison:
+def _beside_shipped(learned: Learned, material: Lesson, seed: int) -> PairComparison:
     """Compare what models say of groups that they did not see with what the shipped pair says."""
-    truth = found.judge.without(found.histories.held_out(found.seed))
+    truth = material.judge.without(material.histories.held_out(material.seed))
     shipped = {use: TriageModel.default(use) for use in FILES["online"]}
     return compare_pairs(
         truth,
-        found.judge_labels,
+        material.judge_labels,
         learned.surprises,
         surprises_like(shipped, truth, learned.surprises),
         seed=seed,

@@ -78,14 +78,14 @@ def sample(
         generator: Draws the calm rows; conspicuous ones are all used.
     """
     X, y, weights = [], [], []
-    most = CALM if len(windows) == 1 else CALM_EACH
+    limit = CALM if len(windows) == 1 else CALM_EACH
     edge = NAMES.index("edge")
     for rows in windows:
         usable = rows.clean & allowed[rows.splits]
-        kept = usable & (rows.y | (np.abs(rows.X[:, edge]) > CONSPICUOUS))
-        calm = np.flatnonzero(usable & ~kept)
-        drawn = generator.permutation(calm)[:most]
-        chosen = np.concatenate([np.flatnonzero(kept), drawn])
+        certain = usable & (rows.y | (np.abs(rows.X[:, edge]) > CONSPICUOUS))
+        calm = np.flatnonzero(usable & ~certain)
+        drawn = generator.permutation(calm)[:limit]
+        chosen = np.concatenate([np.flatnonzero(certain), drawn])
         X.append(rows.X[chosen, : WIDTH[use]])
         y.append(rows.y[chosen])
         weight = np.ones(chosen.size)
@@ -127,8 +127,8 @@ class ExtraPositives:
         after = np.tile(np.arange(FOLLOWING + 1), places.size)
         changes, end = np.repeat(places, FOLLOWING + 1), np.repeat(ends, FOLLOWING + 1)
         # A change that a majority saw is an ordinary row.
-        wanted = (changes + after < end) & ((after > 0) | (truth.share[changes] < 1.0))
-        changes, after = changes[wanted], after[wanted]
+        usable = (changes + after < end) & ((after > 0) | (truth.share[changes] < 1.0))
+        changes, after = changes[usable], after[usable]
         points, weights = changes + after, np.where(after > 0, WEIGHT, 1.0)
         return cls(
             changes, points, _in_place(truth, changes, points), truth.share[changes], weights

@@ -55,10 +55,10 @@ class SecondLookAlarms:
     def __call__(self, threshold: float) -> Raised:
         """Run the second look over all histories."""
         truth = self._truth
-        found = np.empty((truth.values.size, 2), dtype=np.int64)
+        alarms = np.empty((truth.values.size, 2), dtype=np.int64)
         histories = truth.values, truth.offsets, self._surprises, self._bonus
-        count = _run(*histories, np.array(WINDOWS), threshold, RULES, found)
-        at, places = found[:count].T.copy()
+        count = _run(*histories, np.array(WINDOWS), threshold, RULES, alarms)
+        at, places = alarms[:count].T.copy()
         return Raised(at, places)
 
 
@@ -71,7 +71,7 @@ def _run(
     windows: Ints,
     threshold: float,
     rules: tuple[int, int, int, int, int, float, float, float],
-    found: Ints,
+    alarms: Ints,
 ) -> int:
     """Write point and place of each alarm; return how many there are."""
     same, near, shortest, before, withdraw_window, withdraw_below, surer, margin = rules
@@ -79,9 +79,9 @@ def _run(
     for k in range(offsets.size - 1):
         change, standing, direction = -1, 0.0, 0
         for at in range(offsets[k], offsets[k + 1]):
-            window, score, own = _looks(surprises[:, at], bonus, windows, at - change)
+            window, score, surprise = _looks(surprises[:, at], bonus, windows, at - change)
             place = at - window
-            unlikely = change >= 0 and at - change >= withdraw_window and own < withdraw_below
+            unlikely = change >= 0 and at - change >= withdraw_window and surprise < withdraw_below
             if not score >= threshold or (unlikely and place == change):
                 change = -1 if unlikely else change
                 continue
@@ -92,18 +92,18 @@ def _run(
             distance = place - change
             is_surer = score >= standing + surer
             if change < 0 or unlikely:
-                alarm, taken = change < 0 or opposite or abs(distance) > same, True
+                alarm, is_moved = change < 0 or opposite or abs(distance) > same, True
             elif opposite and distance != 0:
                 certain = distance >= shortest and score >= threshold + margin
-                alarm = taken = distance > near or certain
+                alarm = is_moved = distance > near or certain
             elif abs(distance) <= same:
-                alarm, taken = False, is_surer
+                alarm, is_moved = False, is_surer
             else:
-                alarm = taken = is_surer or not 0 < distance <= near
+                alarm = is_moved = is_surer or not 0 < distance <= near
             if alarm:
-                found[count, 0], found[count, 1] = at, place
+                alarms[count, 0], alarms[count, 1] = at, place
                 count += 1
-            if taken:
+            if is_moved:
                 change, standing, direction = place, score, rise
     return count
 
@@ -118,13 +118,13 @@ def _looks(surprises: Floats, bonus: Floats, windows: Ints, age: int) -> tuple[i
         windows: Rising.
         age: Number of points after the standing change.
     """
-    best, score, own = 0, -np.inf, np.inf
+    best, score, surprise = 0, -np.inf, np.inf
     for k in range(windows.size):
         if surprises[k] + bonus[k] > score:
             best, score = int(windows[k]), surprises[k] + bonus[k]
         if windows[k] == age and surprises[k] > -np.inf:
-            own = surprises[k]
-    return best, score, own
+            surprise = surprises[k]
+    return best, score, surprise
 
 
 @kernel

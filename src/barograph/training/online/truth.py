@@ -48,7 +48,7 @@ class Truth:
         marks: list[int] = []
         clusters: list[tuple[int, float]] = []
         for first, length, people in zip(firsts[:-1], lengths, histories.marks, strict=True):
-            marks += [int(first) + mark for own in people for mark in own if mark < length]
+            marks += [int(first) + mark for person in people for mark in person if mark < length]
             clusters += [
                 (int(first) + place, share)
                 for place, share in mark_clusters(people, margin)

@@ -1,4 +1,4 @@
-"""Algorithm 1 of Bauer et al. 2022 with the paper's features, as it learns from marks."""
+"""Algorithm 1 of Bauer et al. 2022 with the paper's features, learned from people's marks."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class Algorithm1:
     def _raised(self, truth: Truth, threshold: float) -> Raised:
         model = replace(self.model, threshold=threshold)
         cuts = truth.offsets[1:-1]
-        seen = replay_many(model, np.split(truth.values, cuts))
+        replays = replay_many(model, np.split(truth.values, cuts))
         result = np.zeros(truth.values.size, dtype=np.bool_)
-        for first, replayed in zip(truth.offsets[:-1], seen, strict=True):
+        for first, replayed in zip(truth.offsets[:-1], replays, strict=True):
             result[first + replayed.alarms] = True
         return Raised.of(result)
