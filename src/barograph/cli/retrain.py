@@ -48,7 +48,7 @@ PRIOR = "prior"  # the profile of the simulated history
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=lambda context, _option, value: _print_params(context, wanted=value),
+    callback=lambda context, _option, value: _print_params(context, is_requested=value),
     help="Print the built-in parameters, to edit them for --params, and exit.",
 )
 @click.option("--profile", help="Profile of --params.", show_default="the one it names")

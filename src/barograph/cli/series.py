@@ -72,8 +72,8 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
     """
     from barograph.store import life, reading
 
-    given = {name: text for name, text in labels.items() if text is not None}
-    if not (given or args):
+    changes = {name: text for name, text in labels.items() if text is not None}
+    if not (changes or args):
         raise click.UsageError("give a new label, such as --test NAME")
     with open_existing(url) as store:
         number = _number(store, which)
@@ -81,7 +81,7 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
         def work(connection: sa.Connection) -> StoredSeries:
             name = reading.one_series(connection, number).name
             pairs = normalize_args(dict(map(_pair, args))) if args else name.args
-            changed = SeriesId(**{**name.labels, **given}, args=pairs)
+            changed = SeriesId(**{**name.labels, **changes}, args=pairs)
             return life.rename(connection, number, changed, WHO, store.limits)
 
         renamed = store.change(work)
@@ -161,10 +161,10 @@ def _number(store: Store, which: str) -> int:
     """Return the number of a series that is given by its number or its printed name."""
     if which.isdecimal():
         return int(which)
-    found = [row.id for row in _every(store) if str(row.name) == which]
-    if not found:
+    numbers = [row.id for row in _every(store) if str(row.name) == which]
+    if not numbers:
         raise DataError(f"there is no series {which!r:.200}; `barograph series list` lists them")
-    return found[0]
+    return numbers[0]
 
 
 def _pair(text: str) -> tuple[str, str]:
