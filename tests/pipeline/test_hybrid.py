@@ -76,7 +76,7 @@ def test_bit_is_that_of_the_detector_on_the_whole_series(history: History) -> No
         ("hybrid", "hybrid", "stacked"),
         ("voting", "leznik", "voting"),
         ("delta_votes", "leznik", "voting"),
-        ("voting_own_ranges", "leznik_sides", "voting"),
+        ("voting_ranges", "leznik_sides", "voting"),
     ],
 )
 def test_model_is_trained_saved_and_served(
@@ -97,7 +97,7 @@ def test_ranges_of_the_distance_come_from_the_training_rows_alone(history: Histo
     bounds = bounds_table(history, [LABEL_FREE])
     table = build(history, bounds, ("leznik_sides",), keys_of(history))
     rows = labelled(table, "leznik_sides")
-    chosen = params("voting_own_ranges", "leznik_sides")
+    chosen = params("voting_ranges", "leznik_sides")
     learned = train("label_free", rows, None, chosen, "tiny", {})
     part = held_out(rows, chosen.seed).train
     for model, matrix in ((learned.model, rows.matrix), (learned.twin, rows.matrix[part])):

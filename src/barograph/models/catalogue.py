@@ -73,7 +73,7 @@ def delta_votes(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
     return VotingTriage(use_distance=False)
 
 
-def voting_own_ranges(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
+def voting_ranges(seed: int, trees: int) -> VotingTriage:  # noqa: ARG001
     """Return the voting scheme with ranges of the distance that it learns with the votes."""
     return VotingTriage(own_ranges=True)
 
@@ -91,11 +91,11 @@ CLASSIFIERS: dict[str, Make] = {
     "most_frequent": most_frequent,
     "voting": voting,
     "delta_votes": delta_votes,
-    "voting_own_ranges": voting_own_ranges,
+    "voting_ranges": voting_ranges,
     "hybrid": hybrid,
 }
 # Classifiers with a threshold of their own: a change if the score is above one half (4.1).
-RULES = dict.fromkeys(("voting", "delta_votes", "voting_own_ranges"), ABOVE_HALF)
+RULES = dict.fromkeys(("voting", "delta_votes", "voting_ranges"), ABOVE_HALF)
 SCALED = frozenset({"svm", "logistic"})  # the others depend only on the order of the values
 
 
