@@ -247,10 +247,5 @@ def _direction(name: str, about: Mapping[str, Any]) -> Direction:
     return Direction.LOWER_IS_BETTER if measured else Direction.UNKNOWN
 
 
-FORMAT = Format(
-    "asv",
-    "airspeed velocity (asv): the results folder, or one of its result files",
-    "history",
-    matches,
-    read,
-)
+TITLE = "airspeed velocity (asv): the results folder, or one of its result files"
+FORMAT = Format("asv", TITLE, "history", matches, read)

@@ -60,10 +60,4 @@ def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
             yield Result(series, number(value, f"{where}.value"), where, unit, direction)
 
 
-FORMAT = Format(
-    "bencher",
-    "Bencher Metric Format (BMF): the JSON of one run",
-    "run",
-    matches,
-    read,
-)
+FORMAT = Format("bencher", "Bencher Metric Format (BMF): the JSON of one run", "run", matches, read)

@@ -85,10 +85,5 @@ def _arguments(parameters: str) -> tuple[tuple[str, str], ...]:
     return tuple(args.items())
 
 
-FORMAT = Format(
-    name="benchmarkdotnet",
-    title="BenchmarkDotNet: dotnet run -c Release -- --exporters json",
-    kind="run",
-    matches=matches,
-    read=read,
-)
+TITLE = "BenchmarkDotNet: dotnet run -c Release -- --exporters json"
+FORMAT = Format("benchmarkdotnet", TITLE, "run", matches, read)

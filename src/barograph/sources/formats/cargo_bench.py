@@ -51,10 +51,4 @@ def _results(name: str, found: re.Match[str], where: str, task: str) -> Iterator
         yield Result(series, number_in(found[3], where), where, "MB/s", better)
 
 
-FORMAT = Format(
-    name="cargo-bench",
-    title="Rust's built-in harness: cargo bench > FILE",
-    kind="run",
-    matches=matches,
-    read=read,
-)
+FORMAT = Format("cargo-bench", "Rust's built-in harness: cargo bench > FILE", "run", matches, read)

@@ -132,10 +132,5 @@ def _named(line: str) -> str | None:
     return fields[0].strip() if len(fields) == 5 else ""
 
 
-FORMAT = Format(
-    name="catch2",
-    title="Catch2: ./benchmarks --reporter xml --out FILE, or its console output",
-    kind="run",
-    matches=matches,
-    read=read,
-)
+TITLE = "Catch2: ./benchmarks --reporter xml --out FILE, or its console output"
+FORMAT = Format("catch2", TITLE, "run", matches, read)

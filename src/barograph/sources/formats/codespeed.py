@@ -111,9 +111,5 @@ def _direction(value: object, where: str) -> Direction:
 
 
 FORMAT = Format(
-    "codespeed",
-    "Codespeed: the JSON that is posted to /result/add/json/",
-    "history",
-    matches,
-    read,
+    "codespeed", "Codespeed: the JSON that is posted to /result/add/json/", "history", matches, read
 )

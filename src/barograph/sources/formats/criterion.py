@@ -121,10 +121,5 @@ def _lines(file: InputFile) -> Iterator[Result | Skip]:
         before = "" if line.startswith((" ", *PROGRESS)) else line.strip()
 
 
-FORMAT = Format(
-    name="criterion",
-    title="criterion.rs: the folder target/criterion, or cargo criterion --message-format json",
-    kind="run",
-    matches=matches,
-    read=read,
-)
+TITLE = "criterion.rs: the folder target/criterion, or cargo criterion --message-format json"
+FORMAT = Format("criterion", TITLE, "run", matches, read)

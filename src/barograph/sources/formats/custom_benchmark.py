@@ -48,10 +48,5 @@ def _direction(benchmark: dict[str, Any]) -> Direction:
     return Direction.UNKNOWN
 
 
-FORMAT = Format(
-    name="github-action-benchmark-custom",
-    title="github-action-benchmark: an array of name, unit and value (customSmallerIsBetter)",
-    kind="run",
-    matches=matches,
-    read=read,
-)
+TITLE = "github-action-benchmark: an array of name, unit and value (customSmallerIsBetter)"
+FORMAT = Format("github-action-benchmark-custom", TITLE, "run", matches, read)

@@ -270,10 +270,5 @@ def _moment(cell: Any, field: str, parse: DateParser) -> int:
     return UNKNOWN_TIME if cell is None or cell == "" else parse(cell, field)
 
 
-FORMAT = Format(
-    "folder",
-    "a folder with the tables series, points and candidates, which `barograph export` writes",
-    "history",
-    matches,
-    read,
-)
+TITLE = "a folder with the tables series, points and candidates, which `barograph export` writes"
+FORMAT = Format("folder", TITLE, "history", matches, read)

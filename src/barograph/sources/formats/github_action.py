@@ -144,10 +144,5 @@ def direction_of(tool: str, unit: str) -> Direction:
     return TOOLS.get(tool, Direction.UNKNOWN)
 
 
-FORMAT = Format(
-    "github-action-benchmark",
-    "github-action-benchmark: data.js, which the action keeps on its pages branch",
-    "history",
-    matches,
-    read,
-)
+TITLE = "github-action-benchmark: data.js, which the action keeps on its pages branch"
+FORMAT = Format("github-action-benchmark", TITLE, "history", matches, read)

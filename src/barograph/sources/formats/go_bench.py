@@ -95,10 +95,4 @@ def _identity(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     return "/".join(labels), tuple(args.items())
 
 
-FORMAT = Format(
-    name="go",
-    title="Go: go test -bench . -count 5 > FILE",
-    kind="run",
-    matches=matches,
-    read=read,
-)
+FORMAT = Format("go", "Go: go test -bench . -count 5 > FILE", "run", matches, read)

@@ -127,10 +127,5 @@ def _identity(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     return "/".join(labels), tuple(args.items())
 
 
-FORMAT = Format(
-    name="google-benchmark",
-    title="Google Benchmark: --benchmark_out=FILE --benchmark_out_format=json",
-    kind="run",
-    matches=matches,
-    read=read,
-)
+TITLE = "Google Benchmark: --benchmark_out=FILE --benchmark_out_format=json"
+FORMAT = Format("google-benchmark", TITLE, "run", matches, read)

@@ -92,10 +92,5 @@ def _checked(datapoints: list[Any], place: str) -> tuple[Floats, Ints]:
     return np.array(values, dtype=np.float64), np.array(times, dtype=np.int64)
 
 
-FORMAT = Format(
-    "graphite",
-    "Graphite render API: the URL of a query, or its answer saved with format=json",
-    "history",
-    matches,
-    read,
-)
+TITLE = "Graphite render API: the URL of a query, or its answer saved with format=json"
+FORMAT = Format("graphite", TITLE, "history", matches, read)

@@ -59,10 +59,4 @@ def _result(
     return Result(series, value, where, unit, Direction.LOWER_IS_BETTER)
 
 
-FORMAT = Format(
-    name="hyperfine",
-    title="hyperfine: hyperfine --export-json FILE",
-    kind="run",
-    matches=matches,
-    read=read,
-)
+FORMAT = Format("hyperfine", "hyperfine: hyperfine --export-json FILE", "run", matches, read)

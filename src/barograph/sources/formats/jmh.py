@@ -112,10 +112,4 @@ def _direction(unit: str, measurement: str) -> Direction:
     return Direction.UNKNOWN
 
 
-FORMAT = Format(
-    name="jmh",
-    title="JMH: java -jar benchmarks.jar -rf json -rff FILE",
-    kind="run",
-    matches=matches,
-    read=read,
-)
+FORMAT = Format("jmh", "JMH: java -jar benchmarks.jar -rf json -rff FILE", "run", matches, read)

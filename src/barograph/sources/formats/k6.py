@@ -174,10 +174,5 @@ def _aggregated(name: str, points: _Points, start: int, seconds: float) -> Itera
     yield from _values(name, aggregates, name, start, points.is_time)
 
 
-FORMAT = Format(
-    name="k6",
-    title="k6: k6 run --summary-export FILE, handleSummary, or --out json=FILE",
-    kind="run",
-    matches=matches,
-    read=read,
-)
+TITLE = "k6: k6 run --summary-export FILE, handleSummary, or --out json=FILE"
+FORMAT = Format("k6", TITLE, "run", matches, read)

@@ -108,10 +108,5 @@ def _quantile(histogram: list[tuple[float, float]], share: float) -> float:
     return histogram[-1][0]
 
 
-FORMAT = Format(
-    name="locust",
-    title="locust: locust --headless --csv PREFIX (PREFIX_stats.csv), or --json > FILE",
-    kind="run",
-    matches=matches,
-    read=read,
-)
+TITLE = "locust: locust --headless --csv PREFIX (PREFIX_stats.csv), or --json > FILE"
+FORMAT = Format("locust", TITLE, "run", matches, read)

@@ -297,10 +297,5 @@ def _direction(metric: Mapping[str, Any], where: str) -> Direction:
     return Direction.UNKNOWN
 
 
-FORMAT = Format(
-    "metric-records",
-    "JSON or JSON lines: records with a map of metrics, a commit and a time",
-    "history",
-    matches,
-    read,
-)
+TITLE = "JSON or JSON lines: records with a map of metrics, a commit and a time"
+FORMAT = Format("metric-records", TITLE, "history", matches, read)

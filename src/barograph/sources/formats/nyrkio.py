@@ -118,10 +118,5 @@ def _direction(value: object, where: str) -> Direction:
     raise FieldError(where, value, "is neither lower_is_better nor higher_is_better")
 
 
-FORMAT = Format(
-    "nyrkio",
-    "Nyrkiö or Otava JSON: runs with a timestamp, a list of metrics, and attributes",
-    "history",
-    matches,
-    read,
-)
+TITLE = "Nyrkiö or Otava JSON: runs with a timestamp, a list of metrics, and attributes"
+FORMAT = Format("nyrkio", TITLE, "history", matches, read)

@@ -139,10 +139,5 @@ def _paths(file: InputFile, test: Mapping[str, Any], where: str) -> list[Path]:
     raise FieldError(f"{where}.file", pattern, "is not an existing file")
 
 
-FORMAT = Format(
-    "otava",
-    "Otava: an otava.yaml (or hunter.yaml), whose csv, graphite and json tests are read",
-    "history",
-    matches,
-    read,
-)
+TITLE = "Otava: an otava.yaml (or hunter.yaml), whose csv, graphite and json tests are read"
+FORMAT = Format("otava", TITLE, "history", matches, read)

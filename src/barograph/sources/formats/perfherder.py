@@ -240,10 +240,5 @@ def _status(value: object, where: str) -> int:
     raise FieldError(where, value, "is not a status of an alert (0 to 4)")
 
 
-FORMAT = Format(
-    "perfherder",
-    "Perfherder: exported performance data and alert summaries, as JSON files or a folder",
-    "history",
-    matches,
-    read,
-)
+TITLE = "Perfherder: exported performance data and alert summaries, as JSON files or a folder"
+FORMAT = Format("perfherder", TITLE, "history", matches, read)

@@ -126,10 +126,5 @@ def _result(
     )
 
 
-FORMAT = Format(
-    "perfherder-log",
-    "Perfherder: a log with PERFHERDER_DATA lines, or perfherder-data.json",
-    "run",
-    matches,
-    read,
-)
+TITLE = "Perfherder: a log with PERFHERDER_DATA lines, or perfherder-data.json"
+FORMAT = Format("perfherder-log", TITLE, "run", matches, read)

@@ -109,9 +109,5 @@ def _arguments(benchmark: dict[str, Any], where: str) -> tuple[tuple[str, str], 
 
 
 FORMAT = Format(
-    name="pytest-benchmark",
-    title="pytest-benchmark: pytest --benchmark-json=FILE",
-    kind="run",
-    matches=matches,
-    read=read,
+    "pytest-benchmark", "pytest-benchmark: pytest --benchmark-json=FILE", "run", matches, read
 )

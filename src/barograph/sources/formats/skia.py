@@ -185,10 +185,5 @@ def _described(key: Mapping[str, Any], where: str) -> tuple[SeriesId, str, Direc
     return series, unit, direction, values.get("branch", "")
 
 
-FORMAT = Format(
-    "skia",
-    "Skia Perf, version 1: a JSON file a commit, a list of them, or a folder",
-    "history",
-    matches,
-    read,
-)
+TITLE = "Skia Perf, version 1: a JSON file a commit, a list of them, or a folder"
+FORMAT = Format("skia", TITLE, "history", matches, read)

@@ -392,10 +392,5 @@ def _plain(cells: Mapping[str, Sequence[Any]], names: Sequence[str]) -> Floats |
     return cells.numbers(names) if isinstance(cells, WideCells) else None
 
 
-FORMAT = Format(
-    "tables",
-    "CSV, TSV, JSON records, JSON lines or Parquet: long, or one column for each metric",
-    "history",
-    matches,
-    read,
-)
+TITLE = "CSV, TSV, JSON records, JSON lines or Parquet: long, or one column for each metric"
+FORMAT = Format("tables", TITLE, "history", matches, read)

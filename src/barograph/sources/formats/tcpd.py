@@ -209,10 +209,5 @@ def agreed(annotators: list[list[int]], margin: int = MARGIN) -> list[int]:
     return result
 
 
-FORMAT = Format(
-    "tcpd",
-    "Turing Change Point Dataset (TCPD): a JSON data set or a folder, with annotations.json",
-    "history",
-    matches,
-    read,
-)
+TITLE = "Turing Change Point Dataset (TCPD): a JSON data set or a folder, with annotations.json"
+FORMAT = Format("tcpd", TITLE, "history", matches, read)

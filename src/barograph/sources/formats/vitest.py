@@ -118,10 +118,5 @@ def _result(
     return Result(series, value, where, unit, Direction.LOWER_IS_BETTER)
 
 
-FORMAT = Format(
-    name="vitest",
-    title="vitest bench --outputJson FILE, or the tasks of tinybench as JSON",
-    kind="run",
-    matches=matches,
-    read=read,
-)
+TITLE = "vitest bench --outputJson FILE, or the tasks of tinybench as JSON"
+FORMAT = Format("vitest", TITLE, "run", matches, read)
