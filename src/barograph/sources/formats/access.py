@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from barograph.series import UNKNOWN_TIME, canonical_text
 from barograph.sources.base import Place, Skip
@@ -52,7 +52,7 @@ def mapping(value: object, where: str) -> dict[str, Any]:
         FieldError: It is not an object.
     """
     if isinstance(value, dict):
-        return cast("dict[str, Any]", value)
+        return value
     raise FieldError(where, value, "is missing" if value is None else "is not an object")
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from barograph.series import Direction, SeriesId
+from barograph.series import SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import skipped, text
+from barograph.sources.formats.access import text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import head_text, lines_of, number_in
+from barograph.sources.formats.entries import HIGHER, LOWER, each, head_text, lines_of, number_in
+from barograph.sources.formats.nodes import Node
 
 BEFORE, BETWEEN = "test ", " ... bench: "
 RESULT = re.compile(r" *([\d,.]+) (\S+)/iter \(\+/- [\d,.]+\)(?: = ([\d,.]+) MB/s)?\s*")
@@ -27,28 +27,31 @@ def matches(sample: Sample) -> bool:
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the time and the throughput of each benchmark."""
+    yield from each(file, _benchmarks(file), _results)
+
+
+def _benchmarks(file: InputFile) -> Iterator[Node]:
+    """Yield the target, the name and the numbers of each line with a result."""
     task = ""
-    for where, line in lines_of(file):
+    for entry in lines_of(file):
+        line = entry.value
         target = TARGET.fullmatch(line) if "Running " in line else None
         name, between, rest = line.partition(BETWEEN)
-        found = RESULT.fullmatch(rest) if between and name.startswith(BEFORE) else None
+        numbers = RESULT.fullmatch(rest) if between and name.startswith(BEFORE) else None
         if target:
             task = target[1]
-        elif found:
-            try:
-                yield from _results(name[len(BEFORE) :].strip(), found, where, task)
-            except FieldError as error:
-                yield skipped(file, error.field, error.value, error.reason)
+        elif numbers:
+            yield Node((task, name[len(BEFORE) :].strip(), *numbers.groups()), entry.where)
 
 
-def _results(name: str, found: re.Match[str], where: str, task: str) -> Iterator[Result]:
+def _results(entry: Node) -> Iterator[Result]:
+    task, name, time, unit, throughput = entry.value
+    where = entry.where
     series = SeriesId("", "", task, text(name, where), "time")
-    better = Direction.LOWER_IS_BETTER
-    yield Result(series, number_in(found[1], where), where, found[2], better)
-    if found[3]:
+    yield Result(series, number_in(time, where), where, unit, LOWER)
+    if throughput:
         series = SeriesId("", "", task, name, "throughput")
-        better = Direction.HIGHER_IS_BETTER
-        yield Result(series, number_in(found[3], where), where, "MB/s", better)
+        yield Result(series, number_in(throughput, where), where, "MB/s", HIGHER)
 
 
 FORMAT = Format("cargo-bench", "Rust's built-in harness: cargo bench > FILE", "run", matches, read)

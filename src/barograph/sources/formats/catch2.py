@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from xml.parsers import expat
 
 from barograph.errors import DataError
-from barograph.series import Direction, SeriesId
+from barograph.series import SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import skipped, text
+from barograph.sources.formats.access import text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import head_text, lines_of, number_in
+from barograph.sources.formats.entries import LOWER, each, head_text, lines_of, number_in
+from barograph.sources.formats.nodes import Node
 
 ROOT = re.compile(r"<(Catch2TestRun|Catch)[\s>]")
 COLUMNS = re.compile(r"^benchmark name +samples +iterations +est", re.MULTILINE)
@@ -34,24 +35,26 @@ def matches(sample: Sample) -> bool:
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the mean of each benchmark."""
-    if file.text().lstrip().startswith("<"):
-        yield from _Reader(file).results()
-    else:
-        yield from _console(file)
+    is_xml = file.text().lstrip().startswith("<")
+    yield from each(file, _Reader(file).benchmarks() if is_xml else _console(file), _results)
 
 
-def _result(path: list[str], name: str, value: float, where: str, unit: str) -> Result:
-    series = SeriesId("", "", "/".join(path), name, "mean")
-    return Result(series, value, where, unit, Direction.LOWER_IS_BETTER)
+def _results(benchmark: Node) -> Iterator[Result]:
+    """Read the path, the name, the mean and its unit; without a unit, the mean is a failure."""
+    (path, name, mean, unit), where = benchmark.value, benchmark.where
+    if not unit:
+        raise FieldError(where, mean, "the benchmark failed")
+    series = SeriesId("", "", "/".join(path), text(name or None, where), "mean")
+    yield Result(series, number_in(mean, where), where, unit, LOWER)
 
 
 class _Reader:
-    """Collects the results of an XML file."""
+    """Collects the benchmarks of an XML file."""
 
     def __init__(self, file: InputFile) -> None:
         self._file = file
         self._open: list[tuple[str, str]] = []  # the elements around, with their names
-        self._found: list[Result | Skip] = []
+        self._benchmarks: list[Node] = []
         self._parser = expat.ParserCreate("utf-8")
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
@@ -59,8 +62,8 @@ class _Reader:
         self._parser.EntityDeclHandler = self._refuse
         self._parser.StartDoctypeDeclHandler = self._refuse
 
-    def results(self) -> Iterator[Result | Skip]:
-        """Parse the file, and yield what was found.
+    def benchmarks(self) -> list[Node]:
+        """Parse the file, and return its benchmarks.
 
         Raises:
             DataError: The XML is not well-formed, too deep, or declares entities.
@@ -70,7 +73,7 @@ class _Reader:
         except expat.ExpatError as error:
             reason = expat.errors.messages[error.code]
             raise DataError(f"{self._file.name}: line {error.lineno}: {reason}") from None
-        yield from self._found
+        return self._benchmarks
 
     def _refuse(self, *_declaration: object) -> None:
         line = self._parser.CurrentLineNumber
@@ -82,18 +85,14 @@ class _Reader:
             raise DataError(f"{self._file.name}: {where}: nested too deeply")
         if self._open and self._open[-1][0] == "BenchmarkResults" and tag in ("mean", "failed"):
             path = [name for kind, name in self._open if kind in ("TestCase", "Section")]
-            try:
-                if tag == "failed":
-                    raise FieldError(where, attributes.get("message"), "the benchmark failed")
-                value = number_in(attributes.get("value", ""), where)
-                self._found.append(_result(path, self._open[-1][1], value, where, "ns"))
-            except FieldError as error:
-                skip = skipped(self._file, error.field, error.value, error.reason)
-                self._found.append(skip)
+            mean = (attributes.get("value", ""), "ns")
+            failure = (attributes.get("message"), "")
+            benchmark = (path, self._open[-1][1], *(failure if tag == "failed" else mean))
+            self._benchmarks.append(Node(benchmark, where))
         self._open.append((tag, attributes.get("name", "")))
 
 
-def _console(file: InputFile) -> Iterator[Result | Skip]:
+def _console(file: InputFile) -> Iterator[Node]:
     """Read the tables of the console reporter.
 
     A test case is announced by its name between two rules; below its table's head each benchmark
@@ -102,18 +101,15 @@ def _console(file: InputFile) -> Iterator[Result | Skip]:
     path: list[str] = []
     block: list[str] = []  # the lines since the last rule
     name: str | None = None  # of the benchmark whose mean comes next
-    for where, line in lines_of(file):
+    for entry in lines_of(file):
+        line = entry.value
         times = TIMES.fullmatch(line)
         if RULE.fullmatch(line.strip()):
             if line.startswith("-") and block and not COLUMNS.match(block[0]):
                 path = block[:]
             block, name = [], None
         elif times and name is not None:
-            try:
-                label = text(name or None, where)
-                yield _result(path, label, number_in(times[1], where), where, times[2])
-            except FieldError as error:
-                yield skipped(file, error.field, error.value, error.reason)
+            yield Node((path, name, times[1], times[2]), entry.where)
             block, name = [], None
         elif (named := _named(line)) is not None:
             name, block = " ".join(filter(None, [*block, named])), []

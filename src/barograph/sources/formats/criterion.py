@@ -8,15 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from barograph.errors import DataError
-from barograph.series import Direction, SeriesId
+from barograph.series import SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import at, mapping, number, skipped, text
+from barograph.sources.formats.access import text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample, decode_json
-from barograph.sources.formats.entries import each, head_text, lines_of, number_in
+from barograph.sources.formats.entries import LOWER, each, head_text, lines_of, number_in
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 
 ESTIMATES = "new/estimates.json"
@@ -38,17 +37,14 @@ def matches(sample: Sample) -> bool:
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the median of each benchmark; the estimate of its time where there is only text."""
     if file.content is None and file.path is not None:
-        found = ((path.parent.parent.relative_to(file.path).as_posix(), path)
-                 for path in sorted(_estimates(file.path)))  # fmt: skip
-        yield from each(file, found, _of_folder)
+        paths = sorted(_estimates(file.path))
+        names = (path.parent.parent.relative_to(file.path).as_posix() for path in paths)
+        yield from each(file, map(Node, paths, names), _of_folder)
     elif file.text().lstrip().startswith("{"):
-        yield from each(
-            file,
-            lines_of(file, file.options.max_bytes),
-            lambda line, where: _message(line, where, file.name),
-        )
+        lines = lines_of(file, file.options.max_bytes)
+        yield from each(file, lines, lambda line: _message(line, file.name))
     else:
-        yield from _lines(file)
+        yield from each(file, _lines(file), _of_text)
 
 
 def _estimates(folder: Path) -> Iterator[Path]:
@@ -57,68 +53,60 @@ def _estimates(folder: Path) -> Iterator[Path]:
         yield from folder.glob("*/" * depth + ESTIMATES)
 
 
-def _of_folder(path: Path, where: str) -> Iterator[Result]:
-    estimates = mapping(_decoded(path), where)
-    benchmark = mapping(_decoded(path.with_name("benchmark.json")), where)
-    place = f"{where}/{ESTIMATES}: median.point_estimate"
-    estimate = mapping(estimates.get("median"), place)
-    value = number(estimate.get("point_estimate"), place)
-    yield _result(_identity(benchmark, where), "median", value, place, "ns")
+def _of_folder(path: Node) -> Iterator[Result]:
+    estimates = Node(_decoded(path.value), f"{path.where}/{ESTIMATES}: ")
+    benchmark = Node(_decoded(path.value.with_name("benchmark.json")), path.where)
+    value, place = estimates["median"]["point_estimate"].measured()
+    yield Result(_identity(benchmark), value, place, "ns", LOWER)
 
 
-def _decoded(path: Path) -> Any:
+def _decoded(path: Path) -> object:
     """Return the JSON of a file of the folder."""
     try:
         if path.stat().st_size > BIGGEST:
             raise DataError(f"{path}: larger than {BIGGEST:,} bytes")
-        return InputFile(str(path), path, path.read_bytes()).json()
+        return InputFile.inside(path, str(path)).json()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _identity(benchmark: dict[str, Any], where: str) -> SeriesId:
+def _identity(benchmark: Node) -> SeriesId:
     """Return group, function and value as task, test and argument."""
     group, function, value = (
-        text(benchmark.get(key) or "", at(where, key))
-        for key in ("group_id", "function_id", "value_str")
+        benchmark.get(key, "").text() for key in ("group_id", "function_id", "value_str")
     )
     args = (("value", value),) if value else ()
-    if not function:
-        return SeriesId("", "", "", group or where, "", args)
-    return SeriesId("", "", group, function, "", args)
+    task, test = (group, function) if function else ("", group or benchmark.where)
+    return SeriesId("", "", task, test, "median", args)
 
 
-def _message(line: str, where: str, name: str) -> Iterator[Result]:
+def _message(line: Node, name: str) -> Iterator[Result]:
     """Read a message of cargo-criterion; other messages and blank lines are passed over."""
-    message = decode_json(line, f"{name}: {where}") if line.strip() else None
-    if not isinstance(message, dict) or message.get("reason") != "benchmark-complete":
+    content = decode_json(line.value, f"{name}: {line.where}") if line.value.strip() else None
+    if not isinstance(content, dict) or content.get("reason") != "benchmark-complete":
         return
-    series = SeriesId("", "", "", text(message.get("id"), f"{where}: id"), "")
-    place = f"{where}: median"
-    estimate = mapping(message.get("median"), place)
-    unit = text(estimate.get("unit") or message.get("unit") or "ns", f"{where}: unit")
-    yield _result(series, "median", number(estimate.get("estimate"), place), place, unit)
+    message = Node(content, f"{line.where}: ")
+    series = SeriesId("", "", "", message["id"].text(), "median")
+    median = message["median"]
+    unit = Node(median["unit"].value or message["unit"].value or "ns", f"{line.where}: unit").text()
+    yield Result(series, *median["estimate"].measured(), unit, LOWER)
 
 
-def _result(series: SeriesId, name: str, value: float, where: str, unit: str) -> Result:
-    named = SeriesId("", "", series.task, series.test, name, series.args)
-    return Result(named, value, where, unit, Direction.LOWER_IS_BETTER)
-
-
-def _lines(file: InputFile) -> Iterator[Result | Skip]:
-    """Read what `cargo bench` prints."""
+def _lines(file: InputFile) -> Iterator[Node]:
+    """Yield the name, the time and the unit of each benchmark that `cargo bench` prints."""
     before = ""
-    for where, line in lines_of(file):
-        name, colon, rest = line.partition(" time:")
-        found = TIME.fullmatch(rest) if colon else None
-        if found:
-            name = name.strip() or before
-            try:
-                series = SeriesId("", "", "", text(name or None, where), "")
-                yield _result(series, "time", number_in(found[1], where), where, found[2])
-            except FieldError as error:
-                yield skipped(file, error.field, error.value, error.reason)
-        before = "" if line.startswith((" ", *PROGRESS)) else line.strip()
+    for line in lines_of(file):
+        name, colon, rest = line.value.partition(" time:")
+        time = TIME.fullmatch(rest) if colon else None
+        if time:
+            yield Node((name.strip() or before or None, *time.groups()), line.where)
+        before = "" if line.value.startswith((" ", *PROGRESS)) else line.value.strip()
+
+
+def _of_text(entry: Node) -> Iterator[Result]:
+    name, time, unit = entry.value
+    series = SeriesId("", "", "", text(name, entry.where), "time")
+    yield Result(series, number_in(time, entry.where), entry.where, unit, LOWER)
 
 
 TITLE = "criterion.rs: the folder target/criterion, or cargo criterion --message-format json"

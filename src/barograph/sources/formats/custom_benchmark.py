@@ -6,13 +6,12 @@ The file does not say which of the two it is: the unit gives the direction, or a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import array, at, mapping, number, text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import each, indexed, number_in
+from barograph.sources.formats.entries import HIGHER, LOWER, each, number_in
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 
 REQUIRED = {"/*/name", "/*/unit", "/*/value"}
@@ -28,24 +27,19 @@ def matches(sample: Sample) -> bool:
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the value of each entry."""
-    yield from each(file, indexed(array(file.json(), "(file)"), ""), _results)
+    yield from each(file, Node(file.json()).entries(), _results)
 
 
-def _results(entry: Any, where: str) -> Iterator[Result]:
-    benchmark = mapping(entry, where)
-    name = text(benchmark.get("name"), at(where, "name"))
-    unit = text(benchmark.get("unit"), at(where, "unit"))
-    place, value = at(where, "value"), benchmark.get("value")
-    measured = number_in(value, place) if isinstance(value, str) else number(value, place)
-    yield Result(SeriesId("", "", "", name, ""), measured, place, unit, _direction(benchmark))
-
-
-def _direction(benchmark: dict[str, Any]) -> Direction:
-    """Return the direction that an entry states, which forks of the action read."""
-    bigger = benchmark.get("biggerIsBetter")
-    if isinstance(bigger, bool):
-        return Direction.HIGHER_IS_BETTER if bigger else Direction.LOWER_IS_BETTER
-    return Direction.UNKNOWN
+def _results(entry: Node) -> Iterator[Result]:
+    series = SeriesId("", "", "", entry["name"].text(), "")
+    unit, measured = entry["unit"].text(), entry["value"]
+    if isinstance(measured.value, str):
+        measured.value = number_in(measured.value, measured.where)
+    # Forks of the action read the direction that an entry states.
+    directions = {True: HIGHER, False: LOWER}
+    bigger = entry["biggerIsBetter"].value
+    direction = directions[bigger] if isinstance(bigger, bool) else Direction.UNKNOWN
+    yield Result(series, *measured.measured(), unit, direction)
 
 
 TITLE = "github-action-benchmark: an array of name, unit and value (customSmallerIsBetter)"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Any
 
+from barograph.series import Direction
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.access import number, skipped
 from barograph.sources.formats.base import InputFile, Result, Sample
+from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.outline import outline
 
+LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 LONGEST = 4_000  # characters of a line of text that may hold a result
 LINE_END = re.compile(r"\r\n?|\n")  # other line separators may be in the strings of JSON lines
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -36,39 +39,32 @@ def _decoded(head: bytes) -> str:
 
 
 def each(
-    file: InputFile,
-    entries: Iterable[tuple[str, Any]],
-    read: Callable[[Any, str], Iterator[Result | Skip]],
+    file: InputFile, entries: Iterable[Node], read: Callable[[Node], Iterator[Result]]
 ) -> Iterator[Result | Skip]:
     """Read entries one at a time; an entry with a wrong or missing field is skipped.
 
     Args:
         file: The file, for the skipped entries.
-        entries: The place and the content of each entry.
-        read: Yields the results of one entry, given its content and its place.
+        entries: The entries.
+        read: Yields the results of an entry.
     """
-    for where, entry in entries:
+    for entry in entries:
         try:
-            yield from read(entry, where)
+            yield from read(entry)
         except FieldError as error:
             yield skipped(file, error.field, error.value, error.reason)
 
 
-def indexed(entries: Iterable[Any], where: str) -> Iterator[tuple[str, Any]]:
-    """Yield the place and the content of each entry of an array.
-
-    Example:
-        >>> list(indexed(["a", "b"], "results"))
-        [('results[0]', 'a'), ('results[1]', 'b')]
-    """
-    return ((f"{where}[{index}]", entry) for index, entry in enumerate(entries))
+def has_places(*required: str) -> Callable[[Sample], bool]:
+    """Return a function that recognises JSON by places that its outline must have."""
+    return lambda sample: outline(sample).issuperset(required)
 
 
-def lines_of(file: InputFile, longest: int = LONGEST) -> Iterator[tuple[str, str]]:
-    """Yield the place and the text of each line, without colours; longer lines are left out."""
+def lines_of(file: InputFile, longest: int = LONGEST) -> Iterator[Node]:
+    """Yield each line, without colours; longer lines are left out."""
     for index, line in enumerate(LINE_END.split(file.text()), 1):
         if len(line) <= longest:
-            yield f"line {index}", COLOUR.sub("", line) if "\x1b" in line else line
+            yield Node(COLOUR.sub("", line) if "\x1b" in line else line, f"line {index}")
 
 
 def number_in(text: str, where: str) -> float:

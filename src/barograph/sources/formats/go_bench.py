@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import skipped, text, time_ms
+from barograph.sources.formats.access import text, time_ms
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import head_text, lines_of, number_in
+from barograph.sources.formats.entries import HIGHER, LOWER, each, head_text, lines_of, number_in
+from barograph.sources.formats.nodes import Node
 
 HEAD = re.compile(r"^Benchmark\S*[ \t]+\d+[ \t]+[\d.e+]+ [^\s\d]\S*", re.MULTILINE)
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):\s*(.*)")
 PROCS = re.compile(r"(.+)-(\d{1,4})")  # GOMAXPROCS at the end of a name; absent if it is 1
-LOWER = {"ns/op", "B/op", "allocs/op", "sec/op"}
-BETTER = {"higher": Direction.HIGHER_IS_BETTER, "lower": Direction.LOWER_IS_BETTER}
+UNITS = {**dict.fromkeys(("ns/op", "B/op", "allocs/op", "sec/op"), LOWER), "MB/s": HIGHER}
+BETTER = {"higher": HIGHER, "lower": LOWER}
 
 
 def matches(sample: Sample) -> bool:
@@ -26,20 +26,21 @@ def matches(sample: Sample) -> bool:
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield every unit of every result line; lines of one benchmark (-count) are runs."""
+    yield from each(file, _benchmarks(file), _results)
+
+
+def _benchmarks(file: InputFile) -> Iterator[Node]:
+    """Yield the fields of each result line, the settings above it, and the number of the run."""
     settings: dict[str, str] = {}
-    directions = dict.fromkeys(LOWER, Direction.LOWER_IS_BETTER) | {
-        "MB/s": Direction.HIGHER_IS_BETTER
-    }
+    directions = dict(UNITS)
     runs: dict[str, int] = {}
-    for where, line in lines_of(file):
+    for entry in lines_of(file):
+        line = entry.value
         fields = line.split() if line.startswith("Benchmark") else []
         if len(fields) >= 4 and len(fields) % 2 == 0 and fields[1].isdecimal():
             name = f"{settings.get('pkg', '')} {fields[0]}"
             runs[name] = runs.get(name, -1) + 1
-            try:
-                yield from _results(fields, where, settings, directions, runs[name])
-            except FieldError as error:
-                yield skipped(file, error.field, error.value, error.reason)
+            yield Node((fields, settings, directions, str(runs[name])), entry.where)
         elif line.startswith("Unit "):
             directions |= _unit(line)
         elif setting := SETTING.fullmatch(line):
@@ -53,30 +54,18 @@ def _unit(line: str) -> dict[str, Direction]:
     return {unit: BETTER[stated[0]]} if stated and stated[0] in BETTER else {}
 
 
-def _results(
-    fields: list[str],
-    where: str,
-    settings: dict[str, str],
-    directions: dict[str, Direction],
-    run: int,
-) -> Iterator[Result]:
+def _results(line: Node) -> Iterator[Result]:
+    fields, settings, directions, run = line.value
+    where, package = line.where, settings.get("pkg", "")
     test, args = _identity(text(fields[0], where))
     platform = "/".join(settings[name] for name in ("goos", "goarch") if name in settings)
-    commit = settings.get("commit", "").partition(" ")[0]
+    branch, commit = settings.get("branch", ""), settings.get("commit", "").partition(" ")[0]
     time = time_ms(settings.get("commit-time"), where) if commit else UNKNOWN_TIME
     for value, unit in zip(fields[2::2], fields[3::2], strict=True):
-        series = SeriesId("", platform, settings.get("pkg", ""), test, unit, args)
-        yield Result(
-            series,
-            number_in(value, where),
-            where,
-            unit,
-            directions.get(unit, Direction.UNKNOWN),
-            commit=commit,
-            time=time,
-            run=str(run),
-            branch=settings.get("branch", ""),
-        )
+        series = SeriesId("", platform, package, test, unit, args)
+        direction = directions.get(unit, Direction.UNKNOWN)
+        measured = number_in(value, where)
+        yield Result(series, measured, where, unit, direction, None, commit, time, run, branch)
 
 
 def _identity(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:

@@ -7,15 +7,17 @@ Repetitions are runs of one commit. Aggregates are read only where the file hold
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import array, at, mapping, number, text, time_ms
+from barograph.sources.formats.access import at, number, text, time_ms
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import each, indexed, stable_machine
+from barograph.sources.formats.entries import HIGHER, LOWER, each, stable_machine
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 
 TIMES = ("real_time", "cpu_time")
@@ -38,35 +40,25 @@ def matches(sample: Sample) -> bool:
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the real and CPU time of each benchmark, and its counters."""
-    document = mapping(file.json(), "")
-    context = mapping(document.get("context") or {}, "context")
-    entries = array(document.get("benchmarks"), "benchmarks")
-    machine = stable_machine(text(context.get("host_name") or "", "context.host_name"))
-    time = time_ms(context.get("date"), "context.date")
-    chosen = _chosen(entries)
-
-    def results(entry: Any, where: str) -> Iterator[Result]:
-        if chosen(entry):
-            yield from _results(mapping(entry, where), where, machine, time)
-
-    yield from each(file, indexed(entries, "benchmarks"), results)
+    document = Node(file.json())
+    context = document.get("context", {})
+    machine = stable_machine(context.get("host_name", "").text())
+    time = time_ms(context["date"].value, "context.date")
+    entries = _chosen(list(document["benchmarks"].entries()))
+    yield from each(file, entries, partial(_results, machine, time))
 
 
-def _chosen(entries: list[Any]) -> Callable[[Any], bool]:
-    """Return which entries are read: repetitions, else the median, else the mean."""
+def _chosen(entries: list[Node]) -> Iterator[Node]:
+    """Yield the entries that are read: repetitions, else the median, else the mean."""
     kinds: dict[str, set[str]] = {}
     for entry in entries:
-        if isinstance(entry, dict):
-            kinds.setdefault(_run_name(entry), set()).add(_kind(entry))
-
-    def chosen(entry: Any) -> bool:
-        if not isinstance(entry, dict):
-            return True  # reported as skipped
-        found = kinds[_run_name(entry)]
-        best = next((kind for kind in ("iteration", "median", "mean") if kind in found), "")
-        return _kind(entry) == best
-
-    return chosen
+        if isinstance(entry.value, dict):
+            kinds.setdefault(_run_name(entry.value), set()).add(_kind(entry.value))
+    for entry in entries:
+        known = kinds[_run_name(entry.value)] if isinstance(entry.value, dict) else set()
+        best = next((kind for kind in ("iteration", "median", "mean") if kind in known), "")
+        if not known or _kind(entry.value) == best:  # what is no object is reported as skipped
+            yield entry
 
 
 def _run_name(entry: dict[str, Any]) -> str:
@@ -84,29 +76,28 @@ def _kind(entry: dict[str, Any]) -> str:
     return "iteration"
 
 
-def _results(entry: dict[str, Any], where: str, machine: str, time: int) -> Iterator[Result]:
+def _results(machine: str, time: int, benchmark: Node) -> Iterator[Result]:
+    entry, where = benchmark.mapping(), benchmark.where
     if entry.get("error_occurred") or entry.get("skipped"):
         message = entry.get("error_message") or entry.get("skip_message")
         raise FieldError(where, message, "the benchmark failed")
-    name = text(entry.get("run_name") or entry.get("name"), at(where, "name"))
-    test, args = _identity(name)
+    test, args = _identity(text(entry.get("run_name") or entry.get("name"), at(where, "name")))
     repeated = _kind(entry) == "iteration" and entry.get("repetitions") not in (None, 1)
     run = str(entry.get("repetition_index", "")) if repeated else ""
-    unit = text(entry.get("time_unit") or "ns", at(where, "time_unit"))
+    time_unit = benchmark.get("time_unit", "ns").text()
     for measurement, value in entry.items():
         if measurement in TIMES:
-            kind, direction = unit, Direction.LOWER_IS_BETTER
+            unit, direction = time_unit, LOWER
         elif measurement in FIELDS or type(value) not in (int, float):
             continue
         elif measurement.endswith("_per_second"):
-            kind, direction = f"{measurement[:-11]}/s", Direction.HIGHER_IS_BETTER
+            unit, direction = f"{measurement[:-11]}/s", HIGHER
         else:
-            known = measurement in MEMORY
-            kind = MEMORY.get(measurement, "")
-            direction = Direction.LOWER_IS_BETTER if known else Direction.UNKNOWN
+            unit = MEMORY.get(measurement, "")
+            direction = LOWER if measurement in MEMORY else Direction.UNKNOWN
         place = at(where, measurement)
         series = SeriesId("", machine, "", test, text(measurement, place), args)
-        yield Result(series, number(value, place), place, kind, direction, time=time, run=run)
+        yield Result(series, number(value, place), place, unit, direction, time=time, run=run)
 
 
 def _identity(name: str) -> tuple[str, tuple[tuple[str, str], ...]]:

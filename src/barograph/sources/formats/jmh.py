@@ -8,107 +8,88 @@ metrics of the garbage collector profiler only the allocation per operation is s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import fmean
-from typing import Any
 
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import arguments, array, at, mapping, number, text
-from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import each, indexed
-from barograph.sources.formats.outline import outline
+from barograph.sources.formats.access import array, number
+from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.entries import HIGHER, LOWER, each, has_places
+from barograph.sources.formats.nodes import Node
 
 PERCENTILES = {"50.0": "p50", "99.0": "p99"}
 ALLOCATION = "gc.alloc.rate.norm"
 MODES = ("thrpt", "avgt", "sample", "ss")
 
-
-def matches(sample: Sample) -> bool:
-    """Whether the head has the benchmark and the mode of a result."""
-    return {"/*/benchmark", "/*/mode"} <= outline(sample)
+matches = has_places("/*/benchmark", "/*/mode")
 
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the score of each fork, percentiles of sampled times, and secondary metrics."""
-    yield from each(file, indexed(array(file.json(), "(file)"), ""), _results)
+    yield from each(file, Node(file.json()).entries(), _results)
 
 
-def _results(entry: Any, where: str) -> Iterator[Result]:
-    benchmark = mapping(entry, where)
-    name = text(benchmark.get("benchmark"), at(where, "benchmark"))
-    mode = text(benchmark.get("mode"), at(where, "mode"))
-    params = mapping(benchmark.get("params") or {}, at(where, "params"))
-    args = dict(arguments(params, at(where, "params")))
-    threads = benchmark.get("threads")
+def _results(benchmark: Node) -> Iterator[Result]:
+    task, _, test = benchmark["benchmark"].text().rpartition(".")
+    mode = benchmark["mode"].text()
+    args = dict(benchmark.get("params", {}).arguments())
+    threads = benchmark["threads"].value
     if type(threads) is int and threads > 1:
         args["threads"] = str(threads)
-    task, _, test = name.rpartition(".")
     series = SeriesId("", "", task, test, mode, tuple(args.items()))
-    primary = mapping(benchmark.get("primaryMetric"), at(where, "primaryMetric"))
-    yield from _metric(primary, at(where, "primaryMetric"), series)
+    primary = benchmark["primaryMetric"]
+    yield from _metric(primary, series)
     if mode == "sample":
-        yield from _percentiles(primary, at(where, "primaryMetric"), series)
-    others = mapping(benchmark.get("secondaryMetrics") or {}, at(where, "secondaryMetrics"))
-    for key, metric in others.items():
-        label = text(key, at(where, "secondaryMetrics")).lstrip("\u00b7+").strip()
-        if _is_followed(label, metric):
-            place = at(at(where, "secondaryMetrics"), key)
-            yield from _metric(mapping(metric, place), place, _renamed(series, label))
+        yield from _percentiles(primary, series)
+    others = benchmark.get("secondaryMetrics", {})
+    for key in others.mapping():
+        name = Node(key, others.where).text().lstrip("\u00b7+").strip()
+        if _is_followed(name, others[key].value):
+            yield from _metric(others[key], replace(series, measurement=name))
 
 
-def _is_followed(label: str, metric: Any) -> bool:
+def _is_followed(name: str, metric: object) -> bool:
     """Whether a secondary metric is worth a series: counters of the user and allocations."""
-    if label.startswith(("gc.", "stack", "async", "jfr", "perfasm")):
-        return label == ALLOCATION
+    if name.startswith(("gc.", "stack", "async", "jfr", "perfasm")):
+        return name == ALLOCATION
     return isinstance(metric, dict) and type(metric.get("score")) in (int, float)
 
 
-def _metric(metric: dict[str, Any], where: str, series: SeriesId) -> Iterator[Result]:
-    unit = text(metric.get("scoreUnit"), at(where, "scoreUnit"))
+def _metric(metric: Node, series: SeriesId) -> Iterator[Result]:
+    unit = metric["scoreUnit"].text()
     direction = _direction(unit, series.measurement)
-    forks = _forks(metric, where)
-    if not forks:
-        place = at(where, "score")
-        yield Result(series, number(metric.get("score"), place), place, unit, direction)
-    for index, score in enumerate(forks):
+    forks = _forks(metric)
+    for index, score in enumerate(forks or [metric["score"]]):
         run = str(index) if len(forks) > 1 else ""
-        yield Result(series, score, at(at(where, "rawData"), index), unit, direction, run=run)
+        yield Result(series, *score.measured(), unit, direction, run=run)
 
 
-def _forks(metric: dict[str, Any], where: str) -> list[float]:
+def _forks(metric: Node) -> list[Node]:
     """Return the mean of each fork's iterations; empty if the file lacks any."""
-    place = at(where, "rawData")
-    forks = array(metric.get("rawData") or [], place)
-    rows = [array(fork, at(place, index)) for index, fork in enumerate(forks)]
-    if not rows or not all(rows):
+    forks = list(metric.get("rawData", []).entries())
+    rows = [array(fork.value, fork.where) for fork in forks]
+    if not all(rows):
         return []
-    scores = (
-        fmean(number(value, at(place, index)) for value in row) for index, row in enumerate(rows)
-    )
-    return [number(score, place) for score in scores]
+    means = [fmean(number(value, fork.where) for value in fork.value) for fork in forks]
+    return [Node(mean, fork.where) for mean, fork in zip(means, forks, strict=True)]
 
 
-def _percentiles(metric: dict[str, Any], where: str, series: SeriesId) -> Iterator[Result]:
-    place = at(where, "scorePercentiles")
-    percentiles = mapping(metric.get("scorePercentiles") or {}, place)
-    unit = text(metric.get("scoreUnit"), at(where, "scoreUnit"))
+def _percentiles(metric: Node, series: SeriesId) -> Iterator[Result]:
+    percentiles = metric.get("scorePercentiles", {})
+    unit = metric["scoreUnit"].text()
     for key, name in PERCENTILES.items():
-        if type(percentiles.get(key)) in (int, float):
-            value = number(percentiles[key], at(place, key))
-            better = Direction.LOWER_IS_BETTER
-            yield Result(_renamed(series, name), value, at(place, key), unit, better)
-
-
-def _renamed(series: SeriesId, measurement: str) -> SeriesId:
-    return SeriesId("", "", series.task, series.test, measurement, series.args)
+        if type(percentiles[key].value) in (int, float):
+            renamed = replace(series, measurement=name)
+            yield Result(renamed, *percentiles[key].measured(), unit, LOWER)
 
 
 def _direction(unit: str, measurement: str) -> Direction:
     """Return the direction: operations per time are better if higher, time per operation not."""
     if unit.startswith("ops/"):
-        return Direction.HIGHER_IS_BETTER
+        return HIGHER
     if unit.endswith("/op") and (measurement in MODES or measurement == ALLOCATION):
-        return Direction.LOWER_IS_BETTER
+        return LOWER
     return Direction.UNKNOWN
 
 

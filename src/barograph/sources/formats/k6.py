@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array as packed
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import array, at, mapping, number, text, time_ms
+from barograph.sources.formats.access import at, mapping, time_ms
 from barograph.sources.formats.base import (
     EndsEarlyError,
     Format,
@@ -25,10 +26,10 @@ from barograph.sources.formats.base import (
     Sample,
     decode_json,
 )
-from barograph.sources.formats.entries import each, indexed, lines_of
+from barograph.sources.formats.entries import HIGHER, LOWER, each, lines_of
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 
-LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 PHASES = {
     f"http_req_{phase}"
     for phase in ("blocked", "connecting", "tls_handshaking", "sending", "receiving", "waiting")
@@ -60,51 +61,47 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
     if not document or "metric" in document:
         yield from _points(file)
         return
-    time = UNKNOWN_TIME
-    if "results" in document:
-        results = mapping(document["results"], "results")
-        metadata = mapping(document.get("metadata") or {}, "metadata")
-        time = time_ms(metadata.get("generatedAt"), "metadata.generatedAt")
-        rows = array(results.get("metrics"), "results.metrics")
-        entries = list(indexed(rows, "results.metrics"))
+    summary, time = Node(document), UNKNOWN_TIME
+    if "results" in summary:
+        time = time_ms(summary.get("metadata", {})["generatedAt"].value, "metadata.generatedAt")
+        metrics = list(summary["results"]["metrics"].entries())
     else:
-        metrics = mapping(document.get("metrics"), "metrics")
-        rows = [mapping(row, at("metrics", name)) | {"name": name} for name, row in metrics.items()]
-        entries = [(at("metrics", row["name"]), row) for row in rows]
-    yield from each(file, entries, lambda entry, where: _metric(entry, where, time))
+        named = summary["metrics"]
+        metrics = [
+            Node(named[name].mapping() | {"name": name}, at("metrics", name))
+            for name in named.mapping()
+        ]
+    yield from each(file, metrics, partial(_metric, time))
 
 
-def _metric(entry: Any, where: str, time: int) -> Iterator[Result]:
+def _metric(time: int, metric: Node) -> Iterator[Result]:
     """Read a metric: its values are in an object of their own, or beside its name."""
-    metric = mapping(entry, where)
-    full = text(metric.get("name"), at(where, "name"))
-    values = mapping(metric.get("values", metric), at(where, "values"))
-    yield from _values(full, values, where, time, metric.get("contains") == "time")
+    full = metric["name"].text()
+    values = mapping(metric.mapping().get("values", metric.value), at(metric.where, "values"))
+    is_time = metric["contains"].value == "time"
+    yield from _values(full, Node(values, metric.where), time, is_time)
 
 
-def _values(
-    full: str, values: dict[str, Any], where: str, time: int, is_time: bool
-) -> Iterator[Result]:
+def _values(full: str, values: Node, time: int, is_time: bool) -> Iterator[Result]:
     """Yield what is followed of a metric: of a trend two quantiles, of a counter its rate."""
     test, args = _identity(full)
     if test in LEFT_OUT or DEFAULT_TAG in args:
         return
     # The flat summary does not say what a trend contains.
     is_time = is_time or test.endswith("_duration")
-    found: list[tuple[str, str, str, Direction]] = []
+    followed: list[tuple[str, str, str, Direction]] = []
     if "med" in values or "p(95)" in values:
         unit, better = ("ms", LOWER) if is_time else ("", Direction.UNKNOWN)
-        found = [(key, key, unit, better) for key in TRENDS if key in values]
+        followed = [(key, key, unit, better) for key in TRENDS if key in values]
     elif "count" in values and "rate" in values:
         better = HIGHER if test in ("http_reqs", "iterations") else RATES.get(test, Direction(0))
-        found = [("rate", "rate", "1/s", better)]
+        followed = [("rate", "rate", "1/s", better)]
     elif "passes" in values or "matches" in values:
         key = "rate" if "rate" in values else "value"
-        found = [(key, "share", "", RATES.get(test, Direction.UNKNOWN))]
-    for key, measurement, unit, better in found:
+        followed = [(key, "share", "", RATES.get(test, Direction.UNKNOWN))]
+    for key, measurement, unit, better in followed:
         series = SeriesId("", "", "", test, measurement.replace("p(95)", "p95"), args)
-        place = at(where, key)
-        yield Result(series, number(values.get(key), place), place, unit, better, time=time)
+        yield Result(series, *values[key].measured(), unit, better, time=time)
 
 
 def _identity(full: str) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -135,20 +132,22 @@ def _points(file: InputFile) -> Iterator[Result | Skip]:
     """Read the lines of `--out json`: declarations of metrics, and points."""
     metrics: dict[str, _Points] = {}
 
-    def add(line: str, where: str) -> Iterator[Result]:
-        entry = mapping(decode_json(line, f"{file.name}: {where}"), where) if line.strip() else {}
-        if not entry:
+    def add(line: Node) -> Iterator[Result]:
+        if not line.value.strip():
             return
-        name = text(entry.get("metric"), f"{where}: metric")
-        data = mapping(entry.get("data"), f"{where}: data")
-        if entry.get("type") == "Metric":
-            kind = text(data.get("type"), f"{where}: type")
-            metrics[name] = _Points(kind, text(data.get("contains") or "", f"{where}: contains"))
+        content = decode_json(line.value, f"{file.name}: {line.where}")
+        if not mapping(content, line.where):
+            return
+        entry = Node(content, f"{line.where}: ")
+        name = entry["metric"].text()
+        data = Node(entry["data"].mapping(), entry.where)
+        if content.get("type") == "Metric":
+            metrics[name] = _Points(data["type"].text(), data.get("contains", "").text())
         elif name not in metrics:
-            raise FieldError(f"{where}: metric", name, "was not declared")
+            raise FieldError(f"{entry.where}metric", name, "was not declared")
         else:
-            value = number(data.get("value"), f"{where}: value")
-            metrics[name].add(value, time_ms(data.get("time"), f"{where}: time"))
+            value, _ = data["value"].measured()
+            metrics[name].add(value, time_ms(data["time"].value, f"{entry.where}time"))
         yield from ()
 
     yield from each(file, lines_of(file, file.options.max_bytes), add)
@@ -157,12 +156,12 @@ def _points(file: InputFile) -> Iterator[Result | Skip]:
         default=UNKNOWN_TIME,
     )
     end = max((points.last for points in metrics.values()), default=UNKNOWN_TIME)
-    found = ((name, points) for name, points in metrics.items() if points.values)
-    seconds = (end - start) / 1000
-    yield from each(file, found, lambda points, name: _aggregated(name, points, start, seconds))
+    measured = (Node(points, name) for name, points in metrics.items() if points.values)
+    yield from each(file, measured, partial(_aggregated, start, (end - start) / 1000))
 
 
-def _aggregated(name: str, points: _Points, start: int, seconds: float) -> Iterator[Result]:
+def _aggregated(start: int, seconds: float, metric: Node) -> Iterator[Result]:
+    points, name = metric.value, metric.where
     values = np.frombuffer(points.values)
     aggregates: dict[str, Any] = {}
     if points.kind == "trend":
@@ -171,7 +170,7 @@ def _aggregated(name: str, points: _Points, start: int, seconds: float) -> Itera
         aggregates = {"passes": 0, "rate": float((values != 0).mean())}
     elif points.kind == "counter" and seconds > 0:
         aggregates = {"count": 0, "rate": float(values.sum()) / seconds}
-    yield from _values(name, aggregates, name, start, points.is_time)
+    yield from _values(name, Node(aggregates, name), start, points.is_time)
 
 
 TITLE = "k6: k6 run --summary-export FILE, handleSummary, or --out json=FILE"

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from typing import Any
 
 from barograph.errors import DataError
-from barograph.series import UNKNOWN_TIME, Direction, SeriesId
+from barograph.series import UNKNOWN_TIME, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import array, at, mapping, number, text, time_ms
+from barograph.sources.formats.access import at, number, time_ms
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import each, head_text, indexed, number_in
+from barograph.sources.formats.entries import HIGHER, LOWER, each, head_text, number_in
+from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 
 HEADER = "Type,Name,Request Count,Failure Count,"
-LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 # Column, measurement, unit, direction. Old versions name the first column differently.
 COLUMNS = (
     ("Median Response Time", "median", "ms", LOWER),
@@ -37,64 +36,64 @@ def matches(sample: Sample) -> bool:
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield response times, requests and failures per second of each request and of all."""
     if file.text().lstrip().startswith("["):
-        yield from each(file, indexed(array(file.json(), "(file)"), ""), _entry)
+        yield from each(file, Node(file.json()).entries(), _entry)
     else:
         yield from each(file, _rows(file), _row)
 
 
-def _rows(file: InputFile) -> Iterator[tuple[str, dict[str, str]]]:
+def _rows(file: InputFile) -> Iterator[Node]:
     rows = csv.reader(file.text().lstrip().splitlines(keepends=True))
     try:
         header = [name.strip() for name in next(rows, [])]
         for row in rows:
             if row:
-                yield f"line {rows.line_num}", dict(zip(header, row, strict=False))
+                yield Node(dict(zip(header, row, strict=False)), f"line {rows.line_num}")
     except csv.Error as error:
         raise DataError(f"{file.name}: line {rows.line_num}: {error}") from None
 
 
-def _row(row: dict[str, str], where: str) -> Iterator[Result]:
-    if row.get("Request Count", "").strip() == "0":
-        raise FieldError(where, row.get("Name"), "no requests")
+def _row(row: Node) -> Iterator[Result]:
+    if row.get("Request Count", "").value.strip() == "0":
+        raise FieldError(row.where, row["Name"].value, "no requests")
     for column, measurement, unit, better in COLUMNS:
-        value = number_in(row.get(column, ""), f"{where}: {column}")
-        series = _series(row.get("Name"), row.get("Type"), measurement, where)
-        yield Result(series, value, where, unit, better)
+        value = number_in(row.get(column, "").value, f"{row.where}: {column}")
+        series = _series(row["Name"], row["Type"], measurement)
+        yield Result(series, value, row.where, unit, better)
 
 
-def _series(name: object, method: object, measurement: str, where: str) -> SeriesId:
-    kind = text(method or "", at(where, "method"))
+def _series(name: Node, method: Node, measurement: str) -> SeriesId:
+    kind = "" if not method.value else method.text()
     args = (("method", kind),) if kind not in ("", "None") else ()
-    return SeriesId("", "", "", text(name, at(where, "name")), measurement, args)
+    return SeriesId("", "", "", name.text(), measurement, args)
 
 
-def _entry(entry: Any, where: str) -> Iterator[Result]:
+def _entry(stats: Node) -> Iterator[Result]:
     """Read an entry of the JSON, which holds a histogram of the response times."""
-    stats = mapping(entry, where)
-    count = number(stats.get("num_requests"), at(where, "num_requests"))
+    count, where = stats["num_requests"].measured()
     if count <= 0:
-        raise FieldError(at(where, "num_requests"), count, "no requests")
-    started = number(stats.get("start_time"), at(where, "start_time"))
-    ended = number(stats.get("last_request_timestamp"), at(where, "last_request_timestamp"))
-    failures = number(stats.get("num_failures"), at(where, "num_failures"))
-    histogram = _histogram(stats, where)
+        raise FieldError(where, count, "no requests")
+    started, start = stats["start_time"].measured()
+    ended, _ = stats["last_request_timestamp"].measured()
+    failures, _ = stats["num_failures"].measured()
+    histogram = _histogram(stats["response_times"])
     values = [_quantile(histogram, 0.5), _quantile(histogram, 0.95)]
     if ended > started:
         values += [count / (ended - started), failures / (ended - started)]
-    time = time_ms(started, at(where, "start_time")) if started > FIRST_TIME else UNKNOWN_TIME
+    time = time_ms(started, start) if started > FIRST_TIME else UNKNOWN_TIME
     for (_, measurement, unit, better), value in zip(COLUMNS, values, strict=False):
-        series = _series(stats.get("name"), stats.get("method"), measurement, where)
-        place = at(where, measurement)
-        yield Result(series, number(value, place), place, unit, better, time=time)
+        series = _series(stats["name"], stats["method"], measurement)
+        measured = Node(value, at(stats.where, measurement)).measured()
+        yield Result(series, *measured, unit, better, time=time)
 
 
-def _histogram(stats: dict[str, Any], where: str) -> list[tuple[float, float]]:
+def _histogram(times: Node) -> list[tuple[float, float]]:
     """Return the response times in order, each with its count."""
-    place = at(where, "response_times")
-    counts = mapping(stats.get("response_times"), place)
-    pairs = [(number_in(key, place), number(value, place)) for key, value in counts.items()]
+    pairs = [
+        (number_in(key, times.where), number(value, times.where))
+        for key, value in times.mapping().items()
+    ]
     if not any(count > 0 for _, count in pairs):
-        raise FieldError(place, None, "is empty")
+        raise FieldError(times.where, None, "is empty")
     return sorted(pairs)
 
 

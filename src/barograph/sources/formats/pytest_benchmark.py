@@ -7,14 +7,17 @@ two series, two machines are not, since hosted runners have another name in each
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
-from barograph.series import Direction, SeriesId
+from barograph.series import SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import array, at, label, mapping, number, text, time_ms
-from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import each, indexed
-from barograph.sources.formats.outline import outline
+from barograph.sources.formats.access import time_ms
+from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.entries import LOWER, each, has_places
+from barograph.sources.formats.nodes import Node
+
+matches = has_places("/machine_info", "/benchmarks")  # which the plugin writes first
 
 
 class _Run(NamedTuple):
@@ -27,85 +30,55 @@ class _Run(NamedTuple):
     time: int
 
 
-def matches(sample: Sample) -> bool:
-    """Whether the head has the keys that the plugin writes first."""
-    keys = outline(sample)
-    return {"/machine_info", "/benchmarks"} <= keys
-
-
 def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the median of each benchmark."""
-    document = mapping(file.json(), "")
-    run = _run(document)
-    entries = indexed(array(document.get("benchmarks"), "benchmarks"), "benchmarks")
-    yield from each(file, entries, lambda entry, where: _results(entry, where, run))
+    document = Node(file.json())
+    commit = document.get("commit_info", {})
+    variant = _environment(document.get("machine_info", {}))
+    project, revision, branch = (_known(commit[key]) for key in ("project", "id", "branch"))
+    written = commit["time"].value or document["datetime"].value
+    run = _Run(project, variant, revision, branch, time_ms(written, "commit_info.time"))
+    yield from each(file, document["benchmarks"].entries(), partial(_results, run))
 
 
-def _run(document: dict[str, Any]) -> _Run:
-    commit = mapping(document.get("commit_info") or {}, "commit_info")
-    machine = mapping(document.get("machine_info") or {}, "machine_info")
-    return _Run(
-        project=_known(commit.get("project"), "commit_info.project"),
-        variant=_environment(machine),
-        commit=_known(commit.get("id"), "commit_info.id"),
-        branch=_known(commit.get("branch"), "commit_info.branch"),
-        time=time_ms(commit.get("time") or document.get("datetime"), "commit_info.time"),
-    )
-
-
-def _known(value: object, where: str) -> str:
+def _known(name: Node) -> str:
     """Return a text; the plugin writes "(unknown)" or None where it found nothing."""
-    if value is None:
-        return ""
-    found = text(value, where)
-    return "" if found.startswith(("(unknown", "unversioned", "(detached")) else found
+    known = "" if name.value is None else name.text()
+    return "" if known.startswith(("(unknown", "unversioned", "(detached")) else known
 
 
-def _environment(machine: dict[str, Any]) -> str:
+def _environment(machine: Node) -> str:
     """Return system, interpreter and version, such as "Linux-CPython-3.12"."""
     names = ("system", "python_implementation", "python_version")
-    parts = [label(machine.get(name) or "", at("machine_info", name)) for name in names]
+    parts = [machine.get(name, "").label() for name in names]
     parts[2] = ".".join(parts[2].split(".")[:2])
     return "-".join(part for part in parts if part)
 
 
-def _results(entry: object, where: str, run: _Run) -> Iterator[Result]:
-    benchmark = mapping(entry, where)
-    stats = mapping(benchmark.get("stats"), at(where, "stats"))
-    task, test = _identity(benchmark, where)
-    args = _arguments(benchmark, where)
-    place = at(where, "stats.median")
-    yield Result(
-        SeriesId(run.project, run.variant, task, test, "median", args),
-        number(stats.get("median"), place),
-        place,
-        unit="s",
-        direction=Direction.LOWER_IS_BETTER,
-        commit=run.commit,
-        time=run.time,
-        branch=run.branch,
-    )
+def _results(run: _Run, benchmark: Node) -> Iterator[Result]:
+    median = benchmark["stats"]["median"]
+    task, test = _identity(benchmark)
+    series = SeriesId(run.project, run.variant, task, test, "median", _arguments(benchmark))
+    value, where = median.measured()
+    yield Result(series, value, where, "s", LOWER, None, run.commit, run.time, "", run.branch)
 
 
-def _identity(benchmark: dict[str, Any], where: str) -> tuple[str, str]:
+def _identity(benchmark: Node) -> tuple[str, str]:
     """Return the file, and the name of the test without its parameters."""
-    name = benchmark.get("fullname") or benchmark.get("name")
-    task, _, test = text(name, at(where, "fullname")).rpartition("::")
-    identifier = benchmark.get("param")
-    if isinstance(identifier, str) and benchmark.get("params"):
+    name = benchmark.get("fullname", benchmark["name"].value)
+    task, _, test = name.text().rpartition("::")
+    identifier = benchmark["param"].value
+    if isinstance(identifier, str) and benchmark["params"].value:
         test = test.removesuffix(f"[{identifier}]")
     return task, test
 
 
-def _arguments(benchmark: dict[str, Any], where: str) -> tuple[tuple[str, str], ...]:
+def _arguments(benchmark: Node) -> tuple[tuple[str, str], ...]:
     """Return the parameters; an object that has no text of its own is named by the test's id."""
-    params = mapping(benchmark.get("params") or {}, at(where, "params"))
-    simple = all(isinstance(value, (str, int, float)) for value in params.values())
-    if params and not simple:
-        return (("param", label(benchmark.get("param"), at(where, "param"))),)
-    place = at(where, "params")
-    pairs = ((text(name, place), label(value, at(place, name))) for name, value in params.items())
-    return tuple(sorted(pairs))
+    params = benchmark.get("params", {})
+    if all(isinstance(value, (str, int, float)) for value in params.mapping().values()):
+        return params.arguments()
+    return (("param", benchmark["param"].label()),)
 
 
 FORMAT = Format(
