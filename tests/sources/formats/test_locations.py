@@ -84,9 +84,20 @@ def test_json_that_is_cut_off_is_refused_where_it_ends(
         ),
         ("---\nBenchmark     Time      CPU   Iterations\n---\n", r"--benchmark_out_format=json$"),
         ("Benchmark  (size)  Mode  Cnt  Score  Error  Units\n", r"JMH prints; let it .* -rf json"),
+        (
+            "Running 30s test @ http://localhost/\n  12 threads\n",
+            r"output of wrk; .* to a CSV file",
+        ),
+        (
+            '{"fio version": "fio-3.36", "jobs": [{"jobname": "seq"}]}',
+            r"output of fio; .* CSV file",
+        ),
+        ("fio-3.36\nStarting 1 process\n", "output of fio"),
+        ('{"latencies": {"total": 5}, "bytes_in": {"total": 1}}', "output of vegeta"),
+        ("transaction type: <builtin: TPC-B>\nscaling factor: 1\n", "output of pgbench"),
     ],
 )
-def test_text_of_a_tool_is_refused_with_the_option_that_writes_json(
+def test_output_of_a_tool_is_refused_with_what_writes_a_known_format(
     tmp_path: Path, content: str, message: str
 ) -> None:
     (tmp_path / "out.txt").write_text(content, encoding="utf-8")

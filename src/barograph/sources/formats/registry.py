@@ -44,14 +44,19 @@ MODULES = (
     "tables",
 )
 SHOWN_KEYS = 6
-# Tools whose text is not read: a line of it, and the option that writes a file that is.
+# Tools whose output is not read: a mark in it, and the option that writes JSON that is read.
 OUTPUTS = (
     ("Google Benchmark", r"^Benchmark +Time +CPU |^name,iterations,real_time,cpu_time",
      "--benchmark_out=FILE --benchmark_out_format=json"),
     ("JMH", r"^Benchmark .*Mode +Cnt +Score ", "-rf json -rff FILE"),
     ("pytest-benchmark", r"^-+ benchmark.*: \d+ tests -+$", "--benchmark-json=FILE"),
     ("BenchmarkDotNet", r"^BenchmarkDotNet v?\d", "--exporters json"),
+    ("fio", r"^fio-\d|\"fio version\"", ""),
+    ("wrk", r"^Running \d+\w+ test @ ", ""),
+    ("vegeta", r"^Requests +\[total, rate|^{\"latencies\":", ""),
+    ("pgbench", r"^pgbench \(|^transaction type: ", ""),
 )  # fmt: skip
+CONVERTED = "write its numbers to a CSV file with the columns test,measurement,value,unit"
 NEEDED = (
     "a table needs a column of values: name it with --value-columns COLUMN or --map COLUMN=value"
 )
@@ -119,14 +124,15 @@ def described(sample: Sample) -> tuple[str, str]:
     if b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         return "binary data of no known format", formats_hint
     text = head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    for tool, mark, option in OUTPUTS:
+        if re.search(mark, text, re.MULTILINE):
+            hint = f"let it write JSON with {option}" if option else CONVERTED
+            return f"the text that {tool} prints" if option else f"the output of {tool}", hint
     if text[:1] == "{":
         keys = list(dict.fromkeys(re.findall(r'"((?:[^"\\]|\\.){1,40})"\s*:', text)))
         shown = ", ".join(keys[:SHOWN_KEYS]) + (", ..." if len(keys) > SHOWN_KEYS else "")
         return f"JSON of no known format, with the keys {shown or '(none)'}", formats_hint
     if text[:1] == "[":
         return "a JSON array of no known format", formats_hint
-    for tool, mark, option in OUTPUTS:
-        if re.search(mark, text, re.MULTILINE):
-            return f"the text that {tool} prints", f"let it write JSON with {option}"
     line = text.splitlines()[0][:60] if text else ""
     return f"text of no known format, which begins {line!r}", NEEDED
