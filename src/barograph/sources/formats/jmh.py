@@ -8,7 +8,6 @@ metrics of the garbage collector profiler only the allocation per operation is s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from statistics import fmean
 
 from barograph.series import Direction, SeriesId
@@ -45,8 +44,9 @@ def _results(benchmark: Node) -> Iterator[Result]:
     others = benchmark.get("secondaryMetrics", {})
     for key in others.mapping():
         name = Node(key, others.where).text().lstrip("\u00b7+").strip()
-        if _is_followed(name, others[key].value):
-            yield from _metric(others[key], replace(series, measurement=name))
+        metric = others[key]
+        if _is_followed(name, metric.value):
+            yield from _metric(metric, _renamed(series, name))
 
 
 def _is_followed(name: str, metric: object) -> bool:
@@ -59,29 +59,33 @@ def _is_followed(name: str, metric: object) -> bool:
 def _metric(metric: Node, series: SeriesId) -> Iterator[Result]:
     unit = metric["scoreUnit"].text()
     direction = _direction(unit, series.measurement)
-    forks = _forks(metric)
-    for index, score in enumerate(forks or [metric["score"]]):
+    forks = _forks(metric) or [metric["score"].measured()]
+    for index, (score, where) in enumerate(forks):
         run = str(index) if len(forks) > 1 else ""
-        yield Result(series, *score.measured(), unit, direction, run=run)
+        yield Result(series, score, where, unit, direction, run=run)
 
 
-def _forks(metric: Node) -> list[Node]:
+def _forks(metric: Node) -> list[tuple[float, str]]:
     """Return the mean of each fork's iterations; empty if the file lacks any."""
     forks = list(metric.get("rawData", []).entries())
     rows = [array(fork.value, fork.where) for fork in forks]
     if not all(rows):
         return []
-    means = [fmean(number(value, fork.where) for value in fork.value) for fork in forks]
-    return [Node(mean, fork.where) for mean, fork in zip(means, forks, strict=True)]
+    means = [fmean([number(value, fork.where) for value in fork.value]) for fork in forks]
+    return [(number(mean, fork.where), fork.where) for mean, fork in zip(means, forks, strict=True)]
 
 
 def _percentiles(metric: Node, series: SeriesId) -> Iterator[Result]:
     percentiles = metric.get("scorePercentiles", {})
     unit = metric["scoreUnit"].text()
     for key, name in PERCENTILES.items():
-        if type(percentiles[key].value) in (int, float):
-            renamed = replace(series, measurement=name)
-            yield Result(renamed, *percentiles[key].measured(), unit, LOWER)
+        percentile = percentiles[key]
+        if type(percentile.value) in (int, float):
+            yield Result(_renamed(series, name), *percentile.measured(), unit, LOWER)
+
+
+def _renamed(series: SeriesId, measurement: str) -> SeriesId:
+    return SeriesId("", "", series.task, series.test, measurement, series.args)
 
 
 def _direction(unit: str, measurement: str) -> Direction:

@@ -30,7 +30,10 @@ class Node:
 
     def __getitem__(self, key: str) -> Node:
         """Return the value of a key of an object."""
-        return Node(mapping(self.value, self.where).get(key), at(self.where, key))
+        value, where = self.value, self.where
+        if type(value) is not dict:
+            value = mapping(value, where)
+        return Node(value.get(key), at(where, key))
 
     def __contains__(self, key: str) -> bool:
         """Return whether an object has a key."""

@@ -57,25 +57,25 @@ def _environment(machine: Node) -> str:
 
 def _results(run: _Run, benchmark: Node) -> Iterator[Result]:
     median = benchmark["stats"]["median"]
-    task, test = _identity(benchmark)
-    series = SeriesId(run.project, run.variant, task, test, "median", _arguments(benchmark))
+    params = benchmark.get("params", {})
+    task, test = _identity(benchmark, params)
+    series = SeriesId(run.project, run.variant, task, test, "median", _arguments(benchmark, params))
     value, where = median.measured()
     yield Result(series, value, where, "s", LOWER, None, run.commit, run.time, "", run.branch)
 
 
-def _identity(benchmark: Node) -> tuple[str, str]:
+def _identity(benchmark: Node, params: Node) -> tuple[str, str]:
     """Return the file, and the name of the test without its parameters."""
-    name = benchmark.get("fullname", benchmark["name"].value)
+    name = benchmark.get("fullname", benchmark.value.get("name"))
     task, _, test = name.text().rpartition("::")
-    identifier = benchmark["param"].value
-    if isinstance(identifier, str) and benchmark["params"].value:
+    identifier = benchmark.value.get("param")
+    if isinstance(identifier, str) and params.value:
         test = test.removesuffix(f"[{identifier}]")
     return task, test
 
 
-def _arguments(benchmark: Node) -> tuple[tuple[str, str], ...]:
+def _arguments(benchmark: Node, params: Node) -> tuple[tuple[str, str], ...]:
     """Return the parameters; an object that has no text of its own is named by the test's id."""
-    params = benchmark.get("params", {})
     if all(isinstance(value, (str, int, float)) for value in params.mapping().values()):
         return params.arguments()
     return (("param", benchmark["param"].label()),)
