@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from barograph.errors import BarographError, DataError, StoreError
+from barograph.series import SeriesId
 
 LOG = logging.getLogger("barograph.service")
 RETRY = {"Retry-After": "1"}
@@ -132,6 +133,8 @@ def or_404() -> Iterator[None]:
 
 def as_json(value: Any) -> Any:
     """Return dataclasses, named tuples and dates as JSON can hold them."""
+    if isinstance(value, SeriesId):
+        return str(value)
     if hasattr(value, "__dataclass_fields__"):
         return {name: as_json(getattr(value, name)) for name in value.__dataclass_fields__}
     if hasattr(value, "_fields"):

@@ -16,7 +16,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.online import ANSWERS, Answer
-from barograph.series import MIN_CHANGE
+from barograph.series import MIN_CHANGE, SeriesId
 from barograph.store.registry import series_id
 from barograph.store.rows import Insertion, Row
 from barograph.store.schema import arrivals, points, series
@@ -45,7 +45,7 @@ class SilentSource(NamedTuple):
     """
 
     series: int
-    name: str
+    name: SeriesId | str
     members: int
     last: int
     expected: int
@@ -55,7 +55,7 @@ class LateSeries(NamedTuple):
     """A series with results that came after those of later commits."""
 
     series: int
-    name: str
+    name: SeriesId
     late: int
     order: int
     received: int
@@ -68,7 +68,7 @@ class WaitingSuspect(NamedTuple):
     """
 
     series: int
-    name: str
+    name: SeriesId
     order: int
     reruns: int
     last: int
@@ -167,7 +167,7 @@ def silent_series(connection: sa.Connection, now: int, limit: int) -> list[Silen
         .limit(limit)
     )
     return [
-        SilentSource(row.id, str(series_id(row)), 1, row.last, row.expected)
+        SilentSource(row.id, series_id(row), 1, row.last, row.expected)
         for row in connection.execute(query)
     ]
 
@@ -183,7 +183,7 @@ def late_series(connection: sa.Connection, limit: int) -> list[LateSeries]:
         .limit(limit)
     )
     return [
-        LateSeries(row.id, str(series_id(row)), row.late, row.late_order, row.late_received)
+        LateSeries(row.id, series_id(row), row.late, row.late_order, row.late_received)
         for row in connection.execute(query)
     ]
 
@@ -199,7 +199,7 @@ def waiting_suspects(connection: sa.Connection, limit: int) -> list[WaitingSuspe
         .limit(limit)
     )
     return [
-        WaitingSuspect(row.id, str(series_id(row)), row.suspect_order, row.reruns, row.last)
+        WaitingSuspect(row.id, series_id(row), row.suspect_order, row.reruns, row.last)
         for row in connection.execute(query)
     ]
 

@@ -45,7 +45,7 @@ AROUND = _around()  # making it takes as long as running it
 
 
 class Levels(NamedTuple):
-    """The levels around a candidate: their means, and the numbers of their results."""
+    """The levels around a candidate: their medians, as in charts, and the numbers of results."""
 
     before: float
     after: float
@@ -81,7 +81,7 @@ def levels(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Level
         chosen = c.id.in_(numbers[first : first + CHUNK])
         for number, *regions in connection.execute(query.where(chosen)):
             old, new = map(json.loads, regions)
-            found[number] = Levels(old["mean"], new["mean"], old["count"], new["count"])
+            found[number] = Levels(old["median"], new["median"], old["count"], new["count"])
     return found
 
 

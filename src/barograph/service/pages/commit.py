@@ -32,7 +32,7 @@ from barograph.triage.commits import (
 )
 from barograph.triage.effects import BETTER, CHANGED, WORSE
 from barograph.triage.traces import Levels, Trace
-from barograph.wording import short_commit
+from barograph.wording import short_commit, typeset
 
 PAGE = 50  # commits of a list
 SHOWN = 64  # results of a sparkline
@@ -112,12 +112,11 @@ def dot_plot(found: CommitChanges) -> dict[str, Any]:
     paths: dict[str, list[str]] = {}
     for word, column, level in columns:
         paths.setdefault(word, []).append(f"M{column * DOT} {HEIGHT - 4 - level * step:.1f}h0")
-    ticks = [(WIDTH * k / 4, end * (k - 2) / 2) for k in range(5)]
     return {
         "width": WIDTH,
         "height": HEIGHT,
         "paths": {word: "".join(parts) for word, parts in paths.items()},
-        "ticks": [(f"{100 * x / WIDTH:.0f}%", value) for x, value in ticks],
+        "ticks": [typeset(f"{end * half / 2:+g} %") if half else "0 %" for half in range(-2, 3)],
         "count": len(known),
     }
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from barograph.service.context import Context
 from barograph.service.data_health import DAYS, DataHealth, data_health
 from barograph.service.pages.rendering import page_router, render
+from barograph.service.pages.series import names
 from barograph.store.arrivals import HOUR, LEAST, PATIENCE
 
 MINUTE = 60_000
@@ -50,6 +51,7 @@ def get_health_page(request: Request, context: Context) -> Response:
         least=LEAST + 1,
         behind=health.lag > BEHIND,
         gap=gap,
+        names=names,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -122,9 +123,10 @@ def meters(past: PastRecord, *, has_alarms: bool) -> list[Meter]:
 def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record], Any]) -> Meter:
     recent = pick(past.recent)
     weeks = [pick(week.record) for week in past.weeks]
-    known = [one for one in weeks if one.of]
-    low = 0.0 if title == "Missed" else min([0.5, *(one.hits / one.of for one in known)])
-    high = 1.0 if title != "Missed" else max([0.1, *(one.hits / one.of for one in known)])
+    shares = [one.hits / one.of for one in weeks if one.of]
+    # Multiples of 20 %, so that the middle of the axis is a round number, too.
+    low = 0.0 if title == "Missed" else math.floor(5 * min([0.5, *shares])) / 5
+    high = 1.0 if title != "Missed" else math.ceil(5 * max([0.1, *shares])) / 5
 
     def y(share: float) -> float:
         return HIGH * (high - min(max(share, low), high)) / (high - low)

@@ -103,7 +103,7 @@ def names(name: SeriesId) -> tuple[str, str]:
     """Return what people call a series, and the rest of its identity without the project."""
     own = name.test or name.measurement or name.project or "series"
     args = [f"{key} {value}" for key, value in name.args]
-    rest = [name.variant, *args, name.measurement, name.task]
+    rest = [name.variant, name.task, name.measurement, *args]
     return own, " · ".join(part for part in rest if part and part != own)
 
 

@@ -60,7 +60,7 @@ function differences({ variant, task, args, test, measurement }, own) {
     .map(([, value]) => value);
   const pairs = Object.entries(args)
     .filter(([name, value]) => own.args[name] !== value)
-    .map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
+    .map(([name, value]) => `${name} ${value}`);
   const found = [...labels, ...pairs];
   return found.length ? found : [test];
 }

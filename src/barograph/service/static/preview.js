@@ -75,8 +75,7 @@ export class Preview {
         const place = this.panel.querySelector(`[data-part="${name}"]`);
         if (this.#shown !== candidate || !place) return;
         if (found) draw[name].call(this, place, found, row);
-        else if (name === "chart") place.replaceChildren(element("p", { class: "hint" }, "The results could not be loaded."));
-        else place.remove();
+        else place.replaceChildren(element("p", { class: "hint" }, `The ${name === "chart" ? "results" : name} could not be loaded.`));
         if (!found) this.#cache.delete(candidate);
       });
     }

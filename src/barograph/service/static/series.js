@@ -7,7 +7,7 @@ import { day, format } from "./scales.js";
 import { register } from "./shortcuts.js";
 import { show as toast } from "./toast.js";
 import { give, onChange, undo, verdictKeys } from "./verdicts.js";
-import { VERDICTS, commitText, dated, percentText, probabilityText, shortCommit } from "./wording.js";
+import { VERDICTS, commitText, dated, middleCut, percentText, probabilityText, shortCommit } from "./wording.js";
 
 const STATES = { true_positive: "real", false_positive: "noise" };
 const MORE = 500; // rows of the table
@@ -108,7 +108,7 @@ function setFocus(mark, isChosen) {
 function sayFocus() {
   const { size, effect, verdict } = focus;
   const about = document.getElementById("about");
-  about.replaceChildren("Verdict on ", element("b", { class: effect }, size), ` (${effect}) at `, element("code", {}, commitText(focus).slice(0, 24)), `: ${VERDICTS[verdict]}`);
+  about.replaceChildren("Verdict on ", element("b", { class: effect }, size), ` (${effect}) at `, element("code", {}, middleCut(commitText(focus), 24)), `: ${VERDICTS[verdict]}`);
   for (const button of document.querySelectorAll("[data-verdict]")) {
     button.ariaPressed = String(button.dataset.verdict === verdict);
   }
@@ -213,7 +213,7 @@ const ACTIONS = {
   },
   async png() {
     const { name } = content.series;
-    download(await chart.toBlob(name.length > 120 ? `${name.slice(0, 118)}\u2026` : name), "png");
+    download(await chart.toBlob(middleCut(name, 120)), "png");
   },
   more(button) {
     const body = document.querySelector("#results tbody"), first = body.rows.length;
@@ -231,11 +231,11 @@ function quoted(text) {
 
 function row(k) {
   const value = content.values[k], level = levelAt(k);
-  const name = shortCommit(content.commits[k]) || String(content.orders[k]);
+  const commit = content.commits[k];
   const spread = content.runs[k] > 1 && value ? `, ±${((50 * (content.high[k] - content.low[k])) / Math.abs(value)).toFixed(1)} %` : "";
   const note = content.suspects.includes(k) ? "suspect" : content.outliers.includes(k) ? "outlier" : "";
   return element("tr", { "data-index": k },
-    element("td", { class: "num muted" }, String(k + 1)), element("td", {}, element("code", { title: name }, name.slice(0, 12))),
+    element("td", { class: "num muted" }, String(k + 1)), element("td", {}, element("code", { title: commit }, middleCut(shortCommit(commit), 12) || String(content.orders[k]))),
     element("td", { class: "muted narrow-hide" }, dated(content.times[k])), element("td", { class: "num" }, format(value)),
     element("td", { class: "num muted narrow-hide" }, `${content.runs[k]}${spread}`), element("td", { class: "num muted" }, level ? percentText(level[2], value) : ""),
     element("td", {}, note ? element("span", { class: `tag ${note}` }, note) : ""));

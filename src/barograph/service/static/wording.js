@@ -31,6 +31,12 @@ export function shortCommit(name) {
   return /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(name ?? "") ? name.slice(0, 8) : name ?? "";
 }
 
+// A text of at most `most` characters: the middle of a longer one is left out.
+export function middleCut(text, most) {
+  if (text.length <= most) return text;
+  return `${text.slice(0, most >> 1)}\u2026${text.slice(text.length - ((most - 1) >> 1))}`;
+}
+
 export function commitText({ commit, order }) { return shortCommit(commit) || `order ${order}`; }
 
 // The day of a time, or its minute.
