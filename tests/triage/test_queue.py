@@ -135,7 +135,7 @@ class Filled:
             for k in range(10)
         ]
         self.store.ingest(values, "ci")
-        region = '{"count": 4, "min": 1, "max": 1, "median": 1, "mean": %s, "variance": 0}'
+        region = '{"count": 4, "min": 1, "max": 1, "median": %s, "mean": 1, "variance": 0}'
         row = {
             "order": order,
             "commit": f"c{order}",
@@ -317,6 +317,7 @@ def test_a_trace_has_the_results_around_its_candidate(filled: Filled) -> None:
     with filled.store.read() as connection:
         found = traces(connection, [number])[number]
     assert found.values == (10.0,) * 6 + (15.0,) * 4
+    # Charts draw medians, and a row must say what its chart says: the means are both 1 here.
     assert (found.split, found.levels) == (6, Levels(10.0, 15.0, 4, 4))
     assert found.levels is not None
     assert found.levels.percent == 50.0
