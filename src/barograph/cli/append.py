@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from barograph.cli.inputs import DATABASES, NAMES, OPTIONS, inputs_of
-from barograph.cli.options import echo_json, format_option
+from barograph.cli.options import F, echo_json, format_option, with_options
 from barograph.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,10 +22,9 @@ UNUSABLE = 20  # results that are named
 LINE = 300  # characters
 
 
-def _reading_options(function: Any) -> Any:
-    for name, option in reversed([*zip(NAMES[1:], OPTIONS, strict=True)]):
-        function = function if name in LEFT_OUT else option(function)
-    return function
+def _reading_options(function: F) -> F:
+    options = zip(NAMES[1:], OPTIONS, strict=True)
+    return with_options(function, [option for name, option in options if name not in LEFT_OUT])
 
 
 @click.command(epilog="Example: barograph append history.csv benchmark.json --run $GITHUB_RUN_ID")

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from barograph.cli.inputs import input_options
-from barograph.cli.options import (
-    format_option,
-    model_option,
-)
+from barograph.cli.options import F, format_option, model_option, with_options
 from barograph.parallel import worker_count
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-F = TypeVar("F", bound=Callable[..., Any])
 SERIES = 200  # of one part: small enough to spread, large enough to be worth a call
 
 
 def bulk_options(use: str, does: str) -> Callable[[F], F]:
     """Add the options of a command that scores a whole data set."""
-
-    def add(function: F) -> F:
-        options = _parallel_options(format_option("text", "json")(function))
-        return input_options(model_option(use, does=does)(options))
-
-    return add
-
-
-def _parallel_options(function: F) -> F:
     workers = click.option(
         "--workers",
         type=click.IntRange(min=1),
@@ -51,7 +38,9 @@ def _parallel_options(function: F) -> F:
         type=click.Path(file_okay=False, path_type=Path),
         help="Folder to write the complete table to, as CSV and Parquet. By default none.",
     )
-    return workers(scheduler(out(function)))
+    text_or_json = format_option("text", "json")
+    options = [input_options, model_option(use, does=does), workers, scheduler, out, text_or_json]
+    return lambda function: with_options(function, options)
 
 
 def artifact_path(use: str, path: Path) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import csv
-import functools
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from barograph.cli.config import current_config, option_defaults
 from barograph.cli.inputs import NAMES, OPTIONS, Inputs, inputs_of
-from barograph.cli.options import echo_json, format_option, open_existing
+from barograph.cli.options import F, echo_json, format_option, grouped, open_existing, with_options
 from barograph.errors import NotEnoughDataError
 from barograph.wording import change_text, percent, plural, printable, short_commit
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from barograph.series import Direction, Floats, Ints, SeriesId
     from barograph.store import Store
 
-F = TypeVar("F", bound=Callable[..., Any])
 SHOWN = 5  # members in a line
 COLUMNS = ("project", "commit", "order", "size", "worse", "better", "percent", "step")
 
@@ -64,68 +62,56 @@ class ProjectTraces:
         return changes
 
 
-def cluster_options(function: F) -> F:
-    """Add the options of a search for clusters, which the command gets as `settings`."""
+def _settings(
+    k: int | None, cutoff: float | None, span: int, floor: float, min_members: int
+) -> ClusterSettings:
+    from barograph.detection import ClusterSettings
 
-    @functools.wraps(function)
-    def command(
-        *arguments: Any,
-        k: int | None,
-        cutoff: float | None,
-        span: int,
-        floor: float,
-        min_members: int,
-        **more: Any,
-    ) -> Any:
-        from barograph.detection import ClusterSettings
+    return ClusterSettings(k, cutoff, span, floor, min_members)
 
-        settings = ClusterSettings(k, cutoff, span, floor, min_members)
-        return function(*arguments, settings=settings, **more)
 
-    options: Any = command
-    for option in (
-        click.option(
-            "--min-members",
-            type=click.IntRange(min=1),
-            default=3,
-            show_default=True,
-            metavar="N",
-            help="Smallest number of series in a cluster.",
-        ),
-        click.option(
-            "--floor",
-            type=click.FloatRange(min=0.0),
-            default=0.001,
-            show_default=True,
-            metavar="SHARE",
-            help="Noise below this share of the level of a series counts as none.",
-        ),
-        click.option(
-            "--span",
-            type=click.IntRange(min=4),
-            default=250,
-            show_default=True,
-            metavar="N",
-            help="Number of newest commits to search.",
-        ),
-        click.option(
-            "--cutoff",
-            type=click.FloatRange(min=0.0, min_open=True),
-            metavar="R",
-            show_default="2.5 for each series of the cluster, at most 150",
-            help="Smallest height of the common step over its squared error.",
-        ),
-        click.option(
-            "--k",
-            type=click.IntRange(min=1),
-            metavar="N",
-            show_default="square root of the number of series, from 2 to 50",
-            help="Number of clusters to start with.",
-        ),
-    ):
-        options = option(options)
-    result: F = options
-    return result
+cluster_options = grouped(
+    "settings",
+    _settings,
+    click.option(
+        "--k",
+        type=click.IntRange(min=1),
+        metavar="N",
+        show_default="square root of the number of series, from 2 to 50",
+        help="Number of clusters to start with.",
+    ),
+    click.option(
+        "--cutoff",
+        type=click.FloatRange(min=0.0, min_open=True),
+        metavar="R",
+        show_default="2.5 for each series of the cluster, at most 150",
+        help="Smallest height of the common step over its squared error.",
+    ),
+    click.option(
+        "--span",
+        type=click.IntRange(min=4),
+        default=250,
+        show_default=True,
+        metavar="N",
+        help="Number of newest commits to search.",
+    ),
+    click.option(
+        "--floor",
+        type=click.FloatRange(min=0.0),
+        default=0.001,
+        show_default=True,
+        metavar="SHARE",
+        help="Noise below this share of the level of a series counts as none.",
+    ),
+    click.option(
+        "--min-members",
+        type=click.IntRange(min=1),
+        default=3,
+        show_default=True,
+        metavar="N",
+        help="Smallest number of series in a cluster.",
+    ),
+)
 
 
 def configured_settings() -> ClusterSettings:
@@ -139,11 +125,8 @@ def configured_settings() -> ClusterSettings:
 
 def _input_options(function: F) -> F:
     """Add the reading options and FILE..., which may be left out for a store."""
-    decorated: Any = function
-    for option in reversed(OPTIONS):
-        decorated = option(decorated)
-    result: F = click.argument("files", nargs=-1, metavar="[FILE]...")(decorated)
-    return result
+    files = click.argument("files", nargs=-1, metavar="[FILE]...")
+    return with_options(function, [files, *OPTIONS])
 
 
 @click.command(epilog="Example: barograph clusters results.csv --span 100")

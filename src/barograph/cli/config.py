@@ -194,9 +194,7 @@ def _checked(path: Path, content: Mapping[str, Any]) -> Config:
             allowed = ", ".join((INPUT, *RULES, *COMMANDS))
             raise ConfigError(f"{path}: there is no table [{name}]; allowed: {allowed}")
         commands[name] = _table(path, name, table)
-    suppress = content.get(SUPPRESS, [])
-    if not isinstance(suppress, list) or not all(isinstance(rule, Mapping) for rule in suppress):
-        raise ConfigError(f"{path}: {SUPPRESS} must be written as tables [[{SUPPRESS}]]")
+    suppress = suppress_tables(path, content)
     patterns = _table(path, PATTERNS, content.get(PATTERNS, {}))
     for kind, names in patterns.items():
         if kind not in PATTERN_KINDS:
@@ -224,6 +222,18 @@ def _checked(path: Path, content: Mapping[str, Any]) -> Config:
         thresholds,
         tuple(suppress),
     )
+
+
+def suppress_tables(path: Path, content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the tables `[[suppress]]` of a file, as written.
+
+    Raises:
+        ConfigError: They are no tables.
+    """
+    tables = content.get(SUPPRESS, [])
+    if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
+        raise ConfigError(f"{path}: {SUPPRESS} must be written as tables [[{SUPPRESS}]]")
+    return tables
 
 
 def _table(path: Path, name: str, value: Any) -> Mapping[str, Any]:

@@ -14,10 +14,7 @@ import click
 
 from barograph.cli.finding import ChangeSearch, Found, find, search_options
 from barograph.cli.inputs import Inputs, input_options
-from barograph.cli.options import (
-    echo_json,
-    format_option,
-)
+from barograph.cli.options import echo_json, format_option
 from barograph.series import UNKNOWN_TIME
 
 if TYPE_CHECKING:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from barograph.cli.options import model_option
+from barograph.cli.options import F, grouped, model_option
 
 if TYPE_CHECKING:
     from barograph.detection.base import Detector
     from barograph.models import TriageModel
     from barograph.series import Ints
 
-F = TypeVar("F", bound=Callable[..., Any])
 # The methods by the names that people type, with their classes.
 DETECTORS = {
     "triaged": "Triaged",
@@ -137,62 +135,6 @@ class DetectorChoice:
         return notes
 
 
-def detector_options(function: F) -> F:
-    """Add the options that choose a detection method; the command gets them as `choice`."""
-
-    @functools.wraps(function)
-    def command(
-        *arguments: Any,
-        detector: str,
-        min_probability: float | None,
-        model: Path,
-        detector_option: Sequence[str],
-        **more: Any,
-    ) -> Any:
-        parameters = dict(_pair(text) for text in detector_option)
-        for name in SHORTCUTS:
-            value = more.pop(name)
-            if value is not None:
-                parameters[name] = value
-        choice = DetectorChoice(detector, parameters, model, min_probability)
-        return function(*arguments, choice=choice, **more)
-
-    options: Any = command
-    for option in (
-        click.option(
-            "--detector-option",
-            metavar="NAME=VALUE",
-            multiple=True,
-            help="A parameter of the detection method; may be repeated. A wrong name lists those "
-            "of the method.",
-        ),
-        click.option(
-            "--min-magnitude",
-            type=click.FloatRange(min=0),
-            metavar="SHARE",
-            help="Smallest relative change, such as 0.05 for 5 %, for hunter.",
-        ),
-        click.option(
-            "--window",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Number of points of a window, for hunter and stepfit.",
-        ),
-        click.option(
-            "--pvalue",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
-            metavar="P",
-            help="Largest p-value of a change, for hunter, edivisive and tau_kappa.",
-        ),
-        model_option(USE, does="scores the candidates of --detector triaged"),
-        min_probability_option,
-        detector_option("Detection method. `triaged` finds candidates and scores them."),
-    ):
-        options = option(options)
-    result: F = options
-    return result
-
-
 def detector_option(text: str) -> Callable[[F], F]:
     """Add --detector to a command."""
     return click.option(
@@ -213,6 +155,55 @@ def min_probability_option(function: F) -> F:
         help="Smallest probability of a reported change point, from 0 to 1, for --detector "
         f"{DEFAULT_DETECTOR}. By default the rule in the model's file decides.",
     )(function)
+
+
+def _choice(
+    detector: str,
+    min_probability: float | None,
+    model: Path,
+    pvalue: float | None,
+    window: int | None,
+    min_magnitude: float | None,
+    detector_option: Sequence[str],
+) -> DetectorChoice:
+    parameters: dict[str, Any] = dict(map(_pair, detector_option))
+    shortcuts = zip(SHORTCUTS, (pvalue, window, min_magnitude), strict=True)
+    parameters |= {name: value for name, value in shortcuts if value is not None}
+    return DetectorChoice(detector, parameters, model, min_probability)
+
+
+detector_options = grouped(
+    "choice",
+    _choice,
+    detector_option("Detection method. `triaged` finds candidates and scores them."),
+    min_probability_option,
+    model_option(USE, does="scores the candidates of --detector triaged"),
+    click.option(
+        "--pvalue",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        metavar="P",
+        help="Largest p-value of a change, for hunter, edivisive and tau_kappa.",
+    ),
+    click.option(
+        "--window",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Number of points of a window, for hunter and stepfit.",
+    ),
+    click.option(
+        "--min-magnitude",
+        type=click.FloatRange(min=0),
+        metavar="SHARE",
+        help="Smallest relative change, such as 0.05 for 5 %, for hunter.",
+    ),
+    click.option(
+        "--detector-option",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="A parameter of the detection method; may be repeated. A wrong name lists those "
+        "of the method.",
+    ),
+)
 
 
 def make_detector(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from barograph.cli.asked import order_of
 from barograph.cli.config import current_config
 from barograph.cli.detectors import WITH_PVALUE, DetectorChoice, detector_options
+from barograph.cli.options import grouped
 from barograph.compiled import interpret_small
 from barograph.errors import ConfigError
 from barograph.plotting.changes import Findings, ReportedChange
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from barograph.history import History
     from barograph.series import Ints
 
-F = TypeVar("F", bound=Callable[..., Any])
 AGO = re.compile(r"(\d{1,4})([dwy])")
 LABEL = "detecting"  # of the progress
 DAYS = {"d": 1, "w": 7, "y": 365}
@@ -63,59 +62,52 @@ class Found:
     discoveries: Discoveries | None = None
 
 
-def search_options(function: F) -> F:
-    """Add the options of a search to a command, which gets them as `search`."""
+def _search(
+    choice: DetectorChoice,
+    since: str | None,
+    last: int | None,
+    min_change: float,
+    false_discoveries: float | None,
+) -> ChangeSearch:
+    if false_discoveries is not None and choice.name not in WITH_PVALUE:
+        known = ", ".join(WITH_PVALUE)
+        message = f"{choice.name} has no p-value to control; allowed are {known}"
+        raise click.BadParameter(message, param_hint="--false-discoveries")
+    return ChangeSearch(choice, since, last, min_change, false_discoveries)
 
-    @functools.wraps(function)
-    def command(
-        *arguments: Any,
-        choice: DetectorChoice,
-        since: str | None,
-        last: int | None,
-        min_change: float,
-        false_discoveries: float | None,
-        **more: Any,
-    ) -> Any:
-        if false_discoveries is not None and choice.name not in WITH_PVALUE:
-            known = ", ".join(WITH_PVALUE)
-            message = f"{choice.name} has no p-value to control; allowed are {known}"
-            raise click.BadParameter(message, param_hint="--false-discoveries")
-        search = ChangeSearch(choice, since, last, min_change, false_discoveries)
-        return function(*arguments, search=search, **more)
 
-    options: Any = detector_options(command)
-    for option in (
-        click.option(
-            "--false-discoveries",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
-            metavar="SHARE",
-            help="Expected share of false changes to allow among all series "
-            "(Benjamini-Hochberg), for methods with a p-value. By default all are reported.",
-        ),
-        click.option(
-            "--min-change",
-            type=click.FloatRange(min=0.0),
-            default=0.0,
-            show_default=True,
-            metavar="PERCENT",
-            help="Smallest change to report, in percent of the level before.",
-        ),
-        click.option(
-            "--last",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Report only changes among the N newest points of each series.",
-        ),
-        click.option(
-            "--since",
-            metavar="DATE|COMMIT",
-            help="Report only changes since a date (2026-03-01), an age (14d, 2w, 1y), or after a "
-            "commit; after an order if commits have no names.",
-        ),
-    ):
-        options = option(options)
-    result: F = options
-    return result
+search_options = grouped(
+    "search",
+    _search,
+    click.option(
+        "--since",
+        metavar="DATE|COMMIT",
+        help="Report only changes since a date (2026-03-01), an age (14d, 2w, 1y), or after a "
+        "commit; after an order if commits have no names.",
+    ),
+    click.option(
+        "--last",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Report only changes among the N newest points of each series.",
+    ),
+    click.option(
+        "--min-change",
+        type=click.FloatRange(min=0.0),
+        default=0.0,
+        show_default=True,
+        metavar="PERCENT",
+        help="Smallest change to report, in percent of the level before.",
+    ),
+    click.option(
+        "--false-discoveries",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        metavar="SHARE",
+        help="Expected share of false changes to allow among all series "
+        "(Benjamini-Hochberg), for methods with a p-value. By default all are reported.",
+    ),
+    detector_options,
+)
 
 
 def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Found:

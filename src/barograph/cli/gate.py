@@ -14,10 +14,7 @@ from barograph.cli.detectors import DETECTORS, make_detector
 from barograph.cli.finding import searched
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
-from barograph.cli.options import (
-    RELEASED,
-    format_option,
-)
+from barograph.cli.options import RELEASED, format_option
 from barograph.cli.rendering import FORMATS, render
 from barograph.cli.rerun import MAX_RERUNS, RerunCommand, settle
 from barograph.wording import percent

@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from barograph.cli.config import current_config
+from barograph.cli.options import F, with_options
 from barograph.errors import ConfigError, DataError, NotEnoughDataError
 from barograph.wording import plural
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from barograph.sources.formats.base import ReadOptions
     from barograph.sources.formats.read import FilesRead
 
-F = TypeVar("F", bound=Callable[..., Any])
 DATABASES = ("mongodump", "mongodb", "zenodo")  # kinds that are no files
 AUTO = "auto"
 FIELDS = (
@@ -188,10 +188,8 @@ def input_options(function: F) -> F:
         chosen = {name: values.pop(name) for name in NAMES}
         return function(*arguments, inputs=inputs_of(**chosen), **values)
 
-    decorated: Any = command
-    for option in reversed(OPTIONS):
-        decorated = option(decorated)
-    result: F = click.argument("files", nargs=-1, required=True, metavar="FILE...")(decorated)
+    files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
+    result: F = with_options(command, [files, *OPTIONS])  # type: ignore[assignment]
     return result
 
 

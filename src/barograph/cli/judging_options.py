@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,13 @@ from barograph.cli.answers import (
     SeriesAnswer,
 )
 from barograph.cli.config import current_config
-from barograph.cli.options import F, SecondLook, model_option, online_models, second_look_options
+from barograph.cli.options import (
+    SecondLook,
+    grouped,
+    model_option,
+    online_models,
+    second_look_options,
+)
 from barograph.compiled import interpret_small
 from barograph.series import MIN_CHANGE
 
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     from barograph.models import OnlineModels
     from barograph.series import Series
 
-OPTIONS: tuple[Callable[[F], F], ...] = (
+OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--newest",
         type=click.IntRange(min=1),
@@ -213,16 +219,5 @@ class Judging:
         )
 
 
-def judging_options(function: F) -> F:
-    """Add the options by which results are judged; the command gets them as `judging`."""
-
-    @functools.wraps(function)
-    def command(*arguments: Any, **more: Any) -> Any:
-        own = {field.name: more.pop(field.name) for field in fields(Judging)}
-        return function(*arguments, judging=Judging(**own), **more)
-
-    options: Any = command
-    for option in reversed(OPTIONS):
-        options = option(options)
-    result: F = options
-    return result
+# The options by which results are judged; a command gets them as `judging`.
+judging_options = grouped("judging", Judging, *OPTIONS)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -37,6 +38,39 @@ STORE_MODE = "BAROGRAPH_STORE_MODE"
 DEFAULT_MODE = "600"
 SecondLook: TypeAlias = "Callable[[], SecondLookConfig | None]"
 RELEASED = Path("data/release")  # where the pipeline releases models
+
+
+def with_options(function: F, options: Iterable[Callable[[Any], Any]]) -> F:
+    """Add options to a command, in the order in which `--help` lists them."""
+    decorated: Any = function
+    for option in reversed([*options]):
+        decorated = option(decorated)
+    result: F = decorated
+    return result
+
+
+def grouped(
+    name: str, make: Callable[..., Any], *options: Callable[[Any], Any]
+) -> Callable[[F], F]:
+    """Return a decorator that adds options to a command, which gets them as one parameter.
+
+    Args:
+        name: The parameter.
+        make: Returns its value from those of the options, which are its parameters.
+        options: The options, in the order in which `--help` lists them.
+    """
+    names = [*inspect.signature(make).parameters]
+
+    def add(function: F) -> F:
+        @functools.wraps(function)
+        def command(*arguments: Any, **values: Any) -> Any:
+            value = make(**{key: values.pop(key) for key in names})
+            return function(*arguments, **{name: value}, **values)
+
+        result: F = with_options(command, options)  # type: ignore[assignment]
+        return result
+
+    return add
 
 
 def format_option(*formats: str) -> Callable[[F], F]:
@@ -109,54 +143,44 @@ def second_look_options(*, on: bool) -> Callable[[F], F]:
         on: Whether there is a second look by default, if the models support it.
     """
 
-    def add(function: F) -> F:
-        @functools.wraps(function)
-        def command(
-            *arguments: Any,
-            second_look: bool | None,
-            alarm_policy: str,
-            false_alarms_per_1000: float,
-            **more: Any,
-        ) -> Any:
-            def config() -> SecondLookConfig | None:
-                if not (on if second_look is None else second_look):
-                    return None
-                from barograph.detection.online import SecondLookConfig
+    def config(
+        second_look: bool | None, alarm_policy: str, false_alarms_per_1000: float
+    ) -> SecondLook:
+        def make() -> SecondLookConfig | None:
+            if not (on if second_look is None else second_look):
+                return None
+            from barograph.detection.online import SecondLookConfig
 
-                needed = second_look is not None
-                return SecondLookConfig(alarm_policy, false_alarms_per_1000, needed=needed)
+            needed = second_look is not None
+            return SecondLookConfig(alarm_policy, false_alarms_per_1000, needed=needed)
 
-            return function(*arguments, second_look=config, **more)
+        return make
 
-        options: Any = command
-        for option in (
-            click.option(
-                "--false-alarms-per-1000",
-                type=click.FloatRange(1.0, 10.0),
-                default=3.0,
-                show_default=True,
-                metavar="RATE",
-                help="False alarms allowed per 1,000 points, from 1 to 10.",
-            ),
-            click.option(
-                "--alarm-policy",
-                type=click.Choice(ALARM_POLICIES),
-                default="steady",
-                show_default=True,
-                help="Trade early alarms against certain ones.",
-            ),
-            click.option(
-                "--second-look/--no-second-look",
-                default=None,
-                show_default="on if the models support it" if on else "off",
-                help="Judge recent points again as new results arrive.",
-            ),
-        ):
-            options = option(options)
-        result: F = options
-        return result
-
-    return add
+    return grouped(
+        "second_look",
+        config,
+        click.option(
+            "--second-look/--no-second-look",
+            default=None,
+            show_default="on if the models support it" if on else "off",
+            help="Judge recent points again as new results arrive.",
+        ),
+        click.option(
+            "--alarm-policy",
+            type=click.Choice(ALARM_POLICIES),
+            default="steady",
+            show_default=True,
+            help="Trade early alarms against certain ones.",
+        ),
+        click.option(
+            "--false-alarms-per-1000",
+            type=click.FloatRange(1.0, 10.0),
+            default=3.0,
+            show_default=True,
+            metavar="RATE",
+            help="False alarms allowed per 1,000 points, from 1 to 10.",
+        ),
+    )
 
 
 def echo_json(content: dict[str, Any]) -> None:

@@ -9,11 +9,7 @@ import click
 from barograph.cli.import_ import report_rejected
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
-from barograph.cli.options import (
-    format_option,
-    open_store,
-    store_option,
-)
+from barograph.cli.options import format_option, open_store, store_option
 from barograph.cli.rendering import FORMATS, render
 
 # Compared with a point that `gate` judges: a new result is judged with all windows, and a series of

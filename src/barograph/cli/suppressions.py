@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from barograph.cli.answers import SeriesAnswer
-from barograph.cli.config import SUPPRESS, Config
+from barograph.cli.config import SUPPRESS, Config, suppress_tables
 from barograph.errors import ConfigError
 from barograph.git import is_commit
 
@@ -113,9 +113,7 @@ def read_suppressions(config: Config, path: Path | None = None) -> list[Suppress
             raise ConfigError(f"--suppressions {path}: no such file") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path}: not valid TOML: {error}") from None
-        rules = content.get(SUPPRESS, [])
-        if not isinstance(rules, list) or not all(isinstance(table, dict) for table in rules):
-            raise ConfigError(f"{path}: {SUPPRESS} must be written as tables [[{SUPPRESS}]]")
+        rules = suppress_tables(path, content)
         tables += [(f"{path}: {SUPPRESS} {k}", table) for k, table in enumerate(rules, 1)]
     return [Suppression.read(table, where) for where, table in tables]
 

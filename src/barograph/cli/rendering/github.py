@@ -9,7 +9,7 @@ import click
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.rendering import markdown, text
-from barograph.cli.rendering.words import answers_by_kind, detail, headline, movement, place
+from barograph.cli.rendering.words import answers_by_kind, headline, sentence
 from barograph.wording import printable
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -59,10 +59,7 @@ def workflow_commands(job: JobAnswer, file: str = "") -> list[str]:
 def _command(level: str, kind: str, answer: SeriesAnswer, file: str) -> str:
     properties = [f"file={parameter(file)}"] if file else []
     properties.append(f"title={parameter(f'{kind}: {answer.series}')}")
-    details = detail(answer)
-    text = (
-        f"{answer.series}: {movement(answer)} at {place(answer)}{f'; {details}' if details else ''}"
-    )
+    text = f"{answer.series}: {sentence(answer)}"
     return f"::{level} {','.join(properties)}::{message(text)}"
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from xml.etree import ElementTree as ET
 
 from barograph.cli.answers import JobAnswer
-from barograph.cli.rendering.words import answers_by_kind, detail, headline, movement, place
+from barograph.cli.rendering.words import answers_by_kind, headline, sentence
 
 SUITE = "barograph"
 # XML 1.0 has no way to write these, not even as references.
@@ -19,8 +19,7 @@ def report(job: JobAnswer) -> str:
     lines: dict[str, list[str]] = defaultdict(list)
     failed: dict[str, list[str]] = defaultdict(list)
     for kind, answer in answers_by_kind(job):
-        details = detail(answer)
-        text = f"{kind}: {movement(answer)} at {place(answer)}{f'; {details}' if details else ''}"
+        text = f"{kind}: {sentence(answer)}"
         (failed if job.fails(answer) else lines)[answer.series].append(text)
     skipped = dict.fromkeys(job.too_short, "too short to judge")
     skipped |= dict.fromkeys(job.missing, "no result of the newest commit")

@@ -50,6 +50,12 @@ def movement(answer: SeriesAnswer) -> str:
     return f"{text} ({answer.way})" if answer.direction else text
 
 
+def sentence(answer: SeriesAnswer) -> str:
+    """Return the change in words with its place and what else is known."""
+    details = detail(answer)
+    return f"{movement(answer)} at {place(answer)}{f'; {details}' if details else ''}"
+
+
 def place(answer: SeriesAnswer) -> str:
     """Return where a change begins, or the result that an answer is about."""
     begins = short_commit(answer.begins_commit) or answer.begins
