@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from barograph.cli.answers import (
-    FAIL_ON,
-    SUSPECT_FAILS_AT,
-    FailPolicy,
-    JobAnswer,
-    SeriesAnswer,
-)
+from barograph.cli.answers import FAIL_ON, SUSPECT_FAILS_AT, FailPolicy, JobAnswer, SeriesAnswer
 from barograph.cli.config import current_config
 from barograph.cli.options import (
     SecondLook,

@@ -87,9 +87,8 @@ def held_out(
     folds: int = FOLDS,
 ) -> Floats:
     """Return each point's probability of a real change, by a model that saw none of its group."""
-    from sklearn.model_selection import (
-        StratifiedGroupKFold,
-    )  # slow to import: `suspects` needs none
+    # Slow to import, and `suspects` does not need it.
+    from sklearn.model_selection import StratifiedGroupKFold
 
     count = np.unique(groups).size
     if count < folds:

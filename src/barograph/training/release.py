@@ -147,8 +147,8 @@ def decide(
     if evidence.learned_from is not None and any(BESIDE in twin.card for twin in twins.values()):
         return _decide_pair(twins, index, params, evidence.learned_from)
     uses = {use: _decide_use(twin, index, params, evidence) for use, twin in twins.items()}
-    rejected = {use: found for use, found in uses.items() if not found["promoted"]}
-    reasons = {use: str(found["why"]) for use, found in (rejected or uses).items()}
+    rejected = {use: facts for use, facts in uses.items() if not facts["promoted"]}
+    reasons = {use: str(facts["why"]) for use, facts in (rejected or uses).items()}
     if len(set(reasons.values())) == 1 and len(reasons) == len(uses):
         why = next(iter(reasons.values()))
     else:
@@ -166,23 +166,23 @@ def _decide_use(
         return _decided(False, why)
     other = BUILT_IN if index.champion is None else "the champion"
     try:
-        found, is_worse, gap = _comparison(twin, index, params, evidence)
+        facts, is_worse, gap = _comparison(twin, index, params, evidence)
     except NotEnoughDataError as error:
         return _decided(False, f"it cannot be compared with {other}: {error}")
     except (ArtifactError, DataError) as error:
         return _decided(True, f"{other} cannot be judged any more: {error}")
-    if min(found["real"], found["noise"]) < params.least_verdicts:
+    if min(facts["real"], facts["noise"]) < params.least_verdicts:
         why = (
-            f"too few verdicts to tell: {found['real']} real and {found['noise']} noise, "
+            f"too few verdicts to tell: {facts['real']} real and {facts['noise']} noise, "
             f"{params.least_verdicts} of each are needed"
         )
-        return _decided(False, why, **found)
+        return _decided(False, why, **facts)
     if is_worse:
-        return _decided(False, f"worse than {other}", **found)
+        return _decided(False, f"worse than {other}", **facts)
     if gap < -params.margin:
         why = f"its AUC is lower than that of {other} by more than {params.margin:g}"
-        return _decided(False, why, **found)
-    return _decided(True, f"not worse than {other}", **found)
+        return _decided(False, why, **facts)
+    return _decided(True, f"not worse than {other}", **facts)
 
 
 def _comparison(
@@ -201,8 +201,7 @@ def _comparison(
         champion = TriageModel.load(index.folder(index.champion) / registry.TWIN, twin.use)
         lead = champion.card.get(CROSS_FIT, {}).get("difference")
         if facts is None or lead is None:
-            found = compare(twin, champion, params, evidence.frames)
-            facts = {**found, "other": "the champion"}
+            facts = compare(twin, champion, params, evidence.frames) | {"other": "the champion"}
             return facts, facts["p_worse"] < params.level, facts.get("difference", 0.0)
         facts = {**facts, "lead_of_champion": lead, "other": BUILT_IN}
         return facts, facts.get("high", lead) < lead, facts.get("difference", lead) - lead
@@ -282,13 +281,13 @@ def compare(
     counts: dict[str, Any] = {"real": int(truth.sum()), "noise": int((1 - truth).sum())}
     if min(counts.values()) == 0:
         raise NotEnoughDataError(f"{truth.size} held-out verdicts, {counts['real']} of them real")
-    own, others = (m.predict_proba(r.matrix[test])[:, 1] for m, r in ((twin, new), (other, old)))
+    ours, others = (m.predict_proba(r.matrix[test])[:, 1] for m, r in ((twin, new), (other, old)))
     groups = new.identities[test]
-    found = compared(truth, own, others, groups, seed=params.seed, draws=params.draws)
-    aucs = {"auc": auc(truth, own), "auc_of_other": auc(truth, others)}
-    judged = ScoredRows(own, twin.threshold), ScoredRows(others, other.threshold)
+    comparison = compared(truth, ours, others, groups, seed=params.seed, draws=params.draws)
+    aucs = {"auc": auc(truth, ours), "auc_of_other": auc(truth, others)}
+    judged = ScoredRows(ours, twin.threshold), ScoredRows(others, other.threshold)
     means = judgements_compared(truth, *judged, groups, seed=params.seed, draws=params.draws)
-    return counts | aucs | found._asdict() | means
+    return counts | aucs | comparison._asdict() | means
 
 
 def card(model: TriageModel) -> str:

@@ -28,11 +28,7 @@ from barograph.sources.simulator import (
     survey,
     triage_candidates,
 )
-from barograph.sources.simulator.documents import (
-    candidate_document,
-    dump_writer,
-    series_document,
-)
+from barograph.sources.simulator.documents import candidate_document, dump_writer, series_document
 from barograph.sources.simulator.truth import Row, rows_of, truth_writer
 
 CHUNK = 50  # series of one task; independent of the number of workers

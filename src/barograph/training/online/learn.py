@@ -262,13 +262,13 @@ def _surprise(tails: TailRates, probability: Floats) -> Floats:
 
 
 def _calibrate(
-    fitter: _Fitter, probability: Mapping[int, Floats], seen: Truth, use: str
+    fitter: _Fitter, probability: Mapping[int, Floats], judged: Truth, use: str
 ) -> tuple[Calibration, Conformal]:
     """Learn what the scores of a use mean from points that its models did not see."""
     scores: list[Floats] = []
     truths: list[Ints] = []
-    left_out = seen.marked.copy()
-    left_out[seen.changes] = False
+    left_out = judged.marked.copy()
+    left_out[judged.changes] = False
     for window in sorted(ALARMING.intersection(USES[use])):
         rows = fitter.rows[window]
         score = probability[window][rows.newest]
@@ -277,8 +277,8 @@ def _calibrate(
         truths.append(rows.y[clear].astype(np.int64))
     score, truth = np.concatenate(scores), np.concatenate(truths)
     quiet = np.random.default_rng(fitter.seed).permutation(np.flatnonzero(truth == 0))[:KEPT]
-    kept = np.concatenate([np.flatnonzero(truth == 1), quiet])
-    return calibrate(truth, score), Conformal.fit(truth[kept], score[kept])
+    chosen = np.concatenate([np.flatnonzero(truth == 1), quiet])
+    return calibrate(truth, score), Conformal.fit(truth[chosen], score[chosen])
 
 
 def _card(truth: Truth, tails: Mapping[int, TailRates]) -> dict[str, Any]:

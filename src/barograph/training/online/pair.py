@@ -17,13 +17,7 @@ from barograph.history import History
 from barograph.models.triage import FILES, TriageModel
 from barograph.series import Floats, Ints
 from barograph.training import tables
-from barograph.training.candidates import (
-    Trained,
-    TrainParams,
-    card,
-    held_out_seed,
-    prior_weight,
-)
+from barograph.training.candidates import Trained, TrainParams, card, held_out_seed, prior_weight
 from barograph.training.online.histories import Histories, Simulated, own
 from barograph.training.online.learn import Learned, Prior, boosted, learn, surprises_of
 from barograph.training.online.pair_comparison import (

@@ -12,11 +12,7 @@ from barograph.detection.online.budget import ALARM_POLICIES, DEFAULT_POLICY
 from barograph.errors import NotEnoughDataError
 from barograph.models.triage import TriageModel
 from barograph.series import Floats
-from barograph.training.online.alarm_rates import (
-    DELAYS,
-    at_rate,
-    known_within,
-)
+from barograph.training.online.alarm_rates import DELAYS, at_rate, known_within
 from barograph.training.online.learn import ALWAYS, NEVER, surprises_of
 from barograph.training.online.second_look_alarms import SecondLookAlarms
 from barograph.training.online.truth import Flags, Truth
