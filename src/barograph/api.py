@@ -80,8 +80,8 @@ def read(
 
     source = open_source(kind, str(location), **options)
     if isinstance(source, Files):
-        found = source.read(max_skipped_share)
-        history, report = found.history, found.report
+        collected = source.read(max_skipped_share)
+        history, report = collected.history, collected.report
     else:
         from barograph.sources import load
 

@@ -55,10 +55,10 @@ pip install '.[service]' in a clone of Barograph
     try:
         yield
     except ModuleNotFoundError as error:
-        found = missing(error, what, extra)
-        if found is None:
+        friendly = missing(error, what, extra)
+        if friendly is None:
             raise
-        raise found from None
+        raise friendly from None
 
 
 def missing(error: ModuleNotFoundError, what: str, extra: str = "") -> ConfigError | None:

@@ -83,10 +83,10 @@ def _draft(target: Path, *, is_folder: bool) -> Iterator[Path]:
 
     It is locked until then. One that is not locked was left by a process that was killed.
     """
-    for left in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
+    for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
         with suppress(OSError):  # another process writes it, or has just finished
-            handle = _locked(left, wait=False)
-            _delete(left)
+            handle = _locked(leftover, wait=False)
+            _delete(leftover)
             os.close(handle)
     draft, handle = _new(target, is_folder=is_folder)
     try:

@@ -146,12 +146,12 @@ def _identity(fields: Mapping[str, Any], row: int) -> SeriesId:
         raise DataError(f"row {row} of the frame names no series in the columns {LABELS}")
     args = fields.get("args")
     try:
-        found = {} if args is None else json.loads(args)
-        if not isinstance(found, Mapping):
+        parsed = {} if args is None else json.loads(args)
+        if not isinstance(parsed, Mapping):
             raise TypeError
         extra = {name[len(ARGUMENT) :]: value for name, value in fields.items() if _is_arg(name)}
         named = {name: value for name, value in extra.items() if value is not None}
-        return SeriesId(**labels, args=normalize_args({**found, **named}))
+        return SeriesId(**labels, args=normalize_args({**parsed, **named}))
     except (ValueError, TypeError) as error:
         raise DataError(
             f"frame['args'][{row}] is {args!r:.60}; it must be a JSON object"
@@ -190,13 +190,13 @@ def _whole(column: Any, name: str) -> Ints:
 
 def _times(column: Any) -> Ints:
     """Return milliseconds since 1970 of datetimes, ISO 8601 texts or milliseconds."""
-    found = np.asarray(column)
-    if found.dtype.kind == "M":  # a missing time of NumPy is UNKNOWN_TIME
-        return found.astype("datetime64[ms]").astype(np.int64)
-    if found.dtype.kind in "iuf":
-        known = ~np.isnan(found)
-        return np.where(known, _whole(np.where(known, found, 0), "time"), UNKNOWN_TIME)
-    cells = enumerate(map(_present, found.tolist()))
+    times = np.asarray(column)
+    if times.dtype.kind == "M":  # a missing time of NumPy is UNKNOWN_TIME
+        return times.astype("datetime64[ms]").astype(np.int64)
+    if times.dtype.kind in "iuf":
+        known = ~np.isnan(times)
+        return np.where(known, _whole(np.where(known, times, 0), "time"), UNKNOWN_TIME)
+    cells = enumerate(map(_present, times.tolist()))
     return np.array([_milliseconds(value, row) for row, value in cells], dtype=np.int64)
 
 

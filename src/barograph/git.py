@@ -76,33 +76,33 @@ class Repository:
         """
         if not hashes:
             return {}
-        wanted = set(hashes)
+        known = set(hashes)
         command = ["rev-list", "--topo-order", "--reverse", "--stdin"]
-        output = self._git(command, "\n".join([*wanted, ""]).encode())
-        return {name: k for k, name in enumerate(output.decode().split()) if name in wanted}
+        output = self._git(command, "\n".join([*known, ""]).encode())
+        return {name: k for k, name in enumerate(output.decode().split()) if name in known}
 
     def _read(self, names: Sequence[str]) -> dict[str, Commit]:
         """Read commit objects; `cat-file` reports unknown names instead of failing."""
         if not names:
             return {}
-        asked = "".join(f"{name}^{{commit}}\n" for name in names).encode()
-        output = io.BytesIO(self._git(["cat-file", "--batch"], asked))
-        found: dict[str, Commit] = {}
+        request = "".join(f"{name}^{{commit}}\n" for name in names).encode()
+        output = io.BytesIO(self._git(["cat-file", "--batch"], request))
+        commits: dict[str, Commit] = {}
         for name in names:
             parts = output.readline().split()
             if len(parts) == 3 and parts[1] == b"commit":
-                found[name] = _commit(parts[0].decode(), output.read(int(parts[2])))
+                commits[name] = _commit(parts[0].decode(), output.read(int(parts[2])))
                 output.readline()
-        return found
+        return commits
 
-    def _git(self, arguments: Sequence[str], given: bytes) -> bytes:
+    def _git(self, arguments: Sequence[str], stdin: bytes) -> bytes:
         command = ["git", "-C", self._folder, *arguments]
         # Never ask for a password, nor fetch what a partial clone lacks.
         quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
         try:
-            done = subprocess.run(  # noqa: S603 - names from files go to stdin only
+            process = subprocess.run(  # noqa: S603 - names from files go to stdin only
                 command,
-                input=given,
+                input=stdin,
                 capture_output=True,
                 timeout=self._timeout,
                 check=False,
@@ -110,7 +110,7 @@ class Repository:
             )
         except (OSError, subprocess.SubprocessError):
             return b""
-        return done.stdout if done.returncode == 0 else b""
+        return process.stdout if process.returncode == 0 else b""
 
 
 def _commit(name: str, content: bytes) -> Commit:
@@ -127,11 +127,11 @@ def _commit(name: str, content: bytes) -> Commit:
     )
 
 
-def is_commit(name: str, given: str) -> bool:
-    """Return whether a commit has a given name, or one that begins with it.
+def is_commit(name: str, prefix: str) -> bool:
+    """Return whether a commit is named by a hash or by the start of one.
 
     Example:
         >>> is_commit("8674f78ab", "8674f78"), is_commit("8674f78ab", "86")
         (True, False)
     """
-    return name == given or (len(given) >= SHORTEST_PREFIX and name.startswith(given))
+    return name == prefix or (len(prefix) >= SHORTEST_PREFIX and name.startswith(prefix))

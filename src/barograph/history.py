@@ -70,10 +70,10 @@ class Candidates:
         return cls(*(_no_numbers(),) * 2, np.zeros(0, dtype=np.str_), *(_no_numbers(),) * 2)
 
     @classmethod
-    def at(cls, found: Sequence[Sequence[int]]) -> Candidates:
+    def at(cls, indices: Sequence[Sequence[int]]) -> Candidates:
         """Return candidates without verdicts and dates, from the places in each series."""
-        series = np.repeat(np.arange(len(found)), [len(places) for places in found])
-        index = np.array([place for places in found for place in places], dtype=np.int64)
+        series = np.repeat(np.arange(len(indices)), [len(places) for places in indices])
+        index = np.array([place for places in indices for place in places], dtype=np.int64)
         verdicts = np.full(index.size, Verdict.NOT_TRIAGED.value)
         unknown = np.full(index.size, UNKNOWN_TIME)
         return cls(series, index, verdicts, unknown, unknown)

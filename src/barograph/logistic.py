@@ -30,8 +30,8 @@ def expit(log_odds: npt.ArrayLike) -> Floats:
     array = np.asarray(log_odds, dtype=np.float64)
     if array.size >= MANY:
         return _expit(array.ravel()).reshape(array.shape)
-    found = [0.0 if -x > LARGEST else 1.0 / (1.0 + math.exp(-x)) for x in array.ravel().tolist()]
-    return np.array(found, dtype=np.float64).reshape(array.shape)
+    results = [0.0 if -x > LARGEST else 1.0 / (1.0 + math.exp(-x)) for x in array.ravel().tolist()]
+    return np.array(results, dtype=np.float64).reshape(array.shape)
 
 
 def logit(probability: npt.ArrayLike) -> Floats:
@@ -42,8 +42,8 @@ def logit(probability: npt.ArrayLike) -> Floats:
         [0.0, 2.197, inf]
     """
     array = np.asarray(probability, dtype=np.float64)
-    found = [_logit(p) for p in array.ravel().tolist()]
-    return np.array(found, dtype=np.float64).reshape(array.shape)
+    results = [_logit(p) for p in array.ravel().tolist()]
+    return np.array(results, dtype=np.float64).reshape(array.shape)
 
 
 @kernel

@@ -259,18 +259,18 @@ def _runs(points: pa.Table, times: Ints) -> Repeats:
     spreads = points.column("spread").to_numpy()
     rows = np.flatnonzero(results.is_valid().to_numpy())
     texts = results.drop_null()
-    found = []
+    all_runs = []
     for start in range(0, len(texts), CHUNK):
         listed = ",".join(texts.slice(start, CHUNK).to_pylist())
-        found += msgspec.json.decode(f"[{listed}]", type=list[dict[str, float]])
+        all_runs += msgspec.json.decode(f"[{listed}]", type=list[dict[str, float]])
     lengths = np.zeros(times.size, dtype=np.int64)
-    lengths[rows] = [len(runs) for runs in found]
+    lengths[rows] = [len(runs) for runs in all_runs]
     return Repeats(
         counts=_numbers(points.column("runs"), 1),
         spreads=np.where(np.isfinite(spreads), spreads, np.nan),
         offsets=np.append(0, np.cumsum(lengths)),
-        names=Texts.from_strings(chain.from_iterable(found)),
-        values=np.fromiter(chain.from_iterable(runs.values() for runs in found), np.float64),
+        names=Texts.from_strings(chain.from_iterable(all_runs)),
+        values=np.fromiter(chain.from_iterable(run.values() for run in all_runs), np.float64),
         times=np.repeat(times, lengths),
     )
 

@@ -98,17 +98,17 @@ def printable(text: str) -> str:
     return "".join("\ufffd" if category(c) in HIDDEN or c in BIDI else c for c in known)
 
 
-def middle_cut(text: str, most: int) -> str:
-    """Return a text of at most `most` characters: the middle of a longer one is left out.
+def middle_cut(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters: the middle of a longer one is left out.
 
     Example:
         >>> middle_cut("insert_many_documents", 11)
         'inser…ments'
     """
-    if len(text) <= most:
+    if len(text) <= limit:
         return text
-    kept = max(most - 1, 2)
-    return f"{text[: (kept + 1) // 2]}\u2026{text[len(text) - kept // 2 :]}"
+    length = max(limit - 1, 2)
+    return f"{text[: (length + 1) // 2]}\u2026{text[len(text) - length // 2 :]}"
 
 
 def plural(count: int, noun: str) -> str:

@@ -28,7 +28,7 @@ def test_what_it_did_is_reported() -> None:
     runs = [[point(0.001), point(0.04)], [], [point(None)], [point(0.5)]]
     result = control_discoveries(runs, tests=7)
     assert result.kept == [[runs[0][0]], [], runs[2], []]
-    assert (result.tests, result.given, result.removed, result.limit) == (7, 3, 2, 0.001)
+    assert (result.tests, result.with_pvalue, result.removed, result.limit) == (7, 3, 2, 0.001)
 
 
 def test_more_tests_make_it_harder() -> None:
@@ -39,7 +39,7 @@ def test_more_tests_make_it_harder() -> None:
 
 def test_without_p_values_nothing_is_removed() -> None:
     result = control_discoveries([[point(None)], []], tests=0)
-    assert (result.given, result.removed, result.limit) == (0, 0, 0.0)
+    assert (result.with_pvalue, result.removed, result.limit) == (0, 0, 0.0)
 
 
 def test_false_alarms_of_stable_series_mostly_go_and_clear_steps_stay() -> None:

@@ -13,9 +13,8 @@ from barograph.errors import ConfigError
 from barograph.features import Policy
 from barograph.history import History
 from barograph.models import OnlineModels, TriageModel
-from barograph.pipeline import algorithm_1, replay
-from barograph.pipeline.report import write_parquet
-from barograph.studies.replay_methods import formatted, methods_table
+from barograph.pipeline import algorithm_1, replay, report
+from barograph.studies.replay_methods import methods_table
 from barograph.training.bounds import bounds_table
 from barograph.training.paper_forest import POLICY
 from barograph.training.tables import build, keys_of, path_of
@@ -30,7 +29,7 @@ def tables(project: Path) -> Path:
     policy = Policy.named(POLICY)
     bounds = bounds_table(history, [policy])
     table = build(history, bounds, ("bauer8",), keys_of(history))
-    write_parquet(path_of(policy), table)
+    report.write_parquet(path_of(policy), table)
     (project / "data" / "models").mkdir(parents=True)
     OnlineModels.default().save(project / "data/models/online.baro")
     return project
@@ -93,5 +92,5 @@ def test_paper_row_agrees_with_its_printed_figures() -> None:
     right = paper["sensitivity"] * 6990 + paper["specificity"] * 8341
     assert right / 15331 == pytest.approx(paper["accuracy"], abs=0.001)
     assert paper["alarms per 1,000"] == pytest.approx(35.39, abs=0.005)
-    assert formatted(table).iloc[0]["auc"] == "-"
+    assert report.formatted(table, 3).iloc[0]["auc"] == "-"
     assert np.isnan(table.iloc[0]["auc"])

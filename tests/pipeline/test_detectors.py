@@ -57,12 +57,12 @@ def test_second_run_writes_the_same_bytes() -> None:
 @pytest.mark.usefixtures("comparison_project")
 def test_triaged_returns_only_series_with_a_decided_candidate() -> None:
     history = History.read("data/interim")
-    data = triaged_series(history, most=1000, seed=0)
+    data = triaged_series(history, limit=1000, seed=0)
     assert all(any(v.is_final for v in one.verdicts.values()) for one in data)
     candidates = history.candidates
     decided = set(candidates.series[np.isin(candidates.verdict, FINAL)].tolist())
     assert {int(one.series) for one in data} == decided
-    assert len(triaged_series(history, most=7, seed=0)) == 7
+    assert len(triaged_series(history, limit=7, seed=0)) == 7
 
 
 @pytest.mark.usefixtures("comparison_project")

@@ -189,7 +189,7 @@ def _discoveries_text(found: Found) -> str:
         return ""
     return (
         f"false discoveries: at most {control.rate:g} expected, "
-        f"{control.removed} of {control.given} change points left out, "
+        f"{control.removed} of {control.with_pvalue} change points left out, "
         f"{control.tests} tests, largest p-value kept {control.limit:.3g}"
     )
 

@@ -179,11 +179,11 @@ class Nothing(Detector):
         return []
 
 
-def describe(series: Observations, found: Sequence[RawChangePoint]) -> list[ChangePoint]:
+def describe(series: Observations, points: Sequence[RawChangePoint]) -> list[ChangePoint]:
     """Return change points with their indices in the series as given and their regions."""
-    if not found:
+    if not points:
         return []
-    around = regions(series.values, [point.index for point in found])
+    around = regions(series.values, [point.index for point in points])
     return [
         ChangePoint(
             index=int(series.positions[point.index]),
@@ -195,7 +195,7 @@ def describe(series: Observations, found: Sequence[RawChangePoint]) -> list[Chan
             probability=point.probability,
             q=point.q,
         )
-        for k, point in enumerate(found)
+        for k, point in enumerate(points)
     ]
 
 
@@ -242,15 +242,15 @@ def observe(
     """
     numbers = as_floats(values)
     finite = np.isfinite(numbers)
-    kept = last = np.arange(numbers.size)
+    positions = np.arange(numbers.size)
     if not finite.all():
-        kept, last = _kept(numbers, finite, missing)
-        numbers = numbers[last]
+        positions, sources = _kept(numbers, finite, missing)
+        numbers = numbers[sources]
     return Observations(
         values=numbers,
-        positions=kept,
-        times=None if times is None else _seconds(times, finite.size)[kept],
-        release=None if release is None else _releases(release, finite.size)[kept],
+        positions=positions,
+        times=None if times is None else _seconds(times, finite.size)[positions],
+        release=None if release is None else _releases(release, finite.size)[positions],
     )
 
 
@@ -262,9 +262,9 @@ def _kept(numbers: Floats, finite: npt.NDArray[np.bool], missing: Missing) -> tu
             f"values[{index}] is {numbers[index]}; every value must be finite, "
             'or make the detector with missing="drop" or missing="fill"'
         )
-    kept = np.flatnonzero(np.logical_or.accumulate(finite) if missing == "fill" else finite)
+    positions = np.flatnonzero(np.logical_or.accumulate(finite) if missing == "fill" else finite)
     last = np.maximum.accumulate(np.where(finite, np.arange(numbers.size), 0))
-    return kept, last[kept]
+    return positions, last[positions]
 
 
 def allowed(name: str, value: object, choices: Sequence[object]) -> None:

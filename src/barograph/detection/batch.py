@@ -57,12 +57,12 @@ def detect_many(
     progress, done, lock = Progress(label, edges.size - 1), Counter[str](), Lock()
 
     def run(piece: tuple[int, int]) -> list[list[ChangePoint]]:
-        found = _detect(detector, numbers, edges, *piece)
+        points = _detect(detector, numbers, edges, *piece)
         if label and len(pieces) > 1:
             with lock:
-                done.update(series=len(found))
+                done.update(series=len(points))
                 progress.update(done["series"])
-        return found
+        return points
 
     parts = map_threads(run, pieces, threads=workers)
     return [points for part in parts for points in part]
@@ -71,12 +71,11 @@ def detect_many(
 def _detect(
     detector: Detector, values: Floats, edges: Ints, first: int, last: int
 ) -> list[list[ChangePoint]]:
-    """Return the change points of the series first, ..., last - 1."""
     series = [_observed(detector, values[edges[i] : edges[i + 1]], i) for i in range(first, last)]
     offsets = np.cumsum([0, *(part.values.size for part in series)], dtype=np.int64)
     joined = np.concatenate([part.values for part in series])
-    found = detector.find_many(joined, offsets)
-    return [describe(part, points) for part, points in zip(series, found, strict=True)]
+    found_by_series = detector.find_many(joined, offsets)
+    return [describe(part, points) for part, points in zip(series, found_by_series, strict=True)]
 
 
 def _observed(detector: Detector, values: Floats, number: int) -> Observations:

@@ -87,9 +87,10 @@ def _proposed(
 ) -> tuple[pa.Table, Floats]:
     """Return the candidates of `Triaged` in every series as a table, and their probabilities."""
     values = points.column("value").to_numpy()
-    found = Triaged(model=model, min_probability=0.0).find_many(values, offsets)
-    series = np.repeat(np.arange(len(found)), [len(reported) for reported in found])
-    index = np.array([point.index for reported in found for point in reported], dtype=np.int64)
+    by_series = Triaged(model=model, min_probability=0.0).find_many(values, offsets)
+    series = np.repeat(np.arange(len(by_series)), [len(points) for points in by_series])
+    candidates = [candidate for points in by_series for candidate in points]
+    index = np.array([candidate.index for candidate in candidates], dtype=np.int64)
     rows = points.select(["order", "commit"]).take(pa.array(offsets[series] + index))
     columns = {
         "series": pa.array(series + first, pa.int32()),
@@ -98,13 +99,10 @@ def _proposed(
         "commit": rows.column("commit"),
         "verdict": pa.array([Verdict.NOT_TRIAGED.value] * index.size, pa.string()),
     }
-    probability = np.array(
-        [point.probability for reported in found for point in reported], dtype=np.float64
-    )
+    probability = np.array([c.probability for c in candidates], dtype=np.float64)
     return pa.table(columns).select(COLUMNS), probability
 
 
 @lru_cache(maxsize=4)
 def _load(path: str, use: str) -> TriageModel:
-    """Load a model once per process."""
     return TriageModel.load(path, use) if path else TriageModel.default(use)

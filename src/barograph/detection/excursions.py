@@ -61,7 +61,7 @@ def excursions(values: Floats) -> list[Excursion]:
     ]
 
 
-def fill(values: Floats, found: Sequence[Excursion]) -> Floats:
+def fill(values: Floats, runs: Sequence[Excursion]) -> Floats:
     """Return a copy in which each excursion has the level beside it.
 
     The first half of an excursion takes the level before or after it, whichever is nearer to the
@@ -70,13 +70,13 @@ def fill(values: Floats, found: Sequence[Excursion]) -> Floats:
 
     Args:
         values: A series of finite values.
-        found: Its excursions.
+        runs: Its excursions.
     """
     filled = values.copy()
     usual = np.ones(values.size, dtype=bool)
-    for start, end in found:
+    for start, end in runs:
         usual[start:end] = False
-    for start, end in found:
+    for start, end in runs:
         before = values[:start][usual[:start]][-LEVEL:]
         after = values[end:][usual[end:]][:LEVEL]
         if not before.size + after.size:

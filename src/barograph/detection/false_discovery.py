@@ -15,13 +15,13 @@ from barograph.series import ChangePoint, Floats
 
 @dataclass(frozen=True, slots=True)
 class Discoveries:
-    """The change points that the procedure kept, and how it decided.
+    """The change points that the procedure kept, and what it counted.
 
     Attributes:
         kept: The remaining change points of each series.
         rate: Allowed share of false discoveries.
         tests: Number of hypotheses.
-        given: Number of change points with a p-value before the procedure.
+        with_pvalue: Number of change points with a p-value before the procedure.
         removed: Number of them that it removed.
         limit: Largest p-value kept, 0 if none was.
     """
@@ -29,7 +29,7 @@ class Discoveries:
     kept: list[list[ChangePoint]]
     rate: float
     tests: int
-    given: int
+    with_pvalue: int
     removed: int
     limit: float
 
@@ -59,8 +59,8 @@ def control_discoveries(
     require(tests >= len(pvalues), "tests", tests, f"at least {len(pvalues)}, the p-values given")
     limit = largest_kept(np.array(pvalues, dtype=np.float64), rate, tests)
     kept = [[p for p in run if p.pvalue is None or p.pvalue <= limit] for run in runs]
-    left = sum(pvalue <= limit for pvalue in pvalues)
-    return Discoveries(kept, rate, tests, len(pvalues), len(pvalues) - left, max(limit, 0.0))
+    removed = sum(pvalue > limit for pvalue in pvalues)
+    return Discoveries(kept, rate, tests, len(pvalues), removed, max(limit, 0.0))
 
 
 def largest_kept(pvalues: Floats, rate: float, tests: int) -> float:

@@ -103,11 +103,11 @@ class Gesd(Detector):
             )
         newest = as_float(value)
         tested = rosner(np.append(known, newest), self._most(known.size + 1))
-        at = np.flatnonzero(tested.indices == known.size)
+        ranks = np.flatnonzero(tested.indices == known.size)
         return OutlierTest(
-            is_outlier=bool(at.size and at[0] < tested.outliers(self.alpha)),
+            is_outlier=bool(ranks.size and ranks[0] < tested.outliers(self.alpha)),
             deviation=_deviation(known, newest),
-            pvalue=float(tested.pvalues[at[0]]) if at.size else 1.0,
+            pvalue=float(tested.pvalues[ranks[0]]) if ranks.size else 1.0,
         )
 
     def _most(self, size: int) -> int:
@@ -115,7 +115,7 @@ class Gesd(Detector):
 
 
 class Extremes(NamedTuple):
-    """The most extreme points of a sample, each tested against the points left."""
+    """The most extreme points of a sample, each tested against the remaining ones."""
 
     indices: Ints
     deviations: Floats
@@ -127,26 +127,26 @@ class Extremes(NamedTuple):
         return int(significant[-1]) + 1 if significant.size else 0
 
 
-def rosner(values: Floats, most: int) -> Extremes:
-    """Remove the most extreme point `most` times, and test each against the points left.
+def rosner(values: Floats, count: int) -> Extremes:
+    """Remove the most extreme point `count` times; test each against the remaining points.
 
-    R = |x - mean| / s of the m points left. R exceeds Rosner's critical value at the level alpha
-    if and only if m times the two-sided probability of the Student statistic is below alpha.
+    R = |x - mean| / s of m points. R exceeds Rosner's critical value at the level alpha if and
+    only if m times the two-sided probability of the Student statistic is below alpha.
     """
     order = np.argsort(values, kind="stable")
     ordered = values[order] / power_of_two(values)
     low, high = 0, ordered.size
-    indices = np.empty(most, dtype=np.int64)
-    deviations = np.zeros(most)
-    for k in range(most):
-        left = ordered[low:high]
-        mean, sd = left.mean(), left.std(ddof=1)
-        upper = left[-1] - mean >= mean - left[0]
+    indices = np.empty(count, dtype=np.int64)
+    deviations = np.zeros(count)
+    for k in range(count):
+        rest = ordered[low:high]
+        mean, sd = rest.mean(), rest.std(ddof=1)
+        upper = rest[-1] - mean >= mean - rest[0]
         indices[k] = order[high - 1] if upper else order[low]
         if sd > 0:
-            deviations[k] = ((left[-1] if upper else left[0]) - mean) / sd
+            deviations[k] = ((rest[-1] if upper else rest[0]) - mean) / sd
         low, high = (low, high - 1) if upper else (low + 1, high)
-    return Extremes(indices, deviations, _pvalues(deviations, values.size - np.arange(most)))
+    return Extremes(indices, deviations, _pvalues(deviations, values.size - np.arange(count)))
 
 
 def _pvalues(deviations: Floats, sizes: Ints) -> Floats:

@@ -36,11 +36,11 @@ class SearchMemory:
         """Return the change points of a stretch, None if it was not searched."""
         return self._found.get(_key(values))
 
-    def put(self, values: Floats, found: list[RawChangePoint]) -> None:
+    def put(self, values: Floats, points: list[RawChangePoint]) -> None:
         """Remember the change points of a stretch."""
         if len(self._found) >= REMEMBERED:
             self._found.clear()
-        self._found[_key(values)] = found
+        self._found[_key(values)] = points
 
 
 def detect_recent(
@@ -77,7 +77,7 @@ def detect_recent(
     """
     edges = offsets.tolist()
     starts = edges[:-1]
-    found: list[list[RawChangePoint]] = [[] for _ in starts]
+    found_by_series: list[list[RawChangePoint]] = [[] for _ in starts]
     active = list(range(len(starts)))
     while active:
         ends = [min(starts[k] + 2 * recent, edges[k + 1]) for k in active]
@@ -86,38 +86,37 @@ def detect_recent(
         for k, points in zip(active, _search(detector, parts, 2 * recent, memory), strict=True):
             start, is_last = starts[k] - edges[k], edges[k + 1] - starts[k] < 2 * recent
             cut = 2 * recent if is_last else cut_of([point.index for point in points], recent)
-            kept = (
+            found_by_series[k] += [
                 replace(point, index=start + point.index) for point in points if point.index <= cut
-            )
-            found[k].extend(kept)
+            ]
             if not is_last:
                 starts[k] += cut
                 going_on.append(k)
         active = going_on
     return [
         describe(Observations(values[a:b], np.arange(b - a)), points)
-        for (a, b), points in zip(pairwise(edges), found, strict=True)
+        for (a, b), points in zip(pairwise(edges), found_by_series, strict=True)
     ]
 
 
-def cut_of(found: Sequence[int], recent: int) -> int:
+def cut_of(indices: Sequence[int], recent: int) -> int:
     """Return where the next stretch begins: at the last change point before the recent points.
 
     Without a change point in the second half of the points before, the next stretch begins so that
     the change point after it has at least a quarter of `recent` points before it.
 
     Args:
-        found: The indices of the change points of a stretch of 2 * `recent` points.
+        indices: The change points of a stretch of 2 * `recent` points.
         recent: Number of points after the latest possible cut.
 
     Example:
         >>> cut_of([100, 300, 460, 700], 500), cut_of([100, 700], 500), cut_of([100, 510], 500)
         (460, 500, 385)
     """
-    known = [index for index in found if recent // 2 <= index <= recent]
+    known = [index for index in indices if recent // 2 <= index <= recent]
     if known:
         return max(known)
-    following = min((index for index in found if index > recent), default=2 * recent)
+    following = min((index for index in indices if index > recent), default=2 * recent)
     return max(recent // 2, min(recent, following - recent // 4), 1)
 
 
@@ -128,9 +127,9 @@ def _search(
     known: list[list[RawChangePoint] | None] = [
         memory.get(part) if memory is not None and part.size == complete else None for part in parts
     ]
-    wanted = [part for part, found in zip(parts, known, strict=True) if found is None]
-    offsets = np.cumsum([0, *(part.size for part in wanted)], dtype=np.int64)
-    searched = iter(detector.find_many(np.concatenate(wanted), offsets) if wanted else [])
+    unknown = [part for part, points in zip(parts, known, strict=True) if points is None]
+    offsets = np.cumsum([0, *(part.size for part in unknown)], dtype=np.int64)
+    searched = iter(detector.find_many(np.concatenate(unknown), offsets) if unknown else [])
     results = []
     for part, remembered in zip(parts, known, strict=True):
         points = next(searched) if remembered is None else remembered

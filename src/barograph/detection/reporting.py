@@ -74,11 +74,11 @@ class ReportingRule:
             levels: The level before the first, between two, and after the last candidate.
         """
         places, rise = np.asarray(index), np.diff(levels) > 0
-        kept: list[int] = []
+        chosen: list[int] = []
         for k in np.argsort(-np.asarray(probability), kind="stable").tolist():
             if probability[k] < self.min_probability:
                 break
-            near = (j for j in kept if abs(int(places[k]) - int(places[j])) <= SAME_CHANGE)
+            near = (j for j in chosen if abs(int(places[k]) - int(places[j])) <= SAME_CHANGE)
             if all(rise[j] != rise[k] for j in near):
-                kept.append(k)
-        return np.sort(np.array(kept, dtype=np.int64))
+                chosen.append(k)
+        return np.sort(np.array(chosen, dtype=np.int64))

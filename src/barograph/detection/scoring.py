@@ -43,7 +43,7 @@ def score_candidates(
 
 
 def explain_change_points(
-    model: TriageModel, values: Floats, offsets: Ints, found: Sequence[Sequence[int]]
+    model: TriageModel, values: Floats, offsets: Ints, indices: Sequence[Sequence[int]]
 ) -> list[list[list[ReasonText]]]:
     """Return the main reasons for or against each change point, with its neighbours as bounds.
 
@@ -51,7 +51,7 @@ def explain_change_points(
         model: A model for the use `label_free`.
         values: The values of all series, concatenated.
         offsets: Series k owns the values offsets[k] to offsets[k + 1].
-        found: The change points of each series, by ascending index.
+        indices: The change points of each series, ascending.
 
     Example:
         >>> values = np.array([10.0, 10.1, 9.9] * 10 + [12.0, 12.1, 11.9] * 10)
@@ -60,10 +60,10 @@ def explain_change_points(
         >>> reasons[0].text
         'The level rose by 13.5 noise units and stayed for 30 points.'
     """
-    if not any(found):
-        return [[] for _ in found]
-    explained = iter(CandidateScorer(model, values, offsets, Candidates.at(found)).explain())
-    return [[next(explained) for _ in points] for points in found]
+    if not any(indices):
+        return [[] for _ in indices]
+    explained = iter(CandidateScorer(model, values, offsets, Candidates.at(indices)).explain())
+    return [[next(explained) for _ in points] for points in indices]
 
 
 class CandidateScorer:
@@ -79,7 +79,7 @@ class CandidateScorer:
         values: The values of all series, concatenated.
         offsets: Series k owns the values offsets[k] to offsets[k + 1].
         candidates: One or more candidates, with their verdicts.
-        found: The excursions of each series with candidates, if they are known.
+        known: The excursions of each series with candidates, if they are known.
     """
 
     def __init__(
@@ -88,16 +88,16 @@ class CandidateScorer:
         values: Floats,
         offsets: Ints,
         candidates: Candidates,
-        found: Mapping[int, Sequence[Excursion]] | None = None,
+        known: Mapping[int, Sequence[Excursion]] | None = None,
     ) -> None:
         self._model, self._offsets, self._candidates = model, offsets, candidates
-        if found is None:
+        if known is None:
             owners = np.unique(candidates.series).tolist()
-            found = {k: excursions(values[offsets[k] : offsets[k + 1]]) for k in owners}
+            known = {k: excursions(values[offsets[k] : offsets[k + 1]]) for k in owners}
         # The series as they are, then their filled copies.
         self._values = np.concatenate([values, values])
         at_end = np.zeros(candidates.index.size, dtype=bool)
-        for k, runs in found.items():
+        for k, runs in known.items():
             if runs:
                 copy = slice(values.size + offsets[k], values.size + offsets[k + 1])
                 self._values[copy] = fill(values[offsets[k] : offsets[k + 1]], runs)

@@ -76,10 +76,10 @@ def _week_ago(values: Floats, times: Floats) -> Floats:
     """
     known = np.where(np.isnan(times), -np.inf, times)
     reached = np.maximum.accumulate(known)
-    at = np.searchsorted(reached, known - WEEK, side="right") - 1
-    age = times - known[at]
-    usable = (at >= 0) & (age >= WEEK) & (age <= 2 * WEEK)
-    return np.where(usable, values[at], np.nan)
+    latest = np.searchsorted(reached, known - WEEK, side="right") - 1
+    age = times - known[latest]
+    usable = (latest >= 0) & (age >= WEEK) & (age <= 2 * WEEK)
+    return np.where(usable, values[latest], np.nan)
 
 
 def _percent(values: Floats, reference: Floats) -> Floats:

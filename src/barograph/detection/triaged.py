@@ -77,21 +77,21 @@ class Triaged(Detector):
         return self._triage(values, offsets, self.candidates.find_many(values, offsets))
 
     def _triage(
-        self, values: Floats, offsets: Ints, found: Sequence[Sequence[RawChangePoint]]
+        self, values: Floats, offsets: Ints, searched: Sequence[Sequence[RawChangePoint]]
     ) -> list[list[RawChangePoint]]:
         """Score the candidates of many series, and return those to report."""
         model = self.model or _default_model()
         stored = rule = ReportingRule.of(model)
         if self.min_probability is not None:
             rule = ReportingRule(self.min_probability)
-        proposed = self.propose(_within_range(values, offsets), offsets, found)
+        proposed = self.propose(_within_range(values, offsets), offsets, searched)
         if not any(proposed.points):
             return [[] for _ in proposed.points]
         probability = proposed.scorer(model).probability(stored.min_probability)
         return proposed.reported(rule, probability)
 
     def propose(
-        self, values: Floats, offsets: Ints, found: Sequence[Sequence[RawChangePoint]]
+        self, values: Floats, offsets: Ints, searched: Sequence[Sequence[RawChangePoint]]
     ) -> Proposed:
         """Return all candidates of many series.
 
@@ -101,12 +101,12 @@ class Triaged(Detector):
         Args:
             values: The values of all series, one after the other.
             offsets: Series k owns the values offsets[k] to offsets[k + 1].
-            found: What `candidates` finds in each series.
+            searched: The change points that `candidates` finds in each series.
         """
         points: list[list[RawChangePoint]] = []
         known: dict[int, Sequence[Excursion]] = {}
         for k, (start, end) in enumerate(pairwise(offsets.tolist())):
-            part, candidates = values[start:end], list(found[k])
+            part, candidates = values[start:end], list(searched[k])
             if part.size >= self.shortest:
                 known[k] = runs = excursions(part)
                 if any(run.size >= PULSE for run in runs):
@@ -138,8 +138,8 @@ class Proposed(NamedTuple):
 
     def reported(self, rule: ReportingRule, probability: Floats) -> list[list[RawChangePoint]]:
         """Return the candidates of each series that a rule reports, with their probabilities."""
-        left = iter(probability.tolist())
-        scored = [[_scored(point, next(left)) for point in points] for points in self.points]
+        chances = iter(probability.tolist())
+        scored = [[_scored(point, next(chances)) for point in points] for points in self.points]
         return [
             _reported(rule, self.values[start:end], points)
             for (start, end), points in zip(pairwise(self.offsets.tolist()), scored, strict=True)
@@ -162,25 +162,25 @@ def _merged(
 ) -> list[RawChangePoint]:
     """Return the candidates of two searches; of neighbours within a point, that of the first."""
     near = {point.index + step for point in first for step in (-1, 0, 1)}
-    more = [point for point in second if point.index not in near]
-    return sorted([*first, *more], key=lambda point: point.index)
+    additional = [point for point in second if point.index not in near]
+    return sorted([*first, *additional], key=lambda point: point.index)
 
 
 def with_pulses(
-    proposed: Sequence[RawChangePoint], found: Sequence[Excursion], size: int
+    proposed: Sequence[RawChangePoint], runs: Sequence[Excursion], size: int
 ) -> list[RawChangePoint]:
     """Return the proposed candidates and the ends of pulses, which replace what lies beside them.
 
     Args:
         proposed: The candidates of a detector.
-        found: The excursions of the series.
+        runs: The excursions of the series.
         size: The number of points of the series.
     """
-    ends = {edge for run in found if run.size >= PULSE for edge in run if 0 < edge < size}
+    ends = {edge for run in runs if run.size >= PULSE for edge in run if 0 < edge < size}
     beside = {edge + step for edge in ends for step in (-1, 0, 1)}
-    kept = [point for point in proposed if point.index not in beside]
+    remaining = [point for point in proposed if point.index not in beside]
     pulses = [RawChangePoint(edge, 0.0) for edge in ends]
-    return sorted([*kept, *pulses], key=lambda point: point.index)
+    return sorted([*remaining, *pulses], key=lambda point: point.index)
 
 
 def _scored(point: RawChangePoint, probability: float) -> RawChangePoint:
@@ -191,7 +191,6 @@ def _scored(point: RawChangePoint, probability: float) -> RawChangePoint:
 def _reported(
     rule: ReportingRule, values: Floats, points: list[RawChangePoint]
 ) -> list[RawChangePoint]:
-    """Return the candidates of a series that the rule reports."""
     if not points:
         return []
     index = np.array([point.index for point in points])
@@ -203,5 +202,4 @@ def _reported(
 
 @lru_cache(maxsize=1)
 def _default_model() -> TriageModel:
-    """Load the built-in model once per process."""
     return TriageModel.default(USE)

@@ -51,7 +51,7 @@ def mark_clusters(marks: Marks, margin: int = MARGIN) -> list[tuple[int, float]]
 
     A cluster ends where the next mark is more than `margin` points after the last one.
     """
-    everyone = sorted((int(mark), person) for person, own in enumerate(marks) for mark in own)
+    everyone = sorted((int(mark), person) for person, places in enumerate(marks) for mark in places)
     clusters: list[list[tuple[int, int]]] = []
     for mark, person in everyone:
         if clusters and mark - clusters[-1][-1][0] <= margin:
@@ -79,11 +79,11 @@ def f1(found: Iterable[int], marks: Marks, margin: int = MARGIN) -> float:
     person's marks that were found, averaged over the people. A point matches a mark at most
     `margin` points away; each is used once, and as many as possible are paired.
     """
-    people = [_with_start(own) for own in _required(marks)]
+    people = [_with_start(person) for person in _required(marks)]
     points = _with_start(found)
     everyone = set[int]().union(*people)
     precision = len(pairs(points, everyone, margin)) / len(points)
-    recall = np.mean([len(pairs(points, own, margin)) / len(own) for own in people])
+    recall = np.mean([len(pairs(points, person, margin)) / len(person) for person in people])
     return float(2 * precision * recall / (precision + recall))
 
 
@@ -94,7 +94,8 @@ def covering(found: Iterable[int], marks: Marks, length: int) -> float:
     with a found segment.
     """
     edges = _edges(found, length)
-    return float(np.mean([_cover(_edges(own, length), edges, length) for own in _required(marks)]))
+    people = [_edges(person, length) for person in _required(marks)]
+    return float(np.mean([_cover(truth, edges, length) for truth in people]))
 
 
 def person_agreement(
@@ -108,7 +109,7 @@ def person_agreement(
     """
     if len(marks) < 2:
         raise ConfigError(f"agreement needs the marks of 2 people or more, got {len(marks)}")
-    scores = [measure(own, [*marks[:k], *marks[k + 1 :]]) for k, own in enumerate(marks)]
+    scores = [measure(person, [*marks[:k], *marks[k + 1 :]]) for k, person in enumerate(marks)]
     return float(np.mean(scores))
 
 

@@ -104,18 +104,18 @@ def judgements_compared(
         (1.0, 0.5, 0.01)
     """
     measures = {
-        "agreement": tuple((one.alarms == truth).astype(np.float64) for one in (new, old)),
-        "brier": tuple((one.probability - truth) ** 2 for one in (new, old)),
+        "agreement": tuple((model.alarms == truth).astype(np.float64) for model in (new, old)),
+        "brier": tuple((model.probability - truth) ** 2 for model in (new, old)),
     }
     group = _numbered(groups)
     sizes = np.bincount(group)
     drawn = np.random.default_rng(seed).integers(0, sizes.size, (draws, sizes.size))
     rows = sizes[drawn].sum(axis=1)
     result = {}
-    for name, (own, other) in measures.items():
-        gaps = np.bincount(group, weights=own - other)[drawn].sum(axis=1) / rows
+    for name, (first, second) in measures.items():
+        gaps = np.bincount(group, weights=first - second)[drawn].sum(axis=1) / rows
         low, high = np.quantile(gaps, [0.025, 0.975])
-        means = {"new": float(own.mean()), "old": float(other.mean())}
+        means = {"new": float(first.mean()), "old": float(second.mean())}
         result[name] = means | {"low": float(low), "high": float(high)}
     return result
 

@@ -36,8 +36,8 @@ def held_out_figure(
 
     figure = Figure(figsize=(8, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
-    false_alarms, found, _ = roc_curve(truth, probability)
-    left.plot(false_alarms, found, color="#20508f")
+    false_alarms, true_alarms, _ = roc_curve(truth, probability)
+    left.plot(false_alarms, true_alarms, color="#20508f")
     left.set(
         xlabel="share of noise called real", ylabel="share of real found", title=f"{name}: ROC"
     )

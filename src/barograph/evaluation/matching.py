@@ -80,7 +80,6 @@ def rand_index(found: Iterable[int], truth: Iterable[int], length: int) -> float
 
 
 def _segments(points: Iterable[int], length: int) -> Ints:
-    """Return the number of the segment of each point."""
     starts = np.zeros(length, dtype=np.int64)
     for point in points:
         if not 0 < point < length:

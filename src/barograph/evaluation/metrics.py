@@ -80,6 +80,5 @@ def summary(repetitions: Sequence[Mapping[str, float]]) -> dict[str, Interval]:
 
 
 def _limited(name: str, value: Interval) -> Interval:
-    """Limit an interval to the range of the metric."""
     lowest = -1.0 if name == "mcc" else 0.0
     return Interval(value.mean, max(value.low, lowest), min(value.high, 1.0))

@@ -205,8 +205,8 @@ def alarm_delays(alarms: Flags, changes: Ints, ends: Ints) -> dict[str, float | 
         changes: The true changes.
         ends: The end of the series of each change.
     """
-    at = np.append(np.flatnonzero(alarms), alarms.size + DELAYS[-1] + 1)
-    first = at[np.searchsorted(at, changes)]
+    places = np.append(np.flatnonzero(alarms), alarms.size + DELAYS[-1] + 1)
+    first = places[np.searchsorted(places, changes)]
     waited = np.where(first < ends, first - changes, DELAYS[-1] + 1)
     in_time = waited[waited <= DELAYS[-1]]
     shares = {f"share_within_{d}": float((waited <= d).mean()) for d in DELAYS}

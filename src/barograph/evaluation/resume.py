@@ -83,8 +83,8 @@ def map_resumed(
         for path, call in zip(paths, calls, strict=True)
         if results[path] is None
     }
-    kept = len(results) - len(missing)
-    label = f"{label} ({kept} cached)" if kept else label
+    known = len(results) - len(missing)
+    label = f"{label} ({known} cached)" if known else label
     computed = map_parallel(_compute, list(missing.values()), label)
     results |= dict(zip(missing, computed, strict=True))
     return [results[path] or {} for path in paths]

@@ -121,14 +121,14 @@ def calibration_bins(
 
     Example:
         >>> truth, probability = np.array([0, 0, 1, 1]), np.array([0.05, 0.05, 0.95, 0.95])
-        >>> [one.rows for one in calibration_bins(truth, probability)]
+        >>> [part.rows for part in calibration_bins(truth, probability)]
         [2, 2]
     """
     number = np.minimum((probability * count).astype(np.int64), count - 1)
     result = []
-    for one in np.unique(number):
-        own = number == one
-        rows, share = int(own.sum()), float(truth[own].mean())
-        stated = float(probability[own].mean())
+    for bin_number in np.unique(number):
+        inside = number == bin_number
+        rows, share = int(inside.sum()), float(truth[inside].mean())
+        stated = float(probability[inside].mean())
         result.append(CalibrationBin(stated, share, *wilson(share, rows), rows))
     return result

@@ -140,11 +140,11 @@ def columns_of(feature_set: str) -> tuple[str, ...]:
 
 def _families(columns: Sequence[str]) -> Iterable[Family]:
     """Return the families of the columns, or of the columns that they are derived from."""
-    wanted = set(columns)
+    needed = set(columns)
     for derived in DERIVED:
-        if not wanted.isdisjoint(derived.names):
-            wanted.update(derived.sources)
-    return [family for family in FAMILIES if not wanted.isdisjoint(family.names)]
+        if not needed.isdisjoint(derived.names):
+            needed.update(derived.sources)
+    return [family for family in FAMILIES if not needed.isdisjoint(family.names)]
 
 
 def _context(context: npt.ArrayLike | None, count: int) -> Floats:

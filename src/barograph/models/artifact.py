@@ -93,11 +93,10 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]
 
 def pack(members: Mapping[str, Content]) -> Content:
     """Combine several models into one header and one set of arrays, sealed together by `write`."""
-    header = {MEMBERS: {name: dict(own) for name, (own, _) in members.items()}}
-    arrays = {
-        f"{name}/{key}": array for name, (_, own) in members.items() for key, array in own.items()
-    }
-    return header, arrays
+    headers = {name: dict(header) for name, (header, _) in members.items()}
+    parts = {name: arrays for name, (_, arrays) in members.items()}
+    joined = {f"{name}/{key}": part for name in parts for key, part in parts[name].items()}
+    return {MEMBERS: headers}, joined
 
 
 def unpack(header: Mapping[str, Any], arrays: Arrays) -> list[Content]:
@@ -105,18 +104,18 @@ def unpack(header: Mapping[str, Any], arrays: Arrays) -> list[Content]:
     if MEMBERS not in header:
         return [(header, arrays)]
     members = header[MEMBERS]
-    if not isinstance(members, dict) or not all(isinstance(own, dict) for own in members.values()):
+    if not isinstance(members, dict) or not all(isinstance(h, dict) for h in members.values()):
         raise ArtifactError(f"the header's {MEMBERS!r} is {members!r}; expected a header per name")
     return [
         (
-            own,
+            member,
             {
                 key.removeprefix(f"{name}/"): array
                 for key, array in arrays.items()
                 if key.startswith(f"{name}/")
             },
         )
-        for name, own in members.items()
+        for name, member in members.items()
     ]
 
 

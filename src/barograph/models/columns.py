@@ -56,16 +56,15 @@ def column_names(matrix: Any) -> list[str] | None:
     names = getattr(matrix, "column_names", getattr(matrix, "columns", None))
     if names is None:
         names = getattr(getattr(matrix, "dtype", None), "names", None)
-    found = [] if names is None else list(names)
-    named = [isinstance(name, str) for name in found]
+    listed = [] if names is None else list(names)
+    named = [isinstance(name, str) for name in listed]
     if any(named) and not all(named):
-        odd = found[named.index(False)]
+        odd = listed[named.index(False)]
         raise DataError(f"the matrix has columns with and without a name, such as {odd!r}")
-    return found if found and all(named) else None
+    return listed if listed and all(named) else None
 
 
 def _shown(names: Sequence[str], limit: int = 6) -> str:
-    """Return the first names, and how many follow."""
     rest = len(names) - limit
     return f"{list(names[:limit])}" + (f" and {rest} more" if rest > 0 else "")
 

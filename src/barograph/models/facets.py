@@ -125,8 +125,8 @@ def _hold(row: FeatureRow, name: str) -> str:
 def _past(row: FeatureRow, name: str) -> str:
     if name == "points_before":
         return f"The series has {points_text(math.exp(row.values[name]))} before the change."
-    held = math.expm1(row.values["hold_before"])
-    return f"The level before the change had held for {points_text(held)}."
+    points = math.expm1(row.values["hold_before"])
+    return f"The level before the change had held for {points_text(points)}."
 
 
 def _range(row: FeatureRow, name: str) -> str:

@@ -67,12 +67,12 @@ def explain(
             facets,
             FeatureRow(
                 dict(zip(model.columns, values, strict=True)),
-                dict(zip(model.columns, own, strict=False)),
+                dict(zip(model.columns, contributions, strict=False)),
                 MOVES[sign],
             ),
             limit,
         )
-        for values, own, sign in zip(rows.tolist(), parts, signs, strict=True)
+        for values, contributions, sign in zip(rows.tolist(), parts, signs, strict=True)
     ]
 
 
@@ -99,33 +99,33 @@ def sentences(facets: Sequence[Facet], row: FeatureRow, limit: int = LIMIT) -> l
     return _worded([(f, f.text(row, row.leading(f.columns)), total) for total, f in named])
 
 
-def _worded(found: Sequence[tuple[Facet, str, float | None]]) -> list[ReasonText]:
+def _worded(items: Sequence[tuple[Facet, str, float | None]]) -> list[ReasonText]:
     """Return the sentences; how far the level moved and how long it stayed are one sentence."""
-    by_name = {facet.name: (text, part) for facet, text, part in found}
+    by_name = {facet.name: (text, part) for facet, text, part in items}
     step, hold = by_name.get(STEP), by_name.get(HOLD)
-    held = "The new level held for "
-    if step is None or hold is None or "," in step[0] or not hold[0].startswith(held):
-        return [ReasonText(text, part) for _, text, part in found]
+    prefix = "The new level held for "
+    if step is None or hold is None or "," in step[0] or not hold[0].startswith(prefix):
+        return [ReasonText(text, part) for _, text, part in items]
     if (step[1] or 0.0) * (hold[1] or 0.0) < 0:
-        return [ReasonText(text, part) for _, text, part in found]
-    joined = f"{step[0][:-1]} and stayed for {hold[0].removeprefix(held)}"
+        return [ReasonText(text, part) for _, text, part in items]
+    joined = f"{step[0][:-1]} and stayed for {hold[0].removeprefix(prefix)}"
     part = None if step[1] is None or hold[1] is None else step[1] + hold[1]
-    rest = [(f, text, own) for f, text, own in found if f.name not in (STEP, HOLD)]
-    explained = [ReasonText(joined, part), *(ReasonText(text, own) for _, text, own in rest)]
+    rest = [(f, text, total) for f, text, total in items if f.name not in (STEP, HOLD)]
+    explained = [ReasonText(joined, part), *(ReasonText(text, total) for _, text, total in rest)]
     return sorted(explained, key=lambda reason: -abs(reason.part or 0.0))
 
 
 @lru_cache
 def _facets_of(columns: tuple[str, ...]) -> tuple[Facet, ...]:
     """Return the facets of a model; a column that has none becomes one of its own."""
-    kept, left = [], dict.fromkeys(columns)
+    facets, remaining = [], dict.fromkeys(columns)
     for facet in (*STEP_FACETS, *NEWEST_FACETS):
-        own = tuple(name for name in facet.columns if name in left)
-        if own:
-            kept.append(Facet(facet.name, own, facet.text))
-            for name in own:
-                del left[name]
-    return (*kept, *(Facet(name, (name,), _plain) for name in left))
+        names = tuple(name for name in facet.columns if name in remaining)
+        if names:
+            facets.append(Facet(facet.name, names, facet.text))
+            for name in names:
+                del remaining[name]
+    return (*facets, *(Facet(name, (name,), _plain) for name in remaining))
 
 
 def _plain(row: FeatureRow, name: str) -> str:

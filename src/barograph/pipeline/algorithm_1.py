@@ -10,7 +10,7 @@ from barograph.pipeline import report
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.replay import ONLINE, ReplayParams, learn_algorithm_1, write_replay
 from barograph.pipeline.stage import run
-from barograph.studies.replay_methods import NOTES, formatted, methods_table
+from barograph.studies.replay_methods import NOTES, methods_table
 
 FOLDER = report.FOLDER / "algorithm_1"
 
@@ -19,16 +19,16 @@ def main() -> None:
     """Run the stage."""
     params = parameters(ReplayParams, "replay")
     online = learn_algorithm_1(FOLDER, params)
-    found = write_replay(FOLDER, online, params.min_points)
+    metrics = write_replay(FOLDER, online, params.min_points)
     replays = {"default, newest point alone": _default(params, "newest")}
     if OnlineModels.load(ONLINE).confirm is not None:
         replays["default, with the second look"] = _default(params, "second_look")
-    replays["Algorithm 1"] = found
+    replays["Algorithm 1"] = metrics
     table = methods_table(replays)
     report.write_csv(FOLDER / "methods.csv", table)
     title = f"Replay of every commit (Bauer et al. 2022, 4.2), profile {profile_name()}"
-    report.write_table(FOLDER / "methods.md", title, formatted(table), NOTES)
-    report.write_json(report.FOLDER / "algorithm_1.json", found)
+    report.write_table(FOLDER / "methods.md", title, report.formatted(table, 3), NOTES)
+    report.write_json(report.FOLDER / "algorithm_1.json", metrics)
 
 
 def _default(params: ReplayParams, name: str) -> dict[str, object]:

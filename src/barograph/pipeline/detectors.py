@@ -32,9 +32,9 @@ def write(
 ) -> None:
     """Write every table for programs and for people, and the figure."""
     for name, table in tables.items():
-        kept = table if timed else table.drop(columns=[c for c in TIMED if c in table])
-        report.write_csv(folder / f"{name}.csv", kept)
-        report.write_table(folder / f"{name}.md", f"{name} ({subtitle})", formatted(kept), NOTES)
+        shown = table if timed else table.drop(columns=[c for c in TIMED if c in table])
+        report.write_csv(folder / f"{name}.csv", shown)
+        report.write_table(folder / f"{name}.md", f"{name} ({subtitle})", formatted(shown), NOTES)
     if "points" in tables:
         comparison_figure(dict(tables), subtitle, folder / "detectors.png")
 

@@ -87,7 +87,7 @@ def page(tables: dict[str, pd.DataFrame], rows: pd.DataFrame, params: HybridPara
         "8, every candidate so near is found. Hybrid and votes learn from the other 90 %.",
     ]
     for name, title in TITLES.items():
-        lines += ["", f"## {title}", "", report.markdown(hybrid.formatted(tables[name]))]
+        lines += ["", f"## {title}", "", report.markdown(report.formatted(tables[name], 4))]
     return "\n".join(lines) + "\n"
 
 

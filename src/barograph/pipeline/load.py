@@ -97,24 +97,24 @@ def find_candidates(loaded: LoadReport) -> None:
     """Write the candidates that `Triaged` proposes in every series, and count them."""
     parts = history_parts(FOLDER, CHUNK)
     calls = [(part, "", "label_free") for part in parts]
-    found = pa.concat_tables(map_parallel(_candidates, calls, label="find candidates"))
+    candidates = pa.concat_tables(map_parallel(_candidates, calls, label="find candidates"))
     with whole(FOLDER / "candidates.parquet") as draft:
-        pq.write_table(found, draft, compression="zstd")
-    loaded.read["candidates"] = loaded.kept["candidates"] = found.num_rows
-    loaded.verdicts.update(found.column("verdict").to_pylist())
-    loaded.corrected["candidates found, as the source has none"] = found.num_rows
+        pq.write_table(candidates, draft, compression="zstd")
+    loaded.read["candidates"] = loaded.kept["candidates"] = candidates.num_rows
+    loaded.verdicts.update(candidates.column("verdict").to_pylist())
+    loaded.corrected["candidates found, as the source has none"] = candidates.num_rows
 
 
 def _candidates(*call: Any) -> pa.Table:
     """Return the proposed candidates of a part, with the columns of the table."""
-    found = score_part(*call, triaged=True, proposed=True)
-    columns = {name: found.column(name) for name in found.column_names}
-    columns["algorithm"] = pa.array(["Triaged"] * found.num_rows, pa.string())
+    scored = score_part(*call, triaged=True, proposed=True)
+    columns = {name: scored.column(name) for name in scored.column_names}
+    columns["algorithm"] = pa.array(["Triaged"] * scored.num_rows, pa.string())
     return pa.table(
         [
             columns[field.name].cast(field.type)
             if field.name in columns
-            else pa.nulls(found.num_rows, field.type)
+            else pa.nulls(scored.num_rows, field.type)
             for field in CANDIDATES_SCHEMA
         ],
         schema=CANDIDATES_SCHEMA,

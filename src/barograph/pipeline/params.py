@@ -84,7 +84,7 @@ def _profiles(document: dict[str, Any]) -> list[str]:
         for name, section in document.items()
         if isinstance(section, dict)
         and section
-        and all(stage in document and isinstance(own, dict) for stage, own in section.items())
+        and all(stage in document and isinstance(values, dict) for stage, values in section.items())
     ]
 
 

@@ -40,7 +40,7 @@ def summary(decisions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         for use, facts in decision["metrics"].items()
         if "auc" in facts
     }
-    return {**aucs, "released": sum(bool(one["promoted"]) for one in decisions.values())}
+    return {**aucs, "released": sum(bool(d["promoted"]) for d in decisions.values())}
 
 
 def page(decisions: Mapping[str, Mapping[str, Any]]) -> str:

@@ -100,7 +100,7 @@ def write_replay(
     points = pa.concat_tables(map_parallel(replay_part, calls, label="replay"))
     history = History.read(INTERIM)
     found = found_points(points).to_pandas()
-    names = [str(one) for one in history.ids]
+    names = [str(identity) for identity in history.ids]
     found.insert(0, "name", [names[number] for number in found["series"]])
     report.write_csv(folder / "found.csv", found)
     report.write_parquet(folder / "found.parquet", found)

@@ -78,6 +78,17 @@ def markdown(frame: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def formatted(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
+    """Return a table for people: decimals to some digits, and a dash for what is not known."""
+    return pd.DataFrame({name: [_cell(v, digits) for v in frame[name]] for name in frame.columns})
+
+
+def _cell(value: Any, digits: int) -> str:
+    if pd.isna(value):
+        return "-"
+    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+
+
 def summary() -> str:
     """Return the table of results, the numbers of some stages, and where to look next.
 
@@ -96,7 +107,6 @@ def summary() -> str:
 
 
 def _loaded() -> str:
-    """Return what was loaded, and how much of it was skipped."""
     loaded = json.loads((FOLDER / "load.json").read_text(encoding="utf-8"))
     counts = []
     for kind in KINDS:

@@ -14,7 +14,6 @@ import click
 import pandas as pd
 
 from barograph.errors import BarographError, DataError
-from barograph.files import whole
 from barograph.history import History
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
@@ -65,8 +64,7 @@ def write(tables: dict[str, pd.DataFrame], folder: Path, origin: str) -> None:
     report.write_json(
         folder / "statistics.json", {name: records(table) for name, table in tables.items()}
     )
-    with whole(folder / "statistics.md") as draft:
-        draft.write_text(page(tables, origin), encoding="utf-8")
+    report.write_text(folder / "statistics.md", page(tables, origin))
 
 
 def records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
@@ -96,19 +94,12 @@ def main(path: Path | None, out: Path | None, seed: int | None) -> None:
             click.echo(out / "statistics.md")
         elif path is None and out is None:
             params = parameters(StatisticsParams, "statistics")
-            write(
-                analyse(
-                    statistics.candidate_rows(
-                        History.read(INTERIM),
-                        pd.read_parquet(BOUNDS),
-                        params.policy,
-                        params.ranges,
-                    ),
-                    params.seed if seed is None else seed,
-                ),
-                FOLDER,
-                f"Profile `{profile_name()}`, bounds `{params.policy}`.",
+            rows = statistics.candidate_rows(
+                History.read(INTERIM), pd.read_parquet(BOUNDS), params.policy, params.ranges
             )
+            tables = analyse(rows, params.seed if seed is None else seed)
+            origin = f"Profile `{profile_name()}`, bounds `{params.policy}`."
+            write(tables, FOLDER, origin)
         else:
             raise click.UsageError("--rows and --out belong together")
     except (BarographError, OSError) as error:

@@ -62,10 +62,10 @@ def plot(
     return drawing.figure_of(panels) if ax is None else drawing.draw_in(ax, panels[0])
 
 
-def _check_size(history: History, most: int) -> None:
-    if not 0 < len(history) <= most:
+def _check_size(history: History, limit: int) -> None:
+    if not 0 < len(history) <= limit:
         raise DataError(
-            f"values is a history of {len(history)} series; at most {most} can be drawn here: "
+            f"values is a history of {len(history)} series; at most {limit} can be drawn here: "
             "pass one of them, such as history[0]"
         )
 
@@ -76,7 +76,6 @@ def _panels(
     title: str | None,
     direction: Direction,
 ) -> Iterator[Panel]:
-    """Yield a panel for each series."""
     from barograph.api import as_values, detect
     from barograph.history import History
     from barograph.plotting.panel import Panel

@@ -100,8 +100,8 @@ class Findings:
 
         Those of series of low priority come after all others.
         """
-        found = worst_first(change for changes in self.changes for change in changes)
-        return sorted(found, key=lambda change: self.is_low(change.series))
+        ranked = worst_first(change for changes in self.changes for change in changes)
+        return sorted(ranked, key=lambda change: self.is_low(change.series))
 
     def is_low(self, series: int) -> bool:
         """Return whether the configuration gives a series, by its number, a low priority."""

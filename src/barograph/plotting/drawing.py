@@ -94,7 +94,6 @@ def _draw(axes: Axes, panel: Panel) -> None:
 
 
 def _scale(axes: Axes, panel: Panel) -> None:
-    """Set limits, ticks and grid."""
     axes.set_xlim(-0.5 - 0.005 * panel.values.size, panel.values.size - 0.5)
     axes.set_ylim(*panel.limits)
     axes.set_facecolor(PAPER)
@@ -176,7 +175,7 @@ def _note(axes: Axes, text: str, above: float, **style: Any) -> Annotation:
 def _shorten(note: Annotation, right: float) -> None:
     """Cut the middle out of a text that runs over the right end."""
     text = note.get_text()
-    kept = len(text)
-    while note.get_window_extent().x1 > right and kept > 8:
-        kept -= 2
-        note.set_text(f"{text[: kept // 2]}\u2026{text[len(text) - kept // 2 :]}")
+    length = len(text)
+    while note.get_window_extent().x1 > right and length > 8:
+        length -= 2
+        note.set_text(f"{text[: length // 2]}\u2026{text[len(text) - length // 2 :]}")

@@ -26,7 +26,7 @@ def draw_change_points(axes: Axes, panel: Panel) -> None:
     A label has the change, the probability and, where the points are far apart, the place.
     """
     levels = [level for _, _, level in panel.levels]
-    taken: list[Bbox] = []
+    occupied: list[Bbox] = []
     for point, (before, after) in sorted(
         zip(panel.change_points, pairwise(levels), strict=True),
         key=lambda item: -(item[0].probability or 0.0),
@@ -50,8 +50,8 @@ def draw_change_points(axes: Axes, panel: Panel) -> None:
         below = " · ".join(filter(None, [sure, place_name]))
         texts = typeset(change_text(percent(before, after))), below
         for lane, side in product(range(panel.lanes), SIDES):
-            boxes = _label(axes, place, lane, side, texts, colour, taken)
-            taken += boxes
+            boxes = _label(axes, place, lane, side, texts, colour, occupied)
+            occupied += boxes
             if boxes:
                 break
 
@@ -63,7 +63,7 @@ def _label(
     side: str,
     texts: tuple[str, str],
     colour: str,
-    taken: list[Bbox],
+    occupied: list[Bbox],
 ) -> list[Bbox]:
     """Write the two lines of a label into a lane, with a leader; nothing if there is no room.
 
@@ -101,7 +101,7 @@ def _label(
         )
     _keep_inside(axes, added[:2])
     boxes = [label.get_window_extent().padded(4) for label in added]
-    if any(box.count_overlaps(taken) for box in boxes):
+    if any(box.count_overlaps(occupied) for box in boxes):
         for label in added:
             label.remove()
         return []

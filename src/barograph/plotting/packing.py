@@ -38,9 +38,9 @@ class ChartData:
     def add(self, series: Series, changes: Sequence[ReportedChange]) -> None:
         """Add a series with its changes."""
         panel = Panel(series.values, [change.point for change in changes])
-        kept = thinned(series.values, [change.point.index for change in changes], self._most)
+        indices = thinned(series.values, [change.point.index for change in changes], self._most)
         low, high = panel.limits
-        shown = series.values[kept]
+        shown = series.values[indices]
         scaled = np.clip((shown - low) / (high - low), 0.0, 1.0)
         beyond = np.flatnonzero((shown < low) | (shown > high)).tolist()
         self._series.append(
@@ -49,8 +49,8 @@ class ChartData:
                 "limits": [_rounded(low), _rounded(high)],
                 "values": _base64(np.round(STEPS * scaled), "<u2"),
                 "beyond": [[k, _rounded(shown[k])] for k in beyond],
-                "index": _numbers(kept) if kept.size < len(series) else None,
-                "names": _numbers(np.array(self._places(series, kept))),
+                "index": _numbers(indices) if indices.size < len(series) else None,
+                "names": _numbers(np.array(self._places(series, indices))),
                 "levels": [[start, end, _rounded(level)] for start, end, level in panel.levels],
                 "changes": [_mark(change) for change in changes],
             }
@@ -65,9 +65,8 @@ class ChartData:
             text = text.replace(sign, f"\\u{ord(sign):04x}")
         return text
 
-    def _places(self, series: Series, kept: Ints) -> list[int]:
-        """Return the numbers of the commits of some results."""
-        project, places = series.id.project, kept.tolist()
+    def _places(self, series: Series, indices: Ints) -> list[int]:
+        project, places = series.id.project, indices.tolist()
         commits = list(series.commits) or [""] * len(series)
         orders = series.orders.tolist()
         keys = [(project, commits[k] or orders[k]) for k in places]
@@ -80,7 +79,7 @@ class ChartData:
         return [self._numbers[key] for key in keys]
 
 
-def thinned(values: Floats, change_points: Sequence[int], most: int = MOST) -> Ints:
+def thinned(values: Floats, change_points: Sequence[int], limit: int = MOST) -> Ints:
     """Return the indices of the results to draw: all, or the extremes of equal stretches.
 
     The first and the last result and those on both sides of a change are always kept.
@@ -88,23 +87,23 @@ def thinned(values: Floats, change_points: Sequence[int], most: int = MOST) -> I
     Args:
         values: The results.
         change_points: The indices at which levels begin.
-        most: About the largest number of results to draw.
+        limit: About the largest number of results to draw.
 
     Example:
-        >>> thinned(np.array([1.0, 3.0, 2.0, 2.0, 9.0, 2.0, 2.0, 2.0]), [], most=4).tolist()
+        >>> thinned(np.array([1.0, 3.0, 2.0, 2.0, 9.0, 2.0, 2.0, 2.0]), [], limit=4).tolist()
         [0, 1, 4, 5, 7]
     """
     size = values.size
-    if size <= most:
+    if size <= limit:
         return np.arange(size)
-    edges = np.linspace(0, size, max(most // 2, 1) + 1).astype(np.int64)
-    kept = {0, size - 1}
+    edges = np.linspace(0, size, max(limit // 2, 1) + 1).astype(np.int64)
+    indices = {0, size - 1}
     for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         part = values[start:end]
-        kept |= {start + int(np.argmin(part)), start + int(np.argmax(part))}
+        indices |= {start + int(np.argmin(part)), start + int(np.argmax(part))}
     for place in change_points:
-        kept |= {place - 1, place}
-    return np.array(sorted(kept), dtype=np.int64)
+        indices |= {place - 1, place}
+    return np.array(sorted(indices), dtype=np.int64)
 
 
 def _mark(change: ReportedChange) -> list[Any]:

@@ -240,9 +240,8 @@ def _template() -> Template:
 
 
 def _asset(name: str) -> str:
-    """Return a static file."""
-    found = resources.files("barograph.plotting").joinpath("static", name)
-    return found.read_text(encoding="utf-8")
+    resource = resources.files("barograph.plotting").joinpath("static", name)
+    return resource.read_text(encoding="utf-8")
 
 
 def _script() -> str:

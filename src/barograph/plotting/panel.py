@@ -59,9 +59,9 @@ class Panel:
         """The range of values that is drawn: all, or all but a few that lie far out."""
         ordered = np.sort(self.values[np.isfinite(self.values)])
         rest = max(1, math.ceil(REST / 2 * ordered.size))
-        most = ordered[rest:-rest] if ordered.size > 4 * rest else ordered
+        inner = ordered[rest:-rest] if ordered.size > 4 * rest else ordered
         levels = [level for _, _, level in self.levels]
-        low, high = float(min([most[0], *levels])), float(max([most[-1], *levels]))
+        low, high = float(min([inner[0], *levels])), float(max([inner[-1], *levels]))
         reach = 0.5 * FAR * (high - low)
         low = float(ordered[0]) if ordered[0] >= low - reach else low
         high = float(ordered[-1]) if ordered[-1] <= high + reach else high
@@ -86,9 +86,9 @@ class Panel:
             parts.append(self.direction.name.lower().replace("_", " "))
         far = self.values[self.beyond != 0]
         if far.size:
-            most = number(far.min())
-            most = f"{most} to {number(far.max())}" if far.size > 1 else most
-            parts.append(f"{far.size:,} outside the scale: {typeset(most)}")
+            range_text = number(far.min())
+            range_text = f"{range_text} to {number(far.max())}" if far.size > 1 else range_text
+            parts.append(f"{far.size:,} outside the scale: {typeset(range_text)}")
         return " · ".join(parts)
 
     @property

@@ -84,17 +84,17 @@ def members(subset: int) -> list[int]:
 def _next(ranked: Bits, parameters: SearchParameters, generator: np.random.Generator) -> Bits:
     """Return the next generation of a ranked population, the fittest first."""
     count, size = ranked.shape
-    kept = round(count * parameters.elite)
-    born = count - kept
+    survivors = round(count * parameters.elite)
+    children_count = count - survivors
     # The winner of two has the lower rank.
-    first = ranked[generator.integers(count, size=(born, 2)).min(axis=1)]
-    second = ranked[generator.integers(count, size=(born, 2)).min(axis=1)]
-    cut = generator.integers(1, size + 1, size=(born, 1))
-    crossed = generator.random((born, 1)) < parameters.crossover
+    first = ranked[generator.integers(count, size=(children_count, 2)).min(axis=1)]
+    second = ranked[generator.integers(count, size=(children_count, 2)).min(axis=1)]
+    cut = generator.integers(1, size + 1, size=(children_count, 1))
+    crossed = generator.random((children_count, 1)) < parameters.crossover
     children = np.where(crossed & (np.arange(size) >= cut), second, first)
-    flipped = np.flatnonzero(generator.random(born) < parameters.mutation)
+    flipped = np.flatnonzero(generator.random(children_count) < parameters.mutation)
     children[flipped, generator.integers(size, size=flipped.size)] ^= True
-    return np.concatenate((ranked[:kept], _without_empty(children, generator)))
+    return np.concatenate((ranked[:survivors], _without_empty(children, generator)))
 
 
 def _without_empty(population: Bits, generator: np.random.Generator) -> Bits:

@@ -6,7 +6,6 @@ confusion counts, with a real change as the positive class.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -59,25 +58,12 @@ def hybrid_table(points: leznik.TriagedPoints, protocol: str, repetitions: int) 
         rates["voting"].append(leznik.rates(truth[split.test], predicted, score))
         rates[DETECTOR].append(leznik.rates(truth[split.test], points.perfomalist[split.test]))
         rates["hybrid"].append(leznik.fit_and_rate(StackedTriage(random_state=seed), points, split))
-    means = {name: leznik.Rates(*np.mean(own, axis=0).tolist()) for name, own in rates.items()}
+    means = {name: leznik.Rates(*np.mean(drawn, axis=0).tolist()) for name, drawn in rates.items()}
     table = _frame(means)
     best = table.iloc[2][list(MEASURES)]
     worst = table.iloc[:2][list(MEASURES)].min()
     gain = pd.DataFrame([{"model": IMPROVEMENT, **(best - worst).to_dict(), "auc": np.nan}])
     return pd.concat([table, gain], ignore_index=True)
-
-
-def formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table for people: four decimals as in the paper, a dash for what is not defined."""
-    return table.map(_cell)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if pd.isna(value):
-        return "-"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 def _frame(rows: Mapping[str, leznik.Rates]) -> pd.DataFrame:

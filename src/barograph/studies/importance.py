@@ -102,9 +102,9 @@ def importance_figure(
         save(figure, path)
         return
     shown = parts[:, [names.index(name) for name in importance["feature"]]].T
-    most = float(np.abs(shown).max()) or 1.0
+    largest = float(np.abs(shown).max()) or 1.0
     # Bars and image share the rows of the figure.
-    image = right.imshow(shown, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto")
+    image = right.imshow(shown, cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto")
     right.set_xticks(np.arange(len(labels)), labels, rotation=90)
     figure.colorbar(image, ax=right, label="towards noise      towards real")
     save(figure, path)

@@ -129,10 +129,10 @@ def splits(
     owner = points.series if protocol == "series" else np.arange(points.truth.size)
     groups = int(owner.max()) + 1
     for child in np.random.SeedSequence(seed).spawn(repetitions):
-        held = np.zeros(groups, dtype=bool)
+        is_test = np.zeros(groups, dtype=bool)
         order = np.random.default_rng(child).permutation(groups)
-        held[order[: round(groups * TEST_SHARE)]] = True
-        yield TrainTest(np.flatnonzero(~held[owner]), np.flatnonzero(held[owner]))
+        is_test[order[: round(groups * TEST_SHARE)]] = True
+        yield TrainTest(np.flatnonzero(~is_test[owner]), np.flatnonzero(is_test[owner]))
 
 
 def stacked(seed: int) -> StackedTriage:

@@ -34,28 +34,12 @@ def methods_table(replays: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """
     rows = []
     for name, metrics in [*replays.items(), (PAPER_NAME, PAPER)]:
-        found = metrics.get("found_by_verdict", {})
+        counts = metrics.get("found_by_verdict", {})
         delay = metrics.get("delay", {})
         row = {"detector": name, "alarms per 1,000": metrics["alarms_per_thousand"]}
-        row |= {f"found {verdict.value}": found.get(verdict.value) for verdict in FOUND}
+        row |= {f"found {verdict.value}": counts.get(verdict.value) for verdict in FOUND}
         row |= {rate: metrics.get(rate) for rate in RATES}
         row["at once"] = delay.get("share_within_0")
         row["within 5"] = delay.get("share_within_5")
         rows.append(row)
     return pd.DataFrame(rows).astype({f"found {verdict.value}": "Int64" for verdict in FOUND})
-
-
-def formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table for people: three decimals, and a dash for what is not known."""
-    cells = {
-        name: [_cell(value) for value in table[name]]
-        for name in table.columns
-        if name != "detector"
-    }
-    return pd.DataFrame({"detector": table["detector"], **cells})
-
-
-def _cell(value: Any) -> str:
-    if pd.isna(value):
-        return "-"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -22,6 +22,7 @@ from barograph.parallel import map_parallel, worker_count
 from barograph.series import FINAL, Floats, Ints, Verdict
 from barograph.studies.genetic import Generation, SearchParameters, evolve, members
 from barograph.studies.pool import FURTHER, POOL, further_matrix, pool_matrix
+from barograph.studies.statistics import bounds_of
 from barograph.training.tables import keys_of
 
 CACHE = resume.FOLDER / "selection"
@@ -188,10 +189,8 @@ def decided(history: History, bounds: pd.DataFrame, policy: str) -> pd.DataFrame
     Raises:
         ConfigError: The policy has no bounds.
     """
-    bounds = bounds[bounds["policy"] == policy]
-    if bounds.empty:
-        raise ConfigError(f"no bounds of the policy {policy!r}")
-    rows = bounds.merge(keys_of(history), on="candidate", validate="one_to_one")
+    keys = keys_of(history)
+    rows = bounds_of(bounds, policy).merge(keys, on="candidate", validate="one_to_one")
     return rows[rows["verdict"].isin(FINAL)].reset_index(drop=True)
 
 

@@ -45,9 +45,7 @@ def candidate_rows(
     """
     if ranges not in RANGES:
         raise ConfigError(f"ranges is {ranges!r}; allowed are {', '.join(RANGES)}")
-    bounds = bounds[bounds["policy"] == policy]
-    if bounds.empty:
-        raise ConfigError(f"no bounds of the policy {policy!r}")
+    bounds = bounds_of(bounds, policy)
     keys = feature_tables.keys_of(history)
     final = keys["verdict"].isin(FINAL)
     bounds = bounds[final.to_numpy()[bounds["candidate"].to_numpy()]]
@@ -64,6 +62,14 @@ def candidate_rows(
     )
     table.attrs["ranges"] = dict(chosen)
     return table
+
+
+def bounds_of(bounds: pd.DataFrame, policy: str) -> pd.DataFrame:
+    """Return the bounds of one policy; a `ConfigError` if there are none."""
+    chosen = bounds[bounds["policy"] == policy]
+    if chosen.empty:
+        raise ConfigError(f"no bounds of the policy {policy!r}")
+    return chosen
 
 
 def triaged(rows: pd.DataFrame) -> pd.DataFrame:

@@ -82,12 +82,12 @@ class EDivisive(Detector):
         scale = power_of_two(values[start:])
         stretch = values[start:] / scale
         points = np.empty(stretch.size, dtype=np.int64)
-        found = np.empty((stretch.size, 2))
+        statistics = np.empty((stretch.size, 2))
         order = np.argsort(stretch, kind="stable")
-        count = divide(stretch, order, self._rules(), workspace(stretch.size), points, found)
+        count = divide(stretch, order, self._rules(), workspace(stretch.size), points, statistics)
         with np.errstate(over="ignore"):
-            found[:count, 0] *= np.power(scale, self.alpha)
-        rows = enumerate(zip(points[:count].tolist(), found[:count].tolist(), strict=True))
+            statistics[:count, 0] *= np.power(scale, self.alpha)
+        rows = enumerate(zip(points[:count].tolist(), statistics[:count].tolist(), strict=True))
         return sorted(
             (
                 RawChangePoint(start + point, energy, pvalue, k, q=energy)

@@ -95,19 +95,19 @@ class IncrementalEDivisive:
         """Add new results (one number, or several in order), and return what they change."""
         self._take(np.concatenate([self._given, np.atleast_1d(values)]))
         start = self._first_to_examine()
-        kept = [point for point in self._known if point.index <= start]
+        settled = [point for point in self._known if point.index <= start]
         before = [point for point in self._known if point.index > start]
-        found = self.detector.divide(self._series.values, start)
+        after = self.detector.divide(self._series.values, start)
         change = compare(
-            self._places(before), self._places(found), self.reach, self._series.values.size - start
+            self._places(before), self._places(after), self.reach, self._series.values.size - start
         )
-        self._known = kept + self._numbered(before, found, change)
+        self._known = settled + self._numbered(before, after, change)
         return change
 
-    def _take(self, given: npt.NDArray[np.generic]) -> None:
+    def _take(self, values: npt.NDArray[np.generic]) -> None:
         """Check all results; invalid ones change nothing."""
-        self._series = observe(given, missing=self.detector.missing)
-        self._given = given.astype(np.float64)
+        self._series = observe(values, missing=self.detector.missing)
+        self._given = values.astype(np.float64)
 
     def _places(self, points: Sequence[RawChangePoint]) -> list[int]:
         """Return the indices of points in the results as given."""
@@ -123,27 +123,27 @@ class IncrementalEDivisive:
         return max(earlier, default=start or size - self.recent)
 
     def _numbered(
-        self, before: list[RawChangePoint], found: list[RawChangePoint], change: Update
+        self, before: list[RawChangePoint], after: list[RawChangePoint], change: Update
     ) -> list[RawChangePoint]:
         """Number new points after all others; one that is kept or moves keeps its number."""
         orders = dict(zip(self._places(before), (point.order for point in before), strict=True))
         orders |= {new: orders[old] for old, new in change.moved}
-        places = dict(zip((point.index for point in found), self._places(found), strict=True))
-        for point in sorted(found, key=lambda point: point.order or 0):
+        places = dict(zip((point.index for point in after), self._places(after), strict=True))
+        for point in sorted(after, key=lambda point: point.order or 0):
             if places[point.index] in change.appeared:
                 orders[places[point.index]] = self._discovered
                 self._discovered += 1
-        return [replace(point, order=orders[places[point.index]]) for point in found]
+        return [replace(point, order=orders[places[point.index]]) for point in after]
 
 
 def compare(before: list[int], after: list[int], reach: int, examined: int) -> Update:
     """Return which change points appeared, vanished or moved; the nearest are paired first."""
-    gone, new = set(before) - set(after), set(after) - set(before)
-    near = sorted((abs(a - b), a, b) for a in gone for b in new if abs(a - b) <= reach)
+    vanished, appeared = set(before) - set(after), set(after) - set(before)
+    near = sorted((abs(a - b), a, b) for a in vanished for b in appeared if abs(a - b) <= reach)
     moved = []
     for _, a, b in near:
-        if a in gone and b in new:
+        if a in vanished and b in appeared:
             moved.append((a, b))
-            gone.remove(a)
-            new.remove(b)
-    return Update(tuple(sorted(new)), tuple(sorted(gone)), tuple(sorted(moved)), examined)
+            vanished.remove(a)
+            appeared.remove(b)
+    return Update(tuple(sorted(appeared)), tuple(sorted(vanished)), tuple(sorted(moved)), examined)

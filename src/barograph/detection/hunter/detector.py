@@ -78,7 +78,6 @@ class Hunter(Detector):
         return self._find(values, offsets, int(np.diff(offsets).max(initial=0)))
 
     def _find(self, values: Floats, offsets: Ints, longest: int) -> list[list[RawChangePoint]]:
-        """Call the kernel and split its results by series."""
         counts = np.zeros(offsets.size - 1, dtype=np.int64)
         points = np.empty(values.size, dtype=np.int64)
         energies, pvalues = np.empty((2, values.size))
@@ -95,8 +94,8 @@ class Hunter(Detector):
         )
         rows = (points[:total].tolist(), energies[:total].tolist(), pvalues[:total].tolist())
         unknown = repeat(None)
-        found = map(RawChangePoint, *rows, unknown, unknown, rows[1])
-        return [list(islice(found, count)) for count in counts.tolist()]
+        points_of_all = map(RawChangePoint, *rows, unknown, unknown, rows[1])
+        return [list(islice(points_of_all, count)) for count in counts.tolist()]
 
     @property
     def limits(self) -> tuple[int, float, float, float, bool, bool]:

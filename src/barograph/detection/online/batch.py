@@ -197,12 +197,12 @@ class _Run:
                 done[k] = self._follow(k, row, int(done[k]), logs[k])
         return logs
 
-    def _next(self, active: Ints, left: Ints) -> tuple[Ints, Ints]:
+    def _next(self, active: Ints, remaining: Ints) -> tuple[Ints, Ints]:
         """Return the series whose next rows are scored now, and the number of rows of each."""
         if not self._by_change_points:
-            return active, left[active]
+            return active, remaining[active]
         ahead = min(max(ROWS_PER_ROUND // active.size, NEAREST), FARTHEST)
-        counts = np.minimum(left[active], ahead)
+        counts = np.minimum(remaining[active], ahead)
         together = max(1, int(np.searchsorted(np.cumsum(counts), ROWS_PER_ROUND, "right")))
         return active[:together], counts[:together]
 
@@ -329,7 +329,6 @@ class _Run:
         return marked
 
     def _rows_of(self, window: int, rows: Ints) -> Ints:
-        """Return the rows that have enough values for a window."""
         return rows[self._batch.places[rows] >= self._first + window]
 
     def _other_windows(self, rows: Ints, splits: Flags) -> dict[int, Ints]:
@@ -337,25 +336,25 @@ class _Run:
         if self._budget is None or not splits.any():
             return {}
         newest = self._batch.newest
-        wanted = {}
+        rows_by_window = {}
         for window in SECOND_LOOK_WINDOWS:
             if window not in self._budget.weights:
                 candidates = self._rows_of(window, rows)
-                wanted[window] = candidates[splits[newest[candidates] - window]]
-        return wanted
+                rows_by_window[window] = candidates[splits[newest[candidates] - window]]
+        return rows_by_window
 
-    def _score(self, wanted: Mapping[int, Ints]) -> None:
+    def _score(self, rows_by_window: Mapping[int, Ints]) -> None:
         """Compute the scores of some rows in each window.
 
         All windows are scored together: those of one point read the same history, and it is
         traversed once. Each thread gets one slice: a tree of a forest is in the cache for all rows
         of a slice, so eight slices of 625 rows take 1.4 times the time of two of 2,500.
         """
-        if not wanted:
+        if not rows_by_window:
             return
         size = self._batch.newest.size
-        rows = np.concatenate(list(wanted.values()))
-        windows = np.repeat(list(wanted), [part.size for part in wanted.values()])
+        rows = np.concatenate(list(rows_by_window.values()))
+        windows = np.repeat(list(rows_by_window), [part.size for part in rows_by_window.values()])
         order = np.lexsort((self._batch.newest[rows] - windows, self._starts[rows]))
         rows_, windows_ = rows[order], windows[order]
         threads = self._threads
@@ -368,15 +367,15 @@ class _Run:
         )
         probability = np.empty(rows.size)
         probability[order] = np.concatenate([np.empty(0), *scored])
-        for window, part in wanted.items():
+        for window, part in rows_by_window.items():
             if window not in self._probability:
                 self._probability[window] = np.full(size, np.nan)
-            self._probability[window][part] = found = probability[windows == window]
+            self._probability[window][part] = probabilities = probability[windows == window]
             if self._budget is None:
                 continue
             if window not in self._surprise:
                 self._surprise[window] = np.full(size, np.nan)
-            self._surprise[window][part] = self._budget.tails[window].surprise(found)
+            self._surprise[window][part] = self._budget.tails[window].surprise(probabilities)
 
     def _probabilities(self, rows: Ints, windows: Ints) -> Floats:
         """Describe points with windows after them; ask each model once."""

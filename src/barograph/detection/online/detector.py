@@ -342,7 +342,6 @@ class OnlineDetector:
         return WindowScore(*request, real, surprise)
 
     def _model_of(self, window: int) -> TriageModel:
-        """Return the model of a window."""
         return self._model if window == 0 or self._confirm is None else self._confirm
 
     def _row(self, model: TriageModel, window: int, split: int) -> Floats:
@@ -357,5 +356,4 @@ class OnlineDetector:
 
 @lru_cache(maxsize=1)
 def _default_models() -> OnlineModels:
-    """Load the built-in models once per process."""
     return OnlineModels.default()

@@ -46,8 +46,8 @@ class BatchDecisions(NamedTuple):
     @property
     def is_change(self) -> Flags:
         """Whether an alarm was raised at each new point."""
-        found: Flags = self.answer == ANSWERS.index(Answer.CHANGE)
-        return found
+        change: Flags = self.answer == ANSWERS.index(Answer.CHANGE)
+        return change
 
 
 class Judge(Protocol):
@@ -120,20 +120,20 @@ class OnlineJudge:
 
     def judge(self, pending: Sequence[PendingSeries]) -> BatchDecisions:
         """Decide on the new points of every series."""
-        done = advance_all(
+        batch = advance_all(
             *(pending, self.model, self.confirm, self.budget),
             history=self.history,
             threads=self.threads,
         )
         starts = [series.start for series in pending]
         if self.budget is None:
-            for k, (series, log) in enumerate(zip(pending, done.logs, strict=True)):
+            for k, (series, log) in enumerate(zip(pending, batch.logs, strict=True)):
                 if log.alarms:
                     starts[k] = log.alarms[-1] - series.base
         return BatchDecisions(
-            *(done.probability, done.answer, done.surprise, done.settled, done.reruns),
-            *(done.known_since, done.baseline_size),
-            *(starts, () if self.budget is None else done.logs),
+            *(batch.probability, batch.answer, batch.surprise, batch.settled, batch.reruns),
+            *(batch.known_since, batch.baseline_size),
+            *(starts, () if self.budget is None else batch.logs),
         )
 
 

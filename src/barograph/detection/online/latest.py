@@ -119,22 +119,22 @@ def judge_latest(
         histories: The series; each has at least one value.
         counts: Number of newest points of each history that are asked about.
     """
-    asked = [counts] * len(histories) if isinstance(counts, int) else counts
+    sizes = [counts] * len(histories) if isinstance(counts, int) else counts
     settled = [history.settled(judge.history) for history in histories]
     decisions: dict[int, LatestDecision] = {}
     reach, todo = LOOK_BACK, [*range(len(histories))]
     while todo:
-        pending = [_pending(judge, histories[k], settled[k], asked[k] + reach) for k in todo]
-        done = advance_all(
+        pending = [_pending(judge, histories[k], settled[k], sizes[k] + reach) for k in todo]
+        batch = advance_all(
             *(pending, judge.model, judge.confirm, judge.budget),
             history=judge.history,
             threads=judge.threads,
         )
         end = 0
-        for k, series, log in zip(todo, pending, done.logs, strict=True):
+        for k, series, log in zip(todo, pending, batch.logs, strict=True):
             end += series.values.size - series.first
             if not series.first or all(at >= series.first + FORGOTTEN for at in log.alarms):
-                decisions[k] = _decision(settled[k], done, end - 1, log)
+                decisions[k] = _decision(settled[k], batch, end - 1, log)
         todo = [k for k in todo if k not in decisions]
         reach *= 4
     return [decisions[k] for k in range(len(histories))]
@@ -147,21 +147,21 @@ def _pending(judge: OnlineJudge, series: JudgedHistory, settled: Floats, new: in
     return series.pending(settled, new)
 
 
-def _decision(values: Floats, done: BatchLog, row: int, log: AlarmLog) -> LatestDecision:
+def _decision(values: Floats, batch: BatchLog, row: int, log: AlarmLog) -> LatestDecision:
     """Return the decision on the newest point of a series, which is a row of the batch."""
-    known = int(done.known_since[row])
+    known = int(batch.known_since[row])
     scores = [state.score for state in log.states] or [math.inf] * len(log.steps)
     steps = [
         ScoredStep(step.kind, step.index, step.at, step.probability, step.moved_from, score)
         for step, score in zip(log.steps, scores, strict=True)
     ]
     return LatestDecision(
-        ANSWERS[done.answer[row]],
-        float(done.probability[row]),
-        float(done.surprise[row]),
+        ANSWERS[batch.answer[row]],
+        float(batch.probability[row]),
+        float(batch.surprise[row]),
         None if known < 0 else known,
-        int(done.reruns[row]),
-        int(done.baseline_size[row]),
+        int(batch.reruns[row]),
+        int(batch.baseline_size[row]),
         values,
         tuple(steps),
     )

@@ -47,12 +47,12 @@ class PendingSeries(NamedTuple):
             history: Number of values kept, as in `OnlineDetector`.
         """
         values = self.values.copy()
-        found = {}
+        by_place = {}
         for place in sorted(self.runs):
             begin = max(kept_from(self.base + place, history) - self.base, 0)
-            found[place] = settle(values[begin:place], self.runs[place])
-            values[place] = found[place].value
-        return values, found
+            by_place[place] = settle(values[begin:place], self.runs[place])
+            values[place] = by_place[place].value
+        return values, by_place
 
 
 @dataclass(frozen=True)
@@ -105,15 +105,15 @@ def batches_of(
         bounds = np.concatenate([[0], np.cumsum(counts)])
         values = list(every[part])
         reruns: dict[int, Settled] = {}
-        for k in [k for k, found in enumerate(runs[part]) if found]:
+        for k in [k for k, results in enumerate(runs[part]) if results]:
             series = pending[part.start + k]
-            values[k], found = series.settled(history)
+            values[k], by_place = series.settled(history)
             row = int(bounds[k]) - series.first
-            reruns |= {row + place: rerun for place, rerun in found.items()}
+            reruns |= {row + place: rerun for place, rerun in by_place.items()}
         ends = np.cumsum(size - cut)
-        held = ends - size  # where the first value of each series is, or would be
+        origins = ends - size  # where the first value of each series is, or would be
         newest = np.arange(bounds[-1]) + np.repeat(ends - bounds[1:], counts)
-        origin = np.repeat(held - bases[part], counts)
+        origin = np.repeat(origins - bases[part], counts)
         places = newest - origin
         yield PendingBatch(
             np.concatenate([piece[k:] for piece, k in zip(values, cut.tolist(), strict=True)]),
@@ -121,7 +121,7 @@ def batches_of(
             places,
             origin + kept_from(places, history),
             bounds,
-            held + starts[part],
+            origins + starts[part],
             states[part],
             reruns,
         )
@@ -129,10 +129,10 @@ def batches_of(
 
 def _parts_of(sizes: Ints) -> Iterator[slice]:
     """Cut a list of series so that no part holds more than VALUES_PER_BATCH values."""
-    first = held = 0
+    first = total = 0
     for k, size in enumerate(sizes.tolist()):
-        if held and held + size > VALUES_PER_BATCH:
+        if total and total + size > VALUES_PER_BATCH:
             yield slice(first, k)
-            first, held = k, 0
-        held += size
+            first, total = k, 0
+        total += size
     yield slice(first, sizes.size)

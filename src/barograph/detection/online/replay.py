@@ -95,9 +95,9 @@ def replay_many(
         budget = budget or Budget.released(model, confirm)
         check_pair(model, confirm)
     pending = [PendingSeries(values, 0, 0) for values in histories]
-    done = advance_all(pending, model, confirm, budget, history=history)
+    batch = advance_all(pending, model, confirm, budget, history=history)
     ends = accumulate((values.size for values in histories), initial=0)
     return [
-        Replay.of(done.newest[first:end], done.answer[first:end], log)
-        for (first, end), log in zip(pairwise(ends), done.logs, strict=True)
+        Replay.of(batch.newest[first:end], batch.answer[first:end], log)
+        for (first, end), log in zip(pairwise(ends), batch.logs, strict=True)
     ]

@@ -50,9 +50,9 @@ class Memory:
         """Return the memory after further steps."""
         change_points = self.change_points.copy()
         for step in steps:
-            gone = step.index if step.kind is StepKind.WITHDRAWN else step.moved_from
-            if gone is not None:
-                change_points.pop(gone, None)
+            dropped = step.index if step.kind is StepKind.WITHDRAWN else step.moved_from
+            if dropped is not None:
+                change_points.pop(dropped, None)
             if step.kind is not StepKind.WITHDRAWN:
                 change_points[step.index] = step.probability
         # A change point dropped here is older than all kept values: no Pre starts there.
@@ -157,9 +157,9 @@ def _alarm_state(
 
 
 def _change_points(pairs: Sequence[Sequence[Any]]) -> dict[int, float]:
-    found = {int(index): float(probability) for index, probability in pairs}
-    require_finite(np.array([*found.values()]), "change_points")
-    return found
+    probabilities = {int(index): float(probability) for index, probability in pairs}
+    require_finite(np.array([*probabilities.values()]), "change_points")
+    return probabilities
 
 
 def _step(kind: str, index: int, at: int, probability: float, moved_from: int | None) -> AlarmStep:

@@ -159,20 +159,20 @@ def cluster_steps(
     first = max(matrix.shape[1] - settings.span, 0)
     recent = matrix[:, first:]
     measured = np.flatnonzero(~np.isnan(recent).all(axis=1))
-    found: list[StepCluster] = []
+    clusters: list[StepCluster] = []
     if measured.size and recent.shape[1] >= 4:
         shaped = shapes(_scaled(recent[measured]), settings.floor)
         named = [labels[row] for row in measured]
-        found = [
+        clusters = [
             _cluster(shaped, rows, step, named, first, places)
             for rows, step in _steps(shaped, settings)
         ]
-    found.sort(key=lambda cluster: -abs(cluster.regression))
-    return coalesce(found, known, places)
+    clusters.sort(key=lambda cluster: -abs(cluster.regression))
+    return coalesce(clusters, known, places)
 
 
 def coalesce(
-    found: Sequence[StepCluster], known: Sequence[StepCluster], orders: Ints | None = None
+    clusters: Sequence[StepCluster], known: Sequence[StepCluster], orders: Ints | None = None
 ) -> list[StepCluster]:
     """Merge new clusters into known ones that have the same best members and the same step.
 
@@ -181,17 +181,17 @@ def coalesce(
     also have the same direction and be near: a later or opposite change of the same traces is
     another one, whatever people decided about the first.
     """
-    merged = list(found)
-    kept: list[StepCluster] = []
+    merged = list(clusters)
+    absent: list[StepCluster] = []
     for old in known:
         best = frozenset(old.members[:BEST])
         # Clusters share no trace, so at most one of them holds the best members.
-        again = next((k for k, new in enumerate(found) if best <= {*new.members}), None)
-        if again is None or not _is_near(found[again], old, orders):
-            kept.append(replace(old, current=False))
+        again = next((k for k, new in enumerate(clusters) if best <= {*new.members}), None)
+        if again is None or not _is_near(clusters[again], old, orders):
+            absent.append(replace(old, current=False))
         elif merged[again].key is None and merged[again].status is Status.NEW:
             merged[again] = replace(merged[again], status=old.status, key=old.key)
-    return merged + kept
+    return merged + absent
 
 
 def _is_near(new: StepCluster, old: StepCluster, orders: Ints | None) -> bool:
@@ -267,7 +267,6 @@ def _stepping(shaped: Floats, rows: Ints, step: StepFunction) -> Ints:
 
 
 def _partition(shaped: Floats, k: int, seed: int) -> list[Ints]:
-    """Return the rows of each cluster of a k-means on the shapes."""
     with needed("clustering", "detectors"):
         from sklearn.cluster import KMeans
         from sklearn.exceptions import ConvergenceWarning

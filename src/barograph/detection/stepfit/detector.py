@@ -57,9 +57,9 @@ class StepFit(Detector):
         scaled = series.values / power_of_two(series.values)
         best: dict[int, RawChangePoint] = {}
         for start in _starts(scaled.size, self.window):
-            found = self._fit_window(scaled[start : start + self.window], start)
-            if found and abs(found.statistic) > abs(best.get(found.index, _NONE).statistic):
-                best[found.index] = found
+            point = self._fit_window(scaled[start : start + self.window], start)
+            if point and abs(point.statistic) > abs(best.get(point.index, _NONE).statistic):
+                best[point.index] = point
         return [best[index] for index in sorted(best)]
 
     def _fit_window(self, values: Floats, start: int) -> RawChangePoint | None:

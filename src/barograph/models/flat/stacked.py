@@ -47,8 +47,8 @@ class FlatStacked:
         """
         base, parts = self.boosted.parts(self._stacked(matrix))
         weights = self.voting.weights / self.voting.weights.sum()
-        own: Floats = parts[:, :-1] + parts[:, -1:] * weights
-        return base, own
+        shared: Floats = parts[:, :-1] + parts[:, -1:] * weights
+        return base, shared
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays to store in an artifact."""

@@ -77,8 +77,8 @@ class FlatVoting:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays to store in an artifact."""
-        own = {} if self.ranges is None else {"ranges": self.ranges}
-        return {"thresholds": self.thresholds, "above": self.above, "weights": self.weights, **own}
+        arrays = {"thresholds": self.thresholds, "above": self.above, "weights": self.weights}
+        return arrays if self.ranges is None else {**arrays, "ranges": self.ranges}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, columns: int) -> FlatVoting:

@@ -28,7 +28,7 @@ def annotator_agreement(
 ) -> pd.DataFrame:
     """Return F1 and covering of each detector; a person is compared with the other people."""
     series = np.unique([case.series for case in cases], return_inverse=True)[1]
-    found = {
+    points_by_detector = {
         name: [case.found_by(detector) for case in cases] for name, detector in detectors.items()
     }
     rows = []
@@ -37,7 +37,7 @@ def annotator_agreement(
             name: np.array(
                 [of_length(c.size)(p, _marks(c)) for p, c in zip(points, cases, strict=True)]
             )
-            for name, points in found.items()
+            for name, points in points_by_detector.items()
         }
         values[ONE_PERSON] = np.array(
             [person_agreement(_marks(case), of_length(case.size)) for case in cases]

@@ -82,8 +82,8 @@ class Case:
 
 def opinions(marks: Marks, margin: int) -> tuple[Opinion, ...]:
     """Pair the marks of each person with the changes that the majority of the others marked."""
-    people = [sorted(own) for own in marks]
+    people = [sorted(person) for person in marks]
     return tuple(
-        Opinion(tuple(own), tuple(majority_changes([*people[:k], *people[k + 1 :]], margin)))
-        for k, own in enumerate(people)
+        Opinion(tuple(person), tuple(majority_changes([*people[:k], *people[k + 1 :]], margin)))
+        for k, person in enumerate(people)
     )

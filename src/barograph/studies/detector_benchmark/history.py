@@ -36,15 +36,15 @@ def segments(history: History, seed: int) -> list[Segment]:
     return [Segment(str(k), history.values_of(k), _times(history, k)) for k in order.tolist()]
 
 
-def triaged_series(history: History, most: int, seed: int) -> list[TriagedSeries]:
-    """Return at most `most` series with a decided candidate, with all their verdicts."""
+def triaged_series(history: History, limit: int, seed: int) -> list[TriagedSeries]:
+    """Return at most `limit` series with a decided candidate, with all their verdicts."""
     verdicts: dict[int, dict[int, Verdict]] = {}
     table = history.candidates
     columns = table.series, table.index, table.verdict
     for series, index, verdict in zip(*(column.tolist() for column in columns), strict=True):
         verdicts.setdefault(series, {})[index] = Verdict(verdict)
-    decided = [k for k, own in verdicts.items() if any(v.is_final for v in own.values())]
-    order = np.random.default_rng(seed).permutation(sorted(decided))[:most]
+    decided = [k for k, by_index in verdicts.items() if any(v.is_final for v in by_index.values())]
+    order = np.random.default_rng(seed).permutation(sorted(decided))[:limit]
     return [TriagedSeries(str(k), history.values_of(k), verdicts[k]) for k in order.tolist()]
 
 

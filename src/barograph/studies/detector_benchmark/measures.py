@@ -60,7 +60,7 @@ def measured(
     series = np.unique([case.series for case in cases], return_inverse=True)[1]
     rows = []
     for label in dict.fromkeys(labels):
-        chosen = [k for k, own in enumerate(labels) if own == label]
+        chosen = [k for k, other in enumerate(labels) if other == label]
         for name, results in detections.items():
             for measure, function in measures.items():
                 ratios = _ratios(results, cases, chosen, function)

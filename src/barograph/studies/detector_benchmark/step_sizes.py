@@ -80,7 +80,7 @@ class _Alarms:
     def alarms(self, detection: Detection, case: Case) -> set[int]:
         sizes = self.cache.get(case, detection.found)
         inside = (sizes >= self.low) & ((sizes < self.high) | (self.high == np.inf))
-        return {point for point, own in zip(detection.found, inside, strict=True) if own}
+        return set(np.array(detection.found, dtype=np.int64)[inside].tolist())
 
 
 class _TrueShare(_Alarms):
