@@ -114,15 +114,15 @@ def _series(frame: Any, columns: list[str], name: str) -> tuple[list[SeriesId], 
     owners = np.empty(len(kinds), dtype=np.int64)
     for kind, (row, fields) in enumerate(kinds):
         identity = _identity(fields, row) if naming else SeriesId("", "", "", name, "")
-        given = fields.get("direction")
-        direction = _direction(given, row)
+        cell = fields.get("direction")
+        direction = _direction(cell, row)
         number = owners[kind] = numbers.setdefault(identity.digest, len(ids))
         if number == len(ids):
             ids.append(identity)
             directions.append(direction)
-        elif given is not None and direction != directions[number]:
+        elif cell is not None and direction != directions[number]:
             raise DataError(
-                f"frame['direction'][{row}] is {given!r}; earlier rows of the series {identity} "
+                f"frame['direction'][{row}] is {cell!r}; earlier rows of the series {identity} "
                 f"have {directions[number]}"
             )
     return ids, directions, owners[codes]

@@ -196,10 +196,10 @@ def combine(results: Results, aggregate: str = "median") -> Combined:
     spreads = MAD_OF_GAUSS * scale * medians(away, points, firsts, counts)
     if aggregate == "mean":
         center = np.where(counts > 1, np.add.reduceat(values, firsts) / counts, center)
-    taken = results.take(_first_known(results, rows, firsts))
+    known_first = results.take(_first_known(results, rows, firsts))
     first = results.take(rows[firsts])
     times = np.maximum.reduceat(results.times[rows], firsts)
-    combined = Results(first.owners, first.orders, times, center, taken.commits, first.runs)
+    combined = Results(first.owners, first.orders, times, center, known_first.commits, first.runs)
     listed, offsets = _listed(runs[rows], firsts, counts)
     shown = _names_of(runs[rows], names, firsts, counts).take(listed)
     every = shown, values[listed], results.times[rows[listed]]

@@ -232,7 +232,7 @@ class _Run:
 def _run(
     number: int, size: int, scorer: SubsetScorer, parameters: SearchParameters, seed: int
 ) -> _Run:
-    seen: set[int] = set()
+    scored: set[int] = set()
     generations: list[Generation] = []
     tested: list[int] = []
 
@@ -240,9 +240,9 @@ def _run(
         return scorer("validation", subsets, f"run {number}, generation {len(tested)}")
 
     for generation in evolve(size, fitness, parameters, seed):
-        seen.update(generation.subsets)
+        scored.update(generation.subsets)
         generations.append(generation)
-        tested.append(len(seen))
+        tested.append(len(scored))
     everything = (1 << size) - 1
     subsets_of = {
         "winner": [generations[-1].subsets[0]],

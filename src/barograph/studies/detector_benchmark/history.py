@@ -1,7 +1,5 @@
 """The detector comparison on a data set: its series to inject changes into, and its verdicts."""
 
-from dataclasses import fields
-
 import numpy as np
 import pandas as pd
 
@@ -21,9 +19,6 @@ def history_tables(history: History, size: BenchmarkSize, triaged: int) -> dict[
         size: The size of the comparison.
         triaged: The largest number of triaged series whose verdicts are used.
     """
-    size = BenchmarkSize(
-        **{field.name: getattr(size, field.name) for field in fields(BenchmarkSize)}
-    )
     detectors = default_detectors()
     tables = injection_tables(segments(history, size.seed), detectors, size)
     verdicts = by_verdict(triaged_series(history, triaged, size.seed), detectors, seed=size.seed)

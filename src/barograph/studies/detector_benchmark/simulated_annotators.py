@@ -30,11 +30,11 @@ def simulated_opinions(
         people: The number of people.
     """
     generators = [np.random.default_rng([*key, person]) for person in range(people)]
-    leniency = np.array([LENIENCY + LENIENCY_SPREAD * own.standard_normal() for own in generators])
+    leniency = np.array([LENIENCY + LENIENCY_SPREAD * g.standard_normal() for g in generators])
     chances = mark_chances(values, truth, leniency)
     return tuple(
-        Opinion(_marks(values.size, truth, own, generator), truth)
-        for own, generator in zip(chances, generators, strict=True)
+        Opinion(_marks(values.size, truth, row, generator), truth)
+        for row, generator in zip(chances, generators, strict=True)
     )
 
 
