@@ -59,7 +59,7 @@ def control_discoveries(
     require(tests >= len(pvalues), "tests", tests, f"at least {len(pvalues)}, the p-values given")
     limit = largest_kept(np.array(pvalues, dtype=np.float64), rate, tests)
     kept = [[p for p in run if p.pvalue is None or p.pvalue <= limit] for run in runs]
-    removed = sum(pvalue > limit for pvalue in pvalues)
+    removed = len(pvalues) - sum(pvalue <= limit for pvalue in pvalues)
     return Discoveries(kept, rate, tests, len(pvalues), removed, max(limit, 0.0))
 
 
