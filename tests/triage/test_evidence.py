@@ -97,7 +97,7 @@ def test_siblings_say_what_each_did_at_the_commit(store: Store) -> None:
     store.ingest([*steady, *silent, *results(16, short)], "ci")
     with store.read() as connection:
         found = siblings(connection, 1)
-    states = {dict(one.name.args)["threads"]: one.state for one in found.siblings}
+    states = {dict(one.series.name.args)["threads"]: one.state for one in found.siblings}
     assert states == {
         "2": SiblingState.MOVED,
         "4": SiblingState.STEADY,

@@ -16,7 +16,7 @@ from typing import Any, Protocol, get_args, get_origin
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasPath, BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -181,6 +181,12 @@ class Schema(BaseModel):
     """A request or an answer; the examples of its fields make its example in OpenAPI."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=_add_example)
+
+
+def nested(path: str, example: object, description: str | None = None) -> Any:
+    """Return a field that is read from an attribute of an attribute, such as `effect.before`."""
+    alias = AliasPath(*path.split("."))
+    return Field(validation_alias=alias, description=description, examples=[example])
 
 
 class ErrorDetail(Schema):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Region, Verdict
+from barograph.store.database import rows_in
 from barograph.store.schema import candidates, models, moves, series
-
-CHUNK = 500  # candidates in one query
 
 
 @dataclass(frozen=True)
@@ -144,11 +144,8 @@ def is_listed() -> sa.ColumnElement[bool]:
 
 def candidates_numbered(connection: sa.Connection, numbers: Sequence[int]) -> list[CandidateRecord]:
     """Return candidates by their numbers, ascending; missing ones are left out."""
-    found: list[CandidateRecord] = []
-    for first in range(0, len(numbers), CHUNK):
-        chunk = candidates.c.id.in_(numbers[first : first + CHUNK])
-        found += map(_candidate, connection.execute(_candidate_query().where(chunk)))
-    return sorted(found, key=lambda one: one.id)
+    rows = rows_in(connection, _candidate_query(), candidates.c.id, numbers)
+    return sorted(map(_candidate, rows), key=attrgetter("id"))
 
 
 def candidates_of_series(
@@ -157,10 +154,10 @@ def candidates_of_series(
     """Return the listed candidates of some series, by the numbers of these."""
     c = candidates.c
     query = _candidate_query().where(c.series.in_(numbers), is_listed())
-    found: dict[int, list[CandidateRecord]] = {}
-    for one in map(_candidate, connection.execute(query.order_by(c.id))):
-        found.setdefault(one.series, []).append(one)
-    return found
+    records: dict[int, list[CandidateRecord]] = {}
+    for record in map(_candidate, connection.execute(query.order_by(c.id))):
+        records.setdefault(record.series, []).append(record)
+    return records
 
 
 def moves_of(connection: sa.Connection, candidate: int) -> list[CandidateMove]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from barograph.errors import DataError
+from barograph.store.database import rows_in
 from barograph.store.measurement import CONTROL, Limits
 from barograph.store.rows import Insertion
 from barograph.store.schema import commit_details
@@ -13,7 +14,6 @@ from barograph.store.schema import commit_details
 LONGEST = {"project": Limits().label, "commit": Limits().label}
 LONGEST |= {"subject": 500, "author": 200, "url": 2000}  # characters
 SCHEMES = ("https://", "http://")
-CHUNK = 500  # commits in one query
 
 
 class CommitDetails(NamedTuple):
@@ -55,9 +55,9 @@ def save(connection: sa.Connection, details: Iterable[CommitDetails]) -> int:
     Raises:
         DataError: A text is too long, holds control characters, or is no web address.
     """
-    rows = {one[:2]: one for one in details}
-    for one in rows.values():
-        if reason := _fault(one):
+    rows = {commit[:2]: commit for commit in details}
+    for commit in rows.values():
+        if reason := _fault(commit):
             raise DataError(reason)
     ROW.into(connection, list(rows.values()))
     return len(rows)
@@ -65,13 +65,10 @@ def save(connection: sa.Connection, details: Iterable[CommitDetails]) -> int:
 
 def find(connection: sa.Connection, project: str, names: Iterable[str]) -> dict[str, CommitDetails]:
     """Return the details of commits of a project by name; those of unknown ones are empty."""
-    d, wanted = commit_details.c, sorted(set(names))
-    found = {name: CommitDetails(project, name) for name in wanted}
-    for first in range(0, len(wanted), CHUNK):
-        chunk = d.commit.in_(wanted[first : first + CHUNK])
-        rows = connection.execute(sa.select(commit_details).where(d.project == project, chunk))
-        found |= {row.commit: CommitDetails(*row) for row in rows}
-    return found
+    d, ordered = commit_details.c, sorted(set(names))
+    query = sa.select(commit_details).where(d.project == project)
+    known = {row.commit: row for row in rows_in(connection, query, d.commit, ordered)}
+    return {name: CommitDetails(*known.get(name, (project, name))) for name in ordered}
 
 
 def _fault(details: CommitDetails) -> str:

@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ CACHE = 16_384  # KiB for each connection; the operating system caches the rest
 LOG_PAGES = 1000
 LOG_KEPT = 64 << 20  # bytes; a larger log file is truncated
 RETRY_AFTER = 0.01  # seconds, where SQLite does not wait by itself
+CHUNK = 500  # values in one condition: databases limit the number of parameters
 KINDS = ("sqlite", "postgresql")
 LOCK = 0x6261726F  # advisory lock for migrations on PostgreSQL
 PLAIN = {  # what SQLite's errors mean
@@ -237,6 +238,14 @@ def _upgrade(connection: sa.Connection) -> None:
             f"the store's tables cannot be brought to the version {VERSION!r}: {error}; "
             "was it used by a newer barograph?"
         ) from error
+
+
+def rows_in(
+    connection: sa.Connection, query: sa.Select[Any], column: sa.Column[Any], values: Sequence[Any]
+) -> Iterator[Any]:
+    """Yield the rows of a query whose column has one of the values, one chunk after the other."""
+    for first in range(0, len(values), CHUNK):
+        yield from connection.execute(query.where(column.in_(values[first : first + CHUNK])))
 
 
 def insert(connection: sa.Connection, table: sa.Table) -> "sqlite.Insert | postgresql.Insert":

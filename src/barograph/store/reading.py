@@ -90,9 +90,7 @@ def find_series(
     for name, text in labels.items():
         query = query.where(series.c[name] == text)
     rows = connection.execute(query.order_by(series.c.id).limit(limit))
-    return [
-        StoredSeries(row.id, series_id(row), Direction(row.direction), row.retired) for row in rows
-    ]
+    return list(map(stored_series, rows))
 
 
 def projects(connection: sa.Connection) -> list[str]:
@@ -106,6 +104,11 @@ def one_series(connection: sa.Connection, number: int) -> StoredSeries:
     row = connection.execute(sa.select(series).where(series.c.id == number)).first()
     if row is None:
         raise DataError(f"there is no series {number}")
+    return stored_series(row)
+
+
+def stored_series(row: sa.Row[Any]) -> StoredSeries:
+    """Return the series of a row that has the columns of the table."""
     return StoredSeries(row.id, series_id(row), Direction(row.direction), row.retired)
 
 

@@ -6,11 +6,11 @@ import sqlalchemy as sa
 
 from barograph.detection.online import AlarmLog, AlarmState, AlarmStep, StepKind
 from barograph.detection.online.changes import ScoredStep
+from barograph.store.database import rows_in
 from barograph.store.results import StepRecord
 from barograph.store.rows import Insertion, Row
 from barograph.store.schema import models, points, steps
 
-CHUNK = 1000  # series in one query
 STEP = Insertion(
     steps,
     (
@@ -56,17 +56,13 @@ def orders_before(connection: sa.Connection, series: int, order: int, count: int
     return list(connection.scalars(newest_first.limit(count)))
 
 
-def load_states(connection: sa.Connection, wanted: Sequence[int]) -> dict[int, AlarmState]:
+def load_states(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, AlarmState]:
     """Return the state of the second look after the last step of each series."""
     s = steps.c
     columns = (s.series, s.standing, s.score, s.confirmed, s.direction, s.probability)
-    found: dict[int, AlarmState] = {}
-    for first in range(0, len(wanted), CHUNK):
-        chunk = s.series.in_(wanted[first : first + CHUNK])
-        query = sa.select(*columns).where(chunk).order_by(s.series, s.order)
-        for series, *fields in connection.execute(query):
-            found[series] = AlarmState(*fields)
-    return found
+    query = sa.select(*columns).order_by(s.series, s.order)
+    rows = rows_in(connection, query, s.series, numbers)
+    return {series: AlarmState(*fields) for series, *fields in rows}
 
 
 def rewind_steps(connection: sa.Connection, series: int, since: int) -> AlarmState | None:
@@ -89,17 +85,15 @@ def steps_of(
     return {order: (StepRecord(*step), model) for order, *step, model in rows}
 
 
-def scored_steps(connection: sa.Connection, wanted: Sequence[int]) -> dict[int, list[ScoredStep]]:
+def scored_steps(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, list[ScoredStep]]:
     """Return all steps of each series, by orders and with the score of the change after each."""
     s = steps.c
     columns = (s.kind, s.change_order, s.order, s.probability, s.from_order, s.score)
-    found: dict[int, list[ScoredStep]] = {number: [] for number in wanted}
-    for first in range(0, len(wanted), CHUNK):
-        chunk = s.series.in_(wanted[first : first + CHUNK])
-        query = sa.select(s.series, *columns).where(chunk).order_by(s.series, s.order)
-        for series, kind, *fields in connection.execute(query):
-            found[series].append(ScoredStep(StepKind(kind), *fields))
-    return found
+    query = sa.select(s.series, *columns).order_by(s.series, s.order)
+    scored: dict[int, list[ScoredStep]] = {number: [] for number in numbers}
+    for series, kind, *fields in rows_in(connection, query, s.series, numbers):
+        scored[series].append(ScoredStep(StepKind(kind), *fields))
+    return scored
 
 
 def current_states(connection: sa.Connection, series: int, first: int, last: int) -> dict[int, str]:

@@ -102,33 +102,33 @@ class DecidedCases:
             DataError: There is no such candidate.
         """
         target = one_candidate(connection, candidate)
-        own = _features(connection, [target.series], model).get(candidate)  # it may have grown
+        features = _features(connection, [target.series], model).get(candidate)  # it may have grown
         decided = [key for key in _decided(connection) if key.candidate != candidate]
-        if own is None or not decided:
+        if features is None or not decided:
             return []
         known = self._rows(connection, decided, model)
         rows = {key: row for key in decided if (row := known[key]) is not None}
         if not rows:
             return []
-        keys, distance = list(rows), _distances(own, np.array(list(rows.values())))
+        keys, distance = list(rows), _distances(features, np.array(list(rows.values())))
         chosen = np.argsort(distance, kind="stable")[:count].tolist()
         return _cases(connection, [(keys[k], float(distance[k])) for k in chosen])
 
-    def _rows(self, connection: sa.Connection, wanted: list[_Key], model: TriageModel) -> Rows:
+    def _rows(self, connection: sa.Connection, keys: list[_Key], model: TriageModel) -> Rows:
         """Return the features of some candidates; compute those that are not known."""
         version, rows = self._known
-        if version == model.version and all(key in rows for key in wanted):
+        if version == model.version and all(key in rows for key in keys):
             return rows
         with self._lock:
             version, rows = self._known
             known = rows if version == model.version else {}
-            missing = [key for key in wanted if key not in known]
-            rows = {key: known[key] for key in wanted if key in known}
+            missing = [key for key in keys if key not in known]
+            rows = {key: known[key] for key in keys if key in known}
             owners = sorted({key.series for key in missing})
             for first in range(0, len(owners), CHUNK):
                 part = owners[first : first + CHUNK]
-                found = _features(connection, part, model)
-                rows |= {key: found.get(key.candidate) for key in missing if key.series in part}
+                features = _features(connection, part, model)
+                rows |= {key: features.get(key.candidate) for key in missing if key.series in part}
             self._known = model.version, rows
         return rows
 
@@ -147,11 +147,11 @@ def _features(
     points = reading.read_series(connection, numbers)
     known = candidates_of_series(connection, numbers)
     result: dict[int, Floats] = {}
-    for number, one in points.items():
-        table, ids = candidates_of(one, known.get(number, []))
+    for number, history in points.items():
+        table, ids = candidates_of(history, known.get(number, []))
         if ids:
-            offsets = np.array([0, len(one)], dtype=np.int64)
-            scorer = CandidateScorer(model, np.array(one.values), offsets, table)
+            offsets = np.array([0, len(history)], dtype=np.int64)
+            scorer = CandidateScorer(model, np.array(history.values), offsets, table)
             result.update(zip(ids, scorer.features(), strict=True))
     return result
 
@@ -169,8 +169,8 @@ def _distances(target: Floats, rows: Floats) -> Floats:
 def _cases(connection: sa.Connection, chosen: list[tuple[_Key, float]]) -> list[DecidedCase]:
     """Return what people want to know about some candidates, with the results around them."""
     numbers = [key.candidate for key, _ in chosen]
-    found = {one.id: one for one in candidates_numbered(connection, numbers)}
-    owners = sorted({one.series for one in found.values()})
+    records = {record.id: record for record in candidates_numbered(connection, numbers)}
+    owners = sorted({record.series for record in records.values()})
     names = {
         row.id: series_id(row)
         for row in connection.execute(sa.select(series).where(series.c.id.in_(owners)))
@@ -184,23 +184,23 @@ def _cases(connection: sa.Connection, chosen: list[tuple[_Key, float]]) -> list[
     points = reading.read_series(connection, owners)
     cases = []
     for key, distance in chosen:
-        one = found[key.candidate]
-        split = points[one.series].index_of(one.order)
+        record = records[key.candidate]
+        split = points[record.series].index_of(record.order)
         first = max(split - PLOTTED, 0)
         cases.append(
             DecidedCase(
-                candidate=one.id,
-                series=one.series,
-                name=names[one.series],
-                order=one.order,
-                commit=one.commit,
-                before=None if one.before is None else one.before.median,
-                after=None if one.after is None else one.after.median,
-                verdict=one.verdict,
-                who=who.get(one.id, ""),
-                time=one.triaged_on,
+                candidate=record.id,
+                series=record.series,
+                name=names[record.series],
+                order=record.order,
+                commit=record.commit,
+                before=None if record.before is None else record.before.median,
+                after=None if record.after is None else record.after.median,
+                verdict=record.verdict,
+                who=who.get(record.id, ""),
+                time=record.triaged_on,
                 distance=distance,
-                values=tuple(points[one.series].values[first : split + PLOTTED].tolist()),
+                values=tuple(points[record.series].values[first : split + PLOTTED].tolist()),
                 split=split - first,
             )
         )

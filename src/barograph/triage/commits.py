@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import itemgetter
 
 import sqlalchemy as sa
 
 from barograph.errors import DataError
-from barograph.series import Direction, Verdict
+from barograph.series import Verdict
 from barograph.store import commit_details
 from barograph.store.candidate_records import CandidateRecord, candidates_numbered, is_listed
 from barograph.store.commit_details import CommitDetails
-from barograph.store.reading import StoredSeries
-from barograph.store.registry import series_id
+from barograph.store.database import CHUNK, rows_in
+from barograph.store.reading import StoredSeries, stored_series
 from barograph.store.schema import candidates, commits, points, series
-from barograph.triage.effects import (
-    CHUNK,
-    Effect,
-    Results,
-    effect_between,
-    results_between,
-    word_of,
-)
+from barograph.triage.effects import Effect, Results, effect_between, results_between, word_of
 from barograph.triage.tickets import Ticket, about_candidates
 
 SPAN = 30  # commits on each side whose results are compared
@@ -129,7 +123,7 @@ class CommitChanges:
 
     def of(self, word: str) -> list[ChangedSeries]:
         """Return the changes that are worse, better or of unknown direction."""
-        return [one for one in self.changed if one.word == word]
+        return [change for change in self.changed if change.word == word]
 
 
 def commits_with_changes(
@@ -148,16 +142,16 @@ def commits_with_changes(
     def count(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
         return sa.func.coalesce(sa.func.sum(sa.case((condition, 1), else_=0)), 0)
 
-    known = s.direction != 0
+    has_direction = s.direction != 0
     final = c.verdict.in_([Verdict.TRUE_POSITIVE.value, Verdict.FALSE_POSITIVE.value])
     query = (
         sa.select(
             s.project,
             c.order,
             sa.func.max(c.commit),
-            count(sa.and_(known, c.hazard > 0)),
-            count(sa.and_(known, c.hazard < 0)),
-            count(sa.or_(~known, c.hazard.is_(None), c.hazard == 0)),
+            count(sa.and_(has_direction, c.hazard > 0)),
+            count(sa.and_(has_direction, c.hazard < 0)),
+            count(sa.or_(~has_direction, c.hazard.is_(None), c.hazard == 0)),
             count(~final),
             sa.func.max(sa.func.abs(c.hazard)),
         )
@@ -169,11 +163,12 @@ def commits_with_changes(
     )
     if before is not None:
         query = query.where(c.order < before)
-    found = [CommitSummary(*row) for row in connection.execute(query)]
-    details = commit_details.find(connection, project, [one.commit for one in found])
+    summaries = [CommitSummary(*row) for row in connection.execute(query)]
+    details = commit_details.find(connection, project, [summary.commit for summary in summaries])
     return [
-        replace(one, subject=details[one.commit].subject, author=details[one.commit].author)
-        for one in found
+        replace(summary, subject=known.subject, author=known.author)
+        for summary in summaries
+        for known in [details[summary.commit]]
     ]
 
 
@@ -194,20 +189,20 @@ def changes_at(connection: sa.Connection, project: str, order: int) -> CommitCha
     if not every:
         raise DataError(f"there is no project {project!r:.80}")
     results = results_between(connection, every, first, last)
-    if not names and not known and not any(_has(own, order) for own in results.values()):
+    if not names and not known and not any(_has(values, order) for values in results.values()):
         raise DataError(f"project {project!r:.80} has no commit at order {order}")
     changed = sorted(
         (_changed(every[change.series], change, results) for change in known),
-        key=lambda one: (-abs(one.change.hazard or 0.0), one.series.id),
+        key=lambda entry: (-abs(entry.change.hazard or 0.0), entry.series.id),
     )
-    moved = {one.series.id for one in changed}
+    moved = {entry.series.id for entry in changed}
     quiet, too_few, silent = [], 0, []
-    for number, own in results.items():
+    for number, values in results.items():
         if number in moved:
             continue
-        effect = effect_between(own, order - 1, order)
+        effect = effect_between(values, order - 1, order)
         if effect.after is None:
-            silent.append((every[number].name.variant, own[-1][0]))
+            silent.append((every[number].name.variant, values[-1][0]))
         elif effect.before is None:
             too_few += 1
         else:
@@ -216,12 +211,12 @@ def changes_at(connection: sa.Connection, project: str, order: int) -> CommitCha
     suspects = _suspects(connection, project, order, changed)
     described = commit_details.find(connection, project, names)
     return CommitChanges(
-        *(project, order, names, _time(connection, [one.series.id for one in changed], order)),
+        *(project, order, names, _time(connection, sorted(moved), order)),
         *(tuple(changed), tuple(quiet), too_few, _by_variant(silent)),
         *(_count(connection, project), len(every), suspects),
         *_neighbours(connection, project, order),
         tuple(about_candidates(connection, [change.id for change in known])),
-        tuple(one for one in described.values() if any(one[2:])),
+        tuple(commit for commit in described.values() if any(commit[2:])),
     )
 
 
@@ -240,9 +235,9 @@ def _window(
 ) -> tuple[tuple[str, ...], int, int]:
     """Return the names of a commit, and the orders between which results are compared."""
     c = commits.c
-    own = sa.select(c.order).where(c.project == project).distinct()
-    old = own.where(c.order < order).order_by(c.order.desc()).limit(SPAN).subquery()
-    new = own.where(c.order >= order).order_by(c.order).limit(SPAN).subquery()
+    orders = sa.select(c.order).where(c.project == project).distinct()
+    old = orders.where(c.order < order).order_by(c.order.desc()).limit(SPAN).subquery()
+    new = orders.where(c.order >= order).order_by(c.order).limit(SPAN).subquery()
     first = connection.scalar(sa.select(sa.func.min(old.c.order)))
     last = connection.scalar(sa.select(sa.func.max(new.c.order)))
     named = sa.select(c.commit).where(c.project == project, c.order == order).order_by(c.commit)
@@ -256,35 +251,33 @@ def _series(
     connection: sa.Connection, project: str, needed: Sequence[int]
 ) -> dict[int, StoredSeries]:
     """Return the series to compare by their numbers: those that changed, then all others."""
-    wanted = sa.select(series).where(series.c.project == project).order_by(series.c.id)
-    rows = list(connection.execute(wanted.limit(MOST)))
+    query = sa.select(series).where(series.c.project == project).order_by(series.c.id)
+    rows = list(connection.execute(query.limit(MOST)))
     rest = sorted(set(needed) - {row.id for row in rows})
-    for start in range(0, len(rest), CHUNK):
-        chunk = series.c.id.in_(rest[start : start + CHUNK])
-        rows += connection.execute(sa.select(series).where(chunk))
-    return {row.id: StoredSeries(row.id, series_id(row), Direction(row.direction)) for row in rows}
+    rows += rows_in(connection, sa.select(series), series.c.id, rest)
+    return {row.id: stored_series(row) for row in rows}
 
 
 def _has(results: Results, order: int) -> bool:
-    return any(own == order for own, _ in results)
+    return any(known == order for known, _ in results)
 
 
 def _changed(
-    one: StoredSeries, change: CandidateRecord, results: Mapping[int, Results]
+    target: StoredSeries, change: CandidateRecord, results: Mapping[int, Results]
 ) -> ChangedSeries:
-    own = results.get(one.id, ())
-    effect = effect_between(own, change.order - 1, change.order)
+    values = results.get(target.id, ())
+    effect = effect_between(values, change.order - 1, change.order)
     if effect.before is None and change.before is not None and change.after is not None:
         effect = Effect(change.before.median, change.after.median, 0, 0, is_clear=True)
-    last = max((order for order, _ in own if order < change.order), default=None)
-    word = word_of(effect.before, effect.after, one.direction)
-    return ChangedSeries(one, change, effect, word, last, own)
+    last = max((order for order, _ in values if order < change.order), default=None)
+    word = word_of(effect.before, effect.after, target.direction)
+    return ChangedSeries(target, change, effect, word, last, values)
 
 
 def _by_variant(silent: list[tuple[str, int]]) -> tuple[SilentSeries, ...]:
-    groups = groupby(sorted(silent), key=lambda one: one[0])
-    found = [(variant, [order for _, order in own]) for variant, own in groups]
-    return tuple(SilentSeries(variant, len(own), max(own)) for variant, own in found)
+    groups = groupby(sorted(silent), key=itemgetter(0))
+    by_variant = [(variant, [order for _, order in pairs]) for variant, pairs in groups]
+    return tuple(SilentSeries(variant, len(last), max(last)) for variant, last in by_variant)
 
 
 def _suspects(
@@ -294,7 +287,7 @@ def _suspects(
 
     The latest of the results before them bounds the range: one cause is assumed.
     """
-    edges = [one.last_before for one in changed if one.last_before is not None]
+    edges = [entry.last_before for entry in changed if entry.last_before is not None]
     if not edges:
         return 1
     c = commits.c
@@ -322,8 +315,8 @@ def _neighbours(
     connection: sa.Connection, project: str, order: int
 ) -> tuple[int | None, int | None]:
     c = candidates.c
-    own = sa.select(c.order).join(series, series.c.id == c.series)
-    own = own.where(series.c.project == project, is_listed())
-    before = connection.scalar(own.where(c.order < order).order_by(c.order.desc()).limit(1))
-    after = connection.scalar(own.where(c.order > order).order_by(c.order).limit(1))
+    orders = sa.select(c.order).join(series, series.c.id == c.series)
+    orders = orders.where(series.c.project == project, is_listed())
+    before = connection.scalar(orders.where(c.order < order).order_by(c.order.desc()).limit(1))
+    after = connection.scalar(orders.where(c.order > order).order_by(c.order).limit(1))
     return before, after

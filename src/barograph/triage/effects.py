@@ -10,10 +10,10 @@ from statistics import fmean, median
 import sqlalchemy as sa
 
 from barograph.series import Direction
+from barograph.store.database import rows_in
 from barograph.store.schema import points
 from barograph.wording import percent
 
-CHUNK = 500  # series in one query
 SIDE = 12  # results on each side that count
 LEAST = 3  # results before, below which a series has no level
 CLEAR = 4.0  # standard errors of the difference of two levels
@@ -106,21 +106,12 @@ def results_between(
         The results by series; a series without any is left out.
     """
     p = points.c
-    wanted = list(numbers)
-    found: dict[int, list[tuple[int, float]]] = {}
-    for start in range(0, len(wanted), CHUNK):
-        query = (
-            sa.select(p.series, p.order, p.settled)
-            .where(
-                p.series.in_(wanted[start : start + CHUNK]),
-                p.order.between(first, last),
-                p.settled.is_not(None),
-            )
-            .order_by(p.series, p.order)
-        )
-        for number, order, value in connection.execute(query):
-            found.setdefault(number, []).append((order, value))
-    return found
+    query = sa.select(p.series, p.order, p.settled).order_by(p.series, p.order)
+    query = query.where(p.order.between(first, last), p.settled.is_not(None))
+    results: dict[int, list[tuple[int, float]]] = {}
+    for number, order, value in rows_in(connection, query, p.series, list(numbers)):
+        results.setdefault(number, []).append((order, value))
+    return results
 
 
 def window_around(
@@ -136,9 +127,9 @@ def window_around(
         count: The number of results on each side.
     """
     p = points.c
-    own = sa.select(p.order).where(p.series == number, p.settled.is_not(None))
-    old = own.where(p.order <= last_before).order_by(p.order.desc()).limit(count).subquery()
-    new = own.where(p.order >= first_after).order_by(p.order).limit(count).subquery()
+    orders = sa.select(p.order).where(p.series == number, p.settled.is_not(None))
+    old = orders.where(p.order <= last_before).order_by(p.order.desc()).limit(count).subquery()
+    new = orders.where(p.order >= first_after).order_by(p.order).limit(count).subquery()
     first = connection.scalar(sa.select(sa.func.min(old.c.order)))
     last = connection.scalar(sa.select(sa.func.max(new.c.order)))
     return (

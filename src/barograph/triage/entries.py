@@ -13,13 +13,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from barograph.series import SeriesId
+from barograph.store.database import rows_in
 from barograph.store.registry import series_id
 from barograph.store.schema import candidates, series
 from barograph.triage.grouping import QueueEntry
 from barograph.triage.patterns import PatternSet, compiled, stored_patterns
 from barograph.triage.traces import Levels, levels
 
-CHUNK = 500  # series in one query
 KNOWN = 200_000  # series whose labels are kept in memory
 _C, _S = candidates.c, series.c
 COLUMNS = (
@@ -34,11 +34,11 @@ _identities: dict[bytes, tuple[SeriesId, str]] = {}  # identities and their prin
 
 def entries(connection: sa.Connection, rows: Sequence[Sequence[Any]]) -> Iterator[QueueEntry]:
     """Yield the candidates of rows that begin with `COLUMNS`."""
-    wanted = [tuple(row[: len(COLUMNS)]) for row in rows]
-    _learn(connection, {row[DIGEST] for row in wanted})
+    columns = [tuple(row[: len(COLUMNS)]) for row in rows]
+    _learn(connection, {row[DIGEST] for row in columns})
     patterns = compiled(stored_patterns(connection))
-    unsized = levels(connection, [row[0] for row in wanted if row[HAZARD] is None])
-    for row in wanted:
+    unsized = levels(connection, [row[0] for row in columns if row[HAZARD] is None])
+    for row in columns:
         yield _entry(row, unsized.get(row[0]), patterns)
 
 
@@ -47,11 +47,9 @@ def _learn(connection: sa.Connection, digests: Iterable[bytes]) -> None:
     if len(_identities) > KNOWN:
         _identities.clear()
     missing = [digest for digest in digests if digest not in _identities]
-    for first in range(0, len(missing), CHUNK):
-        chunk = _S.digest.in_(missing[first : first + CHUNK])
-        for row in connection.execute(sa.select(series).where(chunk)):
-            identity = series_id(row)
-            _identities[row.digest] = identity, str(identity)
+    for row in rows_in(connection, sa.select(series), _S.digest, missing):
+        identity = series_id(row)
+        _identities[row.digest] = identity, str(identity)
 
 
 @lru_cache(50_000)

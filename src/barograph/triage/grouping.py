@@ -107,7 +107,7 @@ class CauseGroup:
     @cached_property
     def found(self) -> int | None:
         """When the first of the members was found."""
-        return min((one.found for one in self.members if one.found is not None), default=None)
+        return min((entry.found for entry in self.members if entry.found is not None), default=None)
 
 
 Steps = Mapping[tuple[str, int], Iterable[tuple[int, int]]]  # (order, cluster) by project, series
@@ -126,9 +126,9 @@ def by_cause(entries: Iterable[QueueEntry], steps: Steps | None = None) -> list[
     groups: list[CauseGroup] = []
     place = attrgetter("identity.project", "order", "id")
     ordered = sorted(entries, key=place)
-    for project, own in groupby(ordered, key=attrgetter("identity.project")):
+    for project, members in groupby(ordered, key=attrgetter("identity.project")):
         section: list[QueueEntry] = []
-        for entry in own:
+        for entry in members:
             # The section ends at its first order: every member's range holds that commit.
             if section and entry.last_before >= section[0].order:
                 groups += _causes(project, section, steps or {})
@@ -140,17 +140,18 @@ def by_cause(entries: Iterable[QueueEntry], steps: Steps | None = None) -> list[
 
 def _causes(project: str, section: list[QueueEntry], steps: Steps) -> list[CauseGroup]:
     """Return the groups of candidates that have a commit in common."""
-    order, last_before = section[0].order, max(one.last_before for one in section)
-    names = Counter(one.commit for one in section if one.order == order and one.commit)
+    order, last_before = section[0].order, max(entry.last_before for entry in section)
+    names = Counter(entry.commit for entry in section if entry.order == order and entry.commit)
     commit = names.most_common(1)[0][0] if names else ""
     causes: defaultdict[tuple[str, str, int], list[QueueEntry]] = defaultdict(list)
-    for one in section:
-        causes[one.kind, one.effect, _cluster(one, steps)].append(one)
+    for entry in section:
+        causes[entry.kind, entry.effect, _cluster(entry, steps)].append(entry)
     return [
         CauseGroup(
-            project, last_before, order, commit, *cause, tuple(sorted(own, key=attrgetter("place")))
+            *(project, last_before, order, commit, *cause),
+            members=tuple(sorted(members, key=attrgetter("place"))),
         )
-        for cause, own in causes.items()
+        for cause, members in causes.items()
     ]
 
 

@@ -27,32 +27,32 @@ CACHED = 200_000  # names of series
 
 def stored_patterns(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
     """Return the patterns of every kind."""
-    found: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    stored: dict[str, list[str]] = {kind: [] for kind in KINDS}
     query = sa.select(patterns.c.kind, patterns.c.pattern)
     for kind, pattern in connection.execute(query.order_by(patterns.c.pattern)):
-        found[kind].append(pattern)
-    return {kind: tuple(own) for kind, own in found.items()}
+        stored[kind].append(pattern)
+    return {kind: tuple(texts) for kind, texts in stored.items()}
 
 
 def set_patterns(
-    connection: sa.Connection, wanted: Mapping[str, Iterable[str]], who: str, at: int | None = None
+    connection: sa.Connection, by_kind: Mapping[str, Iterable[str]], who: str, at: int | None = None
 ) -> None:
     """Replace the patterns of the named kinds; others stay.
 
     Args:
         connection: The connection of a write transaction.
-        wanted: Patterns by kind.
+        by_kind: Patterns by kind.
         who: Name for the audit trail.
         at: Milliseconds since 1970; now by default.
 
     Raises:
         DataError: A kind does not exist, or a pattern cannot be stored.
     """
-    new = {kind: sorted(set(own)) for kind, own in wanted.items()}
-    for kind, own in new.items():
+    new = {kind: sorted(set(texts)) for kind, texts in by_kind.items()}
+    for kind, texts in new.items():
         if kind not in KINDS:
             raise DataError(f"no kind of pattern {kind!r:.60}; allowed: {', '.join(KINDS)}")
-        for pattern in own:
+        for pattern in texts:
             if not pattern or len(pattern) > LONGEST or CONTROL.search(pattern):
                 raise DataError(
                     f"{kind} pattern {pattern!r:.60}: 1 to {LONGEST} characters, "
@@ -61,14 +61,14 @@ def set_patterns(
     if sum(map(len, new.values())) > MOST:
         raise DataError(f"{sum(map(len, new.values()))} patterns; allowed: {MOST}")
     before = stored_patterns(connection)
-    changed = {kind: own for kind, own in new.items() if tuple(own) != before[kind]}
+    changed = {kind: texts for kind, texts in new.items() if tuple(texts) != before[kind]}
     if not changed:
         return
     connection.execute(sa.delete(patterns).where(patterns.c.kind.in_(changed)))
-    rows = [{"kind": kind, "pattern": one} for kind, own in changed.items() for one in own]
+    rows = [{"kind": kind, "pattern": text} for kind, texts in changed.items() for text in texts]
     if rows:
         connection.execute(sa.insert(patterns), rows)
-    counts = {kind: len(own) for kind, own in changed.items()}
+    counts = {kind: len(texts) for kind, texts in changed.items()}
     audit.note(connection, at or audit.now(), who, "patterns", "patterns", **counts)
 
 
@@ -84,7 +84,7 @@ class PatternSet:
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        self._patterns = [(kind, compile_pattern(translate(one))) for kind, one in pairs]
+        self._patterns = [(kind, compile_pattern(translate(text))) for kind, text in pairs]
         self._known: dict[str, str] = {}
 
     def kind_of(self, name: str) -> str:
@@ -99,9 +99,9 @@ class PatternSet:
         return kind
 
 
-def compiled(wanted: Mapping[str, Iterable[str]]) -> PatternSet:
+def compiled(by_kind: Mapping[str, Iterable[str]]) -> PatternSet:
     """Return patterns ready to use; the same ones are compiled once."""
-    return _compiled(tuple((kind, one) for kind in KINDS for one in wanted.get(kind, ())))
+    return _compiled(tuple((kind, text) for kind in KINDS for text in by_kind.get(kind, ())))
 
 
 _compiled = lru_cache(8)(PatternSet)

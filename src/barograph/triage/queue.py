@@ -18,14 +18,15 @@ from barograph.series import LABELS
 from barograph.store import commit_details
 from barograph.store.audit import now
 from barograph.store.commit_details import CommitDetails
+from barograph.store.database import CHUNK, rows_in
 from barograph.store.schema import candidates, clusters, commits, series
-from barograph.triage.entries import COLUMNS, entries
+from barograph.triage.entries import COLUMNS
+from barograph.triage.entries import entries as read_entries
 from barograph.triage.filters import EFFECTS, STATES, QueueFilter, refusal
 from barograph.triage.grouping import CauseGroup, QueueEntry, Steps, by_cause, sorted_groups
 from barograph.triage.patterns import KINDS
 
 PAGE = 100  # groups
-CHUNK = 500  # candidates, or ranges, in one condition
 MEMORY = 8  # sets of candidates whose groups are kept
 
 _grouped: deque[tuple[list[QueueEntry], Steps, list[CauseGroup]]] = deque(maxlen=MEMORY)
@@ -96,17 +97,18 @@ def open_groups(
         commits=len({(group.project, group.order) for group in ordered}),
         effects={name: effects[name] for name in EFFECTS},
         hidden={kind: hidden[kind] for kind in KINDS if hidden[kind]},
-        newest=max((one.found or 0 for group in ordered for one in group.members), default=0),
+        newest=max((entry.found or 0 for group in ordered for entry in group.members), default=0),
         newer=sum(
-            newer_than is not None and all((one.found or 0) > newer_than for one in group.members)
+            newer_than is not None
+            and all((entry.found or 0) > newer_than for entry in group.members)
             for group in ordered
         ),
         firsts=first_suspects(connection, page),
         details={
-            (project, name): one
+            (project, name): details
             for project in {group.project for group in page}
-            for name, one in commit_details.find(
-                connection, project, (own.commit for own in page if own.project == project)
+            for name, details in commit_details.find(
+                connection, project, (group.commit for group in page if group.project == project)
             ).items()
         },
     )
@@ -114,23 +116,23 @@ def open_groups(
 
 def every_group(connection: sa.Connection, wanted: QueueFilter) -> list[CauseGroup]:
     """Return all groups that a filter lets through, whatever their effect or kind."""
-    found = _entries(connection, wanted)
+    entries = _entries(connection, wanted)
     if wanted.has_conditions:
-        found = [one for one in found if wanted.lets_through(one)]
-    return _groups(wanted.within(found, now()), _steps(connection, wanted))
+        entries = [entry for entry in entries if wanted.lets_through(entry)]
+    return _groups(wanted.within(entries, now()), _steps(connection, wanted))
 
 
-def _groups(found: list[QueueEntry], steps: Steps) -> list[CauseGroup]:
+def _groups(members: list[QueueEntry], steps: Steps) -> list[CauseGroup]:
     """Return the groups of candidates; those of the same candidates are remembered.
 
     Most requests meet the same candidates, which `entries` keeps: the comparison is one of
     addresses, and takes a hundredth of the time of grouping.
     """
     for known, places, groups in tuple(_grouped):
-        if known == found and places == steps:
+        if known == members and places == steps:
             return groups
-    groups = by_cause(found, steps)
-    _grouped.appendleft((found, steps, groups))
+    groups = by_cause(members, steps)
+    _grouped.appendleft((members, steps, groups))
     return groups
 
 
@@ -141,7 +143,7 @@ def one_group(connection: sa.Connection, wanted: QueueFilter, candidate: int) ->
         DataError: The filter does not let the candidate through.
     """
     for group in every_group(connection, replace(wanted, show=KINDS)):
-        if any(one.id == candidate for one in group.members):
+        if any(entry.id == candidate for entry in group.members):
             return group
     raise DataError(f"candidate {candidate} is not in the queue")
 
@@ -173,10 +175,11 @@ def _entries(connection: sa.Connection, wanted: QueueFilter) -> list[QueueEntry]
         query = query.where(c.verdict == verdict)
     if present is not None:
         query = query.where(c.present == present)
-    chunks = [wanted.ids[first : first + CHUNK] for first in range(0, len(wanted.ids), CHUNK)]
-    queries = [query.where(c.id.in_(chunk)) for chunk in chunks] if chunks else [query]
-    rows = [row for one in queries for row in connection.execute(one).all()]
-    return list(entries(connection, rows))
+    if wanted.ids:
+        rows = list(rows_in(connection, query, c.id, wanted.ids))
+    else:
+        rows = list(connection.execute(query))
+    return list(read_entries(connection, rows))
 
 
 def _steps(
@@ -187,11 +190,11 @@ def _steps(
     query = query.where(clusters.c.current).order_by(sa.func.abs(clusters.c.regression).desc())
     if wanted.project and not any(sign in wanted.project for sign in "*?["):
         query = query.where(clusters.c.project == wanted.project)
-    found: defaultdict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+    steps: defaultdict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     for number, project, order, members in connection.execute(query):
         for member in json.loads(members):
-            found[project, int(member)].append((order, number))
-    return found
+            steps[project, int(member)].append((order, number))
+    return steps
 
 
 def first_suspects(
@@ -200,19 +203,21 @@ def first_suspects(
     """Return the first suspect commit of groups whose range has several, and the number of them."""
     c = commits.c
     ranges = {(group.project, group.last_before, group.order) for group in groups}
-    wide = [one for one in ranges if one[2] - one[1] > 1]
-    found: dict[tuple[str, int], tuple[str, int]] = {}
-    for project in {one[0] for one in wide}:
-        own = [(low, high) for name, low, high in wide if name == project]
+    wide: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for project, low, high in ranges:
+        if high - low > 1:
+            wide[project].append((low, high))
+    firsts: dict[tuple[str, int], tuple[str, int]] = {}
+    for project, bounds in wide.items():
         known: set[tuple[int, str]] = set()
-        for first in range(0, len(own), CHUNK):
-            part = own[first : first + CHUNK]
+        for first in range(0, len(bounds), CHUNK):
+            part = bounds[first : first + CHUNK]
             within_part = sa.or_(*(sa.and_(c.order > low, c.order <= high) for low, high in part))
             query = sa.select(c.order, c.commit).where(c.project == project, within_part)
             known.update((row.order, row.commit) for row in connection.execute(query))
         names = sorted(known)
-        for low, high in own:
+        for low, high in bounds:
             within = [name for order, name in names if low < order <= high]
             if len(within) > 1:
-                found[project, low] = (within[0], len(within))
-    return found
+                firsts[project, low] = (within[0], len(within))
+    return firsts

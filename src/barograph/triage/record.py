@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from barograph.series import FINAL, Verdict
 from barograph.store.candidate_records import is_listed
+from barograph.store.database import rows_in
 from barograph.store.schema import (
     candidates,
     models,
@@ -17,7 +18,6 @@ from barograph.store.schema import (
     verdicts,
 )
 
-CHUNK = 500  # candidates in one query: databases limit the number of parameters
 NEAR = 5  # commits between a change and the place that its alarm points at
 CALLED = ("called", "moved")
 
@@ -172,17 +172,14 @@ def alarm_delays(connection: sa.Connection, numbers: Sequence[int]) -> dict[int,
     c, s = candidates.c, steps.c
     low = sa.case((c.order < s.change_order, c.order), else_=s.change_order)
     high = sa.case((c.order < s.change_order, s.change_order), else_=c.order)
-    found: dict[int, int] = {}
-    for first in range(0, len(numbers), CHUNK):
-        query = (
-            sa.select(c.id, _commits(c.order, s.order))
-            .join(steps, s.series == c.series)
-            .where(c.id.in_(numbers[first : first + CHUNK]))
-            .where(s.kind.in_(CALLED), s.order >= c.order, _commits(low, high) <= NEAR)
-            .order_by(c.id, s.order.desc())
-        )
-        found |= dict(connection.execute(query).all())  # the first alarm wins
-    return found
+    query = (
+        sa.select(c.id, _commits(c.order, s.order))
+        .join(steps, s.series == c.series)
+        .where(s.kind.in_(CALLED), s.order >= c.order, _commits(low, high) <= NEAR)
+        .order_by(c.id, s.order.desc())
+    )
+    # Of several alarms the first is kept: it comes last.
+    return dict(tuple(row) for row in rows_in(connection, query, c.id, numbers))
 
 
 def has_alarms(connection: sa.Connection) -> bool:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from barograph.series import LABELS, Direction, Verdict
-from barograph.store.reading import StoredSeries
-from barograph.store.registry import series_id
+from barograph.series import LABELS, Verdict
+from barograph.store.reading import StoredSeries, stored_series
 from barograph.store.schema import candidates, points, series
 
 WORDS = 8  # of a search; further words are ignored
@@ -62,17 +61,13 @@ def search_series(
     for word in text.split()[:WORDS]:
         # SQLite's `lower` leaves letters beyond ASCII as they are.
         spellings = {word.lower(), "".join(c.lower() if c.isascii() else c for c in word)}
-        found = (lower.like(f"%{_escaped(one)}%", escape=ESCAPE) for one in sorted(spellings))
-        query = query.where(sa.or_(*found))
+        matches = (lower.like(f"%{_escaped(text)}%", escape=ESCAPE) for text in sorted(spellings))
+        query = query.where(sa.or_(*matches))
     rows = connection.execute(query.order_by(s.id).limit(limit)).all()
     numbers = [row.id for row in rows]
     undecided, newest = _undecided(connection, numbers), _newest(connection, numbers)
     return [
-        FoundSeries(
-            StoredSeries(row.id, series_id(row), Direction(row.direction)),
-            undecided.get(row.id, 0),
-            *newest.get(row.id, (None, None)),
-        )
+        FoundSeries(stored_series(row), undecided.get(row.id, 0), *newest.get(row.id, (None, None)))
         for row in rows
     ]
 

@@ -8,11 +8,10 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
-from barograph.series import Direction, SeriesId, Verdict
+from barograph.series import Verdict
 from barograph.store import reading
 from barograph.store.candidate_records import is_listed, one_candidate
-from barograph.store.reading import StoredSeries
-from barograph.store.registry import series_id
+from barograph.store.reading import StoredSeries, stored_series
 from barograph.store.schema import candidates, points, series
 from barograph.triage.effects import (
     Effect,
@@ -20,6 +19,7 @@ from barograph.triage.effects import (
     effect_between,
     results_between,
     window_around,
+    word_of,
 )
 
 MOST = 200  # siblings that are looked at
@@ -40,9 +40,7 @@ class Sibling:
     """A sibling, and what it did where a series changed.
 
     Attributes:
-        id: Number of the series.
-        name: Its identity.
-        direction: Which way is better.
+        series: The series.
         state: What it did.
         effect: How far it moved.
         candidate: Its own candidate in the suspect range, if there is one.
@@ -51,15 +49,18 @@ class Sibling:
         values: The results to plot.
     """
 
-    id: int
-    name: SeriesId
-    direction: Direction
+    series: StoredSeries
     state: SiblingState
     effect: Effect
     candidate: int | None
     verdict: Verdict | None
     orders: tuple[int, ...]
     values: tuple[float, ...]
+
+    @property
+    def word(self) -> str:
+        """Whether it got worse or better, or that its direction is unknown."""
+        return word_of(self.effect.before, self.effect.after, self.series.direction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,26 +97,29 @@ def siblings(connection: sa.Connection, candidate: int) -> Siblings:
         DataError: There is no such candidate.
     """
     change = one_candidate(connection, candidate)
-    one = reading.one_series(connection, change.series)
     last = order_before(connection, change.series, change.order)
-    others = _related(connection, one)
+    others = _related(connection, reading.one_series(connection, change.series))
     window = sibling_window(connection, change.series, last, change.order, PLOTTED)
-    results = results_between(connection, [other.id for other in others], *window)
-    own = _candidates_between(connection, [other.id for other in others], last, change.order)
-    found = sorted(
-        (_sibling(other, results.get(other.id, ()), own, last, change.order) for other in others),
+    numbers = [other.id for other in others]
+    results = results_between(connection, numbers, *window)
+    called = _candidates_between(connection, numbers, last, change.order)
+    ranked = sorted(
+        (
+            _sibling(other, results.get(other.id, ()), called, last, change.order)
+            for other in others
+        ),
         key=_rank,
     )
-    moved = [sibling for sibling in found if sibling.state is SiblingState.MOVED]
+    moved = [sibling for sibling in ranked if sibling.state is SiblingState.MOVED]
     rose = sum((sibling.effect.after or 0.0) > (sibling.effect.before or 0.0) for sibling in moved)
-    steady = sum(sibling.state is SiblingState.STEADY for sibling in found)
-    waiting = len(found) - len(moved) - steady
-    return Siblings(last, change.order, rose, len(moved) - rose, steady, waiting, tuple(found))
+    steady = sum(sibling.state is SiblingState.STEADY for sibling in ranked)
+    waiting = len(ranked) - len(moved) - steady
+    return Siblings(last, change.order, rose, len(moved) - rose, steady, waiting, tuple(ranked))
 
 
-def sibling_numbers(connection: sa.Connection, one: StoredSeries) -> list[int]:
+def sibling_numbers(connection: sa.Connection, target: StoredSeries) -> list[int]:
     """Return the numbers of the siblings of a series."""
-    query = sa.select(series.c.id).where(_is_sibling(one)).order_by(series.c.id).limit(MOST)
+    query = sa.select(series.c.id).where(_is_sibling(target)).order_by(series.c.id).limit(MOST)
     return list(connection.scalars(query))
 
 
@@ -137,30 +141,30 @@ def sibling_window(
 def order_before(connection: sa.Connection, number: int, order: int) -> int:
     """Return the last order of a series before an order, or the order before it."""
     p = points.c
-    found = connection.scalar(
+    last = connection.scalar(
         sa.select(sa.func.max(p.order)).where(
             p.series == number, p.order < order, p.settled.is_not(None)
         )
     )
-    return order - 1 if found is None else found
+    return order - 1 if last is None else last
 
 
-def _is_sibling(one: StoredSeries) -> sa.ColumnElement[bool]:
+def _is_sibling(target: StoredSeries) -> sa.ColumnElement[bool]:
     s = series.c
     return sa.and_(
-        s.project == one.name.project,
-        s.test == one.name.test,
-        s.measurement == one.name.measurement,
-        s.id != one.id,
+        s.project == target.name.project,
+        s.test == target.name.test,
+        s.measurement == target.name.measurement,
+        s.id != target.id,
     )
 
 
-def _related(connection: sa.Connection, one: StoredSeries) -> list[StoredSeries]:
+def _related(connection: sa.Connection, target: StoredSeries) -> list[StoredSeries]:
     s = series.c
     rows = connection.execute(
-        sa.select(series).where(_is_sibling(one)).order_by(s.variant, s.task, s.id).limit(MOST)
+        sa.select(series).where(_is_sibling(target)).order_by(s.variant, s.task, s.id).limit(MOST)
     )
-    return [StoredSeries(row.id, series_id(row), Direction(row.direction)) for row in rows]
+    return list(map(stored_series, rows))
 
 
 def _candidates_between(
@@ -185,12 +189,12 @@ def _candidates_between(
 def _sibling(
     other: StoredSeries,
     results: Results,
-    own: dict[int, tuple[int, Verdict]],
+    called: dict[int, tuple[int, Verdict]],
     last_before: int,
     first_after: int,
 ) -> Sibling:
     effect = effect_between(results, last_before, first_after)
-    candidate, verdict = own.get(other.id, (None, None))
+    candidate, verdict = called.get(other.id, (None, None))
     is_called = candidate is not None and verdict is not Verdict.FALSE_POSITIVE
     if effect.after is None:
         state = SiblingState.NO_RESULT
@@ -201,13 +205,10 @@ def _sibling(
     else:
         state = SiblingState.STEADY
     orders, values = zip(*results, strict=True) if results else ((), ())
-    return Sibling(
-        *(other.id, other.name, other.direction, state, effect, candidate, verdict),
-        *(tuple(orders), tuple(values)),
-    )
+    return Sibling(other, state, effect, candidate, verdict, tuple(orders), tuple(values))
 
 
 def _rank(sibling: Sibling) -> tuple[int, float, str]:
     """Sort those that moved first, by size, and those without a result last."""
     ranks = [SiblingState.MOVED, SiblingState.STEADY, SiblingState.TOO_FEW, SiblingState.NO_RESULT]
-    return ranks.index(sibling.state), -abs(sibling.effect.percent or 0.0), str(sibling.name)
+    return ranks.index(sibling.state), -abs(sibling.effect.percent or 0.0), str(sibling.series.name)

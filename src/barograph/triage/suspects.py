@@ -90,20 +90,20 @@ def suspects(connection: sa.Connection, candidate: int) -> SuspectRange:
     last, first = edges(connection, change.series, change.order)
     if last is None or first is None:
         return SuspectRange(last, first, 0, (), None, None, 0)
-    one = reading.one_series(connection, change.series)
-    found = _commits_between(connection, one.name.project, last.order, first)
+    target = reading.one_series(connection, change.series)
+    between = _commits_between(connection, target.name.project, last.order, first)
     window = sibling_window(connection, change.series, last.order, first.order, PLOTTED)
-    others = sibling_numbers(connection, one)
+    others = sibling_numbers(connection, target)
     results = results_between(connection, others, *window)
     moved = {
         number: effect
-        for number, own in results.items()
-        if (effect := effect_between(own, last.order, first.order)).is_clear
+        for number, values in results.items()
+        if (effect := effect_between(values, last.order, first.order)).is_clear
     }
-    voted = _with_votes(found, moved, results)
+    voted = _with_votes(between, moved, results)
     likely = _narrowed(voted)
     chosen = _middle(voted, likely)
-    shown = _described(connection, one.name.project, _around(voted, chosen))
+    shown = _described(connection, target.name.project, _around(voted, chosen))
     return SuspectRange(last, first, len(voted), tuple(shown), likely, chosen, len(moved))
 
 
@@ -141,22 +141,22 @@ def _commits_between(
 
 
 def _described(
-    connection: sa.Connection, project: str, found: Sequence[SuspectCommit]
+    connection: sa.Connection, project: str, chosen: Sequence[SuspectCommit]
 ) -> list[SuspectCommit]:
     """Return commits with their subjects, authors and addresses."""
-    known = commit_details.find(connection, project, (commit.commit for commit in found))
+    known = commit_details.find(connection, project, (commit.commit for commit in chosen))
     return [
-        replace(commit, subject=one.subject, author=one.author, url=one.url)
-        for commit in found
-        for one in [known[commit.commit]]
+        replace(commit, subject=details.subject, author=details.author, url=details.url)
+        for commit in chosen
+        for details in [known[commit.commit]]
     ]
 
 
 def _with_votes(
-    found: Sequence[SuspectCommit], moved: Mapping[int, Effect], results: Mapping[int, Results]
+    suspected: Sequence[SuspectCommit], moved: Mapping[int, Effect], results: Mapping[int, Results]
 ) -> list[SuspectCommit]:
     """Return the commits with the number of siblings at their old and at their new level."""
-    orders = [commit.order for commit in found]
+    orders = [commit.order for commit in suspected]
     votes = {order: [0, 0] for order in orders}
     for number, effect in moved.items():
         if effect.before is None or effect.after is None:
@@ -166,35 +166,36 @@ def _with_votes(
                 is_new = abs(value - effect.after) < abs(value - effect.before)
                 votes[order][is_new] += 1
     return [
-        replace(commit, old=votes[commit.order][0], new=votes[commit.order][1]) for commit in found
+        replace(commit, old=votes[commit.order][0], new=votes[commit.order][1])
+        for commit in suspected
     ]
 
 
-def _narrowed(found: Sequence[SuspectCommit]) -> tuple[int, int] | None:
+def _narrowed(suspected: Sequence[SuspectCommit]) -> tuple[int, int] | None:
     """Return the first and the last order that the majority of siblings leaves.
 
     The change came after the last commit where most were at the old level, and no later than the
     first one after it where most were at the new level.
     """
-    old = [k for k, commit in enumerate(found) if commit.old > commit.new]
+    old = [k for k, commit in enumerate(suspected) if commit.old > commit.new]
     start = old[-1] + 1 if old else 0
-    if start >= len(found):  # the siblings changed later than this series
+    if start >= len(suspected):  # the siblings changed later than this series
         return None
-    new = [k for k in range(start, len(found)) if found[k].new > found[k].old]
-    end = new[0] if new else len(found) - 1
-    if not old and end == len(found) - 1:
+    new = [k for k in range(start, len(suspected)) if suspected[k].new > suspected[k].old]
+    end = new[0] if new else len(suspected) - 1
+    if not old and end == len(suspected) - 1:
         return None
-    return found[start].order, found[end].order
+    return suspected[start].order, suspected[end].order
 
 
-def _middle(found: Sequence[SuspectCommit], likely: tuple[int, int] | None) -> int | None:
+def _middle(suspected: Sequence[SuspectCommit], likely: tuple[int, int] | None) -> int | None:
     """Return the order of the commit whose result halves what is left.
 
     The last commit has a result: the first one of the new level.
     """
-    if len(found) < 2:
+    if len(suspected) < 2:
         return None
-    orders = [commit.order for commit in found]
+    orders = [commit.order for commit in suspected]
     start, end = (0, len(orders) - 1) if likely is None else map(orders.index, likely)
     if start < end:
         return orders[start + (end - start + 1) // 2 - 1]
@@ -202,10 +203,12 @@ def _middle(found: Sequence[SuspectCommit], likely: tuple[int, int] | None) -> i
     return orders[min(start, len(orders) - 2)]
 
 
-def _around(found: Sequence[SuspectCommit], chosen: int | None) -> Sequence[SuspectCommit]:
+def _around(suspected: Sequence[SuspectCommit], chosen: int | None) -> Sequence[SuspectCommit]:
     """Return all commits, or of very many those around the next one to run."""
-    if len(found) <= MOST:
-        return found
-    at = next((k for k, commit in enumerate(found) if commit.order == chosen), len(found))
-    start = min(max(at - MOST // 2, 0), len(found) - MOST)
-    return found[start : start + MOST]
+    if len(suspected) <= MOST:
+        return suspected
+    place = next(
+        (k for k, commit in enumerate(suspected) if commit.order == chosen), len(suspected)
+    )
+    start = min(max(place - MOST // 2, 0), len(suspected) - MOST)
+    return suspected[start : start + MOST]

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from barograph.store.database import CHUNK, rows_in
 from barograph.store.schema import candidates, points
 from barograph.wording import percent
 
 BEFORE, AFTER = 44, 20  # results on each side of a candidate
-CHUNK = 500  # candidates in one query
 
 
 def _edge(count: int, *, is_before: bool) -> sa.ScalarSelect[int]:
@@ -75,14 +75,12 @@ class Trace(NamedTuple):
 
 def levels(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Levels]:
     """Return the levels around candidates, as far as they are known."""
-    c, found = candidates.c, {}
+    c, known = candidates.c, {}
     query = sa.select(c.id, c.before, c.after).where(c.before.is_not(None), c.after.is_not(None))
-    for first in range(0, len(numbers), CHUNK):
-        chosen = c.id.in_(numbers[first : first + CHUNK])
-        for number, *regions in connection.execute(query.where(chosen)):
-            old, new = map(json.loads, regions)
-            found[number] = Levels(old["median"], new["median"], old["count"], new["count"])
-    return found
+    for number, *regions in rows_in(connection, query, c.id, numbers):
+        old, new = map(json.loads, regions)
+        known[number] = Levels(old["median"], new["median"], old["count"], new["count"])
+    return known
 
 
 def traces(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Trace]:
@@ -107,6 +105,6 @@ def traces(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Trace
             splits[number] += is_before
     known = levels(connection, numbers)
     return {
-        number: Trace(tuple(own), splits[number], known.get(number))
-        for number, own in values.items()
+        number: Trace(tuple(results), splits[number], known.get(number))
+        for number, results in values.items()
     }

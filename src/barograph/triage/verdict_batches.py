@@ -11,12 +11,12 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.series import Verdict
 from barograph.store import audit
+from barograph.store.database import rows_in
 from barograph.store.measurement import CONTROL
 from barograph.store.rows import BulkUpdate, Insertion, Row
 from barograph.store.schema import candidates, verdict_batches, verdicts
 
 REQUEST = 100  # characters
-CHUNK = 1000  # candidates in one query: databases limit the number of parameters
 ENTRY = Insertion(
     verdicts,
     (
@@ -120,11 +120,7 @@ def judged_candidates(connection: sa.Connection, numbers: Sequence[int]) -> dict
     """Return version, verdict, presence and score of candidates, by their numbers."""
     c = candidates.c
     query = sa.select(c.id, c.version, c.verdict, c.present, c.probability, c.model)
-    return {
-        row.id: row
-        for first in range(0, len(numbers), CHUNK)
-        for row in connection.execute(query.where(c.id.in_(numbers[first : first + CHUNK])))
-    }
+    return {row.id: row for row in rows_in(connection, query, c.id, numbers)}
 
 
 def entries_of(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, list[Any]]:
@@ -132,10 +128,8 @@ def entries_of(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, l
     v = verdicts.c
     query = sa.select(v.id, v.candidate, v.verdict, v.who, v.given, v.undoes).order_by(v.id)
     result: dict[int, list[Any]] = {number: [] for number in numbers}
-    for first in range(0, len(numbers), CHUNK):
-        chosen = v.candidate.in_(numbers[first : first + CHUNK])
-        for row in connection.execute(query.where(chosen)):
-            result[row.candidate].append(row)
+    for row in rows_in(connection, query, v.candidate, numbers):
+        result[row.candidate].append(row)
     return result
 
 

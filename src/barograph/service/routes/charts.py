@@ -11,7 +11,7 @@ from starlette.responses import Response
 from barograph.series import Verdict
 from barograph.service.context import Context, guarded_router
 from barograph.service.responses import Schema, or_404
-from barograph.service.routes.series import SeriesNumber, SeriesResponse, series_fields
+from barograph.service.routes.series import SeriesNumber, SeriesResponse
 from barograph.store.tokens import Scope
 from barograph.triage.chart import MarkState, SeriesChart, series_chart
 from barograph.wording import short_commit
@@ -108,5 +108,6 @@ def chart_json(chart: SeriesChart, *, brief: bool = False) -> bytes:
         fields["commits"] = [short_commit(commit) for commit in chart.commits]
         if max(chart.runs, default=1) == 1:
             del fields["low"], fields["high"]
-    fields["series"] = series_fields(chart.series)
+    series = SeriesResponse.model_validate(chart.series, from_attributes=True)
+    fields["series"] = series.model_dump()
     return msgspec.json.encode(fields)

@@ -4,29 +4,21 @@ from typing import Annotated, Any
 
 import sqlalchemy as sa
 from fastapi import Path, Query
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from barograph.detection.stepfit import Status
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, next_cursor, or_404
-from barograph.service.routes.series import (
-    After,
-    Limit,
-    Project,
-    SeriesResponse,
-    series_fields,
-)
+from barograph.service.responses import Schema, nested, next_cursor, or_404
+from barograph.service.routes.series import After, Limit, Project, SeriesResponse
 from barograph.store import reading
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import clusters
-from barograph.triage.clusters import Cluster
 
 IncludePast = Annotated[
     bool, Query(description="Include clusters that the latest run did not find.", examples=[True])
 ]
 Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the cluster.", examples=[4])]
-SHAPE = ("step", "fit", "regression", "status", "current")
 
 
 class ClusterResponse(Schema):
@@ -35,16 +27,16 @@ class ClusterResponse(Schema):
     id: int = Field(examples=[4])
     project: str = Field(examples=["sys-perf"])
     order: int = Field(description="Where the step is.", examples=[1024])
-    size: int = Field(description="Number of series.", examples=[31])
-    step: float = Field(
-        description="Height of the step in units of the noise of the mean.", examples=[-1.8]
+    size: Annotated[int, BeforeValidator(len)] = nested("cluster.members", 31, "Number of series.")
+    step: float = nested(
+        "cluster.step", -1.8, "Height of the step in units of the noise of the mean."
     )
-    fit: float = Field(description="Error of the step function.", examples=[0.02])
-    regression: float = Field(
-        description="Step divided by fit; large values are clear steps.", examples=[-90.0]
+    fit: float = nested("cluster.fit", 0.02, "Error of the step function.")
+    regression: float = nested(
+        "cluster.regression", -90.0, "Step divided by fit; large values are clear steps."
     )
-    status: Status = Field(description="Set by people.", examples=["new"])
-    current: bool = Field(description="Whether the latest run found it.", examples=[True])
+    status: Status = nested("cluster.status", "new", "Set by people.")
+    current: bool = nested("cluster.current", True, "Whether the latest run found it.")
 
 
 class ClustersPage(Schema):
@@ -85,14 +77,14 @@ def get_clusters(
         found = clusters.find(
             connection, project=project, current=current, after=after, limit=limit
         )
-    return {"clusters": list(map(_fields, found)), "next": next_cursor(found, limit)}
+    return {"clusters": found, "next": next_cursor(found, limit)}
 
 
 @routes.get("/api/v1/clusters/{number}", response_model=ClusterResponse, summary="Get a cluster")
-def get_cluster(context: Context, number: Number) -> dict[str, Any]:
+def get_cluster(context: Context, number: Number) -> Any:
     """Return one cluster."""
     with context.store.read() as connection, or_404():
-        return _fields(clusters.get(connection, number))
+        return clusters.get(connection, number)
 
 
 @routes.get(
@@ -110,7 +102,7 @@ def get_members(
         found = [reading.one_series(connection, int(str(member))) for member in page]
     end = after + len(found)
     following = end if end < len(members) else None
-    return {"series": list(map(series_fields, found)), "next": following}
+    return {"series": found, "next": following}
 
 
 @statuses.post(
@@ -119,20 +111,14 @@ def get_members(
     summary="Set the status of a cluster",
 )
 def post_status(
-    context: Context, number: Number, caller: CallerName, given: ClusterStatusRequest
-) -> dict[str, Any]:
+    context: Context, number: Number, caller: CallerName, body: ClusterStatusRequest
+) -> Any:
     """Set the status of a cluster; it stays when the cluster is found again."""
 
-    def work(connection: sa.Connection) -> dict[str, Any]:
+    def work(connection: sa.Connection) -> clusters.Cluster:
         with or_404():
             clusters.get(connection, number)
-        clusters.set_status(connection, number, given.status, caller)
-        return _fields(clusters.get(connection, number))
+        clusters.set_status(connection, number, body.status, caller)
+        return clusters.get(connection, number)
 
     return context.store.write(work)
-
-
-def _fields(row: Cluster) -> dict[str, Any]:
-    shape = {name: getattr(row.cluster, name) for name in SHAPE}
-    size = len(row.cluster.members)
-    return {"id": row.id, "project": row.project, "order": row.order, "size": size, **shape}

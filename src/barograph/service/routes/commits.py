@@ -7,18 +7,18 @@ from fastapi import Query, Request
 from pydantic import Field
 
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import Schema, or_404
+from barograph.service.responses import Schema, nested, or_404
 from barograph.service.routes.change_points import ChangePointResponse
 from barograph.service.routes.points import EXAMPLE as RESULT
-from barograph.service.routes.series import SeriesResponse, Text, series_fields
-from barograph.service.routes.tickets import TicketResponse, ticket_fields
+from barograph.service.routes.series import SeriesResponse, Text
+from barograph.service.routes.tickets import TicketResponse
 from barograph.store import commit_details
 from barograph.store.commit_details import LONGEST, CommitDetails
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import commits
 from barograph.triage.commit_text import commit_text
-from barograph.triage.commits import ChangedSeries, CommitChanges
+from barograph.triage.commits import CommitChanges
 
 ProjectName = Annotated[Text, Query(max_length=2000, examples=[RESULT["project"]])]
 CommitOrder = Annotated[
@@ -96,11 +96,11 @@ class ChangedSeriesResponse(Schema):
     """A change point at a commit, with its series."""
 
     series: SeriesResponse
-    change_point: ChangePointResponse
-    effect: Word = Field(examples=["worse"])
-    before: float | None = Field(description="Median before.", examples=[18230.0])
-    after: float | None = Field(description="Median after.", examples=[16100.0])
-    percent: float | None = Field(examples=[-11.7])
+    change_point: ChangePointResponse = Field(validation_alias="change")
+    effect: Word = Field(validation_alias="word", examples=["worse"])
+    before: float | None = nested("effect.before", 18230.0, "Median before.")
+    after: float | None = nested("effect.after", 16100.0, "Median after.")
+    percent: float | None = nested("effect.percent", -11.7)
 
 
 class EffectResponse(Schema):
@@ -182,17 +182,14 @@ def commit_fields(found: CommitChanges, base: str) -> dict[str, Any]:
         found: What a commit changed.
         base: The address of the service.
     """
-    same = CommitResponse.model_fields.keys() - {"commits", "changed", "quiet", "tickets", "text"}
+    same = CommitResponse.model_fields.keys() - {"quiet", "text"}
     return {
         **{name: getattr(found, name) for name in same},
-        "commits": list(found.commits),
-        "changed": list(map(changed_fields, found.changed)),
         "quiet": [
             {"series": one.id, "percent": one.effect.percent}
             for one in found.quiet
             if one.effect.percent is not None
         ],
-        "tickets": list(map(ticket_fields, found.tickets)),
         "text": commit_text(found, commit_url(found, base)),
     }
 
@@ -201,15 +198,3 @@ def commit_url(found: CommitChanges, base: str) -> str:
     """Return the address of the page of a commit."""
     query = urlencode({"project": found.project, "order": found.order})
     return f"{base.rstrip('/')}/commit?{query}"
-
-
-def changed_fields(one: ChangedSeries) -> dict[str, Any]:
-    """Return the fields of a `ChangedSeriesResponse`."""
-    return {
-        "series": series_fields(one.series),
-        "change_point": one.change,
-        "effect": one.word,
-        "before": one.effect.before,
-        "after": one.effect.after,
-        "percent": one.effect.percent,
-    }

@@ -5,16 +5,14 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import Field
 
-from barograph.series import SeriesId, Verdict
+from barograph.series import Verdict
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import Schema, or_404
+from barograph.service.responses import Schema, nested, or_404
 from barograph.service.routes.change_points import Number
-from barograph.service.routes.series import SeriesResponse, series_fields
-from barograph.store.reading import StoredSeries
+from barograph.service.routes.series import Name, SeriesResponse
 from barograph.store.tokens import Scope
-from barograph.triage.effects import word_of
 from barograph.triage.explanations import explanation
-from barograph.triage.siblings import Sibling, SiblingState, siblings
+from barograph.triage.siblings import SiblingState, siblings
 from barograph.triage.suspects import suspects
 from barograph.triage.timeline import EventKind, timeline
 
@@ -64,13 +62,17 @@ class SiblingResponse(Schema):
 
     series: SeriesResponse
     state: SiblingState = Field(examples=["moved"])
-    before: float | None = Field(description="Median before the change.", examples=[18230.0])
-    after: float | None = Field(description="Median after the change.", examples=[16100.0])
-    percent: float | None = Field(examples=[-11.7])
-    effect: Literal["worse", "better", "changed"] = Field(examples=["worse"])
-    count_after: int = Field(description="Results after the change, at most 12.", examples=[5])
+    before: float | None = nested("effect.before", 18230.0, "Median before the change.")
+    after: float | None = nested("effect.after", 16100.0, "Median after the change.")
+    percent: float | None = nested("effect.percent", -11.7)
+    effect: Literal["worse", "better", "changed"] = Field(
+        validation_alias="word", examples=["worse"]
+    )
+    count_after: int = nested("effect.count_after", 5, "Results after the change, at most 12.")
     change_point: int | None = Field(
-        description="Its own change point in the suspect range.", examples=[4]
+        validation_alias="candidate",
+        description="Its own change point in the suspect range.",
+        examples=[4],
     )
     verdict: Verdict | None = Field(examples=["not_triaged"])
     orders: list[int] = Field(description="Orders of the results to plot.", examples=[[1020]])
@@ -114,9 +116,9 @@ class CandidateReasonsResponse(Schema):
 class CaseResponse(Schema):
     """A decided change point that is like another one."""
 
-    change_point: int = Field(examples=[9])
+    change_point: int = Field(validation_alias="candidate", examples=[9])
     series: int = Field(examples=[12])
-    name: str = Field(examples=["sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec"])
+    name: Name = Field(examples=["sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec"])
     order: int = Field(examples=[980])
     commit: str = Field(examples=["77c01ab"])
     before: float | None = Field(examples=[18230.0])
@@ -129,9 +131,6 @@ class CaseResponse(Schema):
     )
     values: list[float] = Field(description="Results around it.", examples=[[18230.0, 16100.0]])
     split: int = Field(description="Index of the first result after it.", examples=[1])
-
-
-CASE = tuple(name for name in CaseResponse.model_fields if name != "change_point")
 
 
 class AlikeResponse(Schema):
@@ -178,14 +177,10 @@ def get_suspects(context: Context, number: Number) -> Any:
     response_model=SiblingsResponse,
     summary="The same test in other variants",
 )
-def get_siblings(context: Context, number: Number) -> dict[str, Any]:
+def get_siblings(context: Context, number: Number) -> Any:
     """Return what the other variants of the test did at the same commit."""
     with context.store.read() as connection, or_404():
-        found = siblings(connection, number)
-    counts = {
-        name: getattr(found, name) for name in SiblingsResponse.model_fields if name != "siblings"
-    }
-    return {**counts, "siblings": list(map(_sibling_fields, found.siblings))}
+        return siblings(connection, number)
 
 
 @routes.get(
@@ -193,18 +188,12 @@ def get_siblings(context: Context, number: Number) -> dict[str, Any]:
     response_model=CandidateReasonsResponse,
     summary="Reasons for a probability",
 )
-def get_reasons(context: Context, number: Number) -> dict[str, Any]:
+def get_reasons(context: Context, number: Number) -> Any:
     """Return why the model gives a change point its probability, in sentences."""
     with context.store.read() as connection, or_404():
-        found = explanation(
+        return explanation(
             connection, number, context.candidate_model.newest(), siblings(connection, number)
         )
-    return {
-        "probability": found.probability,
-        "model": found.model,
-        "reasons": found.reasons,
-        "facts": list(found.facts),
-    }
 
 
 @routes.get(
@@ -222,14 +211,7 @@ def get_alike(
     if model is None:
         return {"cases": []}
     with context.store.read() as connection, or_404():
-        found = context.decided_cases.nearest(connection, number, model, limit)
-    return {
-        "cases": [
-            {name: getattr(case, name) for name in CASE}
-            | {"name": str(case.name), "change_point": case.candidate}
-            for case in found
-        ]
-    }
+        return {"cases": context.decided_cases.nearest(connection, number, model, limit)}
 
 
 @routes.get(
@@ -241,21 +223,3 @@ def get_history(context: Context, number: Number) -> dict[str, Any]:
     """Return what happened to a change point, in the order of time."""
     with context.store.read() as connection, or_404():
         return {"events": timeline(connection, number)}
-
-
-def _sibling_fields(sibling: Sibling) -> dict[str, Any]:
-    effect = sibling.effect
-    name: SeriesId = sibling.name
-    return {
-        "series": series_fields(StoredSeries(sibling.id, name, sibling.direction)),
-        "state": sibling.state,
-        "before": effect.before,
-        "after": effect.after,
-        "percent": effect.percent,
-        "effect": word_of(effect.before, effect.after, sibling.direction),
-        "count_after": effect.count_after,
-        "change_point": sibling.candidate,
-        "verdict": sibling.verdict,
-        "orders": list(sibling.orders),
-        "values": list(sibling.values),
-    }

@@ -10,7 +10,7 @@ from pydantic import Field
 from barograph.series import SeriesId, normalize_args
 from barograph.service.context import CallerName, Context, guarded_router
 from barograph.service.responses import Schema, or_404
-from barograph.service.routes.series import SeriesNumber, SeriesResponse, Text, series_fields
+from barograph.service.routes.series import SeriesNumber, SeriesResponse, Text
 from barograph.store import life, reading, retention
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
@@ -84,49 +84,49 @@ routes = guarded_router(Scope.ADMIN, "administration")
     "/api/v1/series/{number}/rename", response_model=SeriesResponse, summary="Rename a series"
 )
 def post_rename(
-    context: Context, number: SeriesNumber, caller: CallerName, wanted: RenameRequest
-) -> dict[str, Any]:
+    context: Context, number: SeriesNumber, caller: CallerName, body: RenameRequest
+) -> reading.StoredSeries:
     """Give a series other labels; results that arrive under its former name go to it, too."""
-    given = {name: text for name, text in wanted.model_dump().items() if text is not None}
-    wanted_args = None if wanted.args is None else normalize_args(given.pop("args"))
+    labels = {name: text for name, text in body.model_dump().items() if text is not None}
+    new_args = None if body.args is None else normalize_args(labels.pop("args"))
 
     def work(connection: sa.Connection) -> reading.StoredSeries:
         with or_404():
             old = reading.one_series(connection, number).name
-        args = old.args if wanted_args is None else wanted_args
-        name = SeriesId(**{**old.labels, **given}, args=args)
+        args = old.args if new_args is None else new_args
+        name = SeriesId(**{**old.labels, **labels}, args=args)
         return life.rename(connection, number, name, caller, context.store.limits)
 
-    return series_fields(context.store.change(work))
+    return context.store.change(work)
 
 
 @routes.post(
     "/api/v1/series/{number}/merge", response_model=MergeResponse, summary="Merge two series"
 )
 def post_merge(
-    context: Context, number: SeriesNumber, caller: CallerName, wanted: MergeRequest
+    context: Context, number: SeriesNumber, caller: CallerName, body: MergeRequest
 ) -> dict[str, Any]:
     """Move the results, candidates and verdicts of a series to another one, and delete it."""
     with context.store.read() as connection, or_404():
         reading.one_series(connection, number)
-    moved = context.store.merge(number, wanted.into, caller)
-    return {"into": wanted.into, "points": moved}
+    moved = context.store.merge(number, body.into, caller)
+    return {"into": body.into, "points": moved}
 
 
 @routes.post(
     "/api/v1/series/{number}/retire", response_model=SeriesResponse, summary="Retire a series"
 )
 def post_retire(
-    context: Context, number: SeriesNumber, caller: CallerName, wanted: RetireRequest
-) -> dict[str, Any]:
+    context: Context, number: SeriesNumber, caller: CallerName, body: RetireRequest
+) -> reading.StoredSeries:
     """Retire a series that is no longer measured, or bring it back; its results are kept."""
 
     def work(connection: sa.Connection) -> reading.StoredSeries:
         with or_404():
-            life.retire(connection, number, caller, retired=wanted.retired)
+            life.retire(connection, number, caller, retired=body.retired)
         return reading.one_series(connection, number)
 
-    return series_fields(context.store.change(work))
+    return context.store.change(work)
 
 
 @routes.delete(
@@ -146,7 +146,7 @@ def delete_series(
 
 
 @routes.post("/api/v1/prune", response_model=PruneResponse, summary="Delete old results")
-def post_prune(context: Context, caller: CallerName, wanted: PruneRequest) -> dict[str, Any]:
+def post_prune(context: Context, caller: CallerName, body: PruneRequest) -> dict[str, Any]:
     """Delete results by age; never verdicts, nor results of a series that has some."""
-    result = retention.prune(context.store, wanted.older_than_days, caller, dry_run=wanted.dry_run)
-    return {**asdict(result), "dry_run": wanted.dry_run}
+    result = retention.prune(context.store, body.older_than_days, caller, dry_run=body.dry_run)
+    return {**asdict(result), "dry_run": body.dry_run}

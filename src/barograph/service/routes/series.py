@@ -4,11 +4,11 @@ from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
 from fastapi import Path, Query
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from barograph.series import LABELS, Direction
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import Schema, next_cursor, or_404
+from barograph.service.responses import Schema, nested, next_cursor, or_404
 from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.points import LIMITS, MODEL_EXAMPLE
 from barograph.store import reading
@@ -50,19 +50,22 @@ Run = Annotated[
 ]
 
 
+Name = Annotated[str, BeforeValidator(str)]  # of a series, from its identity
+
+
 class SeriesResponse(Schema):
     """One benchmark measurement over commits."""
 
     id: int = Field(examples=[7])
-    name: str = Field(
+    name: Name = Field(
         examples=["sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec thread_level=8"]
     )
-    project: str = Field(examples=[RESULT["project"]])
-    variant: str = Field(examples=[RESULT["variant"]])
-    task: str = Field(examples=[RESULT["task"]])
-    test: str = Field(examples=[RESULT["test"]])
-    measurement: str = Field(examples=[RESULT["measurement"]])
-    args: dict[str, str] = Field(examples=[RESULT["args"]])
+    project: str = nested("name.project", RESULT["project"])
+    variant: str = nested("name.variant", RESULT["variant"])
+    task: str = nested("name.task", RESULT["task"])
+    test: str = nested("name.test", RESULT["test"])
+    measurement: str = nested("name.measurement", RESULT["measurement"])
+    args: Annotated[dict[str, str], BeforeValidator(dict)] = nested("name.args", RESULT["args"])
     direction: Direction = Field(examples=[1])
     retired: int | None = Field(
         description="Since when it is no longer measured.", examples=[1706220999000]
@@ -87,25 +90,29 @@ class DecisionFields(Schema):
     """What points and decisions have in common."""
 
     order: int = Field(examples=[1024])
-    answer: Literal["change", "suspect", "quiet"] = Field(
-        description="`suspect`: so unusual that only a rerun can tell a spike from a change.",
-        examples=["quiet"],
+    answer: Literal["change", "suspect", "quiet"] = nested(
+        "decision.answer",
+        "quiet",
+        "`suspect`: so unusual that only a rerun can tell a spike from a change.",
     )
-    is_change: bool = Field(description="Whether an alarm was raised.", examples=[False])
-    probability: float = Field(
-        description="Of the change that is raised or known, else of a change at this commit.",
-        examples=[0.93],
+    is_change: bool = nested("decision.is_change", False, "Whether an alarm was raised.")
+    probability: float = nested(
+        "decision.probability",
+        0.93,
+        "Of the change that is raised or known, else of one at this commit.",
     )
-    surprise: float = Field(
-        description="How far the value that counts departs from what was usual, in nats.",
-        examples=[0.0],
+    surprise: float = nested(
+        "decision.surprise",
+        0.0,
+        "How far the value that counts departs from what was usual, in nats.",
     )
-    reruns: int = Field(description="Number of further runs that are advised.", examples=[0])
-    known_since: KnownSinceResponse | None = Field(
-        description="The change near this commit that was reported earlier, if any.",
-        examples=[{"order": 1024, "commit": "3f9a1c7"}],
+    reruns: int = nested("decision.reruns", 0, "Number of further runs that are advised.")
+    known_since: KnownSinceResponse | None = nested(
+        "decision.known_since",
+        {"order": 1024, "commit": "3f9a1c7"},
+        "The change near this commit that was reported earlier, if any.",
     )
-    baseline_size: int = Field(description="Number of commits compared with.", examples=[57])
+    baseline_size: int = nested("decision.baseline_size", 57, "Number of commits compared with.")
     model: str = Field(examples=[MODEL_EXAMPLE])
 
 
@@ -181,14 +188,14 @@ def get_all_series(
     labels = {name: text for name, text in texts if text is not None}
     with context.store.read() as connection:
         found = reading.find_series(connection, after=after, limit=limit, **labels)
-    return {"series": list(map(series_fields, found)), "next": next_cursor(found, limit)}
+    return {"series": found, "next": next_cursor(found, limit)}
 
 
 @routes.get("/api/v1/series/{number}", response_model=SeriesResponse, summary="Get a series")
-def get_series(context: Context, number: SeriesNumber) -> dict[str, Any]:
+def get_series(context: Context, number: SeriesNumber) -> Any:
     """Return one series."""
     with context.store.read() as connection, or_404():
-        return series_fields(reading.one_series(connection, number))
+        return reading.one_series(connection, number)
 
 
 @routes.get(
@@ -200,7 +207,7 @@ def get_points(
     """Return all results of a series, each with the decision on its commit."""
     with context.store.read() as connection:
         points, following = _page(connection, number, from_order, limit)
-    return {"points": list(map(_point_fields, points)), "next": following}
+    return {"points": points, "next": following}
 
 
 @routes.get(
@@ -226,7 +233,11 @@ def get_decisions(
         points, following = _page(connection, number, from_order, limit, reruns=False)
         rows = _decisions(connection, number, points) if points else []
     if changes_only:
-        rows = [row for row in rows if row["is_change"] or row["steps"] or row["current_state"]]
+        rows = [
+            row
+            for row in rows
+            if row["decision"]["is_change"] or row["steps"] or row["current_state"]
+        ]
     return {"decisions": rows, "next": following}
 
 
@@ -236,33 +247,18 @@ def _decisions(
     """Return the decisions on points with the steps of the second look."""
     span = points[0].order, points[-1].order
     steps, states = steps_of(connection, number, *span), current_states(connection, number, *span)
-    rows = []
-    for point in points:
-        taken = []
-        if point.order in steps:
-            step, model = steps[point.order]
-            taken = [{**step._asdict(), "model": model}]
-        fields = _decision_fields(point) | {"threshold": point.threshold}
-        rows.append({**fields, "current_state": states.get(point.order), "steps": taken})
-    return rows
-
-
-def _decision_fields(point: reading.StoredPoint) -> dict[str, Any]:
-    """Return the values of `DecisionFields`."""
-    decision = point.decision
-    known = decision.known_since
-    return decision._asdict() | {
-        "order": point.order,
-        "is_change": decision.is_change,
-        "known_since": None if known is None else known._asdict(),
-        "model": point.model,
-    }
-
-
-def _point_fields(point: reading.StoredPoint) -> dict[str, Any]:
-    """Return the values of a `PointResponse`."""
-    names = ("run", "commit", "time", "value", "settled")
-    return _decision_fields(point) | {name: getattr(point, name) for name in names}
+    return [
+        {
+            **{name: getattr(point, name) for name in ("order", "model", "threshold")},
+            "decision": point.decision._asdict() | {"is_change": point.decision.is_change},
+            "current_state": states.get(point.order),
+            "steps": [
+                step._asdict() | {"model": model}
+                for step, model in filter(None, [steps.get(point.order)])
+            ],
+        }
+        for point in points
+    ]
 
 
 def _page(
@@ -281,16 +277,3 @@ def _page(
     # A commit with more runs than the limit is not cut either.
     runs = reading.points_of(connection, number, first=last, last=last, limit=LIMITS.runs)
     return runs, last + 1
-
-
-def series_fields(series: reading.StoredSeries) -> dict[str, Any]:
-    """Return the fields of a `SeriesResponse`."""
-    args, direction = dict(series.name.args), series.direction
-    return {
-        "id": series.id,
-        "name": str(series.name),
-        **series.name.labels,
-        "args": args,
-        "direction": direction,
-        "retired": series.retired,
-    }

@@ -12,7 +12,6 @@ from barograph.service.routes.series import After, Limit
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import tickets
-from barograph.triage.tickets import Ticket
 
 Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the ticket.", examples=[2])]
 ChangePointNumber = Annotated[
@@ -40,6 +39,9 @@ class TicketRequest(Schema):
 class TicketResponse(TicketRequest):
     """A ticket, wherever it is kept."""
 
+    change_points: list[int] = Field(
+        validation_alias="candidates", description="Ids of change points.", examples=[[3]]
+    )
     id: int = Field(examples=[2])
     status: TicketStatus = Field(examples=["open"])
     opened: int = Field(examples=[1706220999000])
@@ -69,11 +71,11 @@ def get_tickets(
         found = tickets.find(
             connection, candidate=change_point, status=status, after=after, limit=limit
         )
-    return {"tickets": list(map(ticket_fields, found)), "next": next_cursor(found, limit)}
+    return {"tickets": found, "next": next_cursor(found, limit)}
 
 
 @routes.get("/api/v1/tickets/{number}", response_model=TicketResponse, summary="Get a ticket")
-def get_ticket(context: Context, number: Number) -> dict[str, Any]:
+def get_ticket(context: Context, number: Number) -> Any:
     """Return one ticket."""
     with context.store.read() as connection:
         return _existing(connection, number)
@@ -84,13 +86,13 @@ def get_ticket(context: Context, number: Number) -> dict[str, Any]:
     response_model=TicketResponse,
     summary="Record a ticket, or link it to more change points",
 )
-def post_ticket(context: Context, caller: CallerName, ticket: TicketRequest) -> dict[str, Any]:
+def post_ticket(context: Context, caller: CallerName, ticket: TicketRequest) -> Any:
     """Record a ticket about change points; a known key gets the change points added."""
 
-    def work(connection: sa.Connection) -> dict[str, Any]:
+    def work(connection: sa.Connection) -> tickets.Ticket:
         about = ticket.change_points
         number = tickets.file(connection, ticket.key, ticket.url, ticket.title, about, caller)
-        return ticket_fields(tickets.get(connection, number))
+        return tickets.get(connection, number)
 
     return context.store.write(work)
 
@@ -98,10 +100,10 @@ def post_ticket(context: Context, caller: CallerName, ticket: TicketRequest) -> 
 @filing.post(
     "/api/v1/tickets/{number}/close", response_model=TicketResponse, summary="Close a ticket"
 )
-def post_close(context: Context, number: Number, caller: CallerName) -> dict[str, Any]:
+def post_close(context: Context, number: Number, caller: CallerName) -> Any:
     """Mark a ticket as closed."""
 
-    def work(connection: sa.Connection) -> dict[str, Any]:
+    def work(connection: sa.Connection) -> tickets.Ticket:
         _existing(connection, number)
         tickets.close_number(connection, number, caller)
         return _existing(connection, number)
@@ -109,13 +111,6 @@ def post_close(context: Context, number: Number, caller: CallerName) -> dict[str
     return context.store.write(work)
 
 
-def _existing(connection: sa.Connection, number: int) -> dict[str, Any]:
+def _existing(connection: sa.Connection, number: int) -> tickets.Ticket:
     with or_404():
-        return ticket_fields(tickets.get(connection, number))
-
-
-def ticket_fields(ticket: Ticket) -> dict[str, Any]:
-    """Return the fields of a `TicketResponse`."""
-    fields = ticket._asdict()
-    fields["change_points"] = fields.pop("candidates")
-    return fields
+        return tickets.get(connection, number)
