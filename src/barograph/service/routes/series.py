@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
 from fastapi import Path, Query
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from barograph.series import LABELS, Direction
 from barograph.service.context import Context, guarded_router
@@ -55,6 +55,8 @@ Name = Annotated[str, BeforeValidator(str)]  # of a series, from its identity
 
 class SeriesResponse(Schema):
     """One benchmark measurement over commits."""
+
+    model_config = ConfigDict(populate_by_name=True)  # an answer can be read again
 
     id: int = Field(examples=[7])
     name: Name = Field(
