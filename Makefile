@@ -34,7 +34,7 @@ paper: setup ## both with the papers' numbers of splits and trees (hours)
 test: setup ## check the code, then run all tests
 	@# mypy uses one core, and the kernels would otherwise be compiled by both workers of pytest.
 	$(MAKE) --jobs=2 check kernels
-	python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=10
+	python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=10
 
 check: setup ## formatting, lint and types
 	ruff format --check .

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Board = Callable[..., str]
 PROGRAMS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
-PATIENCE = 10_000  # milliseconds until an action or an expectation fails
+PATIENCE = 30_000  # milliseconds until an action or an expectation fails
 FLAGS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
 
 

@@ -304,7 +304,7 @@ def test_false_discoveries_are_controlled_on_demand(table: Path) -> None:
         found = json.loads(detect(table, *options).stdout)
         assert found["summary"]["changes"] == left
         report = found["false_discoveries"]
-        assert (report["tests"], report["given"], report["removed"]) == (183, 2, 2 - left)
+        assert (report["tests"], report["with_pvalue"], report["removed"]) == (183, 2, 2 - left)
     text = detect(table, "--detector", "edivisive", "--false-discoveries", "0.05").stdout
     assert "0 of 2 change points left out, 6 tests" in text
 

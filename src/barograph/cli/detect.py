@@ -103,7 +103,7 @@ def as_dict(found: Found, search: ChangeSearch, seconds: float) -> dict[str, Any
         ],
     }
     if found.discoveries is not None:
-        names = ("rate", "tests", "given", "removed", "limit")
+        names = ("rate", "tests", "with_pvalue", "removed", "limit")
         content["false_discoveries"] = {name: getattr(found.discoveries, name) for name in names}
     return content
 

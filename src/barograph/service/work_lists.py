@@ -74,9 +74,9 @@ def doubted(connection: sa.Connection) -> list[DoubtedLabel]:
     if "doubted" not in result:
         given = record.given_verdicts(connection, 0)
         table = judged_verdicts(given, {})
-        numbers = np.array([one.candidate for one in given], dtype=np.int64)
+        numbers = np.array([judged.candidate for judged in given], dtype=np.int64)
         return doubted_labels(numbers, table.real, table.probability)
-    labels = [DoubtedLabel(*one) for one in result["doubted"]]
+    labels = [DoubtedLabel(*row) for row in result["doubted"]]
     now = record.still_decided(connection, [label.candidate for label in labels])
     return [label for label in labels if now.get(label.candidate) == label.real]
 
@@ -86,11 +86,11 @@ def informative(connection: sa.Connection, count: int = LENGTH) -> list[int]:
     found = record.uncertain_candidates(connection, POOL * count)
     decided = record.decided_candidates(connection, POOL * count)
     table = OpenCandidates(
-        np.array([one.candidate for one in found], dtype=np.int64),
-        np.array([one.probability for one in found], dtype=np.float64),
+        np.array([candidate.candidate for candidate in found], dtype=np.int64),
+        np.array([candidate.probability for candidate in found], dtype=np.float64),
         looks(found),
-        np.array([one.series for one in found], dtype=np.int64),
-        _numbered([(one.project, one.order) for one in found]),
+        np.array([candidate.series for candidate in found], dtype=np.int64),
+        _numbered([(candidate.project, candidate.order) for candidate in found]),
     )
     return most_informative(table, looks(decided), count)
 
@@ -98,27 +98,27 @@ def informative(connection: sa.Connection, count: int = LENGTH) -> list[int]:
 def judged_verdicts(given: Sequence[record.GivenVerdict], delays: dict[int, int]) -> JudgedVerdicts:
     """Return verdicts as the weekly record takes them."""
     return JudgedVerdicts(
-        np.array([one.given for one in given], dtype=np.int64),
-        np.array([one.verdict is Verdict.TRUE_POSITIVE for one in given], dtype=np.bool_),
-        np.array([one.probability for one in given], dtype=np.float64),
-        np.array([one.threshold for one in given], dtype=np.float64),
-        _numbered([(one.project, one.order) for one in given]),
-        np.array([delays.get(one.candidate, math.nan) for one in given], dtype=np.float64),
+        np.array([judged.given for judged in given], dtype=np.int64),
+        np.array([judged.verdict is Verdict.TRUE_POSITIVE for judged in given], dtype=np.bool_),
+        np.array([judged.probability for judged in given], dtype=np.float64),
+        np.array([judged.threshold for judged in given], dtype=np.float64),
+        _numbered([(judged.project, judged.order) for judged in given]),
+        np.array([delays.get(judged.candidate, math.nan) for judged in given], dtype=np.float64),
     )
 
 
 def looks(found: Sequence[record.OpenCandidate]) -> Floats:
     """Return what candidates look like: size, noise and length of the levels on both sides."""
-    rows = [_look(one) for one in found]
+    rows = [_look(candidate) for candidate in found]
     return np.array(rows, dtype=np.float64).reshape(len(rows), 6)
 
 
-def _look(one: record.OpenCandidate) -> list[float]:
+def _look(candidate: record.OpenCandidate) -> list[float]:
     nan = math.nan
-    hazard = nan if one.hazard is None else one.hazard
-    if one.before is None or one.after is None:
+    hazard = nan if candidate.hazard is None else candidate.hazard
+    if candidate.before is None or candidate.after is None:
         return [hazard, *[nan] * 5]
-    before, after = json.loads(one.before), json.loads(one.after)
+    before, after = json.loads(candidate.before), json.loads(candidate.after)
     noise = math.sqrt(max(before["variance"] + after["variance"], 0.0))
     gap = abs(after["mean"] - before["mean"])
     level = abs(before["mean"])

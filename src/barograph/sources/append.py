@@ -177,10 +177,12 @@ def _merge(history: HistoryFile, results: list[_Result], run: str) -> tuple[int,
             placed[place] = last if there is None else there
     of_result = [placed[result.rank, result.branch] for result in results]
     replaced = _remove(history, orders, {*zip(_series(results), of_result, strict=True)}, run)
-    directions = _directions(history, {one.series for one in results if not one.direction})
+    directions = _directions(history, {result.series for result in results if not result.direction})
     pairs = zip(results, of_result, strict=True)
     history.extend([_row(result, order, directions, history) for result, order in pairs])
-    return replaced, {one.commit: order for one, order in zip(results, of_result, strict=True)}
+    return replaced, {
+        result.commit: order for result, order in zip(results, of_result, strict=True)
+    }
 
 
 def _order_of(known: Mapping[str, int], branch: str) -> int | None:

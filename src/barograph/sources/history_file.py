@@ -168,9 +168,11 @@ def _array(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind):
-        moments = [datetime.fromisoformat(one) if isinstance(one, str) else one for one in cells]
+        moments = [
+            datetime.fromisoformat(cell) if isinstance(cell, str) else cell for cell in cells
+        ]
         return pa.array([m and (m if kind.tz else m.replace(tzinfo=None)) for m in moments], kind)
-    cut = pa.types.is_integer(kind) and any(isinstance(one, float) for one in cells)
+    cut = pa.types.is_integer(kind) and any(isinstance(cell, float) for cell in cells)
     for allowed in (pa.float64() if cut else kind, pa.float64()):  # Arrow would cut the decimals
         try:
             return pa.array(cells, allowed)

@@ -227,7 +227,7 @@ class Store:
             results = life.take_out(connection, source, target, who)
             self._ingest.forget()
             model = self.model(connection, judge.version, judge.threshold)
-            rest = [one for one in results if one not in moved]
+            rest = [result for result in results if result not in moved]
             _check_fit(self._ingest.take(connection, rest, judge, model, audit.now())[0])
             stale.mark(connection, [target])
             return len(results)
@@ -280,7 +280,7 @@ def _lock(connection: sa.Connection) -> str | None:
 
 def _check_fit(results: Sequence[PointResult]) -> None:
     """Check that a series has taken all results of another one."""
-    refused = [one.reason for one in results if one.status is PointStatus.REJECTED]
+    refused = [result.reason for result in results if result.status is PointStatus.REJECTED]
     if refused:
         raise DataError(
             f"the series cannot be merged: {len(refused)} results do not fit, such as: {refused[0]}"

@@ -130,12 +130,12 @@ def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
     Raises:
         DataError: There is no such series.
     """
-    one = reading.one_series(connection, number)
+    series = reading.one_series(connection, number)
     columns = _columns(connection, number)
     orders, names, times, values, low, high, runs, answers = map(list[Any], columns)
-    marks = _marks(connection, one, orders, names)
+    marks = _marks(connection, series, orders, names)
     return SeriesChart(
-        one,
+        series,
         orders,
         names,
         times,
@@ -178,24 +178,24 @@ def _columns(connection: sa.Connection, number: int) -> Sequence[Sequence[Any]]:
 
 
 def _marks(
-    connection: sa.Connection, one: StoredSeries, orders: Sequence[int], names: Sequence[str]
+    connection: sa.Connection, series: StoredSeries, orders: Sequence[int], names: Sequence[str]
 ) -> list[Mark]:
-    found = find_candidates(connection, number=one.id, withdrawn=True, limit=10_000)
+    found = find_candidates(connection, number=series.id, withdrawn=True, limit=10_000)
     shown = {change.id: change for change in found}
     c, m = candidates.c, moves.c
     query = (
         sa.select(m.candidate, m.from_order, sa.func.max(m.moved))
         .join(candidates, c.id == m.candidate)
-        .where(c.series == one.id, m.kind == "moved", m.from_order != c.order)
+        .where(c.series == series.id, m.kind == "moved", m.from_order != c.order)
         .group_by(m.candidate, m.from_order)
     )
     away = [
-        _mark(one, shown[key], _index(orders, order), orders, names, MarkState.MOVED, moved)
+        _mark(series, shown[key], _index(orders, order), orders, names, MarkState.MOVED, moved)
         for key, order, moved in connection.execute(query)
         if key in shown and orders
     ]
     here = [
-        _mark(one, change, _index(orders, change.order), orders, names, _state(change), None)
+        _mark(series, change, _index(orders, change.order), orders, names, _state(change), None)
         for change in shown.values()
         if orders
     ]
@@ -216,7 +216,7 @@ def _state(change: CandidateRecord) -> MarkState:
 
 
 def _mark(
-    one: StoredSeries,
+    series: StoredSeries,
     change: CandidateRecord,
     index: int,
     orders: Sequence[int],
@@ -238,7 +238,7 @@ def _mark(
         hazard=change.hazard,
         before=before,
         after=after,
-        effect=word_of(before, after, Direction(one.direction)),
+        effect=word_of(before, after, Direction(series.direction)),
         time=moved or change.triaged_on or change.calculated_on,
     )
 

@@ -32,7 +32,7 @@ def commit_text(changes: CommitChanges, url: str = "") -> str:
     """
     name = ", ".join(map(short_commit, changes.commits)) or f"order {changes.order}"
     lines = [_line(f"{changes.project}: performance at commit {name}".removeprefix(": "))]
-    lines += [_line(" · ".join(filter(None, one[2:]))) for one in changes.details]
+    lines += [_line(" · ".join(filter(None, row[2:]))) for row in changes.details]
     if changes.time is not None:
         lines.append(f"first measured {day(changes.time)}")
     for word, heading in HEADINGS.items():
@@ -43,7 +43,7 @@ def commit_text(changes: CommitChanges, url: str = "") -> str:
     lines += ["", f"{len(changes.quiet):,} of {compared:,} series did not move."]
     if changes.too_few:
         lines.append(f"{changes.too_few:,} had too few results before it.")
-    if waiting := sum(one.count for one in changes.silent):
+    if waiting := sum(silent.count for silent in changes.silent):
         lines.append(f"{waiting:,} have no result since.")
     if changes.changed:
         alone = "this commit alone" if changes.suspects == 1 else f"{changes.suspects:,} commits"
@@ -54,27 +54,27 @@ def commit_text(changes: CommitChanges, url: str = "") -> str:
 def _section(heading: str, changed: list[ChangedSeries]) -> list[str]:
     if not changed:
         return []
-    sizes = [one.effect.percent for one in changed if one.effect.percent is not None]
+    sizes = [moved.effect.percent for moved in changed if moved.effect.percent is not None]
     middle = f", median {change_text(median(sizes))}" if len(sizes) > 1 else ""
     lines = [
         "",
         f"{heading}: {len(changed):,} series{middle}",
     ]
-    lines += [_line(f"- {_described(one)}") for one in changed[:LISTED]]
+    lines += [_line(f"- {_described(moved)}") for moved in changed[:LISTED]]
     if len(changed) > LISTED:
         lines.append(f"- and {len(changed) - LISTED:,} more")
     return lines
 
 
-def _described(one: ChangedSeries) -> str:
-    effect, probability = one.effect, one.change.probability
+def _described(moved: ChangedSeries) -> str:
+    effect, probability = moved.effect, moved.change.probability
     size = ""
     if effect.before is not None and effect.after is not None:
         size = change_text(percent(effect.before, effect.after))
-    elif one.change.hazard is not None:
-        size = change_text(100.0 * math.expm1(abs(one.change.hazard)))
+    elif moved.change.hazard is not None:
+        size = change_text(100.0 * math.expm1(abs(moved.change.hazard)))
     real = "" if probability is None else f" ({probability_text(probability)} real)"
-    return f"{middle_cut(_name(one.series.name), WIDEST)}: {size}{real}"
+    return f"{middle_cut(_name(moved.series.name), WIDEST)}: {size}{real}"
 
 
 def _name(name: SeriesId) -> str:

@@ -118,7 +118,9 @@ class QueueFilter:
         first = moment("since", self.since, at) or 0
         last = moment("until", self.until, at)
         end = at + DAY if last is None else last + DAY
-        return [one for one in entries if one.found is not None and first <= one.found < end]
+        return [
+            entry for entry in entries if entry.found is not None and first <= entry.found < end
+        ]
 
     def is_hidden(self, kind: str) -> bool:
         """Return whether series of a kind are hidden."""
@@ -146,5 +148,5 @@ def _matches(text: str, pattern: str) -> bool:
 
 def refusal(name: str, given: str, allowed: Iterable[str]) -> str:
     """Return why a value cannot be used."""
-    names = ", ".join(repr(one) for one in allowed)
+    names = ", ".join(repr(word) for word in allowed)
     return f"{name}: {given!r:.60} is not one of {names}"

@@ -155,8 +155,8 @@ class CandidateRefresher:
             memory=self.memory,
         )
         plans = [
-            identify(number, one, known[number], own)
-            for (number, one), own in zip(points.items(), changes, strict=True)
+            identify(number, series, known[number], own)
+            for (number, series), own in zip(points.items(), changes, strict=True)
         ]
         if is_scored or model is None:
             return plans
@@ -193,10 +193,14 @@ class CandidateRefresher:
         gone = [stored.id for plan in plans for stored in plan.gone]
         withdraw(connection, gone)
         events = [event for plan in plans for event in _events(plan)]
-        noted: list[Row] = [(one.id, kind, one.order, new, at) for one, kind, new in events]
+        noted: list[Row] = [
+            (candidate.id, kind, candidate.order, new, at) for candidate, kind, new in events
+        ]
         MOVE.into(connection, noted)
         counts = Counter(kind for _, kind, _ in events)
-        counts |= Counter(f"processed_{kind}" for one, kind, _ in events if one.is_processed)
+        counts |= Counter(
+            f"processed_{kind}" for candidate, kind, _ in events if candidate.is_processed
+        )
         projects = frozenset(plan.series.id.project for plan in plans)
         return RefreshResult(len(plans), len(added), **counts, projects=projects)
 

@@ -40,7 +40,7 @@ def find_changes(
     Returns:
         The change points of each series, the same for every number of workers.
     """
-    values = [one.values for one in series]
+    values = [stretch.values for stretch in series]
     if workers > 1 and sum(map(len, values)) >= WORTHWHILE:
         parts = row_ranges(len(values), workers, smallest=PART)
         calls = [(detector, values[part], recent) for part in parts]
@@ -57,6 +57,6 @@ def find_in_part(
     detector: Detector, values: Sequence[Floats], recent: int, memory: SearchMemory | None = None
 ) -> list[list[ChangePoint]]:
     """Find the change points of some series."""
-    offsets = np.cumsum([0, *(one.size for one in values)], dtype=np.int64)
+    offsets = np.cumsum([0, *(part.size for part in values)], dtype=np.int64)
     joined = np.concatenate([np.empty(0), *values])
     return detect_recent(detector, joined, offsets, recent=recent, memory=memory)

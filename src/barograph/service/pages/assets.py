@@ -72,12 +72,12 @@ def address(name: str) -> str:
 def module(name: str) -> Markup:
     """Return the elements that load a script, and ask for all that it imports at the same time."""
     found = [name]
-    for one in found:
-        names = (other.decode() for other in IMPORTED.findall(assets()[one].content))
+    for path in found:
+        names = (other.decode() for other in IMPORTED.findall(assets()[path].content))
         found += [other for other in dict.fromkeys(names) if other not in found]
     preload = Markup('<link rel="modulepreload" href="{}">\n')
     script = Markup('<script type="module" src="{}"></script>').format(address(name))
-    return Markup("").join(preload.format(address(one)) for one in found[1:]) + script
+    return Markup("").join(preload.format(address(path)) for path in found[1:]) + script
 
 
 @routes.get("/static/{digest}/{name}")

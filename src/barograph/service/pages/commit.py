@@ -94,10 +94,13 @@ def dot_plot(found: CommitChanges) -> dict[str, Any]:
 
     Worse is on the left; dots beyond the ends stand at them.
     """
-    sizes = [(one.word, _signed(one.effect.percent, one.series.direction)) for one in found.changed]
+    sizes = [
+        (moved.word, _signed(moved.effect.percent, moved.series.direction))
+        for moved in found.changed
+    ]
     sizes += [
-        ("same", _signed(one.effect.percent, _direction(one.word, one.effect.percent)))
-        for one in found.quiet
+        ("same", _signed(series.effect.percent, _direction(series.word, series.effect.percent)))
+        for series in found.quiet
     ]
     known = [(word, size) for word, size in sizes if size is not None]
     end = _round_end(max((abs(size) for _, size in known), default=LEAST))
@@ -140,23 +143,23 @@ def _round_end(most: float) -> float:
     return next(unit * m for m in (1.0, 2.0, 4.0, 5.0, 10.0) if unit * m >= wanted * 0.999)
 
 
-def _row(one: ChangedSeries) -> dict[str, Any]:
-    name, rest = names(one.series.name)
+def _row(moved: ChangedSeries) -> dict[str, Any]:
+    name, rest = names(moved.series.name)
     return {
-        "one": one,
-        "change": one.change,
+        "moved": moved,
+        "change": moved.change,
         "name": name,
         "rest": rest,
-        "spark": sparkline(_trace(one)),
+        "spark": sparkline(_trace(moved)),
     }
 
 
-def _trace(one: ChangedSeries) -> Trace:
+def _trace(moved: ChangedSeries) -> Trace:
     """Return the results around a change for a sparkline."""
-    before = [value for order, value in one.results if order < one.change.order]
-    after = [value for order, value in one.results if order >= one.change.order]
+    before = [value for order, value in moved.results if order < moved.change.order]
+    after = [value for order, value in moved.results if order >= moved.change.order]
     before, after = before[-SHOWN // 2 :], after[: SHOWN // 2]
-    known, effect = None, one.effect
+    known, effect = None, moved.effect
     if effect.before is not None and effect.after is not None:
         known = Levels(effect.before, effect.after, len(before), len(after))
     return Trace((*before, *after), len(before), known)

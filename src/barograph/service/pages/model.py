@@ -85,13 +85,13 @@ def get_model_page(request: Request, context: Context) -> Response:
     """Return the page."""
     with context.store.read() as connection:
         report = model_report(connection, folders_of(context))
-        lists = [(one, listed(connection, one)) for one in work_lists(connection)]
+        lists = [(work_list, listed(connection, work_list)) for work_list in work_lists(connection)]
     return render(
         request,
         "model.html",
         active="model",
         report=report,
-        scoring=next(one for one in report.files if one.name == "label_free"),
+        scoring=next(file for file in report.files if file.name == "label_free"),
         meters=meters(report.past, has_alarms=report.has_alarms),
         weeks=WEEKS,
         titles=USES,
@@ -114,7 +114,7 @@ def meters(past: PastRecord, *, has_alarms: bool) -> list[Meter]:
         ("Useful alarms", "alarms", lambda record: record.useful),
         ("Missed", "real changes", lambda record: record.missed),
     ]
-    found = [_share_meter(past, *one) for one in shares]
+    found = [_share_meter(past, *share) for share in shares]
     if has_alarms:
         found.append(_delay_meter(past, recent))
     return found
@@ -123,7 +123,7 @@ def meters(past: PastRecord, *, has_alarms: bool) -> list[Meter]:
 def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record], Any]) -> Meter:
     recent = pick(past.recent)
     weeks = [pick(week.record) for week in past.weeks]
-    shares = [one.hits / one.of for one in weeks if one.of]
+    shares = [count.hits / count.of for count in weeks if count.of]
     # Multiples of 20 %, so that the middle of the axis is a round number, too.
     low = 0.0 if title == "Missed" else math.floor(5 * min([0.5, *shares])) / 5
     high = 1.0 if title != "Missed" else math.ceil(5 * max([0.1, *shares])) / 5
@@ -132,13 +132,14 @@ def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record],
         return HIGH * (high - min(max(share, low), high)) / (high - low)
 
     places = [
-        None if not one.of else (y(one.low), y(one.hits / one.of), y(one.high)) for one in weeks
+        None if not count.of else (y(count.low), y(count.hits / count.of), y(count.high))
+        for count in weeks
     ]
     value = UNKNOWN if recent.value is None else _percent(recent.value)
     note = f"{recent.hits} of {recent.of} {of}"
     texts = [
-        f"{week.start:%-d %b} {one.hits} of {one.of}"
-        for week, one in zip(past.weeks, weeks, strict=True)
+        f"{week.start:%-d %b} {count.hits} of {count.of}"
+        for week, count in zip(past.weeks, weeks, strict=True)
     ]
     axis = (_percent(high), _percent((low + high) / 2), _percent(low))
     return Meter(title, value, note, axis, *_paths(places), f"{title} by week: {', '.join(texts)}")
@@ -146,20 +147,20 @@ def _share_meter(past: PastRecord, title: str, of: str, pick: Callable[[Record],
 
 def _delay_meter(past: PastRecord, recent: Record) -> Meter:
     weeks = [week.record.delay for week in past.weeks]
-    top = max([4.0, *(one.value for one in weeks if one.value is not None)])
+    top = max([4.0, *(week.value for week in weeks if week.value is not None)])
     places = [
         None
-        if one.value is None
+        if week.value is None
         else tuple(
-            HIGH * (1 - min(v if v is not None else one.value, top) / top)
-            for v in (one.low, one.value, one.high)
+            HIGH * (1 - min(v if v is not None else week.value, top) / top)
+            for v in (week.low, week.value, week.high)
         )
-        for one in weeks
+        for week in weeks
     ]
     value = UNKNOWN if recent.delay.value is None else f"{recent.delay.value:g}"
     alarmed = recent.alarmed
     note = f"commits, median; {alarmed.hits} of {alarmed.of} alarmed"
-    texts = ["none" if one.value is None else f"{one.value:g}" for one in weeks]
+    texts = ["none" if week.value is None else f"{week.value:g}" for week in weeks]
     axis = (f"{top:g}", f"{top / 2:g}", "0")
     return Meter(
         "Delay", value, note, axis, *_paths(places), f"Median delay by week: {', '.join(texts)}"
@@ -189,13 +190,13 @@ def _calibration(bins: Sequence[Any]) -> dict[str, Any] | None:
     """Return the plot of the calibration, and its largest bin in words; None without verdicts."""
     if not bins:
         return None
-    line = "M" + "L".join(f"{200 * one.stated:.1f} {200 * (1 - one.share):.1f}" for one in bins)
-    dots = "".join(f"M{200 * one.stated:.1f} {200 * (1 - one.share):.1f}h0" for one in bins)
+    line = "M" + "L".join(f"{200 * bin_.stated:.1f} {200 * (1 - bin_.share):.1f}" for bin_ in bins)
+    dots = "".join(f"M{200 * bin_.stated:.1f} {200 * (1 - bin_.share):.1f}h0" for bin_ in bins)
     ranges = "".join(
-        f"M{200 * one.stated:.1f} {200 * (1 - one.low):.1f}V{200 * (1 - one.high):.1f}"
-        for one in bins
+        f"M{200 * bin_.stated:.1f} {200 * (1 - bin_.low):.1f}V{200 * (1 - bin_.high):.1f}"
+        for bin_ in bins
     )
-    largest = max(bins, key=lambda one: one.rows)
+    largest = max(bins, key=lambda bin_: bin_.rows)
     words = (
         f"Of the {largest.rows} candidates scored about {_percent(largest.stated)}, people called "
         f"{_percent(largest.share)} real."
@@ -203,9 +204,9 @@ def _calibration(bins: Sequence[Any]) -> dict[str, Any] | None:
     return {"line": line, "dots": dots, "ranges": ranges, "words": words}
 
 
-def listed(connection: sa.Connection, one: WorkList) -> list[ListedCandidate]:
+def listed(connection: sa.Connection, work_list: WorkList) -> list[ListedCandidate]:
     """Return the first candidates of a work list, with what the page shows of them."""
-    numbers = one.candidates[:LISTED]
+    numbers = work_list.candidates[:LISTED]
     plots = traces(connection, numbers)
 
     def row(number: int) -> ListedCandidate:
@@ -229,15 +230,15 @@ def interval_path(low: float, high: float, difference: float) -> dict[str, float
     }
 
 
-def compared_texts(one: Mapping[str, Any]) -> tuple[str, str, str]:
+def compared_texts(measure: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return the old and the new value of a measure, and their difference, for people.
 
     Example:
         >>> compared_texts({"old": 0.75, "new": 0.8, "is_share": True})
         ('75.0 %', '80.0 %', '+5.0')
     """
-    old, new = one["old"], one["new"]
-    if one["is_share"]:
+    old, new = measure["old"], measure["new"]
+    if measure["is_share"]:
         texts = f"{old:.1%}".replace("%", " %"), f"{new:.1%}".replace("%", " %")
         return *texts, f"{100 * (new - old):+.1f}".replace("-", MINUS)
     return f"{old:.3f}", f"{new:.3f}", f"{new - old:+.3f}".replace("-", MINUS)

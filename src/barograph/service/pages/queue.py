@@ -105,7 +105,7 @@ def get_queue(request: Request, context: Context, wanted: Wanted, caller: Caller
         columns=COLUMNS,
         hidden=", ".join(f"{count} {KIND_NAMES[kind]}" for kind, count in page.hidden.items()),
         saved=filters,
-        current=next((one.name for one in filters if one.query == query), ""),
+        current=next((saved.name for saved in filters if saved.query == query), ""),
         link=lambda **changes: link(wanted, changes),
         query=query,
         minutes=None if left is None else math.ceil(left / 60),
@@ -136,7 +136,7 @@ def get_members(
         left = list(group.members)
         if after:
             expected, number = after.split(":")
-            left = [one for one in left if one.place > (-float(expected), int(number))]
+            left = [group for group in left if group.place > (-float(expected), int(number))]
         rows = rows_of(connection, left[:MEMBERS])
     return render(
         request,
@@ -179,7 +179,7 @@ def _views(connection: sa.Connection, page: QueuePage, wanted: QueueFilter) -> l
         first, count = page.firsts.get((group.project, group.last_before), ("", 1))
         heading = is_new and not _is_flat(wanted)
         details = page.details[group.project, group.commit]
-        points = " ".join(f"{one.id}:{one.version}" for one in group.members)
+        points = " ".join(f"{member.id}:{member.version}" for member in group.members)
         views.append(GroupView(group, row, heading, first, count, details, points))
         previous = group
     return views
@@ -189,7 +189,7 @@ def rows_of(
     connection: sa.Connection, entries: Sequence[QueueEntry], *, with_project: bool = False
 ) -> list[RowView]:
     """Return candidates as rows, with the results around them."""
-    found = traces(connection, [one.id for one in entries])
+    found = traces(connection, [entry.id for entry in entries])
     return [_row(entry, found.get(entry.id), with_project=with_project) for entry in entries]
 
 

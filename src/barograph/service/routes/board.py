@@ -85,11 +85,11 @@ def get_processed(
     kind = Verdict(verdict) if verdict else None
     with context.store.read() as connection:
         page = processed(connection, wanted, kind, who=who, offset=offset, limit=limit)
-        known = levels(connection, [one.entry.id for one in page.entries])
+        known = levels(connection, [verdict.entry.id for verdict in page.entries])
     rows = [
-        member_fields(one.entry, known.get(one.entry.id))
-        | {name: getattr(one, name) for name in ("who", "time", "reason", "note", "scored")}
-        for one in page.entries
+        member_fields(verdict.entry, known.get(verdict.entry.id))
+        | {name: getattr(verdict, name) for name in ("who", "time", "reason", "note", "scored")}
+        for verdict in page.entries
     ]
     return {
         "change_points": rows,

@@ -161,7 +161,7 @@ def post_commits(context: Context, given: CommitsRequest) -> dict[str, int]:
 
     A commit that is sent again is replaced.
     """
-    details = [CommitDetails(**one.model_dump()) for one in given.commits]
+    details = [CommitDetails(**commit.model_dump()) for commit in given.commits]
     return {"saved": context.store.write(lambda c: commit_details.save(c, details))}
 
 
@@ -186,9 +186,9 @@ def commit_fields(found: CommitChanges, base: str) -> dict[str, Any]:
     return {
         **{name: getattr(found, name) for name in same},
         "quiet": [
-            {"series": one.id, "percent": one.effect.percent}
-            for one in found.quiet
-            if one.effect.percent is not None
+            {"series": series.id, "percent": series.effect.percent}
+            for series in found.quiet
+            if series.effect.percent is not None
         ],
         "text": commit_text(found, commit_url(found, base)),
     }

@@ -242,7 +242,7 @@ def get_queue(
     """Return the change points that wait for a verdict, grouped by what may have caused them."""
     with context.store.read() as connection:
         page = open_groups(connection, wanted, offset=offset, limit=limit, newer_than=newer_than)
-        known = levels(connection, [one.id for group in page.groups for one in group.members])
+        known = levels(connection, [member.id for group in page.groups for member in group.members])
     end = offset + len(page.groups)
     return {
         "groups": [_group_fields(group, page, known) for group in page.groups],
@@ -266,7 +266,7 @@ def get_groups(context: Context, wanted: Wanted, of: ChangePoints) -> dict[str, 
     asked = [int(number) for number in of.split(",")]
     with context.store.read() as connection:
         groups = every_group(connection, replace(wanted, show=KINDS))
-    found = {one.id: group.members for group in groups for one in group.members}
+    found = {member.id: group.members for group in groups for member in group.members}
     return {"groups": [{"of": number, "members": found.get(number, ())} for number in asked]}
 
 
@@ -352,7 +352,7 @@ def _group_fields(
         "author": details.author,
         "cluster": group.cluster or None,
         "expected_hazard": group.worst.expected,
-        "members": [member_fields(one, known.get(one.id)) for one in group.members],
+        "members": [member_fields(member, known.get(member.id)) for member in group.members],
     }
 
 

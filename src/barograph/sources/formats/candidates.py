@@ -108,10 +108,10 @@ def _columns(history: History, best: dict[tuple[int, int], Judgement]) -> Candid
     return Candidates(
         series=series,
         index=index,
-        verdict=np.array([one.verdict.value for one in chosen], dtype=np.str_),
-        calculated_on=np.array([one.calculated_on for one in chosen], dtype=np.int64),
-        triaged_on=np.array([one.triaged_on for one in chosen], dtype=np.int64),
+        verdict=np.array([candidate.verdict.value for candidate in chosen], dtype=np.str_),
+        calculated_on=np.array([candidate.calculated_on for candidate in chosen], dtype=np.int64),
+        triaged_on=np.array([candidate.triaged_on for candidate in chosen], dtype=np.int64),
         orders=history.orders[rows],
         commits=history.commits.take(rows),
-        algorithms=Texts.from_strings([one.algorithm for one in chosen]),
+        algorithms=Texts.from_strings([candidate.algorithm for candidate in chosen]),
     )

@@ -74,11 +74,11 @@ def _folder(path: Path, options: ReadOptions) -> Iterator[tuple[InputFile, Forma
     if form is not None and form.matches(sample):
         yield InputFile(str(path), path, None, options), form
         return
-    files = sorted(one for one in path.iterdir() if one.is_file() and one.name[:1] != ".")
+    files = sorted(file for file in path.iterdir() if file.is_file() and file.name[:1] != ".")
     if not files:
         raise DataError(f"{path}: the folder holds no files")
-    for one in files:
-        yield _file(one, options)
+    for file in files:
+        yield _file(file, options)
 
 
 def _file(path: Path | None, options: ReadOptions) -> tuple[InputFile, Format]:

@@ -66,7 +66,7 @@ def formats() -> Iterator[Format]:
     """Yield all formats, in the order of recognition.
 
     Example:
-        >>> [one.name for one in formats()][-1]
+        >>> [format_.name for format_ in formats()][-1]
         'tables'
     """
     for name in MODULES:
@@ -80,16 +80,16 @@ def named(name: str) -> Format:
     Raises:
         ConfigError: There is no such format.
     """
-    for one in formats():
-        if one.name == name:
-            return one
-    allowed = ", ".join(one.name for one in formats())
+    for format_ in formats():
+        if format_.name == name:
+            return format_
+    allowed = ", ".join(format_.name for format_ in formats())
     raise ConfigError(f"--kind {name}: no such format; allowed: {allowed}")
 
 
 def recognised(sample: Sample) -> Format | None:
     """Return the first format that a file matches, or None."""
-    return next((one for one in formats() if one.matches(sample)), None)
+    return next((format_ for format_ in formats() if format_.matches(sample)), None)
 
 
 def recognise(sample: Sample, name: str) -> Format:

@@ -160,7 +160,7 @@ def _by_name(
     for role, synonyms in SYNONYMS.items():
         if role in fields or (role == "value" and skip_value):
             continue
-        found = next((known[one] for one in synonyms if one in known), None)
+        found = next((known[synonym] for synonym in synonyms if synonym in known), None)
         if found is not None:
             fields[role] = found
             taken.add(found)

@@ -74,7 +74,7 @@ def _json(file: InputFile, content: bytes) -> Table:
     if values is None:
         first = content.lstrip()
         if first[:1] == b"[" or b"\n" not in first.strip():
-            values = [_raw(one) for one in _lenient(file)]
+            values = [_raw(line) for line in _lenient(file)]
         else:
             return _lines(file, content)
     return _objects(file, values)
@@ -170,7 +170,7 @@ def _flattened(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         found: dict[str, Any] = {}
         for name, value in row.items():
             if isinstance(value, dict) and name.lower() not in ("args", "params", "parameters"):
-                found |= {f"{name}.{inner}": one for inner, one in value.items()}
+                found |= {f"{name}.{inner}": part for inner, part in value.items()}
             else:
                 found[name] = value
         flat.append(found)

@@ -154,7 +154,7 @@ def _checked_order(roles: Roles, first: Chunk) -> tuple[Roles, list[str]]:
         return roles, []
     for role, is_role in (("time", _are_times), ("commit", _are_commits)):
         if is_role(cells):
-            fields = {name: one for name, one in roles.fields.items() if name != "order"}
+            fields = {name: column for name, column in roles.fields.items() if name != "order"}
             fields[role] = column
             return replace(roles, fields=fields), [f"column {column} read as {role}"]
     return roles, []
@@ -250,7 +250,7 @@ class _TableReader:
         faults: Faults,
     ) -> Iterator[ResultBatch | Skip]:
         is_wide = len(self.roles.values) > 1 or bool(self.roles.values[0][1])
-        named = [one for one in self._named if not is_wide or one[0] in chunk.cells]
+        named = [column for column in self._named if not is_wide or column[0] in chunk.cells]
         names = [name for name, *_ in named]
         values = _plain(chunk.cells, names) if is_wide else None
         if values is None:
@@ -292,7 +292,7 @@ class _TableReader:
         if any(unit for *_, unit in named):
             units = Texts.from_strings([unit for *_, unit in named]).take(columns)
         return ResultBatch(
-            series=[self._series(one, plain) for _, plain, _ in named for one, _ in series],
+            series=[self._series(kind, plain) for _, plain, _ in named for kind, _ in series],
             directions=[int(way) for _, way in series] * len(named),
             owners=numbers_of[kind_of[rows]] + columns * len(series),
             values=values[sound],

@@ -104,37 +104,37 @@ def demo_series(now: int) -> Iterator[DemoSeries]:
     Args:
         now: The present time, in milliseconds since 1970.
     """
-    newest = {one.home.number: int(one.home.times[-1]) for one in simulated()}
-    for number, one in enumerate(simulated()):
+    newest = {series.home.number: int(series.home.times[-1]) for series in simulated()}
+    for number, series in enumerate(simulated()):
         rng = stream(SEED, Stream.CROWD, number)
-        identity = replace(one.identity, project=NAMES[one.home.number])
-        values, events = _with_common_change(one, identity, rng)
+        identity = replace(series.identity, project=NAMES[series.home.number])
+        values, events = _with_common_change(series, identity, rng)
         if number in SPIKES:
             values[-1] *= 1.0 + SPIKE
         crowd = survey(values, events, PEOPLE, rng)
         is_stopped = (identity.project, identity.variant, identity.task) == STOPPED
-        size = one.orders.size - (MISSING if is_stopped or number == QUIET else 0)
+        size = series.orders.size - (MISSING if is_stopped or number == QUIET else 0)
         kept = slice(0, size)
-        times = one.created() + (now - newest[one.home.number] - 7 * HOUR_MS)
-        commits = tuple(commit_hash(one.home.name, int(order)) for order in one.orders[kept])
+        times = series.created() + (now - newest[series.home.number] - 7 * HOUR_MS)
+        commits = tuple(commit_hash(series.home.name, int(order)) for order in series.orders[kept])
         count = REPEATS if (identity.project, identity.task) == REPEATED else 0
-        apart = np.abs(rng.normal(0.0, one.cv, (count, 2))) * (-1.0, 1.0)
+        apart = np.abs(rng.normal(0.0, series.cv, (count, 2))) * (-1.0, 1.0)
         yield DemoSeries(
-            *(identity, one.direction, one.orders[kept], commits),
+            *(identity, series.direction, series.orders[kept], commits),
             *(times[kept], values[kept], values[size - count : size, None] * (1.0 + apart)),
             marks=crowd.marks,
         )
 
 
 def _with_common_change(
-    one: SimulatedSeries, identity: SeriesId, rng: np.random.Generator
+    series: SimulatedSeries, identity: SeriesId, rng: np.random.Generator
 ) -> tuple[Floats, tuple[Event, ...]]:
     """Return the values and events of a series with the change that most of its project share."""
     project, back = COMMON
-    index = int(np.searchsorted(one.orders, PROFILE.commits - back))
-    is_affected = identity.project == project and not one.canary and rng.random() < AFFECTED
-    if not is_affected or index >= one.orders.size:
-        return one.values.copy(), one.events
-    shift = -int(one.direction) * float(rng.uniform(*COMMON_SIZE))
-    values = np.where(np.arange(one.orders.size) < index, 1.0, np.exp(shift)) * one.values
-    return values, (*one.events, Event(index, shift, "step"))
+    index = int(np.searchsorted(series.orders, PROFILE.commits - back))
+    is_affected = identity.project == project and not series.canary and rng.random() < AFFECTED
+    if not is_affected or index >= series.orders.size:
+        return series.values.copy(), series.events
+    shift = -int(series.direction) * float(rng.uniform(*COMMON_SIZE))
+    values = np.where(np.arange(series.orders.size) < index, 1.0, np.exp(shift)) * series.values
+    return values, (*series.events, Event(index, shift, "step"))
