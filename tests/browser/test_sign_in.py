@@ -45,7 +45,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 def sign_in(page: "Page", url: str, name: str) -> None:
     page.goto(f"{url}/sign-in?next=/harness")
-    page.keyboard.type(SECRETS[name])  # the field has the focus
+    page.locator("input:focus").fill(SECRETS[name])  # the field has the focus
     page.keyboard.press("Enter")
 
 
