@@ -3,7 +3,7 @@
 The default is a small store. `--full` has 40,000 series of 500 points and a forest of 500 trees,
 and prints the limits that the service has to meet. The server is a separate process, started as
 `barograph serve`; the store is filled first. The clients share the machine with it, so they encode
-their results beforehand and read only the counts of the answers.
+their results in advance and read only the counts of the answers.
 """
 
 import gc
@@ -189,7 +189,7 @@ def main() -> None:
     """Fill a store, start the service, and measure it."""
     parser = arguments(__doc__ or "")
     parser.add_argument("--full", action="store_true", help="40,000 series, 500 trees")
-    parser.add_argument("--history", type=int, help="points of each series beforehand")
+    parser.add_argument("--history", type=int, help="points of each series before the measurement")
     parser.add_argument("--url", help="of an empty PostgreSQL database, instead of SQLite")
     options = parser.parse_args()
     size = dict(FULL if options.full else SMALL)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from barograph.cli import LONGEST
 from barograph.cli.inputs import DATABASES, NAMES, OPTIONS, inputs_of
 from barograph.cli.options import F, echo_json, format_option, with_options
 from barograph.errors import ConfigError
@@ -19,7 +20,6 @@ LEFT_OUT = {"files", "aggregate", "base_branch", "branch", "order_by"}
 DEFAULTS: dict[str, Any] = {"aggregate": "median", "base_branch": "", "order_by": ""}
 SHOWN = 3  # commits
 UNUSABLE = 20  # results that are named
-LINE = 300  # characters
 
 
 def _reading_options(function: F) -> F:
@@ -78,7 +78,7 @@ def command(
         click.echo(note, err=True)
     unusable = appended.unusable[:UNUSABLE]
     for line in unusable:
-        click.echo(f"left out: {line}"[:LINE], err=True)
+        click.echo(f"left out: {line}"[:LONGEST], err=True)
     if appended.skipped > len(unusable):
         click.echo(f"left out: {appended.skipped - len(unusable):,} more results", err=True)
     if output == "json":

@@ -218,8 +218,8 @@ def _stored(store: Store, settings: ClusterSettings) -> Iterator[ProjectTraces]:
             series = reading.find_series(connection, project=project, limit=count)
             yield ProjectTraces(
                 project,
-                [cluster.name for cluster in series],
-                [cluster.direction for cluster in series],
+                [stored.name for stored in series],
+                [stored.direction for stored in series],
                 traces.orders,
                 clusters.commits_of(connection, project, traces.orders),
                 traces.values,

@@ -1,7 +1,7 @@
 """The store of `barograph serve --demo`: simulated results, change points, verdicts and tickets.
 
 A cold machine would compile for ten seconds before it found the first change point. So those of the
-simulated series were computed beforehand by the default detector and model (`tools/demo_changes.py`
+simulated series were computed in advance by the default detector and model (`tools/demo_changes.py`
 writes them), and the results are judged by a plain rule. The background worker of the service
 recomputes all of it later, with the same outcome.
 """
@@ -180,7 +180,7 @@ def fill(store: Store, detector: Detector, name: str) -> None:
 
 
 def recorded_changes(many: Sequence[DemoSeries]) -> Iterator[list[ChangePoint]]:
-    """Yield the change points of each series, as they were computed beforehand."""
+    """Yield the change points of each series, as they were computed in advance."""
     text = resources.files("barograph.cli").joinpath(CHANGES).read_text(encoding="utf-8")
     for series, rows in zip(many, json.loads(text), strict=True):
         yield [

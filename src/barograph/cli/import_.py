@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from barograph.cli import LONGEST
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.options import (
     SecondLook,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from barograph.store.exchange import ImportResult
 
 REASONS = 3  # shown at most
-LINE = 300  # characters
 
 
 @click.command(name="import", epilog="Example: barograph import dump --kind mongodump")
@@ -117,9 +117,9 @@ def report_rejected(filled: ImportResult) -> None:
     rest = "" if len(reasons) <= REASONS else f"; {len(reasons) - REASONS} more reasons"
     text = f"{count} points were rejected: {'; '.join(reasons[:REASONS])}{rest}"
     for line in filled.rejected:
-        click.echo(f"rejected: {line}"[:LINE], err=True)
+        click.echo(f"rejected: {line}"[:LONGEST], err=True)
     if count > len(filled.rejected):
         click.echo(f"rejected: {count - len(filled.rejected)} more points", err=True)
     if count == sum(filled.points.values()):
-        raise DataError(text[:LINE])
-    click.echo(text[:LINE], err=True)
+        raise DataError(text[:LONGEST])
+    click.echo(text[:LONGEST], err=True)

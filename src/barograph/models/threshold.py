@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.errors import ConfigError, NotEnoughDataError
+from barograph.models.calibration import Calibration, calibrate
 from barograph.series import Floats
 
 GOALS = ("accuracy", "f1", "alarms:N")
@@ -39,6 +40,20 @@ def choose_threshold(
     scores = _scores(y, p, cuts, goal, budget)
     best = np.flatnonzero(scores == scores.max())
     return float(cuts[best[np.argmin(np.abs(cuts[best] - 0.5))]])
+
+
+def decision_rule(
+    truth: npt.ArrayLike,
+    score: Floats,
+    goal: str,
+    method: str | None,
+    threshold: float | None = None,
+) -> tuple[Calibration | None, float]:
+    """Return the calibration of held-out scores and the threshold; see `TriageModel.of`."""
+    calibration = None if method is None else calibrate(truth, score, method)
+    if threshold is None:
+        threshold = choose_threshold(truth, calibration(score) if calibration else score, goal)
+    return calibration, threshold
 
 
 def _budget(goal: str) -> float | None:

@@ -16,12 +16,12 @@ from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.features import FEATURE_SETS, FEATURES_VERSION
 from barograph.models import artifact, calibration
 from barograph.models.artifact import SHORT, Arrays, versions
-from barograph.models.calibration import Calibration, calibrate
+from barograph.models.calibration import Calibration
 from barograph.models.columns import select_columns
 from barograph.models.conformal import Conformal
 from barograph.models.flat import Flat, flatten, kind_named
 from barograph.models.header import read_inputs, read_mapping, training_summary
-from barograph.models.threshold import choose_threshold
+from barograph.models.threshold import decision_rule
 from barograph.parallel import map_threads, row_ranges
 from barograph.series import Floats, require_finite
 
@@ -346,20 +346,6 @@ class TriageModel:
         rows = select_columns(matrix, self.columns, f"the feature set {self.feature_set!r}")
         require_finite(rows, "matrix", self.columns)
         return rows
-
-
-def decision_rule(
-    truth: npt.ArrayLike,
-    score: Floats,
-    goal: str,
-    method: str | None,
-    threshold: float | None = None,
-) -> tuple[Calibration | None, float]:
-    """Return the calibration of held-out scores and the threshold; see `TriageModel.of`."""
-    calibration = None if method is None else calibrate(truth, score, method)
-    if threshold is None:
-        threshold = choose_threshold(truth, calibration(score) if calibration else score, goal)
-    return calibration, threshold
 
 
 def file_of(use: str) -> str:

@@ -275,9 +275,9 @@ def _copy_commits(connection: sa.Connection, number: int, former: str, project: 
         connection.execute(insert(connection, commits).on_conflict_do_nothing(), rows)
         names = [str(row["commit"]) for row in rows]
         known = commit_details.find(connection, project, names)
-        found = commit_details.find(connection, former, names).items()
-        copied = (one._replace(project=project) for name, one in found if not any(known[name][2:]))
-        commit_details.save(connection, copied)
+        before = commit_details.find(connection, former, names)
+        missing = (name for name in before if not any(known[name][2:]))
+        commit_details.save(connection, (before[n]._replace(project=project) for n in missing))
 
 
 def _count(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool]) -> int:

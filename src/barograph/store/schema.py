@@ -9,6 +9,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from barograph.series import LABELS
+
 Bytewise = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 # SQLite assigns row numbers only if the type of the key is INTEGER.
 Serial = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -50,6 +52,10 @@ def _place() -> tuple[sa.Column[Any], ...]:
     )
 
 
+def _text(name: str) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=False)
+
+
 def _time(name: str, *, nullable: bool = False) -> sa.Column[int]:
     return sa.Column(name, sa.BigInteger, nullable=nullable)
 
@@ -59,7 +65,7 @@ state = sa.Table(
     "state",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("writer", sa.Text, nullable=False),
+    _text("writer"),
 )
 
 series = sa.Table(
@@ -67,12 +73,8 @@ series = sa.Table(
     metadata,
     _serial(),
     sa.Column("digest", sa.LargeBinary, nullable=False, unique=True),
-    sa.Column("project", sa.Text, nullable=False),
-    sa.Column("variant", sa.Text, nullable=False),
-    sa.Column("task", sa.Text, nullable=False),
-    sa.Column("test", sa.Text, nullable=False),
-    sa.Column("measurement", sa.Text, nullable=False),
-    sa.Column("args", sa.Text, nullable=False),  # a JSON object, sorted by name
+    *map(_text, LABELS),
+    _text("args"),  # a JSON object, sorted by name
     sa.Column("direction", sa.SmallInteger, nullable=False),
     _time("retired", nullable=True),  # since when it is no longer measured
     sa.Index(None, "project", "test"),
@@ -105,9 +107,7 @@ commit_details = sa.Table(
     metadata,
     sa.Column("project", sa.Text, primary_key=True),
     sa.Column("commit", sa.Text, primary_key=True),
-    sa.Column("subject", sa.Text, nullable=False),
-    sa.Column("author", sa.Text, nullable=False),
-    sa.Column("url", sa.Text, nullable=False),
+    *map(_text, ("subject", "author", "url")),
     sqlite_with_rowid=False,
 )
 
@@ -115,11 +115,10 @@ models = sa.Table(
     "models",
     metadata,
     _serial(),
-    sa.Column("version", sa.Text, nullable=False),
+    _text("version"),
     sa.Column("threshold", sa.Double, nullable=False),
     sa.UniqueConstraint("version", "threshold"),
 )
-
 
 # A result with the decision on its commit: one row, because the cost of a commit is the pages it
 # writes. The value that counts for a commit is `settled`, in the row of its first run; the rows of
@@ -128,7 +127,7 @@ points = sa.Table(
     "points",
     metadata,
     *_place(),
-    sa.Column("commit", sa.Text, nullable=False),
+    _text("commit"),
     _time("time", nullable=True),
     sa.Column("value", sa.Double, nullable=False),
     _time("received"),
@@ -174,7 +173,7 @@ steps = sa.Table(
     metadata,
     _series(),
     sa.Column("order", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("kind", sa.Text, nullable=False),
+    _text("kind"),
     sa.Column("change_order", sa.BigInteger, nullable=False),
     sa.Column("from_order", sa.BigInteger, nullable=True),
     sa.Column("probability", sa.Double, nullable=False),
@@ -201,7 +200,7 @@ candidates = sa.Table(
     _serial(),
     _series(key=False),
     sa.Column("order", sa.BigInteger, nullable=False),
-    sa.Column("commit", sa.Text, nullable=False),
+    _text("commit"),
     sa.Column("last_before", sa.BigInteger, nullable=True),  # order of the result before `order`
     sa.Column("detector", sa.Text, nullable=True),
     sa.Column("statistic", sa.Double, nullable=True),
@@ -214,7 +213,7 @@ candidates = sa.Table(
     sa.Column("hazard", sa.Double, nullable=True),
     sa.Column("probability", sa.Double, nullable=True),
     sa.Column("model", sa.BigInteger, sa.ForeignKey("models.id"), nullable=True),
-    sa.Column("verdict", sa.Text, nullable=False),
+    _text("verdict"),
     # The number of verdicts so far: whoever gives one names the version that they saw.
     sa.Column("version", sa.BigInteger, nullable=False, server_default=sa.text("0")),
     sa.Column("present", sa.Boolean, nullable=False),  # whether the latest run found it
@@ -233,9 +232,8 @@ moves = sa.Table(
     metadata,
     _serial(),
     sa.Column("candidate", sa.BigInteger, sa.ForeignKey("candidates.id"), nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),  # moved, withdrawn or returned
-    sa.Column("from_order", sa.BigInteger, nullable=False),
-    sa.Column("to_order", sa.BigInteger, nullable=False),
+    _text("kind"),  # moved, withdrawn or returned
+    *(sa.Column(name, sa.BigInteger, nullable=False) for name in ("from_order", "to_order")),
     _time("moved"),
     sa.Index(None, "candidate"),
 )
@@ -246,11 +244,11 @@ verdict_batches = sa.Table(
     "verdict_batches",
     metadata,
     _serial(),
-    sa.Column("who", sa.Text, nullable=False),
+    _text("who"),
     _time("given"),
     sa.Column("request", sa.Text, nullable=True),
     sa.Column("content", sa.LargeBinary, nullable=False),
-    sa.Column("refused", sa.Text, nullable=False),  # JSON
+    _text("refused"),  # JSON
     sa.UniqueConstraint("who", "request"),
 )
 
@@ -260,11 +258,9 @@ verdicts = sa.Table(
     metadata,
     _serial(),
     sa.Column("candidate", sa.BigInteger, sa.ForeignKey("candidates.id"), nullable=False),
-    sa.Column("verdict", sa.Text, nullable=False),
-    sa.Column("who", sa.Text, nullable=False),
+    *map(_text, ("verdict", "who")),
     _time("given"),
-    sa.Column("note", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
+    *map(_text, ("note", "reason")),
     sa.Column("version", sa.BigInteger, nullable=False),  # of the candidate, with this verdict
     sa.Column("batch", sa.BigInteger, sa.ForeignKey("verdict_batches.id"), nullable=True),
     sa.Column("undoes", sa.BigInteger, sa.ForeignKey("verdicts.id"), nullable=True),
@@ -279,8 +275,7 @@ verdicts = sa.Table(
 patterns = sa.Table(
     "patterns",
     metadata,
-    sa.Column("kind", sa.Text, primary_key=True),
-    sa.Column("pattern", sa.Text, primary_key=True),
+    *(sa.Column(name, sa.Text, primary_key=True) for name in ("kind", "pattern")),
 )
 
 # Filters of the queue that people saved, as the query of its address.
@@ -288,8 +283,7 @@ saved_filters = sa.Table(
     "saved_filters",
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("query", sa.Text, nullable=False),
-    sa.Column("who", sa.Text, nullable=False),
+    *map(_text, ("query", "who")),
     _time("saved"),
 )
 
@@ -297,14 +291,12 @@ clusters = sa.Table(
     "clusters",
     metadata,
     _serial(),
-    sa.Column("project", sa.Text, nullable=False),
+    _text("project"),
     sa.Column("order", sa.BigInteger, nullable=False),
-    sa.Column("members", sa.Text, nullable=False),  # JSON: numbers of series, the nearest first
-    sa.Column("centroid", sa.Text, nullable=False),  # JSON
-    sa.Column("step", sa.Double, nullable=False),
-    sa.Column("fit", sa.Double, nullable=False),
-    sa.Column("regression", sa.Double, nullable=False),
-    sa.Column("status", sa.Text, nullable=False),
+    _text("members"),  # JSON: numbers of series, the nearest first
+    _text("centroid"),  # JSON
+    *(sa.Column(name, sa.Double, nullable=False) for name in ("step", "fit", "regression")),
+    _text("status"),
     sa.Column("current", sa.Boolean, nullable=False),
     _time("found"),
     sa.Index(None, "project", "current"),
@@ -315,9 +307,7 @@ tickets = sa.Table(
     metadata,
     _serial(),
     sa.Column("key", sa.Text, nullable=False, unique=True),
-    sa.Column("url", sa.Text, nullable=False),
-    sa.Column("title", sa.Text, nullable=False),
-    sa.Column("status", sa.Text, nullable=False),
+    *map(_text, ("url", "title", "status")),
     _time("opened"),
 )
 
@@ -334,10 +324,10 @@ retrainings = sa.Table(
     "retrainings",
     metadata,
     _serial(),
-    sa.Column("who", sa.Text, nullable=False),
+    _text("who"),
     _time("started"),
     _time("finished", nullable=True),
-    sa.Column("state", sa.Text, nullable=False),  # running, done, failed or cancelled
+    _text("state"),  # running, done, failed or cancelled
     sa.Column("verdicts", sa.Integer, nullable=False),  # number of candidates with a final verdict
     sa.Column("last_verdict", sa.BigInteger, nullable=False),  # the latest entry that it knew
     sa.Column("result", sa.Text, nullable=True),  # JSON
@@ -366,7 +356,7 @@ rejections = sa.Table(
     sa.Column("day", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("reason", Bytewise, primary_key=True),
     sa.Column("count", sa.BigInteger, nullable=False),
-    sa.Column("example", sa.Text, nullable=False),
+    _text("example"),
     _time("last"),
     sqlite_with_rowid=False,
 )
@@ -377,7 +367,7 @@ tokens = sa.Table(
     _serial(),
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("hash", sa.LargeBinary, nullable=False, unique=True),
-    sa.Column("scopes", sa.Text, nullable=False),  # separated by blanks
+    _text("scopes"),  # separated by blanks
     _time("created"),
     _time("revoked", nullable=True),
 )
@@ -398,10 +388,8 @@ audit = sa.Table(
     metadata,
     _serial(),
     _time("at"),
-    sa.Column("who", sa.Text, nullable=False),
-    sa.Column("action", sa.Text, nullable=False),
-    sa.Column("subject", sa.Text, nullable=False),
-    sa.Column("detail", sa.Text, nullable=False),  # JSON
+    *map(_text, ("who", "action", "subject")),
+    _text("detail"),  # JSON
     sa.Index(None, "at"),
 )
 

@@ -16,7 +16,8 @@ from barograph.features import FEATURE_SETS
 from barograph.models.catalogue import RULES, classifier, real_probability
 from barograph.models.flat import flatten
 from barograph.models.flat.boosted import library_bytes
-from barograph.models.triage import FILES, USES, TriageModel, decision_rule
+from barograph.models.threshold import decision_rule
+from barograph.models.triage import FILES, USES, TriageModel
 from barograph.series import Floats, Ints
 from barograph.training import tables
 from barograph.training.cross_fit import CROSS_FIT, beside_built_in

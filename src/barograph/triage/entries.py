@@ -6,7 +6,8 @@ read once: its digest, which is a hash of the labels, says whether they are know
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -29,35 +30,48 @@ COLUMNS = (
 )
 HAZARD, DIGEST = COLUMNS.index(_C.hazard), len(COLUMNS) - 1
 
-_identities: dict[bytes, tuple[SeriesId, str]] = {}  # identities and their printed form, by digest
+
+@dataclass(frozen=True, slots=True, eq=False)  # compared by address, which is quick
+class _Labels:
+    """What a series is called."""
+
+    identity: SeriesId
+    name: str
+
+
+_known: dict[bytes, _Labels] = {}  # by digest
 
 
 def entries(connection: sa.Connection, rows: Sequence[Sequence[Any]]) -> Iterator[QueueEntry]:
     """Yield the candidates of rows that begin with `COLUMNS`."""
     columns = [tuple(row[: len(COLUMNS)]) for row in rows]
-    _learn(connection, {row[DIGEST] for row in columns})
+    labels = _labels(connection, {row[DIGEST] for row in columns})
     patterns = compiled(stored_patterns(connection))
     unsized = levels(connection, [row[0] for row in columns if row[HAZARD] is None])
     for row in columns:
-        yield _entry(row, unsized.get(row[0]), patterns)
+        yield _entry(row, labels[row[DIGEST]], unsized.get(row[0]), patterns)
 
 
-def _learn(connection: sa.Connection, digests: Iterable[bytes]) -> None:
-    """Read the labels of series that are not known yet."""
-    if len(_identities) > KNOWN:
-        _identities.clear()
-    missing = [digest for digest in digests if digest not in _identities]
+def _labels(connection: sa.Connection, digests: set[bytes]) -> dict[bytes, _Labels]:
+    """Return the labels of series by digest; read those that are not known yet."""
+    if len(_known) > KNOWN:
+        _known.clear()  # other threads keep what they have
+    labels = {digest: kept for digest in digests if (kept := _known.get(digest)) is not None}
+    missing = [digest for digest in digests if digest not in labels]
     for row in rows_in(connection, sa.select(series), _S.digest, missing):
         identity = series_id(row)
-        _identities[row.digest] = identity, str(identity)
+        labels[row.digest] = _known[row.digest] = _Labels(identity, str(identity))
+    return labels
 
 
 @lru_cache(50_000)
-def _entry(row: tuple[Any, ...], known: Levels | None, patterns: PatternSet) -> QueueEntry:
+def _entry(
+    row: tuple[Any, ...], labels: _Labels, known: Levels | None, patterns: PatternSet
+) -> QueueEntry:
     """Return a candidate; most are the same as at the last look."""
     number, version, owner, order, last_before, commit, hazard, *rest = row
-    probability, found, verdict, present, direction, digest = rest
-    identity, name = _identities[digest]
+    probability, found, verdict, present, direction, _ = rest
+    identity, name = labels.identity, labels.name
     return QueueEntry(
         *(number, version, owner, identity, name, patterns.kind_of(name), order),
         *(order - 1 if last_before is None else last_before, commit),

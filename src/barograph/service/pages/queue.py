@@ -136,7 +136,7 @@ def get_members(
         left = list(group.members)
         if after:
             expected, number = after.split(":")
-            left = [group for group in left if group.place > (-float(expected), int(number))]
+            left = [member for member in left if member.place > (-float(expected), int(number))]
         rows = rows_of(connection, left[:MEMBERS])
     return render(
         request,

@@ -56,12 +56,10 @@ def complete_runs(
         head = None if context.commit else repository.head()
         commit = context.commit or (head.hash if head else "")
         unnamed = without & ~results.branches.known()
-        if head and unnamed.any() and not (options.branch or context.branch):
-            branch = repository.branch()
+        is_open = unnamed.any() and not (options.branch or context.branch)
+        if head and is_open and (branch := repository.branch()):
             results = replace(results, branches=_with(results.branches, unnamed, branch))
-            notes += [f"of commit {head.hash[:7]} of branch {branch}, as checked out"] * bool(
-                branch
-            )
+            notes.append(f"of commit {head.hash[:7]} of branch {branch}, as checked out")
     if commit:
         results = replace(results, commits=_with(results.commits, without, commit))
     missing = is_run & (results.times == UNKNOWN_TIME)
