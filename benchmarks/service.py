@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -175,14 +175,17 @@ def memory_of(process: int, kind: str) -> float:
         process: Its number.
         kind: `VmHWM` for the peak, `VmRSS` for what it uses now.
     """
-    text = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
-    [line] = [line for line in text.splitlines() if line.startswith(kind)]
-    started = {
-        int(child)
-        for thread in Path(f"/proc/{process}/task").iterdir()
-        for child in (thread / "children").read_text(encoding="utf-8").split()
-    }
-    return int(line.split()[1]) / 1024 + sum(memory_of(child, kind) for child in started)
+    folder, total = Path(f"/proc/{process}"), 0.0
+    # A thread or a child may end while it is looked at; what is gone needs no memory.
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for line in (folder / "status").read_text(encoding="utf-8").splitlines():
+            if line.startswith(kind):
+                total = int(line.split()[1]) / 1024
+        for thread in (folder / "task").iterdir():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                children = (thread / "children").read_text(encoding="utf-8").split()
+                total += sum(memory_of(int(child), kind) for child in children)
+    return total
 
 
 def main() -> None:
