@@ -13,7 +13,7 @@ settings.register_profile("house", deadline=None, derandomize=True)
 settings.load_profile("house")
 NUMBERS = count()
 # Each file runs on one worker, so these start first: no worker waits at the end for one of them.
-LONGEST = ("test_dvc.py", "test_store_commands.py", "test_reliability.py")
+LONGEST = ("test_dvc.py", "test_reliability.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,84 @@
+"""`barograph replay`: every result of a history is judged as if it had just arrived."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from barograph.evaluation import replay as replaying
+from barograph.parquet import SCHEMAS
+from tests.cli.store_commands import learned_pair, run, run_json, write
+from tests.training.online_histories import histories
+
+pytestmark = pytest.mark.usefixtures("workplace")
+
+
+def test_replay_judges_every_point(capsys: pytest.CaptureFixture[str]) -> None:
+    name = write("results.csv")
+    code, output = run_json(capsys, "replay", name, "--workers", "1", "--out", "replayed")
+    assert (code, output["points"]) == (0, 60)
+    assert output["found"] >= 1
+    lines = Path("replayed/found.csv").read_text().splitlines()
+    assert len(lines) == output["found"] + 1
+    assert sorted(path.name for path in Path("replayed").iterdir()) == [
+        *("found.csv", "found.parquet")
+    ]
+
+
+def marked_tables() -> None:
+    """Steps and spikes that people judged, as tables."""
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
+    found = histories(3)
+    for number in range(6):
+        values = found.values[220 * number : 220 * (number + 1)].tolist()
+        rows["series"].append({"project": "db", "test": f"t{number}", "args": "{}", "direction": 0})
+        rows["points"] += [
+            {"series": number, "order": k, "commit": f"c{k}", "value": value}
+            for k, value in enumerate(values)
+        ]
+        both = [(at, "true_positive") for at in found.marks[number][0]]
+        rows["candidates"] += [
+            {"series": number, "index": at, "order": at, "commit": f"c{at}", "verdict": verdict}
+            for at, verdict in sorted([*both, (15, "false_positive")])
+        ]
+    Path("tables").mkdir()
+    for name, schema in SCHEMAS.items():
+        pq.write_table(pa.Table.from_pylist(rows[name], schema), f"tables/{name}.parquet")
+
+
+def test_replay_with_a_second_look_is_compared_with_verdicts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned_pair()
+    marked_tables()
+    options = ("--model", "models/online.baro", "--workers", "1", "--out", "out")
+    _, alone = run_json(capsys, "replay", "tables", *options)
+    again = ("--second-look", "--alarm-policy", "sure", "--false-alarms-per-1000", "10")
+    code, output = run_json(capsys, "replay", "tables", *options, *again)
+    assert code == 0
+    assert output["alarms_per_series"] == output["alarms"] / 6
+    assert output["found_by_verdict"]["true_positive"] >= 8
+    assert output["delay"]["share_within_0"] == 0 < alone["delay"]["share_within_0"]
+    assert output["auc"] == alone["auc"] > 0.9
+    text = run(capsys, "replay", "tables", *options, *again)[1]
+    assert f"AUC {output['auc']:.3f}" in text
+    # What was done before the last part failed is not done again.
+    monkeypatch.setattr("barograph.cli.bulk.SERIES", 2)
+    whole = Path("out/found.csv").read_bytes()
+    judge, done = replaying._replay, []
+
+    def failing(task: replaying.ReplayTask, series: Sequence[Any]) -> Any:
+        done.append(len(series))
+        if len(done) == 3:
+            raise OSError("killed")
+        return judge(task, series)
+
+    monkeypatch.setattr(replaying, "_replay", failing)
+    assert run(capsys, "replay", "tables", *options, *again)[0] == 1
+    assert len(list(Path("out/.parts").iterdir())) == 2
+    assert run(capsys, "replay", "tables", *options, *again)[0] == 0
+    assert (len(done), Path("out/found.csv").read_bytes()) == (4, whole)
+    assert not Path("out/.parts").exists()

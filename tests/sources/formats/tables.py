@@ -1,0 +1,36 @@
+"""Read one table of results: helpers of the table tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from barograph.git import Repository
+from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.context import RunContext
+from barograph.sources.formats.read import FilesRead, read_files
+
+HEAD = "project,test,order,commit,time,value\n"
+
+
+NOWHERE = Repository("/")
+
+
+def read(path: Path, content: str | bytes, **options: Any) -> FilesRead:
+    """Read one file; half of the rows may be unusable."""
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    options = {"max_skipped_share": 0.5, **options}
+    return read_files([path], ReadOptions(**options), NOWHERE, RunContext())
+
+
+def values(found: FilesRead) -> dict[str, list[float]]:
+    return {str(series.id): series.values.tolist() for series in found.history}
+
+
+def skips(found: FilesRead) -> dict[str, tuple[str, int, int]]:
+    """Return the kind, the count and the first line of the skips of each reason."""
+    return {
+        reason: (kind, entry.count, [*entry.examples[0].values()][1])
+        for kind, reasons in found.report.skipped.items()
+        for reason, entry in reasons.items()
+    }

@@ -1,0 +1,143 @@
+"""What the cells of a table mean: numbers, times, directions, units, commits and orders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from barograph.errors import DataError
+from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.context import RunContext
+from barograph.sources.formats.read import read_files
+from tests.sources.formats.tables import NOWHERE, read, skips, values
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1,5", "2,75"], [1.5, 2.75]),
+        (["1.234,5", "2,25"], [1234.5, 2.25]),
+        (["1,234.5", "2"], [1234.5, 2.0]),
+        (["1e3", "-.5"], [1000.0, -0.5]),
+    ],
+)
+def test_decimal_sign_is_found(tmp_path: Path, cells: list[str], expected: list[float]) -> None:
+    content = "test;value\n" + "".join(f"a;{cell}\n" for cell in cells)
+    assert values(read(tmp_path / "t.csv", content)) == {"a": expected}
+
+
+MIDNIGHT = 1_706_659_200_000  # 2024-01-31
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "2024-01-31", "2024-01-31T00:00:00Z", "2024.01.31 1:00:00 +0100", "20240131",
+        "31/01/2024", "31.01.2024", "31.1.24", "01/31/2024", "1/31/2024 12:00:00 AM",
+        "Wed, 31 Jan 2024 00:00:00 +0000",
+        "1706659200", "1706659200000", "1706659200000000", "1706659200000000000",
+    ],
+)  # fmt: skip
+def test_time_is_read(tmp_path: Path, cell: str) -> None:
+    found = read(tmp_path / "t.csv", f'test,date,value\na,"{cell}",1\n')
+    assert found.history.times.tolist() == [MIDNIGHT]
+
+
+def test_day_and_month_are_told_apart_by_the_file(tmp_path: Path) -> None:
+    rows = "test,date,value\na,02/01/2024,1\na,{},2\n"
+    found = read(tmp_path / "t.csv", rows.format("13/01/2024"))
+    assert found.history.times.tolist() == [1_704_153_600_000, 1_705_104_000_000]
+    unclear = read(tmp_path / "t.csv", rows.format("03/01/2024"))
+    assert "dates such as 02/01/2024 read as" in unclear.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "direction"),
+    [
+        ("test,direction,value\na,lower,1\n", -1),
+        ("test,direction,value\na,smaller_is_better,1\n", -1),
+        ("test,direction,value\na,higher,1\n", 1),
+        ("test,direction,value\na,-1,1\n", -1),
+        ("test,lower_is_better,value\na,false,1\n", 1),
+        ("test,unit,value\na,ms,1\n", -1),
+        ("test,unit,value\na,ops/s,1\n", 1),
+        ("commit,latency (ms)\nx,1\n", -1),
+        ("test,value\na,1\n", 0),
+        ("commit,p50_ms\nx,1\n", -1),
+        ("commit,opsPerSecond\nx,1\n", 1),
+        ("metric,value\nreal_time_ns,1\n", -1),
+        ("metric,unit,value\nqueue_ms,ops/s,1\n", 1),  # the unit counts
+        ("metric,direction,value\nuptime_ms,higher,1\n", 1),
+        *[(f"metric,value\n{name},1\n", 0) for name in ("latency_min", "ops_s", "free_bytes")],
+        ("test,value\nsleep_10_ms,1\n", 0),  # not a measurement
+    ],
+)
+def test_direction_is_known_from(tmp_path: Path, content: str, direction: int) -> None:
+    assert read(tmp_path / "t.csv", content).history.directions.tolist() == [direction]
+
+
+def test_the_caller_knows_a_direction_better_than_the_name_of_a_measurement(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("commit,age_ms,wait (ms),kept\nx,1,1,1\n")
+    found = read_files([path], None, NOWHERE, RunContext(), lambda name: int("age" in name))
+    assert found.history.directions.tolist() == [1, -1, 0]
+
+
+def test_directions_that_differ_are_counted_and_the_first_counts(tmp_path: Path) -> None:
+    found = read(tmp_path / "t.csv", "test,order,value,direction\na,1,1,1\na,2,2,-1\n")
+    assert found.history.directions.tolist() == [1]
+    assert [*found.report.corrected.values()] == [1]
+
+
+def test_units_of_one_dimension_are_converted_and_others_named(tmp_path: Path) -> None:
+    rows = "test,order,unit,value\na,1,ms,5\na,2,us,6000\na,3,MB,7\na,4,,8\n"
+    found = read(tmp_path / "t.csv", rows)
+    assert values(found) == {"a": [5, 6, 8]}
+    reason = "the unit cannot be converted to that of the series' first value"
+    assert skips(found)[reason][:2] == ("points", 1)
+
+
+def test_numbers_of_all_kinds_are_one_argument(tmp_path: Path) -> None:
+    rows = [
+        {"test": "a", "args": {"n": n}, "order": k, "value": k} for k, n in enumerate((8, 8.0, "8"))
+    ]
+    found = read(tmp_path / "t.json", json.dumps(rows))
+    assert values(found) == {"a n=8": [0, 1, 2]}
+
+
+def test_a_run_of_a_commit_in_the_history_is_a_run_of_that_commit(tmp_path: Path) -> None:
+    (tmp_path / "h.csv").write_text("commit,test,value\nx,t,10\ny,t,20\n")
+    (tmp_path / "run.json").write_text('[{"name": "t", "unit": "ms", "value": 22}]')
+    paths = [tmp_path / "h.csv", tmp_path / "run.json"]
+    history = read_files(paths, ReadOptions(commit="y"), NOWHERE, RunContext()).history
+    assert history.values.tolist() == [10, 21]
+    assert history.runs_of(0).keys() == {1}
+
+
+def test_abbreviated_hashes_are_those_of_the_full_ones(tmp_path: Path) -> None:
+    full, other = "0a8cb97" + "6" * 33, "0a8cb98" + "6" * 33
+    listed = ["0a8cb97", full, other, "0a8cb9", "2024010", "20240101"]
+    rows = "".join(f"{name},t,{k}\n" for k, name in enumerate(listed))
+    found = read(tmp_path / "t.csv", "commit,test,value\n" + rows)
+    assert list(found.history.commits) == [full, *listed[2:]]
+    assert values(found)["t"] == [0.5, 2, 3, 4, 5]
+    twins = [full, full[:-1] + "7"]
+    rows = "".join(f"{name},t,1\n" for name in ["0a8cb97", *twins])
+    found = read(tmp_path / "t.csv", "commit,test,value\n" + rows)
+    assert list(found.history.commits) == ["0a8cb97", *twins]
+
+
+def test_orders_beyond_the_limit_are_times_only_if_milliseconds_tell_them_apart(
+    tmp_path: Path,
+) -> None:
+    stamps = [1_706_220_908_000_000_000 + k * 1_000_000 for k in range(3)]
+    found = read(tmp_path / "t.csv", "order,value\n" + "".join(f"{k},1\n" for k in stamps))
+    assert found.history.orders.tolist() == [k // 1_000_000 for k in stamps]
+    rows = "".join(f"{2**62 + k},1\n" for k in range(3))
+    with pytest.raises(DataError, match=r"number the commits, or give times in milliseconds"):
+        read(tmp_path / "u.csv", f"order,value\n{rows}")
+    rows = "".join(f"{2**53 - k},1\n" for k in range(3))
+    found = read(tmp_path / "v.csv", f"order,value\n{rows}")
+    assert found.history.orders.tolist() == [2**53 - 2, 2**53 - 1, 2**53]
