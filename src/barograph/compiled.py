@@ -76,6 +76,15 @@ def interpret_small(points: float) -> None:
         _Choice.interprets = True
 
 
+def is_cached(function: Callable[..., Any]) -> bool:
+    """Whether a kernel runs without compiling: its code is on disk, or it is interpreted."""
+    if is_interpreted():
+        return True
+    from barograph.jit import has_cache
+
+    return has_cache(function)
+
+
 def cache_folder() -> Path:
     """Return the folder below which Numba writes compiled code; it names it for each module."""
     if named := os.environ.get("NUMBA_CACHE_DIR"):

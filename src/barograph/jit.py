@@ -28,6 +28,14 @@ class KernelCache(FunctionCache):
             cache.flush()
             return None
 
+    def is_filled(self) -> bool:
+        """Whether code of the present source file is on disk, for whatever arguments."""
+        cache: Any = self
+        try:
+            return bool(cache._cache_file._load_index())  # noqa: SLF001 - Numba has no public way
+        except (AttributeError, ImportError, OSError):
+            return False
+
 
 def compile_kernel(function: Callable[P, R], options: Mapping[str, Any]) -> Callable[P, R]:
     """Return a function that Numba compiles when it is called, and keeps on disk.
@@ -40,3 +48,9 @@ def compile_kernel(function: Callable[P, R], options: Mapping[str, Any]) -> Call
     make_cache: Callable[..., KernelCache] = KernelCache
     vars(compiled)["_cache"] = make_cache(function)
     return compiled
+
+
+def has_cache(compiled: Callable[..., Any]) -> bool:
+    """Whether compiled code of a function of `compile_kernel` is on disk."""
+    cache: KernelCache = vars(compiled)["_cache"]
+    return cache.is_filled()

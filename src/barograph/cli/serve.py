@@ -190,8 +190,7 @@ def command(
         limits = ConnectionLimits(trusted_proxies=settings.trusted_proxies)
         server = make_server(app, host, port, limits)
         click.echo(
-            f"serving {address(host, port)} while the model is loaded, and compiled at the first "
-            "start; /ready answers 200 after that",
+            f"serving {address(host, port)}; /ready answers 200 once the model is loaded",
             err=True,
         )
         if not run_server(server):

@@ -1,4 +1,4 @@
-"""The model in use: loaded, compiled and tried before it decides; the last good model stays."""
+"""The model in use: loaded and tried before it decides; the last good model stays."""
 
 from __future__ import annotations
 
@@ -10,13 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from barograph.detection.online import (
-    Judge,
-    OnlineJudge,
-    PendingSeries,
-    SecondLookConfig,
-    make_judge,
-)
+from barograph.detection.online import Judge, PendingSeries, SecondLookConfig, make_judge
+from barograph.detection.online.cold_start import ColdStartJudge, is_cold
 from barograph.errors import ArtifactError, BarographError
 from barograph.models import OnlineModels, TriageModel
 
@@ -31,13 +26,16 @@ class LoadedModel:
     """A model that passed its trial, and the judge that uses it."""
 
     model: TriageModel
-    judge: OnlineJudge
+    judge: Judge
     source: str
+    second_look: bool
     second_look_disabled_reason: str = ""  # empty unless a second look was wanted
 
 
 def load_model(path: Path | None, second_look: SecondLookConfig | None = None) -> LoadedModel:
     """Load an online model and try it.
+
+    While kernels are not compiled yet, other processes judge and compile.
 
     Args:
         path: Model file, or None for the built-in model.
@@ -47,16 +45,23 @@ def load_model(path: Path | None, second_look: SecondLookConfig | None = None) -
         ArtifactError: The file is not a model, is made for another use, or fails its trial.
     """
     models = OnlineModels.load(path) if path is not None else OnlineModels.default()
-    judge, disabled_reason = make_judge(models, second_look)
+    online, disabled_reason = make_judge(models, second_look)
+    judge: Judge = online
     source = str(path) if path is not None else "the built-in model"
-    _try(judge, source)
-    return LoadedModel(models.newest, judge, source, disabled_reason)
-
-
-def _try(judge: Judge, source: str) -> None:
-    """Let a judge decide on random histories, which also compiles what it needs."""
     rng = np.random.default_rng(0)
     histories = [PendingSeries(rng.standard_normal(n) + 100.0, n - 1, 0) for n in TRIAL_LENGTHS]
+    if is_cold():
+        LOG.info("kernels are being compiled; until then, decisions are interpreted")
+        judge = ColdStartJudge(
+            online, histories, lambda: LOG.info("decisions use compiled kernels now")
+        )
+    _try(judge, histories, source)
+    second_look_is_on = online.confirm is not None
+    return LoadedModel(models.newest, judge, source, second_look_is_on, disabled_reason)
+
+
+def _try(judge: Judge, histories: list[PendingSeries], source: str) -> None:
+    """Let a judge decide on random histories."""
     try:
         results = [judge.judge(histories), judge.judge(histories[-1:])]
     except BarographError:
@@ -158,8 +163,10 @@ class ModelWatch:
             self.check()
 
     def stop(self) -> None:
-        """End `run`."""
+        """End `run`, and what compiles kernels."""
         self._stop.set()
+        if self.current is not None and isinstance(self.current.judge, ColdStartJudge):
+            self.current.judge.close()
 
     def _load(self) -> LoadedModel:
         return load_model(self._path if self._version else None, self._second_look)

@@ -137,7 +137,7 @@ def departures(values: Floats, first: Ints, newest: Ints) -> Departures:
         newest: The position of each result.
     """
     result = Departures(np.empty(newest.size), np.empty(newest.size))
-    _describe_all(values, first, newest, *result)
+    describe_all(values, first, newest, *result)
     return result
 
 
@@ -183,9 +183,10 @@ def _way(level: float, first: float, value: float) -> float:
 
 
 @kernel
-def _describe_all(
+def describe_all(
     values: Floats, first: Ints, newest: Ints, beyond: Floats, surprise: Floats
 ) -> None:
+    """Fill how far each newest value departs from those since the first of its series."""
     row = np.empty(_WIDTH)
     for i in range(newest.size):
         _describe(values, first[i], newest[i], row)

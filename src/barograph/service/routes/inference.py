@@ -155,7 +155,7 @@ def _model_fields(context: AppContext) -> dict[str, Any]:
         "columns": list(loaded.model.columns),
         "threshold": loaded.model.threshold,
         "card": dict(loaded.model.card),
-        "second_look": loaded.judge.confirm is not None,
+        "second_look": loaded.second_look,
         "second_look_disabled_reason": loaded.second_look_disabled_reason or None,
         "refused_reason": context.watch.refused_reason or None,
     }

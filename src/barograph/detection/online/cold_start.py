@@ -1,0 +1,154 @@
+"""Judging while the kernels are compiled: by an interpreting process, until another compiled them.
+
+Numba needs 15 seconds of processor time for the kernels of the online judge. A service cannot wait
+that long, and threads of its own would compete with its requests.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import IO, Any
+
+from barograph.compiled import is_cached
+from barograph.detection.online.judge import BatchDecisions, OnlineJudge
+from barograph.detection.online.newest import describe_all
+from barograph.detection.online.pending import PendingSeries
+from barograph.features.regime.family import rows
+from barograph.models.flat.trees import walk_trees
+
+LARGEST = 20_000  # values that are judged interpreted, in about a second
+COMMAND = (sys.executable, "-c", f"from {__name__} import serve; serve()")
+
+
+def is_cold() -> bool:
+    """Whether kernels of the online judge still have to be compiled."""
+    return not all(map(is_cached, (rows, describe_all, walk_trees)))
+
+
+class JudgeProcess:
+    """A judge in another process, which ends with this one.
+
+    Args:
+        judge: The judge.
+        interprets: Whether the process leaves kernels to the interpreter; else it compiles them.
+    """
+
+    def __init__(self, judge: OnlineJudge, *, interprets: bool) -> None:
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": str(int(interprets))}
+        self._process = subprocess.Popen(  # noqa: S603 - no part of it is input
+            COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,  # Ctrl-C reaches the service only, which closes the pipes
+        )
+        self._judge: OnlineJudge | None = judge
+        self._lock = threading.Lock()
+
+    def judge(self, pending: Sequence[PendingSeries]) -> BatchDecisions:
+        """Decide on the new points of every series.
+
+        Raises:
+            OSError, EOFError: The process ended.
+        """
+        # A mapping proxy cannot be pickled.
+        sent = [series._replace(runs=dict(series.runs)) for series in pending]
+        requests, replies = _pipe(self._process.stdin), _pipe(self._process.stdout)
+        with self._lock:
+            if self._judge is not None:
+                pickle.dump(self._judge, requests)
+                self._judge = None
+            pickle.dump(sent, requests)
+            requests.flush()
+            reply = pickle.load(replies)  # noqa: S301 - from our own process
+        if isinstance(reply, Exception):
+            raise reply
+        decisions: BatchDecisions = reply
+        return decisions
+
+    def close(self) -> None:
+        """End the process, and the call that waits for it."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):  # what was not sent yet is of no use
+                _pipe(pipe).close()
+
+
+class ColdStartJudge:
+    """A judge that another process interprets until a third has compiled the kernels.
+
+    The decisions are those of the judge. Large batches wait for the compiled kernels.
+
+    Args:
+        judge: The judge.
+        trial: Series whose judgement needs every kernel.
+        on_compiled: Called once this process uses compiled kernels.
+    """
+
+    def __init__(
+        self, judge: OnlineJudge, trial: Sequence[PendingSeries], on_compiled: Callable[[], None]
+    ) -> None:
+        self._judge, self._trial, self._on_compiled = judge, trial, on_compiled
+        self._is_compiled, self._is_closed = threading.Event(), threading.Event()
+        self._interpreter = JudgeProcess(judge, interprets=True)
+        self._compiler = JudgeProcess(judge, interprets=False)
+        self._compiling = threading.Thread(
+            target=self._compile, name="barograph-compile", daemon=True
+        )
+        self._compiling.start()
+        self.version, self.threshold, self.history = judge.version, judge.threshold, judge.history
+
+    def judge(self, pending: Sequence[PendingSeries]) -> BatchDecisions:
+        """Decide on the new points of every series."""
+        if not self._is_compiled.is_set() and sum(len(s.values) for s in pending) <= LARGEST:
+            with suppress(OSError, EOFError, pickle.UnpicklingError):  # the process was closed
+                return self._interpreter.judge(pending)
+        self._is_compiled.wait()
+        return self._judge.judge(pending)
+
+    def close(self) -> None:
+        """End both processes; whatever is not compiled yet, this process compiles."""
+        self._is_closed.set()
+        self._compiler.close()
+        self._compiling.join()
+
+    def _compile(self) -> None:
+        # If the process fails, this one compiles, and raises what is wrong.
+        with suppress(Exception):
+            self._compiler.judge(self._trial)
+            self._compiler.judge(self._trial[-1:])  # few rows go through a kernel of their own
+        self._compiler.close()
+        self._is_compiled.set()
+        self._interpreter.close()
+        if not self._is_closed.is_set():
+            self._on_compiled()
+
+
+def serve() -> None:
+    """Judge what arrives on standard input until it is closed."""
+    requests, replies = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr  # replies have the pipe to themselves
+    with suppress(EOFError, BrokenPipeError):
+        judge: OnlineJudge = pickle.load(requests)  # noqa: S301 - from the process that started us
+        while True:
+            reply: Any
+            try:
+                reply = judge.judge(pickle.load(requests))  # noqa: S301
+            except EOFError:
+                raise
+            except Exception as error:
+                reply = error
+            pickle.dump(reply, replies)
+            replies.flush()
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None  # noqa: S101 - the process was started with pipes
+    return pipe

@@ -1,0 +1,102 @@
+"""A service without compiled kernels decides at once, and as it does with them."""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import numpy as np
+import pytest
+
+from barograph.detection.online import (
+    OnlineJudge,
+    PendingSeries,
+    SecondLookConfig,
+    cold_start,
+    make_judge,
+)
+from barograph.detection.online.cold_start import ColdStartJudge, JudgeProcess
+from barograph.models import OnlineModels
+
+
+@pytest.fixture(scope="module")
+def judge() -> OnlineJudge:
+    return make_judge(OnlineModels.default(), SecondLookConfig(needed=True))[0]
+
+
+def pending(size: int = 60) -> list[PendingSeries]:
+    values = np.random.default_rng(0).normal(100.0, 1.0, size)
+    values[size // 2 :] += 10.0
+    runs = {size - 1: np.array([values[-1], values[-1] + 1.0])}
+    return [PendingSeries(values, size // 3, 0, runs=runs), PendingSeries(values[:20], 19, 0)]
+
+
+@pytest.fixture(scope="module")
+def interpreter(judge: OnlineJudge) -> Iterator[JudgeProcess]:
+    process = JudgeProcess(judge, interprets=True)
+    yield process
+    process.close()
+
+
+def test_interpreting_process_gives_the_same_bits(
+    judge: OnlineJudge, interpreter: JudgeProcess
+) -> None:
+    for size in (60, 200):
+        expected, got = judge.judge(pending(size)), interpreter.judge(pending(size))
+        assert pickle.dumps(got[:-1]) == pickle.dumps(expected[:-1])
+        assert list(got.logs) == list(expected.logs)
+        assert expected.is_change.any()
+
+
+def test_error_of_the_judge_is_raised_and_the_process_goes_on(interpreter: JudgeProcess) -> None:
+    values = np.array([1.0, 2.0])
+    with pytest.raises(IndexError):
+        interpreter.judge([PendingSeries(values, 0, 0, runs={9: values})])
+    assert interpreter.judge(pending()).probability.size
+
+
+def test_large_batches_wait_for_the_compiler(
+    judge: OnlineJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cold_start, "LARGEST", 0)
+    is_compiled = Event()
+    cold = ColdStartJudge(judge, pending(), is_compiled.set)
+    try:
+        got = cold.judge(pending())
+        assert is_compiled.wait(60)
+        assert got.probability.tolist() == judge.judge(pending()).probability.tolist()
+    finally:
+        cold.close()
+
+
+def test_closed_judge_still_decides(judge: OnlineJudge) -> None:
+    is_compiled = Event()
+    cold = ColdStartJudge(judge, pending(), is_compiled.set)
+    cold.close()
+    assert not is_compiled.is_set()
+    assert cold.judge(pending()).answer.tolist() == judge.judge(pending()).answer.tolist()
+
+
+@pytest.mark.parametrize(("disabled", "expected"), [("0", "True"), ("1", "False")])
+def test_start_is_cold_only_if_something_is_to_be_compiled(
+    tmp_path: Path, disabled: str, expected: str
+) -> None:
+    script = "from barograph.detection.online.cold_start import is_cold; print(is_cold())"
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": disabled}
+    printed = subprocess.run(  # noqa: S603 - no part of it is input
+        [sys.executable, "-c", script],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert printed.strip() == expected
+
+
+def test_start_is_warm_once_the_judge_was_used(judge: OnlineJudge) -> None:
+    judge.judge(pending())
+    judge.judge(pending()[-1:])
+    assert not cold_start.is_cold()
