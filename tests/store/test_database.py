@@ -91,6 +91,17 @@ def test_failed_write_back_is_reported_and_loses_nothing(tmp_path: Path) -> None
         assert store.ingest(history("ab", 500), "ci").counts["duplicate"] == 1000
 
 
+def test_existing_store_on_a_full_disk_says_so(tmp_path: Path) -> None:
+    path, (soft, hard) = tmp_path / "store.db", resource.getrlimit(resource.RLIMIT_FSIZE)
+    Store(str(path), Rule()).close()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))  # less than SQLite's shared memory
+    try:
+        with pytest.raises(StoreError, match=rf"^{path}: no space left on the device$"):
+            Store(str(path), Rule())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def test_model_of_a_failed_transaction_gets_a_number_again(tmp_path: Path) -> None:
     with Store(str(tmp_path / "store.db"), Rule()) as store:
 

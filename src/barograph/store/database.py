@@ -32,6 +32,7 @@ LOCK = 0x6261726F  # advisory lock for migrations on PostgreSQL
 PLAIN = {  # what SQLite's errors mean
     sqlite3.SQLITE_NOTADB: "not an SQLite database",
     sqlite3.SQLITE_FULL: "no space left on the device",
+    sqlite3.SQLITE_IOERR_SHMSIZE: "no space left on the device",  # not even to open the store
 }
 
 
@@ -140,7 +141,8 @@ def _guarded(engine: sa.Engine) -> Iterator[None]:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = getattr(error, "orig", None) or error
-        text = PLAIN.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
+        code = getattr(cause, "sqlite_errorcode", 0)
+        text = PLAIN.get(code) or PLAIN.get(code & 0xFF)
         text = text or " ".join(str(cause).split())[:300]
         is_file = engine.dialect.name == "sqlite"
         raise StoreError(

@@ -28,7 +28,8 @@ COMMAND = (sys.executable, "-c", f"from {__name__} import serve; serve()")
 
 def is_cold() -> bool:
     """Whether kernels of the online judge still have to be compiled."""
-    return not all(map(is_cached, (rows, describe_all, walk_trees)))
+    kernels: tuple[Callable[..., None], ...] = (rows, describe_all, walk_trees)
+    return not all(map(is_cached, kernels))
 
 
 class JudgeProcess:
