@@ -27,7 +27,7 @@ EXTRA_ROOMS = (
 EXTRA_MODULES = {
     "cli.demo",  # of the service
     *("detection.bulk", "parquet", "plotting.drawing", "plotting.labels"),
-    *("models.catalogue", "models.stacked", "models.tuning"),
+    *("models.catalogue", "models.stacked"),
     *("models.voting", "sources.candidates", "sources.documents", "sources.loader"),
     *("sources.mongodb", "sources.mongodump", "sources.points", "sources.tables"),
     *("sources.zenodo", "store.archive", "store.export"),

@@ -21,9 +21,8 @@ from barograph.models.flat import FlatVoting, flatten
 from barograph.models.threshold import ABOVE_HALF
 from barograph.pipeline import hybrid
 from barograph.studies.statistics import candidate_rows
-from barograph.training.bounds import bounds_table
 from barograph.training.candidates import TrainParams, held_out, train
-from barograph.training.tables import build, keys_of, labelled
+from barograph.training.tables import bounds_table, build, keys_of, labelled
 
 INTERIM = Path("data/interim")
 REPORTS = Path("data/reports")

@@ -71,7 +71,7 @@ def test_tune_sees_only_training_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append((name, matrix))
         return "not today"
 
-    monkeypatch.setattr(tuning, "searched", spied)
+    monkeypatch.setattr(tuning, "search_or_reason", spied)
     tune.main()
     np.testing.assert_array_equal(seen[0][1], rows.matrix[split.train])
     assert "Not tuned, label_free, logistic: not today." in (tune.FOLDER / "tuning.md").read_text()
@@ -81,8 +81,10 @@ def test_tune_sees_only_training_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tune_reports_too_few_verdicts() -> None:
     params = tuning.TuneParams({}, 2, 5, 1)
     few = np.zeros((4, 2))
-    said = tuning.searched("logistic", few, np.array([0, 1, 0, 1]), np.arange(4), params, 5)
-    assert said == "4 groups cannot be divided into 5 folds"
+    reason = tuning.search_or_reason(
+        "logistic", few, np.array([0, 1, 0, 1]), np.arange(4), params, 5
+    )
+    assert reason == "4 groups cannot be divided into 5 folds"
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from barograph.errors import DataError
 from barograph.evaluation.shares import Share, median_of, share_of
 from barograph.training.weekly_record import (
     JudgedVerdicts,
+    PastRecord,
     Record,
-    calibration,
     first_day,
     retraining_due,
     weekly,
@@ -91,8 +91,9 @@ def test_median_interval_covers_the_median_in_95_percent_of_samples() -> None:
 
 
 def test_calibration_compares_what_was_stated_with_what_people_said() -> None:
-    bins = calibration(TABLE, 2)
-    assert [(one.rows, one.share) for one in bins] == [(2, 0.5), (3, pytest.approx(2 / 3))]
+    bins = PastRecord.of(TABLE, date(2026, 9, 16), 1).calibration
+    shares = [(0.1, 0.0), (0.2, 1.0), (0.5, 1.0), (0.8, 0.0), (0.9, 1.0)]
+    assert [(part.stated, part.share) for part in bins] == shares
 
 
 GOOD, BAD = share_of([True] * 27 + [False] * 3), share_of([True] * 15 + [False] * 15)

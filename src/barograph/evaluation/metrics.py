@@ -55,10 +55,10 @@ def scores(
     }
 
 
-def calibration_error(truth: npt.NDArray[np.int64], probability: Floats, bins: int = BINS) -> float:
+def calibration_error(truth: npt.NDArray[np.int64], probability: Floats) -> float:
     """Return the expected calibration error: |share of real - mean probability|, by bin."""
-    bin_of = np.minimum((probability * bins).astype(np.int64), bins - 1)
-    gap = np.bincount(bin_of, weights=truth - probability, minlength=bins)
+    bin_of = np.minimum((probability * BINS).astype(np.int64), BINS - 1)
+    gap = np.bincount(bin_of, weights=truth - probability, minlength=BINS)
     return float(np.abs(gap).sum() / truth.size)
 
 

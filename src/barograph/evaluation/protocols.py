@@ -89,6 +89,30 @@ def forward_splits(decided: npt.ArrayLike, seed: int, cuts: int = CUTS) -> Itera
         yield _validated(np.flatnonzero(when <= start), test, generator)
 
 
+def folds_by_group(
+    truth: Ints, groups: npt.ArrayLike, folds: int, seed: int
+) -> list[tuple[Ints, Ints]]:
+    """Return the rows to learn from and the rows to judge of each fold; no group is divided.
+
+    Raises:
+        NotEnoughDataError: There are too few groups, or rows of one class only to learn from.
+    """
+    from sklearn.model_selection import StratifiedGroupKFold  # slow to import
+
+    names = np.asarray(groups)
+    if np.unique(truth).size < 2:
+        raise NotEnoughDataError(f"{truth.size} verdicts of one class only; both are needed")
+    count = np.unique(names).size
+    if count < folds:
+        raise NotEnoughDataError(f"{count} groups cannot be divided into {folds} folds")
+    splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
+    parts = list(splitter.split(truth, truth, names))
+    for number, (train, _) in enumerate(parts):
+        if np.unique(truth[train]).size < 2:
+            raise NotEnoughDataError(f"without fold {number} of {folds}, only one class is left")
+    return parts
+
+
 def is_usable(split: Split, truth: Ints) -> bool:
     """Return whether train and test parts have both classes and validation is not empty."""
     parts = (split.train, split.test)

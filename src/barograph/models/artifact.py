@@ -180,10 +180,10 @@ def finite_array(arrays: Arrays, name: str, *shape: int) -> npt.NDArray[np.float
     return array
 
 
-def check_range(name: str, array: npt.NDArray[Any], low: float = 0.0, high: float = 1.0) -> None:
-    """Raise an ArtifactError if a number is NaN or outside the limits."""
-    if not np.all((array >= low) & (array <= high)):
-        raise ArtifactError(f"array {name!r}: a number is outside {low:g} to {high:g}")
+def check_range(name: str, array: npt.NDArray[Any], high: float = 1.0) -> None:
+    """Raise an ArtifactError if a number is NaN or outside 0 to `high`."""
+    if not np.all((array >= 0) & (array <= high)):
+        raise ArtifactError(f"array {name!r}: a number is outside 0 to {high:g}")
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from barograph.errors import DataError
 from barograph.series import Floats, as_floats
 
+SHOWN = 6  # names in an error message
+
 
 def select_columns(matrix: Any, columns: Sequence[str], what: str) -> Floats:
     """Return the columns of a matrix in a given order.
@@ -64,9 +66,9 @@ def column_names(matrix: Any) -> list[str] | None:
     return listed if listed and all(named) else None
 
 
-def _shown(names: Sequence[str], limit: int = 6) -> str:
-    rest = len(names) - limit
-    return f"{list(names[:limit])}" + (f" and {rest} more" if rest > 0 else "")
+def _shown(names: Sequence[str]) -> str:
+    rest = len(names) - SHOWN
+    return f"{list(names[:SHOWN])}" + (f" and {rest} more" if rest > 0 else "")
 
 
 def _by_position(matrix: npt.ArrayLike, columns: Sequence[str], what: str) -> Floats:

@@ -7,7 +7,7 @@ from barograph.history import History
 from barograph.pipeline import report
 from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.stage import run
-from barograph.training.bounds import bounds_table
+from barograph.training.tables import bounds_table
 
 OUT = INTERIM / "subseries.parquet"
 POLICIES: tuple[Policy, ...] = tuple(

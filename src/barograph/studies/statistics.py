@@ -133,14 +133,14 @@ def medians(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def by_project(table: pd.DataFrame, feature: str = "distance") -> pd.DataFrame:
-    """Compare one feature between true and false positives in each project: Table 3.
+def by_project(table: pd.DataFrame) -> pd.DataFrame:
+    """Compare the distance between true and false positives in each project: Table 3.
 
     `q_value` is the p-value adjusted for the number of projects by Benjamini and Hochberg.
     """
     rows = []
     for project, part in table.groupby("project", sort=True):
-        real, false = kinds(part, feature)
+        real, false = kinds(part, "distance")
         row = {
             "project": project,
             "true_median": np.median(real) if real.size else np.nan,

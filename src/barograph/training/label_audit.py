@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.errors import DataError, NotEnoughDataError
+from barograph.evaluation.protocols import folds_by_group
 from barograph.series import Floats, Ints
 
 FOLDS = 5
@@ -55,7 +56,7 @@ def audit(
         seed: Of the folds.
         folds: Number of parts that are held out in turn.
     """
-    probability = held_out(make, matrix, truth, np.asarray(groups), seed=seed, folds=folds)
+    probability = held_out(make, matrix, truth, groups, seed=seed, folds=folds)
     return suspects(truth, probability)
 
 
@@ -81,25 +82,14 @@ def held_out(
     make: Callable[[], Any],
     matrix: Floats,
     truth: Ints,
-    groups: npt.NDArray[Any],
+    groups: npt.ArrayLike,
     *,
     seed: int = 0,
     folds: int = FOLDS,
 ) -> Floats:
     """Return each point's probability of a real change, by a model that saw none of its group."""
-    # Slow to import, and `suspects` does not need it.
-    from sklearn.model_selection import StratifiedGroupKFold
-
-    count = np.unique(groups).size
-    if count < folds:
-        raise NotEnoughDataError(f"{count} groups cannot be divided into {folds} folds")
-    if np.unique(truth).size < 2:
-        raise NotEnoughDataError(f"{truth.size} verdicts of one class only: nothing to audit")
-    splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
     probability = np.empty(truth.size)
-    for number, (train, test) in enumerate(splitter.split(matrix, truth, groups)):
-        if np.unique(truth[train]).size < 2:
-            raise NotEnoughDataError(f"without fold {number} of {folds}, only one class is left")
+    for train, test in folds_by_group(truth, groups, folds, seed):
         model = make().fit(matrix[train], truth[train])
         probability[test] = model.predict_proba(matrix[test])[:, 1]
     return probability

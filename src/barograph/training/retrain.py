@@ -18,7 +18,6 @@ import numpy as np
 from barograph.history import History
 from barograph.models.artifact import file_digest
 from barograph.models.triage import FILES, USES, TriageModel, load_models, save_models
-from barograph.models.tuning import Search
 from barograph.series import FINAL, Verdict
 from barograph.sources import load, open_source
 from barograph.training import tables
@@ -36,7 +35,7 @@ from barograph.training.release import (
     register,
 )
 from barograph.training.simulation import SimulateParams, simulate
-from barograph.training.tune import TuneParams, tune
+from barograph.training.tune import Search, TuneParams, tune
 
 STEPS = 2 + len(USES) + len(FILES)  # features, settings, each model, each comparison
 

@@ -7,7 +7,7 @@ table says which feature sets it holds, and of which version of the features.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -27,11 +27,10 @@ from barograph.features import (
 from barograph.features.bauer import CHANGES, DIFFERENCES
 from barograph.features.families import Derived
 from barograph.features.matrix import columns_of
-from barograph.features.subseries import WIDEST, Policy
+from barograph.features.subseries import WIDEST, Policy, subseries
 from barograph.history import History
 from barograph.models.triage import TriageModel
 from barograph.series import FINAL, UNKNOWN_TIME, Floats, Ints, Verdict
-from barograph.training.bounds import bounds_table
 
 FOLDER = Path("data/processed")
 CONFIRM = tuple(f"label_free:w{width}" for width in range(1, WIDEST + 1))
@@ -44,9 +43,7 @@ POLICIES: dict[str, tuple[str, ...]] = {
     "confirm": CONFIRM,
 }
 
-
 Frames = Callable[[str], pd.DataFrame]  # returns what a model of one use learns from
-
 # These sets follow the current regime by themselves: their Pre is the whole past.
 WHOLE_PAST = frozenset({"online", "confirm"})
 
@@ -100,6 +97,33 @@ def frames_of(history: History, feature_sets: Mapping[str, Sequence[str]]) -> Fr
         )
 
     return frame
+
+
+def bounds_table(history: History, policies: Iterable[Policy]) -> pd.DataFrame:
+    """Return one row for each policy and candidate.
+
+    Args:
+        history: The series and their candidates.
+        policies: The policies of the bounds.
+
+    Returns:
+        The columns policy, candidate, start, split and end: places in the values of the history.
+    """
+    frames = []
+    for policy in policies:
+        starts, splits, ends = subseries(policy, history.offsets, history.candidates)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "policy": str(policy),
+                    "candidate": np.arange(splits.size),
+                    "start": starts,
+                    "split": splits,
+                    "end": ends,
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
 
 
 def build(

@@ -1,21 +1,93 @@
-"""Tune the classifiers of each use on the rows that the twins of `train` learn from.
+"""Tune the classifiers of each use: a seeded random search on the rows that the twins learn from.
 
-Neither their validation rows nor the held-out series and commits are read.
+Settings are compared by their mean AUC over folds that share no series, so that near copies of a
+point cannot be on both sides. Neither the validation rows of `train` nor the held-out series and
+commits are read. The settings of the catalogue come from such a search.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from sklearn.metrics import roc_auc_score
 
 from barograph.errors import ConfigError, NotEnoughDataError
+from barograph.evaluation.protocols import folds_by_group
+from barograph.models.catalogue import classifier, real_probability
 from barograph.models.triage import USES
-from barograph.models.tuning import SPACES, Search, search
 from barograph.parallel import map_parallel
 from barograph.series import Floats, Ints
 from barograph.training import tables
 from barograph.training.candidates import TrainParams, held_out
+
+Settings = Mapping[str, Any]
+
+# The values to try by classifier; the names are parameters of the pipeline.
+SPACES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
+    "random_forest": {
+        "model__min_samples_leaf": (1, 2, 3, 5, 10),
+        "model__max_features": ("sqrt", 0.35, 0.6),
+        "model__criterion": ("gini", "entropy"),
+    },
+    "svm": {
+        "model__estimator__C": (0.3, 1.0, 3.0, 10.0, 30.0),
+        "model__estimator__gamma": ("scale", 0.02, 0.05, 0.1, 0.2),
+    },
+    "xgboost": {
+        "model__max_depth": (3, 4, 6, 8),
+        "model__learning_rate": (0.02, 0.05, 0.1),
+        "model__min_child_weight": (1, 5, 20),
+        "model__colsample_bytree": (0.3, 0.5, 0.8),
+        "model__subsample": (0.65, 0.9),
+    },
+    "logistic": {"model__C": (0.01, 0.1, 1.0, 10.0, 100.0)},
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Settings, and their AUC on held-out folds."""
+
+    settings: Settings
+    auc: float
+    aucs: tuple[float, ...]  # fold by fold
+
+
+@dataclass(frozen=True)
+class Search:
+    """All trials in the order in which they ran."""
+
+    classifier: str
+    trees: int
+    trials: tuple[Trial, ...]
+
+    @property
+    def best(self) -> Trial:
+        """The first trial with the highest mean AUC."""
+        return max(self.trials, key=lambda trial: trial.auc)
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return one row for each trial, the best first."""
+        order = sorted(range(len(self.trials)), key=lambda number: -self.trials[number].auc)
+        return [self._row(number, self.trials[number]) for number in order]
+
+    def _row(self, number: int, trial: Trial) -> dict[str, Any]:
+        values = classifier(
+            self.classifier, seed=0, trees=self.trees, settings=trial.settings
+        ).get_params()
+        return {
+            "classifier": self.classifier,
+            "tried": number,  # 0 is the catalogue's settings
+            **{name: values[name] for name in SPACES[self.classifier]},
+            "auc": trial.auc,
+            "sd": float(np.std(trial.aucs, ddof=1)),
+            **{f"auc_{fold}": auc for fold, auc in enumerate(trial.aucs)},
+            "chosen": trial is self.best,
+        }
 
 
 @dataclass(frozen=True)
@@ -50,28 +122,57 @@ class TuneParams:
                 )
 
 
-def searched(
-    name: str,
-    matrix: Floats,
-    truth: Ints,
-    groups: Ints,
-    params: TuneParams,
-    trees: int,
-) -> Search | str:
-    """Return the search, or why it is not possible."""
+def search(
+    name: str, matrix: Floats, truth: Ints, groups: npt.ArrayLike, params: TuneParams, trees: int
+) -> Search:
+    """Try the catalogue's settings, and others drawn from the space of the classifier.
+
+    Args:
+        name: One of SPACES.
+        matrix: One row of features for each point.
+        truth: 1 for the points that a person called real, else 0.
+        groups: The group of each point. A group is never divided between fitting and judging.
+        params: The number of trials and of folds, and the seed of folds, draws and classifier.
+        trees: Number of trees; ignored by classifiers without trees.
+
+    Raises:
+        NotEnoughDataError: A fold would have points of one class only.
+    """
+    parts = folds_by_group(truth, groups, params.folds, params.seed)
+    for number, (_, test) in enumerate(parts):
+        if np.unique(truth[test]).size < 2:
+            raise NotEnoughDataError(f"fold {number} of {params.folds} is of one class only")
+    results = []
+    for settings in draw_settings(name, params.trials, params.seed):
+        aucs = []
+        for train, test in parts:
+            model = classifier(name, seed=params.seed, trees=trees, settings=settings)
+            model.fit(matrix[train], truth[train])
+            aucs.append(float(roc_auc_score(truth[test], real_probability(model, matrix[test]))))
+        results.append(Trial(settings, float(np.mean(aucs)), tuple(aucs)))
+    return Search(name, trees, tuple(results))
+
+
+def search_or_reason(*call: Any) -> Search | str:
+    """Return the search, or why there are too few verdicts for it."""
     try:
-        return search(
-            name,
-            matrix,
-            truth,
-            groups,
-            seed=params.seed,
-            trees=trees,
-            trials=params.trials,
-            folds=params.folds,
-        )
+        return search(*call)
     except NotEnoughDataError as error:
         return str(error)
+
+
+def draw_settings(name: str, trials: int, seed: int) -> list[Settings]:
+    """Return the settings to try, each once; the first, empty ones are the catalogue's."""
+    if name not in SPACES:
+        raise ConfigError(
+            f"{name!r} has no settings to tune; classifiers that have: {sorted(SPACES)}"
+        )
+    if trials < 1:
+        raise ConfigError(f"the number of trials must be at least 1, not {trials}")
+    space = SPACES[name]
+    grid = [dict(zip(space, values, strict=True)) for values in product(*space.values())]
+    order = np.random.default_rng(seed).permutation(len(grid))
+    return [{}, *(grid[k] for k in order[: trials - 1])]
 
 
 def tune(
@@ -93,7 +194,7 @@ def tune(
             without |= dict.fromkeys(((use, name) for name in names), str(error))
         else:
             calls |= {(use, name): (name, *part, params, learned.trees) for name in names}
-    results = map_parallel(searched, list(calls.values()), label="tune")
+    results = map_parallel(search_or_reason, list(calls.values()), label="tune")
     return without | dict(zip(calls, results, strict=True))
 
 

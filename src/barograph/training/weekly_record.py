@@ -14,7 +14,6 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from barograph.errors import DataError
 from barograph.evaluation.shares import (
     CalibrationBin,
     Median,
@@ -24,6 +23,7 @@ from barograph.evaluation.shares import (
     share_of,
 )
 from barograph.series import Floats, Ints
+from barograph.training.work_lists import check_columns
 
 WEEK = timedelta(weeks=1)
 LEAST_NEW = 30  # verdicts: below, a new model would hardly differ from the old one
@@ -55,11 +55,7 @@ class JudgedVerdicts:
 
     def __post_init__(self) -> None:
         """Refuse columns of different lengths and values that are no probabilities."""
-        sizes = {name: len(getattr(self, name)) for name in self.__dataclass_fields__}
-        if len(set(sizes.values())) > 1:
-            raise DataError(f"the columns of the verdicts have different lengths: {sizes}")
-        if not np.all((self.probability >= 0) & (self.probability <= 1)):
-            raise DataError("the probabilities of the verdicts are not all between 0 and 1")
+        check_columns(vars(self), "verdicts")
 
     def __len__(self) -> int:
         """Return the number of verdicts."""
@@ -141,7 +137,7 @@ class PastRecord:
     def of(cls, judged: JudgedVerdicts, today: date, weeks: int) -> PastRecord:
         """Summarise the verdicts of the last weeks."""
         recent = Record.of(judged.since(first_day(today, RECENT)))
-        bins = calibration(judged) if len(judged) else []
+        bins = calibration_bins(judged.real.astype(np.int64), judged.probability)
         return cls(tuple(weekly(judged, today, weeks)), recent, tuple(bins))
 
 
@@ -174,11 +170,6 @@ def weekly(judged: JudgedVerdicts, today: date, weeks: int = 12) -> list[WeekRec
         WeekRecord(start, Record.of(judged.part(_is_between(judged, start, start + WEEK))))
         for start in _mondays(today, weeks)
     ]
-
-
-def calibration(judged: JudgedVerdicts, count: int = 10) -> list[CalibrationBin]:
-    """Return how often people said real, by the probability that was stated before."""
-    return calibration_bins(judged.real.astype(np.int64), judged.probability, count)
 
 
 def retraining_due(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,11 +57,17 @@ class OpenCandidates:
 
     def __post_init__(self) -> None:
         """Refuse columns of different lengths and values that are no probabilities."""
-        sizes = {name: len(getattr(self, name)) for name in self.__dataclass_fields__}
-        if len(set(sizes.values())) > 1:
-            raise DataError(f"the columns of the candidates have different lengths: {sizes}")
-        if not np.all((self.probability >= 0) & (self.probability <= 1)):
-            raise DataError("the probabilities of the candidates are not all between 0 and 1")
+        check_columns(vars(self), "candidates")
+
+
+def check_columns(columns: Mapping[str, npt.NDArray[Any]], what: str) -> None:
+    """Refuse columns of different lengths, and a column `probability` beyond 0 to 1."""
+    sizes = {name: len(column) for name, column in columns.items()}
+    if len(set(sizes.values())) > 1:
+        raise DataError(f"the columns of the {what} have different lengths: {sizes}")
+    probability = columns["probability"]
+    if not np.all((probability >= 0) & (probability <= 1)):
+        raise DataError(f"the probabilities of the {what} are not all between 0 and 1")
 
 
 def doubted_labels(
@@ -90,15 +97,12 @@ def doubted_labels(
     ]
 
 
-def audited_labels(
-    history: History, params: TrainParams, count: int = LENGTH
-) -> list[DoubtedLabel]:
+def audited_labels(history: History, params: TrainParams) -> list[DoubtedLabel]:
     """Return the verdicts that models trained without their series contradict most.
 
     Args:
         history: The values, and the candidates with their verdicts.
         params: The classifier, its features and the seed.
-        count: At most this many.
 
     Returns:
         The labels, with the numbers of the candidates in the history; none if the verdicts are too
@@ -116,7 +120,7 @@ def audited_labels(
         probability = held_out(make, rows.matrix, rows.truth, rows.identities, seed=params.seed)
     except NotEnoughDataError:
         return []
-    return doubted_labels(rows.candidates, rows.truth > 0, probability, count)
+    return doubted_labels(rows.candidates, rows.truth > 0, probability)
 
 
 def most_informative(

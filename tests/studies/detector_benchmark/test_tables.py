@@ -82,10 +82,10 @@ def test_annotator_agreement_matches_hand_calculation() -> None:
 
 def test_delay_is_the_first_wait_at_which_the_change_is_reported() -> None:
     single = case((50,))
-    assert delay(At(points=(50,)), single, 5, (0, 1, 2)) == 0.0
-    assert delay(At(points=(53,)), single, 5, (0, 1, 2, 3, 5)) == 3.0
-    assert delay(At(points=(56,)), single, 5, (0, 20)) == np.inf
-    assert delay(Nothing(), case((99,)), 5, (0, 1)) == np.inf
+    assert delay(At(points=(50,)), single, (0, 1, 2)) == 0.0
+    assert delay(At(points=(53,)), single, (0, 1, 2, 3, 5)) == 3.0
+    assert delay(At(points=(56,)), single, (0, 20)) == np.inf
+    assert delay(Nothing(), case((99,)), (0, 1)) == np.inf
     table = delays([single], {"late": At(points=(53,))}, waits=(2, 3))
     assert value(table, detector="late", wait=2) == 0.0
     assert value(table, detector="late", wait=3) == 1.0

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from barograph.detection.false_discovery import largest_kept
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.newest import SUSPECT, departure, settle, suspect_score
 from barograph.errors import DataError
@@ -113,10 +114,7 @@ class JobBudget:
             >>> budget.highest_rate([0.003] * 40, series=1000)
             0.003
         """
-        ordered = np.sort(np.array(rates, dtype=np.float64))
-        allowed = self.share * np.arange(1, ordered.size + 1) / max(series, 1)
-        counted = ordered[ordered <= allowed]
-        return float(counted[-1]) if counted.size else -1.0
+        return largest_kept(np.array(rates, dtype=np.float64), self.share, series)
 
 
 def _rate_of(score: float) -> float:

@@ -17,20 +17,19 @@ def delays(
     cases: Sequence[Case],
     detectors: Mapping[str, Detector],
     *,
-    margin: int = MARGIN,
     waits: Sequence[int] = WAITS,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Return the share of changes that are reported within each number of further results.
 
     A detector sees the series up to its first change and `wait` more points. A change counts from
-    the first wait at which it is reported within `margin`, even if a later run drops it again.
+    the first wait at which it is reported within `MARGIN`, even if a later run drops it again.
     People saw each whole series, so their row has no numbers.
     """
     series = np.unique([case.series for case in cases], return_inverse=True)[1]
     rows: list[tuple[object, ...]] = []
     for name, detector in detectors.items():
-        waited = np.array([delay(detector, case, margin, waits) for case in cases])
+        waited = np.array([delay(detector, case, waits) for case in cases])
         for wait in waits:
             ratios = np.stack([waited <= wait, np.ones(waited.size)], axis=1).astype(np.float64)
             rows.append((name, wait, *ratio_interval(ratios, series, seed), _median(waited)))
@@ -40,14 +39,14 @@ def delays(
     )
 
 
-def delay(detector: Detector, case: Case, margin: int, waits: Sequence[int]) -> float:
+def delay(detector: Detector, case: Case, waits: Sequence[int]) -> float:
     """Return the first wait at which the first change is reported, infinity if it never is."""
     change = case.truth[0]
     for wait in waits:
         shown = change + wait + 1
         if shown > case.size:
             break
-        if any(abs(point - change) <= margin for point in case.found_by(detector, shown)):
+        if any(abs(point - change) <= MARGIN for point in case.found_by(detector, shown)):
             return float(wait)
     return np.inf
 

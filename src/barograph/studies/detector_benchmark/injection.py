@@ -51,18 +51,15 @@ FACTORS = (2.0, 4.0)  # factors of the deviations in injected changes of varianc
 SHORTEST = 5  # points of a group
 
 
-def calmest_segment(
-    history: Segment, length: int, marked: Collection[int] = (), limit: float = CALM
-) -> Segment | None:
+def calmest_segment(history: Segment, length: int, marked: Collection[int] = ()) -> Segment | None:
     """Return the calmest segment of a history, or None if no segment is calm.
 
     Args:
         history: A whole series.
         length: The number of points of the segment.
         marked: Where people saw a change: no segment contains such a point.
-        limit: The largest deviation that counts as calm.
     """
-    calmest, smallest = None, limit
+    calmest, smallest = None, CALM
     for start in range(0, history.values.size - length + 1, max(1, length // 4)):
         part = slice(start, start + length)
         values = history.values[part]
@@ -96,12 +93,10 @@ def calm_segments(histories: Iterable[Segment], length: int, limit: int) -> list
     return segments
 
 
-def injected(
-    segments: Sequence[Segment], seed: int, scenarios: Sequence[Scenario] = SCENARIOS
-) -> Iterator[Case]:
+def injected(segments: Sequence[Segment], seed: int) -> Iterator[Case]:
     """Yield every scenario on every segment, each with its own changes."""
     for number, segment in enumerate(segments):
-        for row, scenario in enumerate(scenarios):
+        for row, scenario in enumerate(SCENARIOS):
             key = (seed, number, row)
             generator = np.random.default_rng(key)
             points = draw_points(segment.values.size, scenario.changes, generator)

@@ -86,9 +86,7 @@ def _ratios(
     return np.array(rows, dtype=np.float64)
 
 
-def ratio_interval(
-    ratios: npt.NDArray[np.float64], series: npt.ArrayLike, seed: int, resamples: int = RESAMPLES
-) -> Interval:
+def ratio_interval(ratios: npt.NDArray[np.float64], series: npt.ArrayLike, seed: int) -> Interval:
     """Return sum / sum with its 95 % percentile interval over resampled series.
 
     Cases of one series are not independent, so they are drawn together. Cases with NaN do not
@@ -98,7 +96,6 @@ def ratio_interval(
         ratios: Numerator and denominator of each case.
         series: The series of each case.
         seed: The same for every detector, so that all are compared on the same resamples.
-        resamples: The number of resamples.
     """
     known = ~np.isnan(ratios).any(axis=1)
     groups = np.unique(np.asarray(series)[known], return_inverse=True)[1]
@@ -106,7 +103,7 @@ def ratio_interval(
         return Interval(np.nan, np.nan, np.nan)
     size = int(groups.max()) + 1
     sums = np.stack([np.bincount(groups, weights=ratios[known, side]) for side in (0, 1)])
-    draws = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), resamples)
+    draws = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), RESAMPLES)
     top, bottom = draws @ sums[0], draws @ sums[1]
     quotients = top[bottom > 0.0] / bottom[bottom > 0.0]
     low, high = np.percentile(quotients, [2.5, 97.5])

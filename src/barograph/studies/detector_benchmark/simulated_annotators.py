@@ -15,21 +15,19 @@ from barograph.sources.simulator.people import (
 )
 from barograph.studies.detector_benchmark.cases import Opinion, Points
 
+PEOPLE = 5
 OFFSETS = (0, 0, 1, -1, 2, -2)  # of a mark from its change: a third of the marks are in place
 
 
-def simulated_opinions(
-    values: Floats, truth: Points, key: Sequence[int], people: int = 5
-) -> tuple[Opinion, ...]:
+def simulated_opinions(values: Floats, truth: Points, key: Sequence[int]) -> tuple[Opinion, ...]:
     """Return the marks of several people in a series, each compared with the truth.
 
     Args:
         values: The series.
         truth: Its change points.
         key: Seeds the people: their leniency differs by person and by series.
-        people: The number of people.
     """
-    generators = [np.random.default_rng([*key, person]) for person in range(people)]
+    generators = [np.random.default_rng([*key, person]) for person in range(PEOPLE)]
     leniency = np.array([LENIENCY + LENIENCY_SPREAD * g.standard_normal() for g in generators])
     chances = mark_chances(values, truth, leniency)
     return tuple(

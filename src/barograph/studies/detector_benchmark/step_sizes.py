@@ -21,16 +21,14 @@ from barograph.studies.detector_benchmark.measures import (
 EDGES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, np.inf)
 
 
-def by_step_size(
-    detections: Detections, cases: Sequence[Case], margin: int = MARGIN, seed: int = 0
-) -> pd.DataFrame:
+def by_step_size(detections: Detections, cases: Sequence[Case], seed: int = 0) -> pd.DataFrame:
     """Return alarms per thousand points and their true share, by the size of the step at them."""
     frames = []
     cache = _StepSizes()
     for low, high in pairwise(EDGES):
         measures: dict[str, Measure] = {
-            "alarms per 1000": _Alarms(low, high, margin, cache),
-            "true share": _TrueShare(low, high, margin, cache),
+            "alarms per 1000": _Alarms(low, high, cache),
+            "true share": _TrueShare(low, high, cache),
         }
         label = f"{low:g} to {high:g}" if np.isfinite(high) else f"{low:g} and more"
         frames.append(measured(detections, cases, measures, [label] * len(cases), seed))
@@ -70,9 +68,8 @@ class _StepSizes:
 class _Alarms:
     """Alarms on steps from `low` to below `high`, per thousand points."""
 
-    def __init__(self, low: float, high: float, margin: int, cache: _StepSizes) -> None:
-        self.cache = cache
-        self.low, self.high, self.margin = low, high, margin
+    def __init__(self, low: float, high: float, cache: _StepSizes) -> None:
+        self.low, self.high, self.cache = low, high, cache
 
     def __call__(self, detection: Detection, case: Case) -> tuple[float, float]:
         return float(len(self.alarms(detection, case))), case.size / 1000
@@ -88,5 +85,5 @@ class _TrueShare(_Alarms):
 
     def __call__(self, detection: Detection, case: Case) -> tuple[float, float]:
         alarms = self.alarms(detection, case)
-        true = {point for point, _ in pairs(*detection, self.margin)}
+        true = {point for point, _ in pairs(*detection, MARGIN)}
         return float(len(alarms & true)), float(len(alarms))

@@ -83,10 +83,7 @@ def count_hits(
 
 
 def by_verdict(
-    data: Sequence[TriagedSeries],
-    detectors: Mapping[str, Detector],
-    margin: int = MARGIN,
-    seed: int = 0,
+    data: Sequence[TriagedSeries], detectors: Mapping[str, Detector], seed: int = 0
 ) -> pd.DataFrame:
     """Return the hits of each detector by verdict, and the rates with their intervals.
 
@@ -94,16 +91,16 @@ def by_verdict(
     """
     rows = []
     for name, detector in detectors.items():
-        single = [_hits(detector, triaged, margin) for triaged in data]
+        single = [_hits(detector, triaged) for triaged in data]
         rows.append({"detector": name, **_counts(single), **_rates(single, seed)})
     frame = pd.DataFrame([*rows, {"detector": ONE_PERSON}])
     counts = [*Verdict, "not annotated"]
     return frame.astype(dict.fromkeys(counts, "Int64"))
 
 
-def _hits(detector: Detector, triaged: TriagedSeries, margin: int) -> VerdictHits:
+def _hits(detector: Detector, triaged: TriagedSeries) -> VerdictHits:
     indices = [point.index for point in detector.detect(triaged.values)]
-    return count_hits([(indices, triaged.verdicts)], margin)
+    return count_hits([(indices, triaged.verdicts)], MARGIN)
 
 
 def _counts(single: Sequence[VerdictHits]) -> dict[str, int]:

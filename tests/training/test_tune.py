@@ -5,8 +5,8 @@ import pytest
 
 from barograph.errors import ConfigError, NotEnoughDataError
 from barograph.models.catalogue import classifier
-from barograph.models.tuning import SPACES, draw_settings, search
 from barograph.series import Floats, Ints
+from barograph.training.tune import SPACES, TuneParams, draw_settings, search
 
 
 def sample(rows: int = 200) -> tuple[Floats, Ints, Ints]:
@@ -18,7 +18,7 @@ def sample(rows: int = 200) -> tuple[Floats, Ints, Ints]:
 
 def search_sample(name: str, trials: int = 3, seed: int = 1) -> Any:
     matrix, truth, groups = sample()
-    return search(name, matrix, truth, groups, seed=seed, trees=15, trials=trials, folds=3)
+    return search(name, matrix, truth, groups, TuneParams({}, trials, folds=3, seed=seed), 15)
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -44,10 +44,10 @@ def test_search_is_reproducible_and_lists_all_trials() -> None:
 
 def test_search_finds_the_settings_that_can_learn_the_sample() -> None:
     """A product of two columns cannot be learned with a very smooth kernel."""
-    found = search_sample("svm", trials=9)
-    assert len(found.trials) == 9
-    assert found.best.auc > 0.95
-    assert found.best.settings.get("model__estimator__gamma") != 0.02
+    tried = search_sample("svm", trials=9)
+    assert len(tried.trials) == 9
+    assert tried.best.auc > 0.95
+    assert tried.best.settings.get("model__estimator__gamma") != 0.02
 
 
 def test_search_never_divides_a_group() -> None:
@@ -56,22 +56,22 @@ def test_search_never_divides_a_group() -> None:
     groups = np.repeat(np.arange(60), 5)
     matrix = np.repeat(generator.standard_normal((60, 4)), 5, axis=0)
     truth = np.repeat(generator.integers(0, 2, 60), 5)
-    found = search("random_forest", matrix, truth, groups, seed=0, trees=15, trials=1)
-    assert found.best.auc < 0.75
+    tried = search("random_forest", matrix, truth, groups, TuneParams({}, 1, folds=5, seed=0), 15)
+    assert tried.best.auc < 0.75
 
 
 def test_search_refuses_what_cannot_be_tuned() -> None:
     matrix, truth, groups = sample()
-    options = {"seed": 0, "trees": 1, "trials": 1}
+    options = TuneParams({}, 1, folds=5, seed=0), 1
     with pytest.raises(ConfigError, match="'most_frequent' has no settings to tune"):
-        search("most_frequent", matrix, truth, groups, **options)
+        search("most_frequent", matrix, truth, groups, *options)
     with pytest.raises(ConfigError, match="trials must be at least 1, not 0"):
         draw_settings("svm", 0, 0)
-    with pytest.raises(NotEnoughDataError, match="all 200 points are of one class"):
-        search("svm", matrix, truth * 0, groups, **options)
+    with pytest.raises(NotEnoughDataError, match="200 verdicts of one class only"):
+        search("svm", matrix, truth * 0, groups, *options)
     with pytest.raises(NotEnoughDataError, match="2 groups cannot be divided into 5 folds"):
-        search("svm", matrix, truth, groups % 2, **options)
-    with pytest.raises(NotEnoughDataError, match="has points of one class only; use fewer folds"):
-        search("svm", matrix, (groups == 0).astype(np.int64), groups, **options)
+        search("svm", matrix, truth, groups % 2, *options)
+    with pytest.raises(NotEnoughDataError, match="only one class is left"):
+        search("svm", matrix, (groups == 0).astype(np.int64), groups, *options)
     with pytest.raises(ConfigError, match="svm has no parameter 'model__luck'"):
         classifier("svm", seed=0, trees=1, settings={"model__luck": 7})
