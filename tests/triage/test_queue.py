@@ -135,6 +135,10 @@ class Filled:
             for k in range(10)
         ]
         self.store.ingest(values, "ci")
+        return self.add_candidate(name, order, **more)
+
+    def add_candidate(self, name: SeriesId, order: int = 6, **more: Any) -> int:
+        """Add a candidate to a series."""
         region = '{"count": 4, "min": 1, "max": 1, "median": %s, "mean": 1, "variance": 0}'
         row = {
             "order": order,
@@ -227,6 +231,46 @@ def test_a_page_counts_groups_members_and_effects(filled: Filled) -> None:
     assert [group.effect for group in second.groups] == ["better"]
     assert second.previous is not None
     assert second.newer == 1
+
+
+def test_what_another_process_wrote_is_shown_at_once(filled: Filled, url: str) -> None:
+    assert len(names_of(groups_of(filled))) == 4
+    with Store(url) as other:
+        items = [(filled.ids["arm find"], 0)]
+        other.write(lambda c: verdicts.record_batch(c, items, Verdict.FALSE_POSITIVE, "ada"))
+        assert names_of(groups_of(filled)) == {"linux insert", "arm insert", "linux find"}
+        other.write(lambda c: patterns.set_patterns(c, {"canary": ["*/arm/*"]}, "ada"))
+        assert names_of(groups_of(filled)) == {"linux insert", "linux find"}
+
+
+def test_a_direction_that_ingest_learns_changes_the_effect(filled: Filled) -> None:
+    name = SeriesId("db", "linux", "task", "update", "ops")
+    values = [Measurement(name, 10.0, order, f"c{order}") for order in range(10)]
+    filled.store.ingest(values, "ci")
+    filled.add_candidate(name)
+    assert groups_of(filled, test="update").groups[0].effect == "rose"
+    newest = Measurement(name, 10.0, 10, "c10", direction=Direction.LOWER_IS_BETTER)
+    filled.store.ingest([newest], "ci")
+    assert groups_of(filled, test="update").groups[0].effect == "worse"
+
+
+def test_candidates_are_read_once_while_only_results_arrive(filled: Filled) -> None:
+    name = SeriesId("db", "linux", "task", "new", "ops")
+    groups_of(filled)
+    read: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        read.append(statement)
+
+    with filled.store.read() as connection:
+        engine = connection.engine
+    sa.event.listen(engine, "before_cursor_execute", note)
+    filled.store.ingest([Measurement(name, 1.0, 1, "c1")], "ci")
+    read.clear()
+    assert len(names_of(groups_of(filled, variant="arm", sort="name"))) == 2
+    assert len(names_of(groups_of(filled))) == 4
+    assert read
+    assert not [statement for statement in read if "FROM candidates" in statement]
 
 
 def test_hidden_kinds_are_counted_and_shown_on_request(filled: Filled) -> None:

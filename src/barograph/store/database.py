@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -14,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from barograph.errors import ConfigError, StoreError
 from barograph.extras import needed
-from barograph.store.schema import VERSION, create_tables
+from barograph.store.schema import VERSION, create_tables, state
 from barograph.store.sqlite_file import MODE, SQLiteFile
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ LOG_KEPT = 64 << 20  # bytes; a larger log file is truncated
 RETRY_AFTER = 0.01  # seconds, where SQLite does not wait by itself
 CHUNK = 500  # values in one condition: databases limit the number of parameters
 KINDS = ("sqlite", "postgresql")
+REVISION = sa.select(state.c.revision)
 LOCK = 0x6261726F  # advisory lock for migrations on PostgreSQL
 PLAIN = {  # what SQLite's errors mean
     sqlite3.SQLITE_NOTADB: "not an SQLite database",
@@ -184,6 +186,25 @@ def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
     ):
         _check_file(connection)
         yield connection
+
+
+def revision(connection: sa.Connection) -> str:
+    """Return a name of the state of the store that changes with it.
+
+    It is random, so that no two states of any stores share one, and part of the database, so that
+    a reader notices what other processes wrote. Only ingest leaves it as it is, unless it changes
+    the direction of a series: points, decisions and their commits may differ under one revision.
+
+    Args:
+        connection: From `Store.read`.
+    """
+    name: str = connection.execute(REVISION).scalar_one()
+    return name
+
+
+def renew_revision(connection: sa.Connection) -> None:
+    """Give the store a new revision, in the transaction that changes it."""
+    connection.execute(sa.update(state).values(revision=uuid.uuid4().hex))
 
 
 def migrate(engine: sa.Engine) -> None:

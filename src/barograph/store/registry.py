@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 
 from barograph.series import Direction, SeriesId
-from barograph.store.database import insert
+from barograph.store.database import insert, renew_revision
 from barograph.store.measurement import Measurement
 from barograph.store.schema import aliases, commits, series
 
@@ -83,6 +83,7 @@ class Registry:
             return direction
         query = sa.update(series).where(series.c.id == number).values(direction=int(new))
         connection.execute(query)
+        renew_revision(connection)
         self._series[name] = (number, new)
         return new
 

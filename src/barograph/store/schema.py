@@ -5,6 +5,7 @@ that sorts does so by its bytes on every database, so that a series has the same
 Until the first release a change here needs no migration: the only one creates these tables.
 """
 
+import uuid
 from typing import Any
 
 import sqlalchemy as sa
@@ -60,12 +61,14 @@ def _time(name: str, *, nullable: bool = False) -> sa.Column[int]:
     return sa.Column(name, sa.BigInteger, nullable=nullable)
 
 
-# The process that ingested last: what any other one has cached is out of date.
+# `writer` names the process that ingested last: what any other one has cached is out of date.
+# `database.revision` describes `revision`.
 state = sa.Table(
     "state",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
     _text("writer"),
+    _text("revision"),
 )
 
 series = sa.Table(
@@ -397,4 +400,4 @@ audit = sa.Table(
 def create_tables(connection: sa.Connection) -> None:
     """Create every table, and the single row of `state`."""
     metadata.create_all(connection)
-    connection.execute(sa.insert(state), {"id": 1, "writer": ""})
+    connection.execute(sa.insert(state), {"id": 1, "writer": "", "revision": uuid.uuid4().hex})

@@ -23,6 +23,7 @@ from barograph.store.database import (
     insert,
     migrate,
     reading,
+    renew_revision,
     write_back,
     writing,
 )
@@ -166,6 +167,7 @@ class Store:
             try:
                 with writing(self._engine) as connection:
                     _lock(connection)
+                    renew_revision(connection)
                     return work(connection)
             except BaseException:
                 self._models.clear()  # the number of a model may have been rolled back
@@ -183,6 +185,7 @@ class Store:
             try:
                 with writing(self._engine) as connection:
                     self._claim(connection)
+                    renew_revision(connection)
                     return work(connection)
             finally:
                 self._ingest.forget()

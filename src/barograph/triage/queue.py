@@ -1,7 +1,8 @@
 """The queue of candidates that wait for a verdict: filtered, grouped by cause, and sorted.
 
 All open candidates are read in one query and filtered in memory: five thousand take less time than
-the indexes would that each combination of filters needs.
+the indexes would that each combination of filters needs. They are read once for each revision of
+the store, and grouped once for each set that a filter lets through.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from barograph.series import LABELS
 from barograph.store import commit_details
 from barograph.store.audit import now
 from barograph.store.commit_details import CommitDetails
-from barograph.store.database import CHUNK, rows_in
+from barograph.store.database import CHUNK, revision, rows_in
 from barograph.store.schema import candidates, clusters, commits, series
 from barograph.triage.entries import COLUMNS
 from barograph.triage.entries import entries as read_entries
@@ -27,8 +28,11 @@ from barograph.triage.grouping import CauseGroup, QueueEntry, Steps, by_cause, s
 from barograph.triage.patterns import KINDS
 
 PAGE = 100  # groups
-MEMORY = 8  # sets of candidates whose groups are kept
+MEMORY = 8  # sets of candidates that are kept, and of their groups
 
+_Read = tuple[list[QueueEntry], Steps]
+
+_read: deque[tuple[tuple[str, QueueFilter], _Read]] = deque(maxlen=MEMORY)
 _grouped: deque[tuple[list[QueueEntry], Steps, list[CauseGroup]]] = deque(maxlen=MEMORY)
 
 
@@ -116,17 +120,17 @@ def open_groups(
 
 def every_group(connection: sa.Connection, wanted: QueueFilter) -> list[CauseGroup]:
     """Return all groups that a filter lets through, whatever their effect or kind."""
-    entries = _entries(connection, wanted)
+    entries, steps = _candidates(connection, wanted)
     if wanted.has_conditions:
         entries = [entry for entry in entries if wanted.lets_through(entry)]
-    return _groups(wanted.within(entries, now()), _steps(connection, wanted))
+    return _groups(wanted.within(entries, now()), steps)
 
 
 def _groups(members: list[QueueEntry], steps: Steps) -> list[CauseGroup]:
     """Return the groups of candidates; those of the same candidates are remembered.
 
-    Most requests meet the same candidates, which `entries` keeps: the comparison is one of
-    addresses, and takes a hundredth of the time of grouping.
+    Most requests meet the same candidates, which are kept: the comparison is one of addresses, and
+    takes a hundredth of the time of grouping.
     """
     for known, places, groups in tuple(_grouped):
         if known == members and places == steps:
@@ -158,12 +162,27 @@ def label_values(connection: sa.Connection, name: str) -> list[tuple[str, int]]:
     if name not in (*LABELS, "args"):
         raise DataError(refusal("label", name, (*LABELS, "args")))
     counts: Counter[str] = Counter()
-    for entry in _entries(connection, QueueFilter()):
+    for entry in _candidates(connection, QueueFilter())[0]:
         if name == "args":
             counts.update(f"{key}={value}" for key, value in entry.identity.args)
         else:
             counts[getattr(entry.identity, name)] += 1
     return [pair for pair in counts.most_common() if pair[0]]
+
+
+def _candidates(connection: sa.Connection, wanted: QueueFilter) -> _Read:
+    """Return the candidates in the state of a filter, and the steps of their clusters.
+
+    They are remembered for a revision of the store. Another transaction than those of ingest makes
+    a new one, in whichever process it runs.
+    """
+    key = revision(connection), QueueFilter(state=wanted.state, ids=wanted.ids)
+    for known, kept in tuple(_read):
+        if known == key:
+            return kept
+    found = _entries(connection, wanted), _steps(connection)
+    _read.appendleft((key, found))
+    return found
 
 
 def _entries(connection: sa.Connection, wanted: QueueFilter) -> list[QueueEntry]:
@@ -176,20 +195,14 @@ def _entries(connection: sa.Connection, wanted: QueueFilter) -> list[QueueEntry]
     if present is not None:
         query = query.where(c.present == present)
     if wanted.ids:
-        rows = list(rows_in(connection, query, c.id, wanted.ids))
-    else:
-        rows = list(connection.execute(query))
-    return list(read_entries(connection, rows))
+        return list(read_entries(connection, list(rows_in(connection, query, c.id, wanted.ids))))
+    return list(read_entries(connection, connection.execute(query).all()))
 
 
-def _steps(
-    connection: sa.Connection, wanted: QueueFilter
-) -> dict[tuple[str, int], list[tuple[int, int]]]:
+def _steps(connection: sa.Connection) -> Steps:
     """Return the current clusters of each series, with the order of their step."""
     query = sa.select(clusters.c.id, clusters.c.project, clusters.c.order, clusters.c.members)
     query = query.where(clusters.c.current).order_by(sa.func.abs(clusters.c.regression).desc())
-    if wanted.project and not any(sign in wanted.project for sign in "*?["):
-        query = query.where(clusters.c.project == wanted.project)
     steps: defaultdict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     for number, project, order, members in connection.execute(query):
         for member in json.loads(members):
