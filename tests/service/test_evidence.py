@@ -57,6 +57,20 @@ def test_cases_alike_appear_after_a_verdict(changed: TestClient) -> None:
     assert (case["change_point"], case["verdict"]) == (2, "true_positive")
 
 
+def test_a_case_has_the_labels_of_its_series_whatever_they_hold(client: TestClient) -> None:
+    sent = [
+        {**one, "variant": variant, "args": {"path": "a/b"}, "direction": -1}
+        for variant in ("linux", "arm/64")
+        for one in steps("read/write")
+    ]
+    assert client.post(POINTS, json=sent).status_code == 200
+    refresh_loop(client).run_once(clusters=False)
+    client.post("/api/v1/change-points/2/verdict", json={"verdict": "true_positive"})
+    [case] = answer(client, "/change-points/1/alike")["cases"]
+    assert (case["variant"], case["test"]) == ("arm/64", "read/write")
+    assert case["args"] == {"path": "a/b"}
+
+
 def test_a_commit_answers_with_its_changes_and_a_text(changed: TestClient) -> None:
     [row] = answer(changed, "/commits", project="db")["commits"]
     assert (row["order"], row["worse"]) == (25, 2)

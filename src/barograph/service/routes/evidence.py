@@ -9,7 +9,7 @@ from barograph.series import Verdict
 from barograph.service.context import Context, guarded_router
 from barograph.service.responses import Schema, nested, or_404
 from barograph.service.routes.change_points import Number
-from barograph.service.routes.series import Name, SeriesResponse
+from barograph.service.routes.series import SeriesLabels, SeriesResponse
 from barograph.store.tokens import Scope
 from barograph.triage.explanations import explanation
 from barograph.triage.siblings import SiblingState, siblings
@@ -113,12 +113,11 @@ class CandidateReasonsResponse(Schema):
     )
 
 
-class CaseResponse(Schema):
+class CaseResponse(SeriesLabels):
     """A decided change point that is like another one."""
 
     change_point: int = Field(validation_alias="candidate", examples=[9])
     series: int = Field(examples=[12])
-    name: Name = Field(examples=["sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec"])
     order: int = Field(examples=[980])
     commit: str = Field(examples=["77c01ab"])
     before: float | None = Field(examples=[18230.0])

@@ -53,12 +53,11 @@ Run = Annotated[
 Name = Annotated[str, BeforeValidator(str)]  # of a series, from its identity
 
 
-class SeriesResponse(Schema):
-    """One benchmark measurement over commits."""
+class SeriesLabels(Schema):
+    """What a series is called."""
 
     model_config = ConfigDict(populate_by_name=True)  # an answer can be read again
 
-    id: int = Field(examples=[7])
     name: Name = Field(
         examples=["sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec thread_level=8"]
     )
@@ -68,6 +67,12 @@ class SeriesResponse(Schema):
     test: str = nested("name.test", RESULT["test"])
     measurement: str = nested("name.measurement", RESULT["measurement"])
     args: Annotated[dict[str, str], BeforeValidator(dict)] = nested("name.args", RESULT["args"])
+
+
+class SeriesResponse(SeriesLabels):
+    """One benchmark measurement over commits."""
+
+    id: int = Field(examples=[7])
     direction: Direction = Field(examples=[1])
     retired: int | None = Field(
         description="Since when it is no longer measured.", examples=[1706220999000]

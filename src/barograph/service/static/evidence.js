@@ -88,9 +88,10 @@ function fillAlike(panel, { cases }) {
   for (const one of cases) {
     const canvas = element("canvas", { "aria-hidden": "true" });
     const word = VERDICTS[one.verdict];
-    const [test, rest] = one.name.split("/").slice(-2);
+    const args = Object.entries(one.args).map(([name, value]) => `${name} ${value}`);
     const text = element("span", {},
-      element("bdi", { class: "case-name", title: one.name }, test), element("bdi", { class: "case-name hint" }, rest),
+      element("bdi", { class: "case-name", title: one.name }, one.test),
+      element("bdi", { class: "case-name hint" }, [one.measurement, ...args].join(" · ")),
       element("b", { class: word === "noise" ? "noise" : "" }, word), ` ${percentText(one.before, one.after)}`,
       element("span", { class: "case-name hint" }, [one.who, dated(one.time)].filter(Boolean).join(", ")));
     list.append(element("li", {}, element("a", { href: `/series/${one.series}?change_point=${one.change_point}` }, canvas, text)));

@@ -2,7 +2,7 @@
 // Its parts arrive one by one, each into its own place, and those of the next rows are fetched ahead.
 
 import { drawSeries } from "./chart.js";
-import { bones, element } from "./elements.js";
+import { bones, button, element } from "./elements.js";
 import { commitItem, largestPart, reasonItem, siblingItem, votes } from "./findings.js";
 import { get } from "./http.js";
 import { day, fit, format } from "./scales.js";
@@ -75,8 +75,7 @@ export class Preview {
         const place = this.panel.querySelector(`[data-part="${name}"]`);
         if (this.#shown !== candidate || !place) return;
         if (found) draw[name].call(this, place, found, row);
-        else place.replaceChildren(element("p", { class: "hint" }, `The ${name === "chart" ? "results" : name} could not be loaded.`));
-        if (!found) this.#cache.delete(candidate);
+        else this.#failed(place, name, row);
       });
     }
   }
@@ -85,6 +84,13 @@ export class Preview {
     const place = this.panel.querySelector(`[data-part="${name}"]`);
     if (name === "chart") place.firstChild.replaceChildren(element("span", { class: "bone", "aria-hidden": "true" }));
     else place.replaceChildren(head(titles(row)[name]), bones());
+  }
+
+  #failed(place, name, row) {
+    this.#cache.delete(row.dataset.candidate);
+    const words = `The ${name === "chart" ? "results" : name} could not be loaded. `;
+    const again = button("Try again", () => this.#fill(row), { name: "button plain" });
+    place.replaceChildren(element("p", { class: "hint" }, words, again));
   }
 
   #release() {
