@@ -35,14 +35,14 @@ def counted(
     close = np.array(
         [
             row
-            for values, one in zip(parts, seen, strict=True)
-            for row in _close(values, one.change_points)
+            for values, replayed in zip(parts, seen, strict=True)
+            for row in _close(values, replayed.change_points)
         ]
     ).reshape(-1, 2)
     withdrawn = [
         first + step.index
-        for first, one in zip(truth.offsets.tolist(), seen, strict=False)
-        for step in one.steps
+        for first, replayed in zip(truth.offsets.tolist(), seen, strict=False)
+        for step in replayed.steps
         if step.kind is StepKind.WITHDRAWN
     ]
     return {
@@ -74,8 +74,8 @@ def _raised(truth: Truth, seen: list[Replay]) -> Raised:
     """Return the alarms of all histories: the steps that called a change."""
     called = [
         (first + step.at, first + step.index)
-        for first, one in zip(truth.offsets.tolist(), seen, strict=False)
-        for step in one.steps
+        for first, replayed in zip(truth.offsets.tolist(), seen, strict=False)
+        for step in replayed.steps
         if step.kind is StepKind.CALLED
     ]
     table = np.array(called, dtype=np.int64).reshape(-1, 2)
@@ -88,12 +88,12 @@ def _alarms_of(truth: Truth, raised: Raised, change: int) -> int:
     first, end = int(truth.offsets[series]), int(truth.offsets[series + 1])
     near = np.abs(raised.places - change) <= CLOSE
     near &= truth.series[raised.places] == series
-    wanted = _direction(truth.values, change, first, min(change + CLOSE, end))
+    expected = _direction(truth.values, change, first, min(change + CLOSE, end))
     directions = [
         _direction(truth.values, place, first, at + 1)
         for at, place in zip(raised.at[near].tolist(), raised.places[near].tolist(), strict=True)
     ]
-    return sum(one * wanted >= 0 for one in directions)
+    return sum(direction * expected >= 0 for direction in directions)
 
 
 def _close(values: Floats, standing: Ints) -> list[tuple[bool, bool]]:

@@ -94,7 +94,7 @@ def marked_candidates(
 
 def votes_for(index: int, marks: tuple[tuple[int, ...], ...]) -> int:
     """Return how many people marked a point within the margin."""
-    return sum(any(abs(index - mark) <= MARGIN for mark in own) for own in marks)
+    return sum(any(abs(index - mark) <= MARGIN for mark in places) for places in marks)
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def marked_cases() -> list[Case]:
     groups = pd.read_csv(folder / "series_meta.csv").set_index("series_id")["group"].to_dict()
     cases = []
     for name, rows in marks.groupby("series_id"):
-        people = [set(own["index"]) - {-1} for _, own in rows.groupby("annotator")]
+        people = [set(places["index"]) - {-1} for _, places in rows.groupby("annotator")]
         if len(people) >= 3:
             truth = tuple(majority_changes(people, MARGIN))
             group = f"group {groups[name]}"

@@ -76,15 +76,20 @@ def whole(size: int, length: int) -> list[dict[str, Any]]:
     """Time E-Divisive from the values to the change points, fresh permutations every round."""
     values = steps(size, length)
     times: dict[str, list[float]] = {}
-    found = []
+    counts = []
     for run in range(RUNS):
         detector = EDivisive(0.05, PERMUTATIONS, seed=run, min_size=1)
-        asked = {"series": [values.tolist()], "runs": 1, "permutations": PERMUTATIONS, "seed": run}
-        (answer,) = ask(SIGNAL, "peer_signal.py", asked)
+        question = {
+            "series": [values.tolist()],
+            "runs": 1,
+            "permutations": PERMUTATIONS,
+            "seed": run,
+        }
+        (answer,) = ask(SIGNAL, "peer_signal.py", question)
         times.setdefault("MongoDB's library, C", []).append(answer["whole"])
         times.setdefault(OURS, []).append(median_seconds(lambda d=detector: d.detect(values), 3))  # type: ignore[misc]
-        found.append(f"{len(answer['indices'])}/{len(detector.detect(values))}")
-    task = f"E-Divisive, a step every {length} (points found, theirs/ours: {' '.join(found)})"
+        counts.append(f"{len(answer['indices'])}/{len(detector.detect(values))}")
+    task = f"E-Divisive, a step every {length} (points found, theirs/ours: {' '.join(counts)})"
     return rows_of(task, size, times)
 
 
@@ -94,8 +99,8 @@ def hunters(size: int, length: int) -> list[dict[str, Any]]:
     detector = Hunter(parity=True)
     times: dict[str, list[float]] = {}
     for _ in range(RUNS):
-        asked = {"requests": [[values.tolist(), 50, 0.001, 0.0]], "runs": 11}
-        (answer,) = ask(OTAVA, "peer_otava.py", asked)
+        question = {"requests": [[values.tolist(), 50, 0.001, 0.0]], "runs": 11}
+        (answer,) = ask(OTAVA, "peer_otava.py", question)
         times.setdefault("Apache Otava", []).append(answer["seconds"])
         times.setdefault(OURS, []).append(median_seconds(lambda: detector.detect(values), 50))
         if answer["indices"] != [point.index for point in detector.detect(values)]:
@@ -105,9 +110,9 @@ def hunters(size: int, length: int) -> list[dict[str, Any]]:
 
 def identical(series: list[Floats]) -> str:
     """Compare the indices with Apache Otava's over many series."""
-    asked = {"requests": [[values.tolist(), 50, 0.001, 0.0] for values in series]}
+    question = {"requests": [[values.tolist(), 50, 0.001, 0.0] for values in series]}
     detector, same, points = Hunter(parity=True), 0, 0
-    for values, answer in zip(series, ask(OTAVA, "peer_otava.py", asked), strict=True):
+    for values, answer in zip(series, ask(OTAVA, "peer_otava.py", question), strict=True):
         same += [point.index for point in detector.detect(values)] == answer["indices"]
         points += len(answer["indices"])
     return f"{same} of {len(series)} series, {points} change points"

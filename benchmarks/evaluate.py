@@ -45,7 +45,7 @@ def measured(name: str, rows: Labelled, splits: int) -> dict[str, Any]:
     # Starting the workers and importing the libraries happens once, not for each split.
     repeat([Repetition(name, drawn(200), s, 0, 1, "accuracy") for s in first_of(rows)], "start")
     begin = time.perf_counter()
-    found = repeat(
+    scores = repeat(
         [Repetition(name, rows, s, k, TREES, "accuracy") for k, s in enumerate(parts)], name
     )
     seconds = time.perf_counter() - begin
@@ -59,7 +59,7 @@ def measured(name: str, rows: Labelled, splits: int) -> dict[str, Any]:
         "minutes on free cores": cpu * SPLITS / worker_count() / 60,
         "seconds": seconds,
         "minutes for all": seconds * SPLITS / splits / 60,
-        "auc": float(np.mean([one["auc"] for one in found])),
+        "auc": float(np.mean([part["auc"] for part in scores])),
     }
 
 

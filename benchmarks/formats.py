@@ -83,16 +83,18 @@ def measured(name: str, folder: Path, values: Floats) -> dict[str, Any]:
     path = GENERATORS[name](folder, values)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
     command = [sys.executable, __file__, "--child", str(path)]
-    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    measured = json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    )
     gate = [sys.executable, "-m", "barograph", "gate", str(path)]
     return {
         "format": name,
-        "points": found["points"],
+        "points": measured["points"],
         "MB": size,
-        "seconds": found["wall"],
-        "CPU seconds": found["cpu"],
-        "MB/s of CPU time": size / found["cpu"],
-        "peak MiB": found["peak"],
+        "seconds": measured["wall"],
+        "CPU seconds": measured["cpu"],
+        "MB/s of CPU time": size / measured["cpu"],
+        "peak MiB": measured["peak"],
         "gate, seconds": seconds(lambda: subprocess.run(gate, check=False, capture_output=True)),
     }
 

@@ -74,9 +74,9 @@ def jobs_of(truth: Truth, judge: OnlineJudge, feature_set: str) -> Jobs:
         if step.kind is StepKind.CALLED
         and abs(_percent(series.values[: step.at + 1], step.index, feature_set)) >= MIN_CHANGE
     ]
-    found = np.array(red, dtype=np.int64).reshape(-1, 2)
+    alarms = np.array(red, dtype=np.int64).reshape(-1, 2)
     suspects = done.answer == ANSWERS.index(Answer.SUSPECT)
-    return Jobs(Raised(found[:, 0], found[:, 1]), suspects)
+    return Jobs(Raised(alarms[:, 0], alarms[:, 1]), suspects)
 
 
 def _percent(values: Floats, change: int, feature_set: str) -> float:
@@ -106,8 +106,8 @@ def row(name: str, truth: Truth, jobs: Jobs) -> dict[str, Any]:
     }
 
 
-def _shares(found: list[Flags]) -> str:
-    return "/".join(f"{100 * flags.mean():.0f}" for flags in found)
+def _shares(flags_by_delay: list[Flags]) -> str:
+    return "/".join(f"{100 * flags.mean():.0f}" for flags in flags_by_delay)
 
 
 def _red_near(truth: Truth, red: Raised, change: int) -> int:
@@ -141,7 +141,7 @@ def main() -> None:
     rows = []
     if not is_missing(options.marks, "gate on real histories", options.output):
         marked = read(options.marks)
-        people = [len(one) >= PEOPLE for one in marked.marks]
+        people = [len(people) >= PEOPLE for people in marked.marks]
         marked = marked.part(np.flatnonzero(people))
         for name, part in (("all", marked), ("half to report on", halves(marked)[1])):
             truth = Truth.of(part)

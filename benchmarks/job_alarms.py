@@ -95,7 +95,7 @@ def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[li
     done = advance_all(
         pending, JUDGE.model, JUDGE.confirm, JUDGE.budget, history=JUDGE.history, threads=None
     )
-    found: list[list[Alarm]] = []
+    by_series: list[list[Alarm]] = []
     end = 0
     for series, sign, log in zip(pending, worse, done.logs, strict=True):
         alarms: list[Alarm] = []
@@ -105,20 +105,20 @@ def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[li
         values = series.values
         for step, state in zip(log.steps, log.states, strict=True):
             before = step.index if step.moved_from is None else step.moved_from
-            own = standing.pop(before, None)
+            origin = standing.pop(before, None)
             if step.kind is StepKind.WITHDRAWN:
                 continue
-            if own is None or step.kind is StepKind.CALLED:
+            if origin is None or step.kind is StepKind.CALLED:
                 change += 1
-                own = change
-            standing[step.index] = own
-            if state.score <= best.get(own, -np.inf):
+                origin = change
+            standing[step.index] = origin
+            if state.score <= best.get(origin, -np.inf):
                 continue
-            best[own] = state.score
+            best[origin] = state.score
             moved = _percent(values[: step.at + 1], step.index) * sign
             rate = BUDGET.alarm_rate(state.score)
             is_call = step.kind is StepKind.CALLED
-            alarms.append(Alarm(step.at, own, rate, is_call, moved >= MIN_CHANGE))
+            alarms.append(Alarm(step.at, origin, rate, is_call, moved >= MIN_CHANGE))
         begin, end = end, end + values.size - series.first
         suspects = np.flatnonzero(done.answer[begin:end] == ANSWERS.index(Answer.SUSPECT))
         for place in suspects.tolist():
@@ -129,8 +129,8 @@ def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[li
                 float(done.surprise[begin + place]), float(done.newest[begin + place])
             )
             alarms.append(Alarm(at, -1, rate, True, moved >= SUSPECT_FAILS_AT))
-        found.append(alarms)
-    return found
+        by_series.append(alarms)
+    return by_series
 
 
 def _percent(values: Floats, index: int) -> float:
@@ -155,11 +155,11 @@ def red_shares(
                     by_commit[commit].append((slot, alarm))
     before = after = 0
     reported: set[tuple[int, int]] = set()
-    for found in by_commit:
-        highest = BUDGET.highest_rate([alarm.rate for _, alarm in found], size)
-        before += any(alarm.is_red and alarm.is_call for _, alarm in found)
+    for commit_alarms in by_commit:
+        highest = BUDGET.highest_rate([alarm.rate for _, alarm in commit_alarms], size)
+        before += any(alarm.is_red and alarm.is_call for _, alarm in commit_alarms)
         is_red = False
-        for slot, alarm in found:
+        for slot, alarm in commit_alarms:
             if alarm.is_call:
                 reported.discard((slot, alarm.change))
             if alarm.rate <= highest and (slot, alarm.change) not in reported:
@@ -170,7 +170,7 @@ def red_shares(
     return before / commits, after / commits
 
 
-def steps_found(quiet: Quiet, count: int, rng: Any) -> list[dict[str, Any]]:
+def count_steps(quiet: Quiet, count: int, rng: Any) -> list[dict[str, Any]]:
     """Put a step into some series; return the share that turns jobs of each size red."""
     cuts: list[tuple[int, int]] = []
     while len(cuts) < count:
@@ -185,14 +185,17 @@ def steps_found(quiet: Quiet, count: int, rng: Any) -> list[dict[str, Any]]:
             values = quiet.series[number][: at + AFTER + 1].copy()
             values[at:] *= factor if quiet.worse[number] > 0 else 1.0 / factor
             pending.append(PendingSeries(values, max(0, at - LEAD), 0))
-        found = alarms_of(pending, [quiet.worse[number] for number, _ in cuts])
+        by_cut = alarms_of(pending, [quiet.worse[number] for number, _ in cuts])
         row: dict[str, Any] = {"series": quiet.name, "step": f"x{factor:g}"}
         for size in (1, *SIZES):
             first = [
-                min((a.at - at for a in own if a.at >= at and _is_red(a, size)), default=AFTER + 1)
-                for own, (_, at) in zip(found, cuts, strict=True)
+                min(
+                    (a.at - at for a in alarms if a.at >= at and _is_red(a, size)),
+                    default=AFTER + 1,
+                )
+                for alarms, (_, at) in zip(by_cut, cuts, strict=True)
             ]
-            shares = [f"{100 * np.mean([one <= d for one in first]):.0f}" for d in DELAYS]
+            shares = [f"{100 * np.mean([delay <= d for delay in first]):.0f}" for d in DELAYS]
             row[f"{size} series (at once/2/5)"] = "/".join(shares)
         rows.append(row)
     return rows
@@ -210,11 +213,13 @@ def simulated(count: int, seed: int = 77) -> Quiet:
     world = World(seed, profile)
     series, worse = [], []
     for number in range(count):
-        one = world.series(number)
+        simulated = world.series(number)
         rng = stream(seed, Stream.CROWD, profile.key, number)
-        if not any(places.size for places in survey(one.values, one.events, 5, rng).marks):
-            series.append(one.values)
-            worse.append(-int(one.direction))
+        if not any(
+            places.size for places in survey(simulated.values, simulated.events, 5, rng).marks
+        ):
+            series.append(simulated.values)
+            worse.append(-int(simulated.direction))
     return Quiet("simulated CI", series, worse)
 
 
@@ -248,10 +253,10 @@ def all_slower(quiet: Quiet, count: int, size: int, rng: Any) -> str:
     alarms = alarms_of(pending, worse)
     before = after = 0
     for first in range(0, count * size, size):
-        found = [alarm for own in alarms[first : first + size] for alarm in own]
-        highest = BUDGET.highest_rate([alarm.rate for alarm in found], size)
-        before += any(alarm.is_red for alarm in found)
-        after += any(alarm.is_red and alarm.rate <= highest for alarm in found)
+        drawn = [alarm for part in alarms[first : first + size] for alarm in part]
+        highest = BUDGET.highest_rate([alarm.rate for alarm in drawn], size)
+        before += any(alarm.is_red for alarm in drawn)
+        after += any(alarm.is_red and alarm.rate <= highest for alarm in drawn)
     return f"{100 * before / count:.0f} -> {100 * after / count:.0f}"
 
 
@@ -275,7 +280,7 @@ def main() -> None:
     rows, steps = [], []
     for quiet in sets:
         rng = np.random.default_rng(1)
-        alarms = alarms_of([PendingSeries(one, 0, 0) for one in quiet.series], quiet.worse)
+        alarms = alarms_of([PendingSeries(values, 0, 0) for values in quiet.series], quiet.worse)
         for size in SIZES:
             shares = [
                 red_shares(quiet, alarms, size, options.commits, rng) for _ in range(options.jobs)
@@ -291,14 +296,14 @@ def main() -> None:
                     "5 % slower": all_slower(quiet, options.jobs, size, rng),
                 }
             )
-        steps += steps_found(quiet, options.steps, rng)
+        steps += count_steps(quiet, options.steps, rng)
     if options.output == "text":
         print(table(steps), end="\n\n")
     show("red commits of quiet jobs", rows, options.output, steps=steps)
 
 
 def _points(series: Sequence[Floats]) -> int:
-    sizes: Ints = np.array([one.size for one in series])
+    sizes: Ints = np.array([values.size for values in series])
     return int(sizes.sum())
 
 

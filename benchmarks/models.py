@@ -26,7 +26,7 @@ COLUMNS = FEATURE_SETS[FEATURE_SET]
 ROWS, TREES, SEED = 12_000, 500, 1
 FLIPPED = 0.02
 MANY = {"random_forest": 100_000, "xgboost": 100_000, "svm": 2_000, "logistic": 100_000}
-ONE = {"random_forest": 60, "xgboost": 300, "svm": 300, "logistic": 300}
+SINGLE_ROWS = {"random_forest": 60, "xgboost": 300, "svm": 300, "logistic": 300}
 
 
 def main() -> None:
@@ -73,7 +73,7 @@ def saved_and_loaded(model: Any) -> TriageModel:
 
 def one_row(name: str, model: Any, served: TriageModel, fresh: Floats) -> dict[str, Any]:
     """Predict single rows, a different one each time."""
-    count = ONE[name]
+    count = SINGLE_ROWS[name]
     rows = [fresh[k : k + 1] for k in range(count)]
     return compare(
         f"{name}, one row",

@@ -63,10 +63,10 @@ def inserted(content: bytes, chance: random.Random) -> bytes:
 
 def renumbered(content: bytes, chance: random.Random) -> bytes:
     """Replace a number by a huge, empty or strange one."""
-    found = list(NUMBER.finditer(content))
-    if not found:
+    numbers = list(NUMBER.finditer(content))
+    if not numbers:
         return content
-    number = chance.choice(found)
+    number = chance.choice(numbers)
     return content[: number.start()] + chance.choice(HUGE) + content[number.end() :]
 
 
@@ -107,7 +107,7 @@ def _dumped(document: Any) -> bytes:
 
 def _changed(document: Any, chance: random.Random) -> Any:
     """Return a document with another value at a random place."""
-    containers = [found for found in _containers(document) if found]
+    containers = [container for container in _containers(document) if container]
     if not containers or chance.random() < 0.02:
         return chance.choice(VALUES)
     container = chance.choice(containers)
@@ -126,13 +126,13 @@ def _changed(document: Any, chance: random.Random) -> Any:
 
 def _containers(document: Any) -> list[Any]:
     """Return all objects and arrays of a document."""
-    found, waiting = [], [document]
+    containers, waiting = [], [document]
     while waiting:
         value = waiting.pop()
         if isinstance(value, (dict, list)):
-            found.append(value)
+            containers.append(value)
             waiting.extend(value.values() if isinstance(value, dict) else value)
-    return found
+    return containers
 
 
 def _place(content: bytes, chance: random.Random) -> int:

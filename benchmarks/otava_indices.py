@@ -16,10 +16,10 @@ SETTINGS = [(50, 0.001, 0.0), (50, 0.05, 0.0), (30, 0.01, 0.05), (20, 0.2, 0.0),
 def main() -> None:
     """Ask the peer, and store the parameters beside the indices."""
     series = random_series(300)
-    asked = [SETTINGS[k % len(SETTINGS)] for k in range(len(series))]
-    requests = [[v.tolist(), *setting] for v, setting in zip(series, asked, strict=True)]
+    settings = [SETTINGS[k % len(SETTINGS)] for k in range(len(series))]
+    requests = [[v.tolist(), *setting] for v, setting in zip(series, settings, strict=True)]
     answers = ask(OTAVA, "peer_otava.py", {"requests": requests})
-    rows = [[*s, answer["indices"]] for s, answer in zip(asked, answers, strict=True)]
+    rows = [[*s, answer["indices"]] for s, answer in zip(settings, answers, strict=True)]
     with whole(TARGET) as draft:
         draft.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
     print(f"{len(rows)} series, {sum(len(row[-1]) for row in rows)} change points: {TARGET}")

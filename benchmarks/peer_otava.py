@@ -9,9 +9,9 @@ from pathlib import Path
 from otava.analysis import compute_change_points  # type: ignore[import-not-found]
 
 
-def main(asked: str, answered: str) -> None:
+def main(question_file: str, answer_file: str) -> None:
     """Answer every request [values, window, pvalue, magnitude] with the indices and seconds."""
-    question = json.loads(Path(asked).read_text(encoding="utf-8"))
+    question = json.loads(Path(question_file).read_text(encoding="utf-8"))
     answer = []
     for values, window, pvalue, magnitude in question["requests"]:
         times = []
@@ -23,7 +23,7 @@ def main(asked: str, answered: str) -> None:
             times.append(time.perf_counter() - start)
         indices = [int(point.index) for point in points]
         answer.append({"indices": indices, "seconds": statistics.median(times)})
-    Path(answered).write_text(json.dumps(answer), encoding="utf-8")
+    Path(answer_file).write_text(json.dumps(answer), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -25,11 +25,11 @@ def seconds(function: Callable[[], object], runs: int) -> float:
     return statistics.median(times)
 
 
-def main(asked: str, answered: str) -> None:
+def main(question_file: str, answer_file: str) -> None:
     """Time the pass over each series, and the whole detector where permutations are asked for."""
     if not cext_calculator.C_EXTENSION_LOADED:
         raise SystemExit("the C extension of signal-processing-algorithms was not built")
-    question = json.loads(Path(asked).read_text(encoding="utf-8"))
+    question = json.loads(Path(question_file).read_text(encoding="utf-8"))
     answer = []
     for numbers in question["series"]:
         values = np.array(numbers)
@@ -44,11 +44,11 @@ def main(asked: str, answered: str) -> None:
         if question["permutations"]:
             np.random.seed(question["seed"])  # noqa: NPY002 (the peer draws from this generator)
             start = time.perf_counter()
-            found = energy_statistics.e_divisive(values, 0.05, question["permutations"])
+            change_points = energy_statistics.e_divisive(values, 0.05, question["permutations"])
             row["whole"] = time.perf_counter() - start
-            row["indices"] = sorted(int(index) for index in found)
+            row["indices"] = sorted(int(index) for index in change_points)
         answer.append(row)
-    Path(answered).write_text(json.dumps(answer), encoding="utf-8")
+    Path(answer_file).write_text(json.dumps(answer), encoding="utf-8")
 
 
 if __name__ == "__main__":

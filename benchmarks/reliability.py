@@ -29,11 +29,13 @@ RUNNERS = Simulated(seed=90_099, long_series=0, short_series=0, ci_series=300)
 
 def rows(name: str, marked: Marked, model: TriageModel) -> Iterator[Row]:
     """Yield a row for each range of probabilities."""
-    found = Triaged(model=model, min_probability=0.0).find_many(marked.values, marked.offsets)
+    points_by_series = Triaged(model=model, min_probability=0.0).find_many(
+        marked.values, marked.offsets
+    )
     table = np.array(
         [
             (marked.groups[k], point.probability, 2 * votes_for(point.index, marks) > len(marks))
-            for k, (points, marks) in enumerate(zip(found, marked.marks, strict=True))
+            for k, (points, marks) in enumerate(zip(points_by_series, marked.marks, strict=True))
             if len(marks) >= PEOPLE
             for point in points
         ]

@@ -52,22 +52,22 @@ def common_steps(runs: int) -> list[dict[str, Any]]:
     for after in (100, 20, 5):
         for size in (1.0, 1.5, 2.0, 3.0, 5.0):
             generator = np.random.default_rng(int(100 * size) + after)
-            found = {name: [0, 0] for name in ("clusters", "triaged", "hunter")}
+            counts = {name: [0, 0] for name in ("clusters", "triaged", "hunter")}
             for _ in range(runs):
                 matrix, at = moved(size, COMMITS - after, generator), COMMITS - after
                 for cluster in cluster_steps(matrix):
                     is_near = abs(cluster.index - at) <= NEAR
                     hits = sum(int(str(row)) < MOVED for row in cluster.members) if is_near else 0
-                    found["clusters"][0] += hits
-                    found["clusters"][1] += len(cluster.members) - hits
+                    counts["clusters"][0] += hits
+                    counts["clusters"][1] += len(cluster.members) - hits
                 offsets = np.arange(0, matrix.size + 1, COMMITS)
                 for name, detector in (("triaged", Triaged()), ("hunter", Hunter())):
                     for row, points in enumerate(detect_many(detector, matrix.ravel(), offsets)):
                         near = [abs(p.index - at) <= NEAR and row < MOVED for p in points]
-                        found[name][0] += any(near)
-                        found[name][1] += len(near) - sum(near)
-            shares = {f"{name}, %": 100 * hits / MOVED / runs for name, (hits, _) in found.items()}
-            false = {f"{name}, false": count / runs for name, (_, count) in found.items()}
+                        counts[name][0] += any(near)
+                        counts[name][1] += len(near) - sum(near)
+            shares = {f"{name}, %": 100 * hits / MOVED / runs for name, (hits, _) in counts.items()}
+            false = {f"{name}, false": count / runs for name, (_, count) in counts.items()}
             rows.append({"commits after": after, "step, sd": size, **shares, **false})
     return rows
 
@@ -83,9 +83,9 @@ def main() -> None:
         matrix = traces(options.traces, options.commits, seed=0)
         rows = []
         for run in range(4):
-            found = []
-            spent = seconds(lambda: found.extend(cluster_steps(matrix)))  # noqa: B023
-            steps = len(found)
+            clusters = []
+            spent = seconds(lambda: clusters.extend(cluster_steps(matrix)))  # noqa: B023
+            steps = len(clusters)
             rows.append({"run": run, "seconds": spent, "interesting clusters": steps})
         title = f"cluster_steps: {options.traces} traces of {options.commits} commits"
         show(title, rows, options.output, target="under 60 seconds")

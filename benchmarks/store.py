@@ -138,7 +138,9 @@ class Bench:
 def single(bench: Bench, count: int) -> float:
     """Return points per second of one client that waits for each result."""
     batch = bench.commit()[:count]
-    return len(batch) / seconds(lambda: [bench.store.ingest([one], "bench") for one in batch])
+    return len(batch) / seconds(
+        lambda: [bench.store.ingest([measurement], "bench") for measurement in batch]
+    )
 
 
 def together(bench: Bench, clients: int, count: int) -> float:
@@ -146,8 +148,8 @@ def together(bench: Bench, clients: int, count: int) -> float:
     batch = bench.commit()[: clients * count]
 
     def client(number: int) -> None:
-        for one in batch[number::clients]:
-            bench.store.ingest([one], "bench")
+        for measurement in batch[number::clients]:
+            bench.store.ingest([measurement], "bench")
 
     return len(batch) / seconds(lambda: at_once(client, clients))
 
@@ -175,7 +177,7 @@ def measure(url: str, judge: Any, count: int, history: int) -> dict[str, float]:
     bench = Bench(url, judge, count, history)
     cold = seconds(lambda: bench.store.ingest(bench.commit(), "bench"))
     warm = [seconds(lambda: bench.store.ingest(bench.commit(), "bench")) for _ in range(3)]
-    found = {
+    figures = {
         "one commit, cold, s": cold,
         "one commit, s": statistics.median(warm),
         "one by one, points/s": single(bench, 500),
@@ -184,9 +186,9 @@ def measure(url: str, judge: Any, count: int, history: int) -> dict[str, float]:
     }
     again = bench.commit()
     bench.store.ingest(again, "bench")
-    found["one commit again, s"] = seconds(lambda: bench.store.ingest(again, "bench"))
+    figures["one commit again, s"] = seconds(lambda: bench.store.ingest(again, "bench"))
     bench.store.close()
-    return found
+    return figures
 
 
 def main() -> None:
@@ -209,8 +211,10 @@ def main() -> None:
             judges.pop("without decisions")
         for name, judge in judges.items():
             url = options.url or str(Path(folder) / f"{len(rows)}.db")
-            found = measure(url, judge, options.series, options.history)
-            rows += [{"judge": name, "what": what, "value": value} for what, value in found.items()]
+            figures = measure(url, judge, options.series, options.history)
+            rows += [
+                {"judge": name, "what": what, "value": value} for what, value in figures.items()
+            ]
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     facts = {"one fsync, ms": flush * 1e3, "largest memory, MiB": memory}
     title = f"The store: {options.series} series, {options.history} points of history each"

@@ -21,9 +21,9 @@ FILE = Path(__file__).resolve().parent.parent / "src" / "barograph" / "cli" / "d
 def computed() -> list[list[list[float | int | None]]]:
     """Return the change points of each series: start, index and end, statistic, p, probability."""
     many = list(demo_series(0))
-    values = np.concatenate([one.values for one in many])
-    offsets = np.cumsum([0, *(one.values.size for one in many)], dtype=np.int64)
-    found = detect_many(make_detector(DEFAULT_DETECTOR), values, offsets)
+    values = np.concatenate([series.values for series in many])
+    offsets = np.cumsum([0, *(series.values.size for series in many)], dtype=np.int64)
+    points_by_series = detect_many(make_detector(DEFAULT_DETECTOR), values, offsets)
     return [
         [
             [
@@ -36,7 +36,7 @@ def computed() -> list[list[list[float | int | None]]]:
             ]
             for change in changes
         ]
-        for changes in found
+        for changes in points_by_series
     ]
 
 

@@ -24,7 +24,7 @@ TABLE = re.compile(r"(<!-- options of ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOT
 
 def page(text: str) -> str:
     """Return the page with the tables that belong into it."""
-    return TABLE.sub(lambda found: found[1] + table_of(found[2]) + found[3], text)
+    return TABLE.sub(lambda match: match[1] + table_of(match[2]) + match[3], text)
 
 
 def table_of(name: str) -> str:
@@ -36,14 +36,18 @@ def table_of(name: str) -> str:
     for word in name.split():
         parent = command
         assert isinstance(parent, click.Group)  # noqa: S101 - for the type checker
-        found = parent.get_command(context, word)
-        if found is None:
+        subcommand = parent.get_command(context, word)
+        if subcommand is None:
             sys.exit(f"{PAGE.name}: there is no command {name!r}")
-        command, context = found, click.Context(found, info_name=word, parent=context)
-    options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
-    own = [one for one in options if SHARED.get(one.name) != one.help]
-    lines = [*table(own, context)]
-    if len(own) < len(options):
+        command, context = subcommand, click.Context(subcommand, info_name=word, parent=context)
+    options = [
+        option
+        for option in command.params
+        if isinstance(option, click.Option) and not option.hidden
+    ]
+    specific = [option for option in options if SHARED.get(option.name) != option.help]
+    lines = [*table(specific, context)]
+    if len(specific) < len(options):
         lines += ["", "It also has the options of [reading files](#reading-files)."]
     return "\n".join((*lines, ""))
 
@@ -53,10 +57,10 @@ def reading_options() -> list[click.Option]:
     command = click.Command("files")
     for decorator in OPTIONS:
         decorator(command)
-    return [one for one in command.params if isinstance(one, click.Option)]
+    return [option for option in command.params if isinstance(option, click.Option)]
 
 
-SHARED = {one.name: one.help for one in reading_options()}
+SHARED = {option.name: option.help for option in reading_options()}
 
 
 def table(options: Sequence[click.Option], context: click.Context) -> Iterator[str]:
@@ -66,8 +70,8 @@ def table(options: Sequence[click.Option], context: click.Context) -> Iterator[s
     yield "| option | default | |"
     yield "|---|---|---|"
     for option in options:
-        found = option.get_help_record(context)
-        text = option.help or (found[1] if found else "")
+        record = option.get_help_record(context)
+        text = option.help or (record[1] if record else "")
         names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
         yield f"| {names} | {default(option, context)} | {cell(text)}{choices(option)} |"
 

@@ -31,7 +31,7 @@ def history(project: Path) -> History:
 
 
 def test_own_histories_leave_out_points_near_undecided_candidates(history: History) -> None:
-    truth = histories.own(history, 10**6, 0).truth
+    truth = histories.histories_of(history, 10**6, 0).truth
     index = history.candidates.index
     verdicts = history.candidates.verdict
     at = history.offsets[:-1] + index  # one candidate a series
@@ -48,14 +48,14 @@ def test_unsure_verdicts_are_never_labelled_in_hindsight(history: History) -> No
     unseen = np.flatnonzero(verdicts == Verdict.NOT_TRIAGED)
     verdicts[unseen] = Verdict.UNSURE.value
     unsure = replace(history, candidates=replace(history.candidates, verdict=verdicts))
-    truth = histories.own(unsure, 10**6, 0, hindsight=True).truth
+    truth = histories.histories_of(unsure, 10**6, 0, hindsight=True).truth
     at = (history.offsets[:-1] + history.candidates.index)[unseen]
     assert not truth.quiet[at].any()
     assert not set(at.tolist()) & set(truth.changes.tolist())
 
 
 def test_own_histories_label_undecided_candidates_by_hindsight(history: History) -> None:
-    truth = histories.own(history, 10**6, 0, hindsight=True).truth
+    truth = histories.histories_of(history, 10**6, 0, hindsight=True).truth
     at = history.offsets[:-1] + history.candidates.index
     verdicts = history.candidates.verdict
     assert set(at[verdicts == Verdict.TRUE_POSITIVE]) <= set(truth.changes.tolist())
@@ -71,14 +71,14 @@ def test_own_histories_prefer_series_with_verdicts_within_the_limit(
     history: History,
 ) -> None:
     length = int(history.offsets[1])
-    known = histories.own(history, 100 * length, 3)
+    known = histories.histories_of(history, 100 * length, 3)
     assert known.truth.groups.size == 100
     # The last 20 series have no verdict.
     assert set(known.identities) == set(history.identities()[:100])
-    few = histories.own(history, 7 * length + 3, 3)
+    few = histories.histories_of(history, 7 * length + 3, 3)
     assert few.commits.size == few.truth.values.size == 7 * length
     with pytest.raises(NotEnoughDataError, match="no series fits into 5 points"):
-        histories.own(history, 5, 3)
+        histories.histories_of(history, 5, 3)
 
 
 def test_held_out_points_cover_held_out_candidates(history: History) -> None:
@@ -87,7 +87,7 @@ def test_held_out_points_cover_held_out_candidates(history: History) -> None:
     rows = tables.labelled(tables.read_for("online"), "bauer8")
     draw = candidates.held_out_seed(rows, 1)
     split = candidates.held_out(rows, 1)
-    known = histories.own(history, 10**6, 0)
+    known = histories.histories_of(history, 10**6, 0)
     held_out = known.held_out(draw)
     at = history.offsets[rows.series] + history.candidates.index[rows.candidates]
     assert held_out[at[split.test]].all()

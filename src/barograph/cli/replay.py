@@ -39,7 +39,7 @@ def command(
     FILE may also be a folder of the three tables. Workers of a scheduler must see it. With
     --out, a replay that was interrupted continues where it stopped.
     """
-    from barograph.evaluation.replay import ReplayTask, found_points, replay_part
+    from barograph.evaluation.replay import ReplayTask, change_points_of, replay_part
     from barograph.pipeline import report
 
     cache = "" if out is None else str((out / PARTS).resolve())
@@ -58,9 +58,9 @@ def command(
             raise NotEnoughDataError(f"{inputs.name}: no points")
         summary = _summary(folder, points)
     if out is not None:
-        found = found_points(points).to_pandas()
-        report.write_csv(out / "found.csv", found)
-        report.write_parquet(out / "found.parquet", found)
+        change_points = change_points_of(points).to_pandas()
+        report.write_csv(out / "found.csv", change_points)
+        report.write_parquet(out / "found.parquet", change_points)
         shutil.rmtree(cache, ignore_errors=True)
     if output == "json":
         echo_json(summary)

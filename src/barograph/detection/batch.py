@@ -74,8 +74,8 @@ def _detect(
     series = [_observed(detector, values[edges[i] : edges[i + 1]], i) for i in range(first, last)]
     offsets = np.cumsum([0, *(part.values.size for part in series)], dtype=np.int64)
     joined = np.concatenate([part.values for part in series])
-    found_by_series = detector.find_many(joined, offsets)
-    return [describe(part, points) for part, points in zip(series, found_by_series, strict=True)]
+    points_by_series = detector.find_many(joined, offsets)
+    return [describe(part, points) for part, points in zip(series, points_by_series, strict=True)]
 
 
 def _observed(detector: Detector, values: Floats, number: int) -> Observations:

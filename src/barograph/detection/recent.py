@@ -77,7 +77,7 @@ def detect_recent(
     """
     edges = offsets.tolist()
     starts = edges[:-1]
-    found_by_series: list[list[RawChangePoint]] = [[] for _ in starts]
+    points_by_series: list[list[RawChangePoint]] = [[] for _ in starts]
     active = list(range(len(starts)))
     while active:
         ends = [min(starts[k] + 2 * recent, edges[k + 1]) for k in active]
@@ -86,7 +86,7 @@ def detect_recent(
         for k, points in zip(active, _search(detector, parts, 2 * recent, memory), strict=True):
             start, is_last = starts[k] - edges[k], edges[k + 1] - starts[k] < 2 * recent
             cut = 2 * recent if is_last else cut_of([point.index for point in points], recent)
-            found_by_series[k] += [
+            points_by_series[k] += [
                 replace(point, index=start + point.index) for point in points if point.index <= cut
             ]
             if not is_last:
@@ -95,7 +95,7 @@ def detect_recent(
         active = going_on
     return [
         describe(Observations(values[a:b], np.arange(b - a)), points)
-        for (a, b), points in zip(pairwise(edges), found_by_series, strict=True)
+        for (a, b), points in zip(pairwise(edges), points_by_series, strict=True)
     ]
 
 

@@ -29,9 +29,9 @@ ENDS = 4
 TABULATED = 64
 
 
-# Columns of the working space: four rows, sums behind and energies (one for each end), then the
+# Columns of the working space: four rows, right sums and energies (one for each end), then the
 # sum within the left part, and the row of the last end computed.
-BEHIND, ENERGY, WITHIN, CARRY, WIDTH = 4, 8, 12, 13, 14
+RIGHT, ENERGY, WITHIN, CARRY, WIDTH = 4, 8, 12, 13, 14
 
 
 class Lanes(NamedTuple):
@@ -95,7 +95,7 @@ def best_pair(
     best, best_q = least, -1.0
     for first in range(2, size + 1, ENDS):
         last = min(first + ENDS - 1, size)
-        _sum_behind(part, first, alpha, work)
+        _sum_right(part, first, alpha, work)
         factors = workspace.factors
         if first + ENDS <= TABULATED:
             factors = workspace.table[(first - 2) // ENDS]
@@ -112,7 +112,7 @@ def best_pair(
 
 
 @kernel
-def _sum_behind(part: Floats, first: int, alpha: float, work: Floats) -> None:
+def _sum_right(part: Floats, first: int, alpha: float, work: Floats) -> None:
     """Lengthen the rows to four ends, and sum them from each tau on."""
     top = part.size - 1
     p, q = part[first - 1], part[min(first, top)]
@@ -149,7 +149,7 @@ def powers(distances: Four, alpha: float) -> Four:
 
 @kernel
 def _lengthen(at: int, distances: Four, sums: Four, work: Floats) -> Four:
-    """Add to the row of a point its distances to four ends, and the row to the sums behind."""
+    """Add to the row of a point its distances to four ends, and the row to the right sums."""
     # Unsigned, so that the compiler need not ask whether it counts from the end.
     t = np.uint64(at)
     to_p = work[t, CARRY] + distances[0]
@@ -158,7 +158,7 @@ def _lengthen(at: int, distances: Four, sums: Four, work: Floats) -> Four:
     to_s = to_r + distances[3]
     a, b, c, d = sums[0] + to_p, sums[1] + to_q, sums[2] + to_r, sums[3] + to_s
     work[t, 0], work[t, 1], work[t, 2], work[t, 3] = to_p, to_q, to_r, to_s
-    work[t, BEHIND], work[t, BEHIND + 1], work[t, BEHIND + 2], work[t, BEHIND + 3] = a, b, c, d
+    work[t, RIGHT], work[t, RIGHT + 1], work[t, RIGHT + 2], work[t, RIGHT + 3] = a, b, c, d
     work[t, CARRY] = to_s
     return a, b, c, d
 
@@ -172,13 +172,13 @@ def _evaluate(first: int, last: int, factors: Floats, work: Floats) -> float:
     high_a, high_b, high_c, high_d = -1.0, -1.0, -1.0, -1.0
     for t in range(last):
         within = work[t, WITHIN]
-        q = scale_a * (a - within) - factors[t, 0] * within - factors[t, 4] * work[t, BEHIND]
+        q = scale_a * (a - within) - factors[t, 0] * within - factors[t, 4] * work[t, RIGHT]
         work[t, ENERGY], high_a = q, max(high_a, q)
-        q = scale_b * (b - within) - factors[t, 1] * within - factors[t, 5] * work[t, BEHIND + 1]
+        q = scale_b * (b - within) - factors[t, 1] * within - factors[t, 5] * work[t, RIGHT + 1]
         work[t, ENERGY + 1], high_b = q, max(high_b, q)
-        q = scale_c * (c - within) - factors[t, 2] * within - factors[t, 6] * work[t, BEHIND + 2]
+        q = scale_c * (c - within) - factors[t, 2] * within - factors[t, 6] * work[t, RIGHT + 2]
         work[t, ENERGY + 2], high_c = q, max(high_c, q)
-        q = scale_d * (d - within) - factors[t, 3] * within - factors[t, 7] * work[t, BEHIND + 3]
+        q = scale_d * (d - within) - factors[t, 3] * within - factors[t, 7] * work[t, RIGHT + 3]
         work[t, ENERGY + 3], high_d = q, max(high_d, q)
         a += work[t, 0]
         b += work[t, 1]
@@ -203,9 +203,9 @@ def distances_back(values: Floats, sums: Floats) -> None:
             b += abs(x - q)
             c += abs(x - r)
             d += abs(x - s)
-        own = (a, b + abs(p - q), c + abs(p - r) + abs(q - r))
+        sums_of_three = (a, b + abs(p - q), c + abs(p - r) + abs(q - r))
         for j in range(min(ENDS - 1, size - t)):
-            sums[t + j] = own[j]
+            sums[t + j] = sums_of_three[j]
         if size >= ENDS:
             sums[t + 3] = d + abs(p - s) + abs(q - s) + abs(r - s)
 

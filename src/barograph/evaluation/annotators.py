@@ -72,7 +72,7 @@ def majority_changes(marks: Marks, margin: int = MARGIN) -> list[int]:
     return [median for median, share in mark_clusters(marks, margin) if share > MAJORITY]
 
 
-def f1(found: Iterable[int], marks: Marks, margin: int = MARGIN) -> float:
+def f1(reported: Iterable[int], marks: Marks, margin: int = MARGIN) -> float:
     """Return the harmonic mean of precision and recall against several people.
 
     Precision is the share of the found points that any person marked. Recall is the share of a
@@ -80,20 +80,20 @@ def f1(found: Iterable[int], marks: Marks, margin: int = MARGIN) -> float:
     `margin` points away; each is used once, and as many as possible are paired.
     """
     people = [_with_start(person) for person in _required(marks)]
-    points = _with_start(found)
+    points = _with_start(reported)
     everyone = set[int]().union(*people)
     precision = len(pairs(points, everyone, margin)) / len(points)
     recall = np.mean([len(pairs(points, person, margin)) / len(person) for person in people])
     return float(2 * precision * recall / (precision + recall))
 
 
-def covering(found: Iterable[int], marks: Marks, length: int) -> float:
+def covering(reported: Iterable[int], marks: Marks, length: int) -> float:
     """Return how well the found segments cover the segments of each person, on average.
 
     Each segment of a person is weighted by its length and scores its best intersection over union
     with a found segment.
     """
-    edges = _edges(found, length)
+    edges = _edges(reported, length)
     people = [_edges(person, length) for person in _required(marks)]
     return float(np.mean([_cover(truth, edges, length) for truth in people]))
 
@@ -113,13 +113,13 @@ def person_agreement(
     return float(np.mean(scores))
 
 
-def _cover(truth: list[int], found: list[int], length: int) -> float:
+def _cover(truth: list[int], reported: list[int], length: int) -> float:
     """Cover one segmentation by another, both given by their edges."""
     total = 0.0
     for start, end in pairwise(truth):
         total += (end - start) * max(
             max(0, min(end, stop) - max(start, begin)) / (max(end, stop) - min(start, begin))
-            for begin, stop in pairwise(found)
+            for begin, stop in pairwise(reported)
         )
     return total / length
 

@@ -37,7 +37,7 @@ class Counts(NamedTuple):
         return _share(self.tp, self.tp + self.fp + self.fn, empty=1.0)
 
 
-def pairs(found: Iterable[int], truth: Iterable[int], margin: int) -> list[tuple[int, int]]:
+def pairs(reported: Iterable[int], truth: Iterable[int], margin: int) -> list[tuple[int, int]]:
     """Pair found and true points at most `margin` apart: each at most once, as many as possible.
 
     The paper marks a true point as visited so that it counts once. All margins are equal, so
@@ -48,7 +48,7 @@ def pairs(found: Iterable[int], truth: Iterable[int], margin: int) -> list[tuple
     matched: list[tuple[int, int]] = []
     waiting = iter(sorted(set(truth)))
     known = next(waiting, None)
-    for point in sorted(set(found)):
+    for point in sorted(set(reported)):
         while known is not None and known < point - margin:
             known = next(waiting, None)
         if known is not None and known <= point + margin:
@@ -57,14 +57,14 @@ def pairs(found: Iterable[int], truth: Iterable[int], margin: int) -> list[tuple
     return matched
 
 
-def count(found: Iterable[int], truth: Iterable[int], margin: int) -> Counts:
+def count(reported: Iterable[int], truth: Iterable[int], margin: int) -> Counts:
     """Count the pairs of `pairs` and the unpaired points on both sides."""
-    points, changes = set(found), set(truth)
+    points, changes = set(reported), set(truth)
     tp = len(pairs(points, changes, margin))
     return Counts(tp, len(points) - tp, len(changes) - tp)
 
 
-def rand_index(found: Iterable[int], truth: Iterable[int], length: int) -> float:
+def rand_index(reported: Iterable[int], truth: Iterable[int], length: int) -> float:
     """Return the true Rand index of two segmentations of `length` points.
 
     It is the share of all pairs of points that both put into one segment, or both into two. There
@@ -72,7 +72,7 @@ def rand_index(found: Iterable[int], truth: Iterable[int], length: int) -> float
     """
     if length < 2:
         return 1.0
-    a, b = _segments(found, length), _segments(truth, length)
+    a, b = _segments(reported, length), _segments(truth, length)
     together = np.bincount(a * (int(b.max()) + 1) + b)
     disagree = _pairs_within(np.bincount(a)) + _pairs_within(np.bincount(b))
     disagree -= 2 * _pairs_within(together)

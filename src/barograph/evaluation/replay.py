@@ -125,7 +125,7 @@ def replay_part(part: HistoryPart, task: ReplayTask) -> pa.Table:
 def _replay(task: ReplayTask, histories: Sequence[Floats]) -> Arrays:
     offsets = np.cumsum([0, *(values.size for values in histories)])
     probability = np.zeros(offsets[-1])
-    alarm, found = (np.zeros(offsets[-1], dtype=np.bool_) for _ in range(2))
+    alarm, standing = (np.zeros(offsets[-1], dtype=np.bool_) for _ in range(2))
     chosen = [k for k, values in enumerate(histories) if values.size >= task.min_points]
     results = replay_many(
         _models(task).newest,
@@ -136,11 +136,11 @@ def _replay(task: ReplayTask, histories: Sequence[Floats]) -> Arrays:
     for first, result in zip(offsets[chosen].tolist(), results, strict=True):
         probability[first : first + result.probability.size] = result.probability
         alarm[first + result.alarms] = True
-        found[first + result.change_points] = True
-    return dict(zip(COLUMNS, (probability, alarm, found), strict=True))
+        standing[first + result.change_points] = True
+    return dict(zip(COLUMNS, (probability, alarm, standing), strict=True))
 
 
-def found_points(points: pa.Table) -> pa.Table:
+def change_points_of(points: pa.Table) -> pa.Table:
     """Return the change points among replayed points."""
     return points.filter(points.column("found")).drop_columns(["found"])
 
@@ -152,10 +152,10 @@ def alarm_rates(history: History, points: pa.Table) -> dict[str, Any]:
         history: The data set.
         points: The replayed points of all series.
     """
-    alarms, found = (points.column(name).to_numpy() for name in ("alarm", "found"))
+    alarms, standing = (points.column(name).to_numpy() for name in ("alarm", "found"))
     return {
-        "points": int(found.size),
-        "found": int(found.sum()),
+        "points": int(standing.size),
+        "found": int(standing.sum()),
         "alarms": int(alarms.sum()),
         "alarms_per_thousand": float(1000 * alarms.mean()),
         "alarms_per_series": float(alarms.sum() / len(history)),
@@ -172,7 +172,7 @@ def compare_with_verdicts(history: History, points: pa.Table) -> dict[str, Any]:
     Raises:
         NotEnoughDataError: The verdicts are all true, or all false.
     """
-    probability, alarms, found = (points.column(name).to_numpy() for name in COLUMNS)
+    probability, alarms, standing = (points.column(name).to_numpy() for name in COLUMNS)
     candidates = history.candidates
     owners, verdicts = candidates.series, candidates.verdict
     rows = history.offsets[owners] + candidates.index
@@ -183,12 +183,12 @@ def compare_with_verdicts(history: History, points: pa.Table) -> dict[str, Any]:
         raise NotEnoughDataError(
             "the replay cannot be compared with verdicts: they are of one class only"
         )
-    hit = found[rows[final]]
-    counts = Counter(verdicts[found[rows]].tolist())
+    hit = standing[rows[final]]
+    counts = Counter(verdicts[standing[rows]].tolist())
     return {
         **alarm_rates(history, points),
         "found_by_verdict": {v.value: counts[v.value] for v in Verdict},
-        "found_without_candidate": int(found.sum()) - sum(counts.values()),
+        "found_without_candidate": int(standing.sum()) - sum(counts.values()),
         "auc": float(roc_auc_score(truth, probability[rows[final]])),
         "accuracy": float((hit == truth).mean()),
         "sensitivity": float(hit[truth == 1].mean()),

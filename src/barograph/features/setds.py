@@ -66,7 +66,7 @@ def rows(
 def _fill_bits(values: Floats, firsts: Ints, splits: Ints, lasts: Ints, out: Floats) -> None:
     """Fill the column; successive candidates of a series share its change points."""
     first = last = -1
-    found = np.empty(0, dtype=np.int64)
+    starts = np.empty(0, dtype=np.int64)
     for i in range(splits.size):
         if firsts[i] != first or lasts[i] != last:
             first, last = firsts[i], lasts[i]
@@ -74,9 +74,9 @@ def _fill_bits(values: Floats, firsts: Ints, splits: Ints, lasts: Ints, out: Flo
             # A power of two as the unit changes no comparison, and squares stay finite.
             exponent = math.frexp(np.max(np.abs(series)))[1]
             unit = math.ldexp(1.0, min(max(exponent, -1021), 1023))
-            found = phases(series / unit, SIGMAS, MINIMUM, HOLD, PATIENCE)[0]
+            starts = phases(series / unit, SIGMAS, MINIMUM, HOLD, PATIENCE)[0]
         near = False
-        for start in found:
+        for start in starts:
             near = near or abs(first + start - splits[i]) <= NEAR
         out[i, 0] = 1.0 if near else 0.0
 
@@ -88,7 +88,7 @@ def phases(
     """Return where each new phase starts, and its cumulative EV."""
     starts = np.empty(values.size, dtype=np.int64)
     severities = np.empty(values.size, dtype=np.float64)
-    found = 0
+    phase = 0
     count, mean, squares = 0, 0.0, 0.0  # the baseline, after Welford: exact on equal values
     t = 0
     while t < values.size:
@@ -96,8 +96,8 @@ def phases(
             reach = sigmas * np.sqrt(squares / (count - 1))
             length, total = run_outside(values[t:], mean, reach, hold, patience)
             if length == hold:
-                starts[found], severities[found] = t, total
-                found += 1
+                starts[phase], severities[phase] = t, total
+                phase += 1
                 count, mean, squares = 0, 0.0, 0.0
         # A point inside, and the first of a run that returned to 0, belong to the baseline.
         count += 1
@@ -105,7 +105,7 @@ def phases(
         mean += step / count
         squares += step * (values[t] - mean)
         t += 1
-    return starts[:found], severities[:found]
+    return starts[:phase], severities[:phase]
 
 
 @kernel

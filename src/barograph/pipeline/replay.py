@@ -21,8 +21,8 @@ from barograph.evaluation import resume
 from barograph.evaluation.replay import (
     ReplayTask,
     alarm_rates,
+    change_points_of,
     compare_with_verdicts,
-    found_points,
     replay_part,
 )
 from barograph.history import History
@@ -99,11 +99,11 @@ def write_replay(
     calls = [(part, task) for part in history_parts(INTERIM, CHUNK)]
     points = pa.concat_tables(map_parallel(replay_part, calls, label="replay"))
     history = History.read(INTERIM)
-    found = found_points(points).to_pandas()
+    change_points = change_points_of(points).to_pandas()
     names = [str(identity) for identity in history.ids]
-    found.insert(0, "name", [names[number] for number in found["series"]])
-    report.write_csv(folder / "found.csv", found)
-    report.write_parquet(folder / "found.parquet", found)
+    change_points.insert(0, "name", [names[number] for number in change_points["series"]])
+    report.write_csv(folder / "found.csv", change_points)
+    report.write_parquet(folder / "found.parquet", change_points)
     try:
         return compare_with_verdicts(history, points)
     except NotEnoughDataError:

@@ -8,12 +8,12 @@ import pandas as pd
 from barograph.series import Verdict
 
 RATES = ("auc", "accuracy", "sensitivity", "specificity")
-FOUND = (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE)
+VERDICTS = (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE)
 # Bauer et al. 2022, 4.2: 775,541 change points in 21,913,750 points, and the verdicts on 5,304 of
 # 6,990 true and 729 of 8,341 false positives. Sensitivity and specificity follow from these.
 PAPER: Mapping[str, Any] = {
     "alarms_per_thousand": 775_541 / 21_913.750,
-    "found_by_verdict": {FOUND[0].value: 5304, FOUND[1].value: 729},
+    "found_by_verdict": {VERDICTS[0].value: 5304, VERDICTS[1].value: 729},
     "auc": 0.920,
     "accuracy": 0.843,
     "sensitivity": 5304 / 6990,
@@ -37,9 +37,9 @@ def methods_table(replays: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
         counts = metrics.get("found_by_verdict", {})
         delay = metrics.get("delay", {})
         row = {"detector": name, "alarms per 1,000": metrics["alarms_per_thousand"]}
-        row |= {f"found {verdict.value}": counts.get(verdict.value) for verdict in FOUND}
+        row |= {f"found {verdict.value}": counts.get(verdict.value) for verdict in VERDICTS}
         row |= {rate: metrics.get(rate) for rate in RATES}
         row["at once"] = delay.get("share_within_0")
         row["within 5"] = delay.get("share_within_5")
         rows.append(row)
-    return pd.DataFrame(rows).astype({f"found {verdict.value}": "Int64" for verdict in FOUND})
+    return pd.DataFrame(rows).astype({f"found {verdict.value}": "Int64" for verdict in VERDICTS})

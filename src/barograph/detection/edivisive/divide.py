@@ -60,7 +60,7 @@ class Rules(NamedTuple):
 
 # Rows of the working space, with one entry for each point. The sum over all pairs of a part is
 # stored at its first point.
-CENTRED, TOTALS, BEHIND, TREE, PAIRS, INVERSE = range(6)
+CENTRED, TOTALS, EARLIER, TREE, PAIRS, INVERSE = range(6)
 RANKS, COUNTS = range(2)
 
 
@@ -81,12 +81,17 @@ def workspace(size: int) -> Workspace:
 
 @kernel
 def divide(
-    values: Floats, order: Ints, rules: Rules, workspace: Workspace, points: Ints, found: Floats
+    values: Floats,
+    order: Ints,
+    rules: Rules,
+    workspace: Workspace,
+    points: Ints,
+    statistics: Floats,
 ) -> int:
     """Write the change points in the order of their discovery; return how many there are.
 
-    Row k of `found` is the statistic and the p-value of points[k]. A part is named by its first
-    point and keeps its best division until it is divided itself (Daly et al. 2020, 2.1).
+    Row k of `statistics` has the statistic and the p-value of points[k]. A part is named by its
+    first point and keeps its best division until it is divided itself (Daly et al. 2020, 2.1).
     """
     size = values.size
     ends, taus, energies = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
@@ -109,8 +114,8 @@ def divide(
         exceeding = _permute(ends, energies[part], rules, workspace, state)
         if exceeding > rules.tolerated:
             return count
-        points[count], found[count, 0] = fresh, energies[part]
-        found[count, 1] = (1 + exceeding) / (1 + rules.permutations)
+        points[count], statistics[count, 0] = fresh, energies[part]
+        statistics[count, 1] = (1 + exceeding) / (1 + rules.permutations)
         ends[part], ends[fresh] = fresh, ends[part]
         count += 1
 
@@ -176,32 +181,32 @@ def _best(start: int, end: int, rules: Rules, workspace: Workspace) -> tuple[int
     """Return the best division of a part and its statistic, -1 if the part is too short."""
     if end - start < 2 * rules.least:
         return start, -1.0
-    centred, behind = workspace.numbers[CENTRED, start:end], workspace.numbers[BEHIND, start:end]
+    centred, earlier = workspace.numbers[CENTRED, start:end], workspace.numbers[EARLIER, start:end]
     ranks, tree, counts = (
         workspace.whole[RANKS, start:end],
         workspace.numbers[TREE],
         workspace.whole[COUNTS],
     )
-    reach(centred, ranks, rules.alpha, tree, counts, behind)
+    reach(centred, ranks, rules.alpha, tree, counts, earlier)
     if rules.pairs:
-        tau, q = best_pair(centred, rules.least, rules.alpha, behind, workspace.lanes)
+        tau, q = best_pair(centred, rules.least, rules.alpha, earlier, workspace.lanes)
     else:
         totals, inverse = workspace.numbers[TOTALS, start:end], workspace.numbers[INVERSE]
         pairs = workspace.numbers[PAIRS, start]
-        tau, q = _best_split(behind, totals, pairs, inverse, rules.least, rules.middle)
+        tau, q = _best_split(earlier, totals, pairs, inverse, rules.least, rules.middle)
     return start + tau, q
 
 
 @kernel
 def _best_split(
-    behind: Floats, totals: Floats, pairs: float, inverse: Floats, least: int, middle: float
+    earlier: Floats, totals: Floats, pairs: float, inverse: Floats, least: int, middle: float
 ) -> tuple[int, float]:
     """Pass once over all divisions of a part into two."""
-    size = behind.size
+    size = earlier.size
     best, best_q = least, -math.inf
     left, rows = 0.0, 0.0
     for t in range(size - least):
-        left += behind[t]
+        left += earlier[t]
         rows += totals[t]
         n, m = t + 1, size - t - 1
         between, right = rows - 2.0 * left, pairs - rows + left

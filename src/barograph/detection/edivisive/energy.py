@@ -68,17 +68,17 @@ def _statistic(
     values: Floats, order: Ints, alpha: float, work: Floats, ranks: Ints, statistic: Floats
 ) -> None:
     size = values.size
-    centred, totals, behind, tree = work[0], work[1], work[2], work[3]
+    centred, totals, earlier, tree = work[0], work[1], work[2], work[3]
     prepare(values, order, 0, size, alpha, centred, ranks, totals)
-    reach(centred[:size], ranks[:size], alpha, tree, ranks[size:], behind[:size])
+    reach(centred[:size], ranks[:size], alpha, tree, ranks[size:], earlier[:size])
     # The right part is summed from its own end: at one point it has no pairs, to the bit.
     right = tree
     right[size - 1] = 0.0
     for t in range(size - 2, 0, -1):
-        right[t] = right[t + 1] + (totals[t] - behind[t])
+        right[t] = right[t + 1] + (totals[t] - earlier[t])
     left, rows = 0.0, 0.0
     for t in range(1, size):
-        left += behind[t - 1]
+        left += earlier[t - 1]
         rows += totals[t - 1]
         n, m = float(t), float(size - t)
         statistic[t] = divergence(left, rows - 2.0 * left, right[t], n / m, m / n) / (0.5 * size)
@@ -142,20 +142,20 @@ def prepare(
 
 @kernel
 def reach(
-    centred: Floats, ranks: Ints, alpha: float, tree: Floats, counts: Ints, behind: Floats
+    centred: Floats, ranks: Ints, alpha: float, tree: Floats, counts: Ints, earlier: Floats
 ) -> None:
-    """Fill behind[t] with c(t), the distances from t back to the start of the stretch."""
+    """Fill earlier[t] with c(t), the distances from t back to the start of the stretch."""
     size = centred.size
     if alpha != 1.0:
         for t in range(size):
-            behind[t] = power_sum(centred, 0, t, centred[t], alpha)
+            earlier[t] = power_sum(centred, 0, t, centred[t], alpha)
     elif size <= TINY:
-        distances_back(centred, behind)
+        distances_back(centred, earlier)
     elif size <= SHORT:
         for t in range(size):
-            behind[t] = distance_sum(centred, t, centred[t])
+            earlier[t] = distance_sum(centred, t, centred[t])
     else:
-        _by_tree(centred, ranks, tree, counts, behind)
+        _by_tree(centred, ranks, tree, counts, earlier)
 
 
 @fused_kernel
@@ -177,7 +177,7 @@ def power_sum(values: Floats, start: int, end: int, pivot: float, alpha: float) 
 
 
 @kernel
-def _by_tree(centred: Floats, ranks: Ints, tree: Floats, counts: Ints, behind: Floats) -> None:
+def _by_tree(centred: Floats, ranks: Ints, tree: Floats, counts: Ints, earlier: Floats) -> None:
     """Compute c(t) from a Fenwick tree over ranks: how many points came before, and their sum."""
     size = centred.size
     for i in range(size + 1):
@@ -191,7 +191,7 @@ def _by_tree(centred: Floats, ranks: Ints, tree: Floats, counts: Ints, behind: F
             below += counts[i]
             lower += tree[i]
             i &= i - 1
-        behind[t] = value * (2 * below - t) + total - 2.0 * lower
+        earlier[t] = value * (2 * below - t) + total - 2.0 * lower
         total += value
         i = rank
         while i <= size:

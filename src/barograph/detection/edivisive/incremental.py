@@ -60,7 +60,7 @@ class IncrementalEDivisive:
     detector: EDivisive = field(default_factory=EDivisive)
     recent: int = 500
     reach: int = 10
-    _given: Floats = field(default_factory=lambda: np.empty(0), init=False, repr=False)
+    _results: Floats = field(default_factory=lambda: np.empty(0), init=False, repr=False)
     _series: Observations = field(init=False, repr=False)
     _known: list[RawChangePoint] = field(default_factory=list, init=False, repr=False)
     _discovered: int = field(default=0, init=False, repr=False)
@@ -69,7 +69,7 @@ class IncrementalEDivisive:
         least = self.detector.shortest
         require(self.recent >= least, "recent", self.recent, f"{least} or more")
         require(self.reach >= 0, "reach", self.reach, "0 or more")
-        self._take(self._given)
+        self._take(self._results)
 
     @property
     def change_points(self) -> list[ChangePoint]:
@@ -93,7 +93,7 @@ class IncrementalEDivisive:
 
     def update(self, values: npt.ArrayLike) -> Update:
         """Add new results (one number, or several in order), and return what they change."""
-        self._take(np.concatenate([self._given, np.atleast_1d(values)]))
+        self._take(np.concatenate([self._results, np.atleast_1d(values)]))
         start = self._first_to_examine()
         settled = [point for point in self._known if point.index <= start]
         before = [point for point in self._known if point.index > start]
@@ -107,7 +107,7 @@ class IncrementalEDivisive:
     def _take(self, values: npt.NDArray[np.generic]) -> None:
         """Check all results; invalid ones change nothing."""
         self._series = observe(values, missing=self.detector.missing)
-        self._given = values.astype(np.float64)
+        self._results = values.astype(np.float64)
 
     def _places(self, points: Sequence[RawChangePoint]) -> list[int]:
         """Return the indices of points in the results as given."""

@@ -25,7 +25,7 @@ class Workspace(NamedTuple):
     taus: Ints
     energies: Floats
     reached: Floats
-    behind: Floats
+    earlier: Floats
     columns: Floats
     scratch: Floats
     lanes: Lanes
@@ -35,9 +35,9 @@ class Workspace(NamedTuple):
 def workspace(size: int, table: Floats) -> Workspace:
     """Allocate the working space for windows of up to `size` points."""
     ends, taus = np.empty(size, np.int64), np.empty(size, np.int64)
-    energies, reached, behind = np.empty(size), np.empty(size), np.empty(size)
+    energies, reached, earlier = np.empty(size), np.empty(size), np.empty(size)
     columns, scratch = np.empty(size), np.empty(size)
-    return Workspace(ends, taus, energies, reached, behind, columns, scratch, lanes(size, table))
+    return Workspace(ends, taus, energies, reached, earlier, columns, scratch, lanes(size, table))
 
 
 @kernel
@@ -76,15 +76,15 @@ def weak_points(
     by_ranks: bool,
     workspace: Workspace,
     points: Ints,
-    found: Floats,
+    statistics: Floats,
 ) -> int:
-    """Write the change points of all windows into `points`, their energies into `found`."""
+    """Write the change points of all windows into `points`, their energies into `statistics`."""
     size = values.size
     count, start = 0, 0
     while start < size:
         end = min(start + window, size)
         part, more = values[start:end], points[count:]
-        new = _divide(part, pvalue, exact, by_ranks, workspace, more, found[count:])
+        new = _divide(part, pvalue, exact, by_ranks, workspace, more, statistics[count:])
         last = 0
         for k in range(count, count + new):
             last = start + points[k]
@@ -102,14 +102,14 @@ def _divide(
     by_ranks: bool,
     workspace: Workspace,
     points: Ints,
-    found: Floats,
+    statistics: Floats,
 ) -> int:
     """Divide a window until its best proposal is not significant; return the number of points.
 
     A part is identified by its first point, and keeps its proposal until it is divided.
     """
     ends, taus, energies = workspace.ends, workspace.taus, workspace.energies
-    distances_back(window, workspace.behind)
+    distances_back(window, workspace.earlier)
     part, fresh, count = 0, 0, 0
     ends[0] = window.size
     while True:
@@ -133,7 +133,7 @@ def _divide(
     part = 0
     for k in range(count):
         part = ends[part]
-        points[k], found[k] = part, workspace.reached[part]
+        points[k], statistics[k] = part, workspace.reached[part]
     return count
 
 
@@ -141,17 +141,17 @@ def _divide(
 def _propose(window: Floats, start: int, end: int, workspace: Workspace) -> tuple[int, float]:
     """Return the best division of a part and its energy, or -1 if it is too short.
 
-    `behind` holds the distances from each point back to the start of the window; the distances to
+    `earlier` holds the distances from each point back to the start of the window; the distances to
     points before the part are subtracted, in the order in which Apache Otava adds and rounds.
     """
     if end - start < 2:
         return start, -1.0
-    part, columns, behind = window[start:end], workspace.columns, workspace.behind[start:end]
+    part, columns, earlier = window[start:end], workspace.columns, workspace.earlier[start:end]
     for t in range(part.size):
         columns[t] = 0.0
     for i in range(start):
         add_distances(part, window[i], columns)
     for t in range(part.size):
-        columns[t] = behind[t] - columns[t]
+        columns[t] = earlier[t] - columns[t]
     tau, energy = best_pair(part, 1, 1.0, columns, workspace.lanes)
     return start + tau, energy

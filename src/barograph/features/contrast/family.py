@@ -12,7 +12,7 @@ from barograph.features.families import Family, one_row
 from barograph.series import Floats, Ints
 
 NAMES = (*sides.NAMES, *surroundings.CONTEXT_NAMES)
-_OWN = len(sides.NAMES)
+_SIDE_COLUMNS = len(sides.NAMES)
 
 
 def contrasts(
@@ -46,9 +46,9 @@ def rows(
         )
     sides_rows(values, starts, splits, ends, out)
     if context.shape[1]:
-        out[:, _OWN:] = context
+        out[:, _SIDE_COLUMNS:] = context
     else:
-        context_rows(values, starts, splits, ends, starts, ends, out, _OWN)
+        context_rows(values, starts, splits, ends, starts, ends, out, _SIDE_COLUMNS)
 
 
 @kernel

@@ -109,8 +109,8 @@ def found_within(truth: Truth, at: Ints, delay: int) -> Flags:
     before = np.concatenate([[0], np.cumsum(raised)])
     ends = truth.offsets[truth.series[truth.changes] + 1]
     last = np.minimum(truth.changes + delay + 1, ends)
-    is_found: Flags = before[last] > before[truth.changes]
-    return is_found
+    in_time: Flags = before[last] > before[truth.changes]
+    return in_time
 
 
 def known_within(truth: Truth, raised: Raised, delay: int) -> Flags:

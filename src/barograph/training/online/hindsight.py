@@ -103,9 +103,9 @@ class _AllCandidates(Detector):
 
     def find(self, series: Observations) -> list[RawChangePoint]:
         """Return the candidates of a series."""
-        found = [point for detector in self.detectors for point in detector.find(series)]
+        candidates = [point for detector in self.detectors for point in detector.find(series)]
         kept: list[RawChangePoint] = []
-        for point in sorted(found, key=lambda point: point.index):
+        for point in sorted(candidates, key=lambda point: point.index):
             if not kept or point.index - kept[-1].index > SAME:
                 kept.append(point)
         return kept
@@ -116,6 +116,6 @@ def _is_near(points: Ints, decided: Ints, offsets: Ints) -> Flags:
     result = np.zeros(points.size, dtype=np.bool_)
     series = np.searchsorted(offsets, points, side="right")
     for at in decided:
-        own = np.searchsorted(offsets, at, side="right")
-        result |= (np.abs(points - at) <= MARGIN) & (series == own)
+        owner = np.searchsorted(offsets, at, side="right")
+        result |= (np.abs(points - at) <= MARGIN) & (series == owner)
     return result

@@ -99,7 +99,7 @@ class Simulated:
         )
 
 
-def own(history: History, points: int, seed: int, *, hindsight: bool = False) -> Histories:
+def histories_of(history: History, points: int, seed: int, *, hindsight: bool = False) -> Histories:
     """Return a history with its verdicts: a true one is a change at that very point.
 
     Points near candidates without a verdict are left out; all other points are quiet. Series of one

@@ -18,7 +18,7 @@ from barograph.models.triage import FILES, TriageModel
 from barograph.series import Floats, Ints
 from barograph.training import tables
 from barograph.training.candidates import Trained, TrainParams, card, held_out_seed, prior_weight
-from barograph.training.online.histories import Histories, Simulated, own
+from barograph.training.online.histories import Histories, Simulated, histories_of
 from barograph.training.online.learn import Learned, Prior, boosted, learn, surprises_of
 from barograph.training.online.pair_comparison import (
     BESIDE,
@@ -74,10 +74,10 @@ def lesson(history: History, newest: tables.Labelled | None, params: TrainParams
         return Lesson(people, "simulated people", seed, 0.0, people.truth, "simulated people")
     verdicts = 0 if newest is None else np.unique(newest.candidates).size
     weight = prior_weight(verdicts, params.prior_weight, params.enough)
-    judged = own(history, params.points, params.seed)
+    judged = histories_of(history, params.points, params.seed)
     if verdicts >= params.enough:
         return Lesson(judged, "verdicts", seed, weight, judged.truth, "verdicts")
-    taught = own(history, params.points, params.seed, hindsight=True)
+    taught = histories_of(history, params.points, params.seed, hindsight=True)
     if judged.truth.changes.size >= COMPARABLE:
         return Lesson(taught, HINDSIGHT, seed, weight, judged.truth, "verdicts")
     return Lesson(taught, HINDSIGHT, seed, weight, taught.truth, "hindsight")

@@ -113,8 +113,8 @@ def surprises_like(pair: Mapping[str, TriageModel], truth: Truth, like: Surprise
         truth: The histories.
         like: The surprises of the other pair; points that it did not judge are left out.
     """
-    own = surprises_of(pair["online"], pair["confirm"], truth)
-    return {w: np.where(np.isfinite(like[w]), own[w], -np.inf) for w in own}
+    surprises = surprises_of(pair["online"], pair["confirm"], truth)
+    return {w: np.where(np.isfinite(like[w]), surprises[w], -np.inf) for w in surprises}
 
 
 def _known(truth: Truth, surprises: Surprises) -> Flags:
