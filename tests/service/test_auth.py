@@ -8,9 +8,8 @@ from fastapi.testclient import TestClient
 
 from barograph.service import Settings
 from barograph.service.app import ROUTERS
-from barograph.service.auth import RateLimiter
+from barograph.service.auth import RateLimiter, is_loopback
 from barograph.service.context import GuardedRoute
-from barograph.service.hosts import is_loopback
 from barograph.service.pages.rendering import PageRoute
 from barograph.store.tokens import Scope
 from tests.service.conftest import Start, app_of, make_token

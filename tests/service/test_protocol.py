@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from barograph.service.protocol import ConnectionLimits, protocol_with
+from barograph.service.protocol import protocol_with
+from barograph.service.settings import ConnectionLimits
 from tests.service.servers import in_thread
 
 LARGE = 20_000_000

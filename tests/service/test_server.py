@@ -22,8 +22,8 @@ from starlette.responses import JSONResponse
 
 from barograph.service import ModelWatch, Settings, create_app
 from barograph.service.middleware import HEADERS
-from barograph.service.protocol import ConnectionLimits
 from barograph.service.server import make_server, run_server
+from barograph.service.settings import ConnectionLimits
 from barograph.store import Store, tokens
 from barograph.store.tokens import Scope
 from tests.service.servers import in_thread

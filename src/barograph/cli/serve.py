@@ -138,9 +138,9 @@ def command(
             WorkerConfig,
             create_app,
         )
-        from barograph.service.hosts import is_loopback
-        from barograph.service.protocol import ConnectionLimits
+        from barograph.service.auth import is_loopback
         from barograph.service.server import address, make_server, run_server
+        from barograph.service.settings import ConnectionLimits
     from barograph.cli.demo import demo_folder, demo_params, fill
     from barograph.store import Store
 

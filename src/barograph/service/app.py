@@ -16,12 +16,11 @@ import barograph
 from barograph.errors import BarographError
 from barograph.service.auth import Auth
 from barograph.service.background import BackgroundWorker
-from barograph.service.candidate_model import CandidateModel
 from barograph.service.context import AppContext
 from barograph.service.data_health import RejectionCounter
 from barograph.service.metrics import Metrics
 from barograph.service.middleware import ServiceMiddleware
-from barograph.service.model_watch import LoadedModel, ModelWatch
+from barograph.service.model_watch import CandidateModel, LoadedModel, ModelWatch
 from barograph.service.pages import assets, health, sign_in
 from barograph.service.pages import commit as commit_page
 from barograph.service.pages import model as model_page

@@ -22,7 +22,7 @@ from pathlib import Path
 from barograph.detection import ClusterSettings
 from barograph.detection.base import Detector
 from barograph.errors import StoreError
-from barograph.service.candidate_model import CandidateModel
+from barograph.service.model_watch import CandidateModel
 from barograph.store import Store, arrivals, stale
 from barograph.triage.clusters import recluster
 from barograph.triage.refresh import CandidateRefresher

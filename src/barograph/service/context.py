@@ -12,10 +12,9 @@ from starlette.responses import Response
 
 from barograph.service.auth import Auth
 from barograph.service.background import BackgroundWorker
-from barograph.service.candidate_model import CandidateModel
 from barograph.service.data_health import RejectionCounter
 from barograph.service.metrics import Metrics
-from barograph.service.model_watch import LoadedModel, ModelWatch
+from barograph.service.model_watch import CandidateModel, LoadedModel, ModelWatch
 from barograph.service.requests import ApiRequest
 from barograph.service.responses import ERRORS, RETRY, ApiError
 from barograph.service.retraining import Retraining

@@ -1,4 +1,7 @@
-"""The model in use: loaded and tried before it decides; the last good model stays."""
+"""The models in use, loaded again when their files change; the last good model stays.
+
+The online model is tried before it decides.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from barograph.detection.online import Judge, PendingSeries, SecondLookConfig, m
 from barograph.detection.online.cold_start import ColdStartJudge, is_cold
 from barograph.errors import ArtifactError, BarographError
 from barograph.models import OnlineModels, TriageModel
+from barograph.triage.refresh import label_free_model
 
 LOG = logging.getLogger("barograph.service")
 FileVersion = tuple[int, int, int]
@@ -180,6 +184,32 @@ class ModelWatch:
             self._on_model(loaded)
         LOG.info("model %s is in use, from %s", loaded.judge.version, loaded.source)
         return loaded
+
+
+class CandidateModel:
+    """The released label-free model, or the built-in one while there is no file.
+
+    Args:
+        path: Where a model is released; None always uses the built-in model.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._model: TriageModel | None = None
+        self._loaded_version: object = self  # no file version equals it
+
+    def newest(self) -> TriageModel | None:
+        """Return the newest usable model; None if there is none at all."""
+        with self._lock:
+            version = file_version(self._path)
+            if version != self._loaded_version:
+                self._loaded_version = version
+                try:
+                    self._model = label_free_model(self._path if version else None) or self._model
+                except BarographError as error:
+                    LOG.warning("new model refused, the last good model stays in use: %s", error)
+            return self._model
 
 
 def file_version(path: Path | None) -> FileVersion | None:

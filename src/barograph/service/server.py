@@ -9,7 +9,8 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
-from barograph.service.protocol import ConnectionLimits, protocol_with
+from barograph.service.protocol import protocol_with
+from barograph.service.settings import ConnectionLimits
 
 GRACE = 10  # seconds that running requests may take after a signal to end
 

@@ -10,9 +10,8 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
-from barograph.service.auth import COOKIE, csrf_of
+from barograph.service.auth import COOKIE, check_host, csrf_of
 from barograph.service.context import AppContext
-from barograph.service.hosts import check_host
 from barograph.service.pages.rendering import render
 from barograph.service.requests import media_type, read_body
 from barograph.service.responses import ApiError
