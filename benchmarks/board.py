@@ -29,7 +29,7 @@ from barograph.series import Region, SeriesId
 from barograph.service import ModelWatch, create_app
 from barograph.store import Store
 from barograph.store.audit import now
-from barograph.store.rows import Insertion, Row
+from barograph.store.database import Insertion, Row
 from barograph.store.schema import candidates, commits, models, points, series
 
 PROJECTS = ("sys-perf", "sys-perf-8.0", "storage", "drivers", "search")

@@ -23,7 +23,7 @@ from barograph.models.flat import FlatForest
 from barograph.models.triage import TriageModel
 from barograph.series import Floats, SeriesId
 from barograph.store import Measurement, Store
-from barograph.store.rows import Row
+from barograph.store.database import Row
 from barograph.store.tail import SeriesTail, needed, write_blocks
 from barograph.store.upsert import NEW_POINT
 

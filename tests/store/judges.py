@@ -9,7 +9,7 @@ from barograph.detection.online import BatchDecisions, PendingSeries
 from barograph.detection.online.newest import settle
 from barograph.detection.online.views import kept_from
 from barograph.series import Floats
-from barograph.store.results import CHANGE
+from barograph.store.measurement import CHANGE
 
 
 @dataclass

@@ -19,7 +19,7 @@ from barograph.store import (
     reading,
     registry,
 )
-from barograph.store.results import CHANGE
+from barograph.store.measurement import CHANGE
 from barograph.store.schema import points, revisions
 from tests.store.digest import digest
 from tests.store.judges import Rule

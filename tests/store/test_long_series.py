@@ -14,7 +14,7 @@ from barograph.detection.online.detector import SHORTEST_HISTORY
 from barograph.models import TriageModel
 from barograph.series import Floats
 from barograph.store import Measurement, Store, reading
-from barograph.store.steps import steps_of
+from barograph.store.reading import steps_of
 from tests.detection.online.models import edge_model, paper_model
 from tests.store.samples import series
 from tests.training.online_histories import learned

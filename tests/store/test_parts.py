@@ -8,7 +8,7 @@ import pytest
 from barograph.errors import StoreError
 from barograph.series import Direction
 from barograph.store import Measurement, PointResult, Store
-from barograph.store.parts import cut
+from barograph.store.writer import cut
 from tests.store.digest import digest
 from tests.store.judges import Rule
 from tests.store.samples import history, series

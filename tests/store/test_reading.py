@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.store import Store, reading
 from barograph.store.reasons import store_reasons
-from barograph.store.steps import orders_before
+from barograph.store.tail import orders_before
 from barograph.triage import tickets
 from tests.store.samples import history, point, series
 

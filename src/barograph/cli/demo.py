@@ -31,8 +31,8 @@ from barograph.store import Measurement, arrivals, commit_details, rejections
 from barograph.store.audit import now
 from barograph.store.candidate_records import date_candidates
 from barograph.store.commit_details import CommitDetails
+from barograph.store.judging import STEP
 from barograph.store.reading import read_series
-from barograph.store.steps import STEP
 from barograph.triage import tickets, verdicts
 from barograph.triage.identity import identify, stored_candidates
 from barograph.triage.patterns import set_patterns

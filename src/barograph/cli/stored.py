@@ -17,7 +17,8 @@ from barograph.detection.online.latest import RECENT
 from barograph.detection.online.newest import COMPARED
 from barograph.series import Floats
 from barograph.store import reading
-from barograph.store.steps import orders_before, scored_steps
+from barograph.store.reading import scored_steps
+from barograph.store.tail import orders_before
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -1,7 +1,6 @@
 """The store: all results, decisions, candidates and verdicts, in one SQL database."""
 
-from barograph.store.measurement import Limits, Measurement
-from barograph.store.results import IngestResult, PointResult, PointStatus
+from barograph.store.measurement import IngestResult, Limits, Measurement, PointResult, PointStatus
 from barograph.store.store import Store
 
 __all__ = ["IngestResult", "Limits", "Measurement", "PointResult", "PointStatus", "Store"]

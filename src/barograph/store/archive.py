@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.files import whole
-from barograph.store.rows import Insertion
+from barograph.store.database import Insertion
 from barograph.store.schema import VERSION, blocks, metadata, series, sessions, state, tokens
 from barograph.store.store import Store
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from barograph.store.rows import Insertion
+from barograph.store.database import Insertion
 from barograph.store.schema import audit
 
 DETAIL = json.JSONEncoder(ensure_ascii=False, sort_keys=True)

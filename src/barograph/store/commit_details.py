@@ -6,9 +6,8 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from barograph.errors import DataError
-from barograph.store.database import rows_in
+from barograph.store.database import Insertion, rows_in
 from barograph.store.measurement import CONTROL, Limits
-from barograph.store.rows import Insertion
 from barograph.store.schema import commit_details
 
 LONGEST = {"project": Limits().label, "commit": Limits().label}

@@ -15,9 +15,8 @@ from barograph.repeats import Repeats
 from barograph.series import UNKNOWN_TIME, Ints, Verdict
 from barograph.store import audit
 from barograph.store.audit import now
-from barograph.store.measurement import Measurement
-from barograph.store.results import PointStatus
-from barograph.store.rows import Insertion, Row
+from barograph.store.database import Insertion, Row
+from barograph.store.measurement import Measurement, PointStatus
 from barograph.store.schema import NEARBY, candidates, moves, verdicts
 from barograph.store.store import Store
 

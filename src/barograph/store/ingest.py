@@ -13,12 +13,17 @@ from barograph.store.judging import (
     UnjudgedCommit,
     UnjudgedRun,
     decide,
-    rewind,
+    rejudged,
 )
-from barograph.store.measurement import Limits, Measurement, fault, series_fault
+from barograph.store.measurement import (
+    Limits,
+    Measurement,
+    PointResult,
+    PointStatus,
+    fault,
+    series_fault,
+)
 from barograph.store.registry import Known, Registry
-from barograph.store.results import PointResult, PointStatus
-from barograph.store.steps import load_states
 from barograph.store.tail import TailCache, load_tails
 from barograph.store.upsert import (
     Changes,
@@ -101,7 +106,7 @@ class Ingest:
             elif commits := self._append(series, entries, measurements, changes, results):
                 appended[series] = commits
         changes.write(connection)
-        rewound = rewind(connection, self.tails, changed, judge.history)
+        rewound = rejudged(connection, self.tails, changed, judge.history)
         for unjudged in chain([appended], rewound):
             decide(connection, self.tails, unjudged, judge, changes)
         name_known_changes(connection, results)
@@ -208,9 +213,7 @@ class Ingest:
     def _load(self, connection: sa.Connection, wanted: list[int], history: int) -> None:
         """Read the tails that are not cached."""
         missing = [series for series in wanted if not self.tails.use(series)]
-        states = load_states(connection, missing)
         for series, tail in load_tails(connection, missing, history).items():
-            tail.state = states.get(series)
             self.tails.put(series, tail)
 
     def _follows(self, series: int, entries: list[Entry]) -> bool:

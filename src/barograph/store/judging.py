@@ -9,15 +9,16 @@ import numpy as np
 import sqlalchemy as sa
 
 from barograph.detection.online import AlarmLog, BatchDecisions, Judge, PendingSeries
-from barograph.store.results import PointResult, StepRecord
-from barograph.store.rows import Row
-from barograph.store.steps import STEP, orders_before, rewind_steps, step_rows
+from barograph.store.database import Insertion, Row
+from barograph.store.measurement import PointResult, StepRecord
+from barograph.store.schema import steps
 from barograph.store.tail import (
     SeriesTail,
     StoredRun,
     TailCache,
     is_block_due,
-    load_since,
+    orders_before,
+    rewind,
     write_blocks,
 )
 from barograph.store.upsert import (
@@ -31,6 +32,13 @@ from barograph.store.upsert import (
 COMMIT = NEW_POINT.names.index("commit")
 LOOK_BACK = 16  # orders that are read in advance
 REJUDGED_TOGETHER = 20_000  # stored results that are read and judged in one go
+STEP = Insertion(
+    steps,
+    (
+        *("series", "order", "kind", "change_order", "from_order", "probability"),
+        *("standing", "score", "confirmed", "direction", "model", "decided"),
+    ),
+)
 
 
 class UnjudgedRun(NamedTuple):
@@ -99,15 +107,14 @@ class ChangedHistory(NamedTuple):
 Unjudged = dict[int, list[UnjudgedCommit]]  # by series, each in the order of its commits
 
 
-def rewind(
+def rejudged(
     connection: sa.Connection, tails: TailCache, changed: dict[int, ChangedHistory], history: int
 ) -> Iterator[Unjudged]:
     """Take the cached tails back to where histories change; yield the commits from there on."""
     unjudged: Unjudged = {}
     count = 0
     for series, (since, results) in changed.items():
-        tail, later = load_since(connection, series, since, history)
-        tail.state = rewind_steps(connection, series, since)
+        tail, later = rewind(connection, series, since, history)
         tails.put(series, tail)
         unjudged[series] = [
             UnjudgedCommit.stored(order, runs, results.get(order, ()))
@@ -214,8 +221,16 @@ class _Rows:
 
     def add_steps(self, series: int, log: AlarmLog, order_at: _Orders) -> dict[int, StepRecord]:
         """Add the steps of a series; return them by the order of their arrival."""
-        rows, records = step_rows(series, log, order_at, self._changes.model, self._changes.at)
-        self._steps += rows
+        records: dict[int, StepRecord] = {}
+        for step, state in zip(log.steps, log.states, strict=True):
+            order = order_at(step.at)
+            moved_from = None if step.moved_from is None else order_at(step.moved_from)
+            record = StepRecord(step.kind.value, order_at(step.index), step.probability, moved_from)
+            records[order] = record
+            change = (record.kind, record.order, record.from_order, record.probability)
+            standing = (state.change, state.score, state.confirmed, state.direction)
+            decided = (self._changes.model, self._changes.at)
+            self._steps.append((series, order, *change, *standing, *decided))
         return records
 
     def add(

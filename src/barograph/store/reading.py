@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import sqlalchemy as sa
 
-from barograph.detection.online import ANSWERS
+from barograph.detection.online import ANSWERS, StepKind
+from barograph.detection.online.changes import ScoredStep
 from barograph.errors import DataError
 from barograph.series import LABELS, Direction, Series, SeriesId
+from barograph.store.database import rows_in
+from barograph.store.measurement import CommitDecision, KnownChange, StepRecord
 from barograph.store.registry import series_id
-from barograph.store.results import CommitDecision, KnownChange
-from barograph.store.schema import aliases, models, points, revisions, series
+from barograph.store.schema import aliases, models, points, revisions, series, steps
 
 POINT = (
     *("order", "run", "commit", "time", "value", "settled"),
@@ -266,3 +268,48 @@ def revisions_of(
     every = sa.union_all(held, values(revisions, hold=False)).subquery()
     query = sa.select(every).order_by(every.c.holds.desc(), every.c.value)
     return [Revision(*row) for row in connection.execute(query.offset(after).limit(limit))]
+
+
+def steps_of(
+    connection: sa.Connection, number: int, first: int, last: int
+) -> dict[int, tuple[StepRecord, str]]:
+    """Return the steps that happened from one order to another, each with its model."""
+    s = steps.c
+    rows = connection.execute(
+        sa.select(*(s.order, s.kind, s.change_order, s.probability, s.from_order, models.c.version))
+        .join(models, models.c.id == s.model)
+        .where(s.series == number, s.order >= first, s.order <= last)
+    )
+    return {order: (StepRecord(*step), model) for order, *step, model in rows}
+
+
+def scored_steps(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, list[ScoredStep]]:
+    """Return all steps of each series, by orders and with the score of the change after each."""
+    s = steps.c
+    columns = (s.kind, s.change_order, s.order, s.probability, s.from_order, s.score)
+    query = sa.select(s.series, *columns).order_by(s.series, s.order)
+    scored: dict[int, list[ScoredStep]] = {number: [] for number in numbers}
+    for number, kind, *fields in rows_in(connection, query, s.series, numbers):
+        scored[number].append(ScoredStep(StepKind(kind), *fields))
+    return scored
+
+
+def current_states(connection: sa.Connection, number: int, first: int, last: int) -> dict[int, str]:
+    """Return the state of every change that begins, or began, from one order to another.
+
+    `moved` is a change that begins elsewhere now; there it is `called` or `confirmed`. A change
+    that another one replaces is `withdrawn`.
+    """
+    s = steps.c
+    within = sa.or_(s.change_order.between(first, last), s.from_order.between(first, last))
+    states: dict[int, str] = {}
+    for kind, order, from_order in connection.execute(
+        sa.select(s.kind, s.change_order, s.from_order)
+        .where(s.series == number, within)
+        .order_by(s.order)
+    ):
+        states[order] = StepKind.CALLED.value if kind == StepKind.MOVED.value else kind
+        if from_order is not None:
+            replaced = kind == StepKind.CALLED.value
+            states[from_order] = StepKind.WITHDRAWN.value if replaced else kind
+    return {order: state for order, state in states.items() if first <= order <= last}

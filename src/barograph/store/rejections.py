@@ -8,7 +8,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from barograph.store.audit import now
-from barograph.store.rows import Insertion
+from barograph.store.database import Insertion
 from barograph.store.schema import rejections
 
 DAY = 86_400_000  # milliseconds

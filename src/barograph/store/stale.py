@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from barograph.store.rows import Insertion
+from barograph.store.database import Insertion
 from barograph.store.schema import touched
 
 MARK = Insertion(touched, ("series", "version"), replace=("version",))

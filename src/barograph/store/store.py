@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from barograph.detection.online import Judge
 from barograph.errors import ConfigError, DataError, StoreError
-from barograph.store import audit, life, parts, stale
+from barograph.store import audit, life, stale
 from barograph.store.database import (
     LOG_PAGES,
     connect,
@@ -28,11 +28,10 @@ from barograph.store.database import (
     writing,
 )
 from barograph.store.ingest import Ingest
-from barograph.store.measurement import Limits, Measurement
-from barograph.store.results import IngestResult, PointResult, PointStatus
+from barograph.store.measurement import IngestResult, Limits, Measurement, PointResult, PointStatus
 from barograph.store.schema import models, state
 from barograph.store.sqlite_file import MODE
-from barograph.store.writer import TOGETHER, Request, Writer
+from barograph.store.writer import TOGETHER, Request, Writer, cut, joined
 
 T = TypeVar("T")
 PRELOAD = 200  # series that are read in one go, so that requests wait only briefly
@@ -115,9 +114,9 @@ class Store:
             )
         if len(batch) <= TOGETHER:
             return self._writer.submit(batch, who)
-        rows = parts.cut(batch, TOGETHER)
+        rows = cut(batch, TOGETHER)
         futures = self._writer.submit_parts([[batch[row] for row in part] for part in rows], who)
-        return parts.joined(rows, futures)
+        return joined(rows, futures)
 
     def ingest(self, measurements: Iterable[Measurement], who: str) -> IngestResult:
         """Write and judge measurements; return once they are committed.

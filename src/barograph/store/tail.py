@@ -19,9 +19,9 @@ import sqlalchemy as sa
 from barograph.detection.online import AlarmState
 from barograph.detection.online.views import kept_from
 from barograph.series import Floats
-from barograph.store.results import CHANGE
-from barograph.store.rows import Insertion
-from barograph.store.schema import blocks, points
+from barograph.store.database import Insertion, rows_in
+from barograph.store.measurement import CHANGE
+from barograph.store.schema import blocks, points, steps
 
 NOWHERE = -(2**63)  # before every order
 SLACK = 1.1  # how far a buffer grows beyond what is needed now
@@ -169,17 +169,21 @@ def load_tails(
     tails: dict[int, SeriesTail] = {}
     for first in range(0, len(wanted), CHUNK):
         tails.update(_load_chunk(connection, wanted[first : first + CHUNK], history))
+    for series, state in _states(connection, wanted).items():
+        tails[series].state = state
     return tails
 
 
-def load_since(
+def rewind(
     connection: sa.Connection, series: int, since: int, history: int
 ) -> tuple[SeriesTail, list[StoredRun]]:
-    """Return the tail of a series just before an order, and all runs from there on."""
-    p = points.c
+    """Take a series back to just before an order; return its tail, and all runs from there on."""
+    p, s = points.c, steps.c
     tail = SeriesTail()
     for _, rows in _settled(connection, p.series == series, p.order < since):
         tail = _appended(tail, rows, history)
+    connection.execute(sa.delete(steps).where(s.series == series, s.order >= since))
+    tail.state = _states(connection, [series]).get(series)
     query = sa.select(p.order, p.run, p.value).where(p.series == series, p.order >= since)
     later = connection.execute(query.order_by(p.order, p.run))
     return tail, [StoredRun(*row) for row in later]
@@ -245,3 +249,20 @@ def _cut(values: Floats, start: int, last: int, count: int, history: int) -> Ser
     """Return a tail that keeps only what the next decision reads."""
     drop = values.size - needed(count, history)
     return SeriesTail(values[drop:].copy(), max(0, start - drop), last, count)
+
+
+def _states(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, AlarmState]:
+    """Return the state of the second look after the last step of each series."""
+    s = steps.c
+    columns = (s.series, s.standing, s.score, s.confirmed, s.direction, s.probability)
+    query = sa.select(*columns).order_by(s.series, s.order)
+    rows = rows_in(connection, query, s.series, numbers)
+    return {series: AlarmState(*fields) for series, *fields in rows}
+
+
+def orders_before(connection: sa.Connection, series: int, order: int, count: int) -> list[int]:
+    """Return the orders of the last commits of a series before an order, the newest first."""
+    p = points.c
+    before = p.series == series, p.order < order, p.settled.is_not(None)
+    newest_first = sa.select(p.order).where(*before).order_by(p.order.desc())
+    return list(connection.scalars(newest_first.limit(count)))

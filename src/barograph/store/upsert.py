@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from barograph.detection.online import ANSWERS
-from barograph.store.measurement import Measurement
-from barograph.store.results import (
+from barograph.store.database import BulkUpdate, Insertion, Row
+from barograph.store.measurement import (
     CommitDecision,
     KnownChange,
+    Measurement,
     PointResult,
     PointStatus,
     StepRecord,
 )
-from barograph.store.rows import BulkUpdate, Insertion, Row
 from barograph.store.schema import points, revisions, steps
 
 UNKNOWN_TIME = -(2**63)  # earlier than every known time

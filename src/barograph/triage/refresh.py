@@ -28,8 +28,8 @@ from barograph.history import Candidates
 from barograph.models import TriageModel
 from barograph.series import UNKNOWN_TIME, Direction, Series, Verdict
 from barograph.store.audit import now
+from barograph.store.database import Insertion, Row
 from barograph.store.reading import read_series
-from barograph.store.rows import Insertion, Row
 from barograph.store.schema import NEARBY, candidates, moves, series
 from barograph.store.stale import claim, mark, oldest
 from barograph.store.store import Store

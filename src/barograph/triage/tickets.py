@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.store import audit
 from barograph.store.audit import now
+from barograph.store.database import Insertion
 from barograph.store.measurement import CONTROL
-from barograph.store.rows import Insertion
 from barograph.store.schema import candidates, ticketed, tickets
 
 LINK = Insertion(ticketed, ("ticket", "candidate"), keep=True)

@@ -11,9 +11,8 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.series import Verdict
 from barograph.store import audit
-from barograph.store.database import rows_in
+from barograph.store.database import BulkUpdate, Insertion, Row, rows_in
 from barograph.store.measurement import CONTROL
-from barograph.store.rows import BulkUpdate, Insertion, Row
 from barograph.store.schema import candidates, verdict_batches, verdicts
 
 REQUEST = 100  # characters

@@ -13,7 +13,7 @@ from barograph.errors import ConfigError
 from barograph.models import TriageModel
 from barograph.series import Floats
 from barograph.store import Measurement, Store, reading
-from barograph.store.steps import steps_of
+from barograph.store.reading import steps_of
 from tests.detection.online.models import paper_model
 from tests.store.digest import digest
 from tests.store.samples import series

@@ -13,7 +13,7 @@ from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.points import LIMITS, MODEL_EXAMPLE
 from barograph.store import reading
 from barograph.store.measurement import CONTROL, INTEGER
-from barograph.store.steps import current_states, steps_of
+from barograph.store.reading import current_states, steps_of
 from barograph.store.tokens import Scope
 
 
