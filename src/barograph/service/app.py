@@ -84,7 +84,7 @@ ROUTERS = (  # requests are matched in this order
     queue.administration,
     queue_pages.routes,
     processed_pages.routes,
-    tokens.own,
+    tokens.session,
     assets.routes,
     sign_in.routes,
     series_page.routes,

@@ -171,7 +171,7 @@ class TokenCache:
         self._lookup = lookup
         self._max_age = max_age
         self._clock = clock
-        self._found: dict[bytes, tuple[float, Token]] = {}
+        self._known: dict[bytes, tuple[float, Token]] = {}
         self._empty_until = 0.0
 
     @property
@@ -181,20 +181,20 @@ class TokenCache:
 
     def cached(self, secret: str) -> Token | None:
         """Return the cached token of a secret."""
-        until, token = self._found.get(_digest(secret), (0.0, None))
+        until, token = self._known.get(_digest(secret), (0.0, None))
         return token if self._clock() < until else None
 
     def any(self, *, allow_stale: bool = False) -> bool:
         """Return whether a token was ever created; revoked tokens count."""
         try:
             with self._store.read() as connection:
-                found = bool(tokens.every(connection))
+                exists = bool(tokens.every(connection))
         except StoreError:
             if allow_stale and self._empty_until:
                 return False
             raise
-        self._empty_until = 0.0 if found else self._clock() + self._max_age
-        return found
+        self._empty_until = 0.0 if exists else self._clock() + self._max_age
+        return exists
 
     def find(self, secret: str, *, allow_stale: bool = False) -> Token | None:
         """Return the valid token of a secret."""
@@ -203,21 +203,21 @@ class TokenCache:
             with self._store.read() as connection:
                 token = self._lookup(connection, secret)
         except StoreError:
-            last = self._found.get(digest)
+            last = self._known.get(digest)
             if allow_stale and last is not None:
                 return last[1]
             raise
         if token is None:
-            self._found.pop(digest, None)
+            self._known.pop(digest, None)
             return None
-        if len(self._found) >= CACHED_TOKENS:
-            self._found.clear()
-        self._found[digest] = (self._clock() + self._max_age, token)
+        if len(self._known) >= CACHED_TOKENS:
+            self._known.clear()
+        self._known[digest] = (self._clock() + self._max_age, token)
         return token
 
     def clear(self) -> None:
         """Forget all tokens, so that the store is asked again."""
-        self._found.clear()
+        self._known.clear()
         self._empty_until = 0.0
 
 

@@ -108,9 +108,9 @@ def _by_use(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
         low, high = facts.get("low"), facts.get("high")
         verdicts = facts["real"] + facts["noise"]
         # The release is decided by one side of the interval, at 5 %.
-        found = WORSE if facts.get("p_worse", 1.0) < LEVEL else outcome(low, high)
+        result = WORSE if facts.get("p_worse", 1.0) < LEVEL else outcome(low, high)
         yield ComparedMeasure(
-            *(f"AUC{where}", verdicts, facts["auc_of_other"], facts["auc"], low, high, found)
+            *(f"AUC{where}", verdicts, facts["auc_of_other"], facts["auc"], low, high, result)
         )
         for name, title, sign in MEANS:
             if (means := facts.get(name)) is not None:
@@ -127,10 +127,10 @@ def _by_delay(decision: Mapping[str, Any]) -> Iterator[ComparedMeasure]:
     if facts is None:
         return
     certain = BETTER if facts["is_better"] else UNCERTAIN
-    found = certain if facts["not_worse"] >= LEVEL else WORSE
+    result = certain if facts["not_worse"] >= LEVEL else WORSE
     shares = zip(facts["delays"], facts["reported_by_other"], facts["reported"], strict=True)
     for delay, old, new in shares:
         within = "at once" if not delay else f"within {delay} commits"
         yield ComparedMeasure(
-            f"Reported {within}", facts["changes"], old, new, None, None, found, is_share=True
+            f"Reported {within}", facts["changes"], old, new, None, None, result, is_share=True
         )

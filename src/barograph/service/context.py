@@ -96,8 +96,8 @@ class GuardedRoute(APIRoute):
 
 def _query_parameters(dependant: Dependant) -> set[str]:
     """Return the names of the query parameters of a route and of its dependencies."""
-    own = {field.alias for field in dependant.query_params}
-    return own.union(*map(_query_parameters, dependant.dependencies))
+    names = {field.alias for field in dependant.query_params}
+    return names.union(*map(_query_parameters, dependant.dependencies))
 
 
 def guarded_router(scope: Scope, tag: str, *, allow_stale: bool = False) -> APIRouter:

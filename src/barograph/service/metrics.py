@@ -58,7 +58,7 @@ class Metrics:
         """Count the measurements of one ingested request."""
         for status, count in result.counts.items():
             self._points.labels(status).inc(count)
-        changes = {(one.series, one.order) for one in result.points if one.is_change}
+        changes = {(point.series, point.order) for point in result.points if point.is_change}
         self._changes.inc(len(changes))
 
     def count_rejected(self, count: int) -> None:

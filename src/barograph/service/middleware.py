@@ -64,6 +64,6 @@ class ServiceMiddleware:
 
 def with_security_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """Return the headers of an answer with the security headers that it lacks."""
-    own = list(headers)
-    names = {name for name, _ in own}
-    return own + [pair for pair in RAW_HEADERS if pair[0] not in names]
+    kept = list(headers)
+    names = {name for name, _ in kept}
+    return kept + [pair for pair in RAW_HEADERS if pair[0] not in names]

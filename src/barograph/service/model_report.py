@@ -75,9 +75,9 @@ def model_report(
         now: The time; the present one by default.
     """
     today = (now or datetime.now(UTC)).date()
-    given = record.given_verdicts(connection, first_day(today, WEEKS))
-    real = [one.candidate for one in given if one.verdict is Verdict.TRUE_POSITIVE]
-    judged = judged_verdicts(given, record.alarm_delays(connection, real))
+    verdicts = record.given_verdicts(connection, first_day(today, WEEKS))
+    real = [entry.candidate for entry in verdicts if entry.verdict is Verdict.TRUE_POSITIVE]
+    judged = judged_verdicts(verdicts, record.alarm_delays(connection, real))
     past = PastRecord.of(judged, today, WEEKS)
     last = retrainings.latest(connection, retrainings.DONE)
     new = retrainings.new_verdicts(connection, 0 if last is None else last.last_verdict)

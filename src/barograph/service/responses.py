@@ -140,7 +140,7 @@ def as_json(value: Any) -> Any:
     if hasattr(value, "_fields"):
         return {name: as_json(getattr(value, name)) for name in value._fields}
     if isinstance(value, list | tuple):
-        return [as_json(one) for one in value]
+        return [as_json(item) for item in value]
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 

@@ -101,7 +101,7 @@ class RetrainingProgress:
             "phase": self.phase,
             "done": self.done,
             "of": self.of,
-            "seconds": [round(one, 1) for one in self.seconds],
+            "seconds": [round(took, 1) for took in self.seconds],
             "elapsed": round(self.elapsed, 1),
             "share": round(self.share, 4),
         }

@@ -72,9 +72,9 @@ def doubted(connection: sa.Connection) -> list[DoubtedLabel]:
     latest = retrainings.latest(connection, retrainings.DONE)
     result = {} if latest is None else latest.result or {}
     if "doubted" not in result:
-        given = record.given_verdicts(connection, 0)
-        table = judged_verdicts(given, {})
-        numbers = np.array([judged.candidate for judged in given], dtype=np.int64)
+        verdicts = record.given_verdicts(connection, 0)
+        table = judged_verdicts(verdicts, {})
+        numbers = np.array([judged.candidate for judged in verdicts], dtype=np.int64)
         return doubted_labels(numbers, table.real, table.probability)
     labels = [DoubtedLabel(*row) for row in result["doubted"]]
     now = record.still_decided(connection, [label.candidate for label in labels])
@@ -83,33 +83,35 @@ def doubted(connection: sa.Connection) -> list[DoubtedLabel]:
 
 def informative(connection: sa.Connection, count: int = LENGTH) -> list[int]:
     """Return the open candidates whose verdicts would teach most."""
-    found = record.uncertain_candidates(connection, POOL * count)
+    candidates = record.uncertain_candidates(connection, POOL * count)
     decided = record.decided_candidates(connection, POOL * count)
     table = OpenCandidates(
-        np.array([candidate.candidate for candidate in found], dtype=np.int64),
-        np.array([candidate.probability for candidate in found], dtype=np.float64),
-        looks(found),
-        np.array([candidate.series for candidate in found], dtype=np.int64),
-        _numbered([(candidate.project, candidate.order) for candidate in found]),
+        np.array([candidate.candidate for candidate in candidates], dtype=np.int64),
+        np.array([candidate.probability for candidate in candidates], dtype=np.float64),
+        looks(candidates),
+        np.array([candidate.series for candidate in candidates], dtype=np.int64),
+        _numbered([(candidate.project, candidate.order) for candidate in candidates]),
     )
     return most_informative(table, looks(decided), count)
 
 
-def judged_verdicts(given: Sequence[record.GivenVerdict], delays: dict[int, int]) -> JudgedVerdicts:
+def judged_verdicts(
+    verdicts: Sequence[record.GivenVerdict], delays: dict[int, int]
+) -> JudgedVerdicts:
     """Return verdicts as the weekly record takes them."""
     return JudgedVerdicts(
-        np.array([judged.given for judged in given], dtype=np.int64),
-        np.array([judged.verdict is Verdict.TRUE_POSITIVE for judged in given], dtype=np.bool_),
-        np.array([judged.probability for judged in given], dtype=np.float64),
-        np.array([judged.threshold for judged in given], dtype=np.float64),
-        _numbered([(judged.project, judged.order) for judged in given]),
-        np.array([delays.get(judged.candidate, math.nan) for judged in given], dtype=np.float64),
+        np.array([judged.given for judged in verdicts], dtype=np.int64),
+        np.array([judged.verdict is Verdict.TRUE_POSITIVE for judged in verdicts], dtype=np.bool_),
+        np.array([judged.probability for judged in verdicts], dtype=np.float64),
+        np.array([judged.threshold for judged in verdicts], dtype=np.float64),
+        _numbered([(judged.project, judged.order) for judged in verdicts]),
+        np.array([delays.get(judged.candidate, math.nan) for judged in verdicts], dtype=np.float64),
     )
 
 
-def looks(found: Sequence[record.OpenCandidate]) -> Floats:
+def looks(candidates: Sequence[record.OpenCandidate]) -> Floats:
     """Return what candidates look like: size, noise and length of the levels on both sides."""
-    rows = [_look(candidate) for candidate in found]
+    rows = [_look(candidate) for candidate in candidates]
     return np.array(rows, dtype=np.float64).reshape(len(rows), 6)
 
 

@@ -98,8 +98,8 @@ def observe(connection: sa.Connection, numbers: Iterable[int]) -> list[Row]:
         .order_by(p.order.desc())
         .limit(NEWEST)
     )
-    found = ((number, connection.execute(query, {"number": number}).all()) for number in numbers)
-    return [(number, *_observed(rows)) for number, rows in found if rows]
+    newest = ((number, connection.execute(query, {"number": number}).all()) for number in numbers)
+    return [(number, *_observed(rows)) for number, rows in newest if rows]
 
 
 def write(connection: sa.Connection, rows: list[Row]) -> None:
@@ -130,7 +130,7 @@ def counts(connection: sa.Connection, now: int) -> SeriesCounts:
         sa.func.sum(sa.case((a.late > 0, 1), else_=0)),
         sa.func.count(a.suspect_order),
     ).select_from(_active())
-    return SeriesCounts(*(int(one or 0) for one in connection.execute(query).one()))
+    return SeriesCounts(*(int(count or 0) for count in connection.execute(query).one()))
 
 
 def silent_pipelines(connection: sa.Connection, now: int, limit: int) -> list[SilentSource]:
@@ -246,8 +246,8 @@ def is_large(values: Sequence[float]) -> bool:
 
 def _active() -> sa.FromClause:
     """Return the rows of the series that are not retired."""
-    own = series.c.id == arrivals.c.series
-    return arrivals.join(series, sa.and_(own, series.c.retired.is_(None)))
+    same_series = series.c.id == arrivals.c.series
+    return arrivals.join(series, sa.and_(same_series, series.c.retired.is_(None)))
 
 
 def _is_silent(now: int) -> sa.ColumnElement[bool]:

@@ -126,10 +126,10 @@ def one_candidate(connection: sa.Connection, number: int) -> CandidateRecord:
     return _candidate(row)
 
 
-def date_candidates(connection: sa.Connection, found: Mapping[int, int]) -> None:
+def date_candidates(connection: sa.Connection, dates: Mapping[int, int]) -> None:
     """Set when candidates were found, by their numbers; for histories from elsewhere."""
     c = candidates.c
-    rows = [{"number": number, "at": at} for number, at in found.items()]
+    rows = [{"number": number, "at": at} for number, at in dates.items()]
     if rows:
         at: sa.BindParameter[int] = sa.bindparam("at")
         query = sa.update(candidates).where(c.id == sa.bindparam("number"))

@@ -96,8 +96,13 @@ def _batches(history: History) -> Iterator[tuple[list[int], list[Measurement]]]:
 def _measurements(history: History, number: int) -> Iterator[Measurement]:
     """Yield every result of a series."""
     low, high = int(history.offsets[number]), int(history.offsets[number + 1])
-    one = history[number]
-    points = one.orders.tolist(), one.commits, one.values.tolist(), history.times[low:high].tolist()
+    source = history[number]
+    points = (
+        source.orders.tolist(),
+        source.commits,
+        source.values.tolist(),
+        history.times[low:high].tolist(),
+    )
     repeats = history.repeats
     listed = Repeats.single(high - low) if repeats is None else repeats.part(low, high)
     runs = list(zip(listed.names, listed.values.tolist(), listed.times.tolist(), strict=True))
@@ -106,7 +111,7 @@ def _measurements(history: History, number: int) -> Iterator[Measurement]:
     for (start, stop), (order, commit, value, time) in rows:
         for run, result, moment in runs[start:stop] or [("", value, time)]:
             measured = None if moment == UNKNOWN_TIME else moment
-            yield Measurement(one.id, result, order, commit, run, measured, one.direction)
+            yield Measurement(source.id, result, order, commit, run, measured, source.direction)
 
 
 def _write_candidates(

@@ -165,10 +165,10 @@ class Ingest:
         """Return the series of each measurement, creating missing ones, or why it is refused."""
         self.registry.trim()
         names = [measurement.series for measurement in measurements]
-        found = self.registry.known(names)
-        if None not in found:
-            return found, {}
-        unknown = {name: None for name, known in zip(names, found, strict=True) if known is None}
+        cached = self.registry.known(names)
+        if None not in cached:
+            return cached, {}
+        unknown = {name: None for name, known in zip(names, cached, strict=True) if known is None}
         reasons = {name: series_fault(name, self.limits) for name in unknown}
         refused = {name: reason for name, reason in reasons.items() if reason}
         self.registry.look_up(connection, (name for name in unknown if name not in refused))
@@ -210,9 +210,9 @@ class Ingest:
         arrived.setdefault(number, []).append(Entry(order, measurement.run, row))
         return ""
 
-    def _load(self, connection: sa.Connection, wanted: list[int], history: int) -> None:
+    def _load(self, connection: sa.Connection, numbers: list[int], history: int) -> None:
         """Read the tails that are not cached."""
-        missing = [series for series in wanted if not self.tails.use(series)]
+        missing = [series for series in numbers if not self.tails.use(series)]
         for series, tail in load_tails(connection, missing, history).items():
             self.tails.put(series, tail)
 
@@ -223,7 +223,7 @@ class Ingest:
             return False
         if len(entries) == 1:
             return True
-        return all(one[:2] != other[:2] for one, other in pairwise(entries))
+        return all(entry[:2] != following[:2] for entry, following in pairwise(entries))
 
     def _append(
         self,

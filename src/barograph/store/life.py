@@ -106,8 +106,8 @@ def delete(
         DataError: There is no such series, or it has verdicts that must not be deleted.
     """
     name = one_series(connection, number).name
-    own = sa.select(candidates.c.id).where(candidates.c.series == number)
-    judged = _count(connection, verdicts, verdicts.c.candidate.in_(own))
+    of_series = sa.select(candidates.c.id).where(candidates.c.series == number)
+    judged = _count(connection, verdicts, verdicts.c.candidate.in_(of_series))
     if judged and not with_verdicts:
         raise DataError(
             f"series {number} has {judged} verdicts, which train models; retire it, or delete it "
@@ -144,9 +144,9 @@ def results_to_move(
     if old.direction != new.direction and Direction.UNKNOWN not in (old.direction, new.direction):
         raise DataError(f"series {source} and {target} differ in which direction is better")
     p, q = points.c, points.alias().c
-    there = q.series == target, p.series == source, p.order == q.order
+    same_order = q.series == target, p.series == source, p.order == q.order
     differ = p.commit != q.commit, p.commit != "", q.commit != ""
-    order = connection.scalar(sa.select(sa.func.min(p.order)).where(*there, *differ))
+    order = connection.scalar(sa.select(sa.func.min(p.order)).where(*same_order, *differ))
     if order is not None:
         raise DataError(f"series {source} and {target} have different commits at order {order}")
     runs = sa.func.count(p.run.distinct())
@@ -181,8 +181,8 @@ def take_out(connection: sa.Connection, source: int, target: int, who: str) -> l
     if new.name.project != old.name.project:
         _copy_commits(connection, source, old.name.project, new.name.project)
     _join_candidates(connection, source, target)
-    own = aliases.c.series == source
-    connection.execute(sa.update(aliases).where(own).values(series=target))
+    of_source = aliases.c.series == source
+    connection.execute(sa.update(aliases).where(of_source).values(series=target))
     _remove(connection, source)
     _add_alias(connection, old.name, target)
     _note(connection, who, "merge", source, name=str(old.name), into=target, points=len(results))
@@ -209,15 +209,15 @@ def _join_candidates(connection: sa.Connection, source: int, target: int) -> Non
     """Give the candidates of a series to another one; two at the same order become one."""
     c = candidates.c
     columns = sa.select(c.id, c.order, c.version, c.triaged_on, c.verdict)
-    there = {row.order: row for row in connection.execute(columns.where(c.series == target))}
+    by_order = {row.order: row for row in connection.execute(columns.where(c.series == target))}
     for row in connection.execute(columns.where(c.series == source)).all():
-        other = there.get(row.order)
+        other = by_order.get(row.order)
         if other is not None:
             later = (row.triaged_on or 0) > (other.triaged_on or 0)
             kept, dropped = (row, other) if later else (other, row)
             for table in (verdicts, moves):
-                own = table.c.candidate == dropped.id
-                connection.execute(sa.update(table).where(own).values(candidate=kept.id))
+                of_dropped = table.c.candidate == dropped.id
+                connection.execute(sa.update(table).where(of_dropped).values(candidate=kept.id))
             _move_tickets(connection, dropped.id, kept.id)
             connection.execute(sa.delete(candidates).where(c.id == dropped.id))
             version = kept.version + dropped.version
@@ -236,11 +236,11 @@ def _move_tickets(connection: sa.Connection, dropped: int, kept: int) -> None:
 
 def _remove(connection: sa.Connection, number: int) -> None:
     """Delete every row of a series."""
-    own = sa.select(candidates.c.id).where(candidates.c.series == number)
+    of_series = sa.select(candidates.c.id).where(candidates.c.series == number)
     for table in reversed(metadata.sorted_tables):
         for column in table.columns:
             if column.references(candidates.c.id):
-                connection.execute(sa.delete(table).where(column.in_(own)))
+                connection.execute(sa.delete(table).where(column.in_(of_series)))
     for table in reversed(metadata.sorted_tables):
         for column in table.columns:
             if column.references(series.c.id):

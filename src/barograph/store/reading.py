@@ -97,8 +97,7 @@ def find_series(
 
 def projects(connection: sa.Connection) -> list[str]:
     """Return the projects of all series, sorted."""
-    found = connection.scalars(sa.select(series.c.project).distinct())
-    return sorted(found)
+    return sorted(connection.scalars(sa.select(series.c.project).distinct()))
 
 
 def one_series(connection: sa.Connection, number: int) -> StoredSeries:
@@ -116,9 +115,9 @@ def stored_series(row: sa.Row[Any]) -> StoredSeries:
 
 def number_of(connection: sa.Connection, name: SeriesId) -> int | None:
     """Return the number of a series by its identity, or by one that it had before."""
-    own = sa.select(series.c.id).where(series.c.digest == name.digest)
+    present = sa.select(series.c.id).where(series.c.digest == name.digest)
     former = sa.select(aliases.c.series).where(aliases.c.digest == name.digest)
-    number: int | None = connection.scalar(sa.union_all(own, former))
+    number: int | None = connection.scalar(sa.union_all(present, former))
     return number
 
 
@@ -170,9 +169,9 @@ def commits_at(
 ) -> dict[int | None, str]:
     """Return the commits of a series at some orders."""
     p = points.c
-    wanted = [order for order in orders if order is not None]
-    match = p.series == number, p.order.in_(wanted), p.settled.is_not(None)
-    rows = connection.execute(sa.select(p.order, p.commit).where(*match)) if wanted else ()
+    known = [order for order in orders if order is not None]
+    match = p.series == number, p.order.in_(known), p.settled.is_not(None)
+    rows = connection.execute(sa.select(p.order, p.commit).where(*match)) if known else ()
     return dict(tuple(row) for row in rows)
 
 
@@ -222,12 +221,12 @@ def read_series(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, 
     result = {}
     for row in connection.execute(sa.select(series).where(s.id.in_(numbers)).order_by(s.id)):
         low, high = np.searchsorted(owners, [row.id, row.id + 1])
-        own = rows[low:high]
+        part = rows[low:high]
         result[row.id] = Series(
             series_id(row),
-            np.array([point[1] for point in own], dtype=np.int64),
-            np.array([point[3] for point in own], dtype=np.float64),
-            [point[2] for point in own],
+            np.array([point[1] for point in part], dtype=np.int64),
+            np.array([point[3] for point in part], dtype=np.float64),
+            [point[2] for point in part],
             direction=Direction(row.direction),
         )
     return result

@@ -47,14 +47,14 @@ def explained(
         )
     baseline = settled_tail(connection, series, order, point.decision.baseline_size + 1)
     values = np.array([value for *_, value in baseline])
-    found = [reason._asdict() for reason in reasons_for_newest(model, values)]
-    store_reasons(connection, series, order, found)
-    return found
+    reasons = [reason._asdict() for reason in reasons_for_newest(model, values)]
+    store_reasons(connection, series, order, reasons)
+    return reasons
 
 
-def store_reasons(connection: sa.Connection, series: int, order: int, found: Any) -> None:
+def store_reasons(connection: sa.Connection, series: int, order: int, reasons: Any) -> None:
     """Store the reasons of a decision, with the first run of its commit."""
     p = points.c
     same = sa.and_(p.series == series, p.order == order, p.settled.is_not(None))
-    text = json.dumps(found, ensure_ascii=False)
+    text = json.dumps(reasons, ensure_ascii=False)
     connection.execute(sa.update(points).where(same).values(reasons=text))

@@ -42,9 +42,9 @@ class Registry:
         """Return the number of a cached series."""
         return self._series[name][0]
 
-    def look_up(self, connection: sa.Connection, wanted: Iterable[SeriesId]) -> None:
+    def look_up(self, connection: sa.Connection, names: Iterable[SeriesId]) -> None:
         """Cache those of the series that the store has."""
-        by_digest = {name.digest: name for name in wanted if name not in self._series}
+        by_digest = {name.digest: name for name in names if name not in self._series}
         digests = list(by_digest)
         for first in range(0, len(digests), CHUNK):
             chunk = series.c.digest.in_(digests[first : first + CHUNK])

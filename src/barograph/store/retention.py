@@ -119,9 +119,9 @@ def _prune(
 def _protected(connection: sa.Connection, numbers: list[int]) -> set[int]:
     """Return those of some series that have a verdict or a ticket, undone or closed ones too."""
     c = candidates.c
-    own = sa.select(c.series).where(c.series.in_(numbers))
-    queries = [own.join(table, table.c.candidate == c.id) for table in (verdicts, ticketed)]
-    queries.append(own.where(c.verdict != Verdict.NOT_TRIAGED.value))
+    of_series = sa.select(c.series).where(c.series.in_(numbers))
+    queries = [of_series.join(table, table.c.candidate == c.id) for table in (verdicts, ticketed)]
+    queries.append(of_series.where(c.verdict != Verdict.NOT_TRIAGED.value))
     return {number for query in queries for number in connection.scalars(query)}
 
 
@@ -150,9 +150,9 @@ def _count(connection: sa.Connection, number: int, cut: int) -> tuple[int, int]:
     """Return how many results and candidates a series has before an order."""
     p, c = points.c, candidates.c
     lost = sa.select(sa.func.count()).select_from(points).where(p.series == number, p.order < cut)
-    found = sa.select(sa.func.count()).select_from(candidates)
+    rows = sa.select(sa.func.count()).select_from(candidates)
     # The first result that is left is no change point: nothing is before it.
-    gone = found.where(c.series == number, c.order <= cut)
+    gone = rows.where(c.series == number, c.order <= cut)
     return connection.execute(lost).scalar_one(), connection.execute(gone).scalar_one()
 
 

@@ -54,7 +54,7 @@ class SQLiteFile:
     def opened(self) -> None:
         """Remember which file the first connection opened, and create its gate."""
         if self._identity is None:
-            self._identity = self._found()
+            self._identity = self._current()
             with suppress(OSError):  # it exists, or writers do without it
                 _create(self._gate, self._mode)
 
@@ -64,9 +64,9 @@ class SQLiteFile:
         Raises:
             StoreError: It was deleted or replaced. What is written now would be lost.
         """
-        found = self._found()
-        if found != self._identity:
-            what = "deleted" if found is None else "replaced"
+        identity = self._current()
+        if identity != self._identity:
+            what = "deleted" if identity is None else "replaced"
             raise StoreError(
                 f"the database file {self._path} was {what} while it was open; "
                 "put it back, or restore a copy and restart this process"
@@ -90,12 +90,12 @@ class SQLiteFile:
             finally:
                 connection.execute(f"PRAGMA busy_timeout = {round(self._wait * 1000)}")
 
-    def _found(self) -> tuple[int, int] | None:
+    def _current(self) -> tuple[int, int] | None:
         try:
-            found = self._path.stat()
+            stat = self._path.stat()
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return stat.st_dev, stat.st_ino
 
 
 def _create(path: Path, mode: int) -> None:

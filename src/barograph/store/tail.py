@@ -163,13 +163,13 @@ class TailCache:
 
 
 def load_tails(
-    connection: sa.Connection, wanted: Sequence[int], history: int
+    connection: sa.Connection, numbers: Sequence[int], history: int
 ) -> dict[int, SeriesTail]:
     """Read the tails of series; one without points gets an empty tail."""
     tails: dict[int, SeriesTail] = {}
-    for first in range(0, len(wanted), CHUNK):
-        tails.update(_load_chunk(connection, wanted[first : first + CHUNK], history))
-    for series, state in _states(connection, wanted).items():
+    for first in range(0, len(numbers), CHUNK):
+        tails.update(_load_chunk(connection, numbers[first : first + CHUNK], history))
+    for series, state in _states(connection, numbers).items():
         tails[series].state = state
     return tails
 
@@ -207,11 +207,11 @@ def write_blocks(connection: sa.Connection, tails: Iterable[tuple[int, SeriesTai
 
 
 def _load_chunk(
-    connection: sa.Connection, wanted: Sequence[int], history: int
+    connection: sa.Connection, numbers: Sequence[int], history: int
 ) -> dict[int, SeriesTail]:
-    tails = {series: SeriesTail() for series in wanted}
+    tails = {series: SeriesTail() for series in numbers}
     p, b = points.c, blocks.c
-    for row in connection.execute(sa.select(blocks).where(b.series.in_(wanted))):
+    for row in connection.execute(sa.select(blocks).where(b.series.in_(numbers))):
         series, order, count, start, content = row
         values = np.frombuffer(content, dtype="<f8")
         if values.size >= needed(count, history):  # else it was written for a shorter history

@@ -55,8 +55,8 @@ def create(connection: sa.Connection, name: str, scopes: Iterable[Scope], who: s
     Raises:
         DataError: The name is taken or invalid, or there is no scope.
     """
-    wanted = sorted({Scope(scope).value for scope in scopes})
-    if not wanted:
+    names = sorted({Scope(scope).value for scope in scopes})
+    if not names:
         raise DataError(f"a token needs a scope: {', '.join(Scope)}")
     if not NAME.fullmatch(name):
         raise DataError(
@@ -68,9 +68,9 @@ def create(connection: sa.Connection, name: str, scopes: Iterable[Scope], who: s
     if connection.scalar(sa.select(tokens.c.id).where(tokens.c.name == name)) is not None:
         raise DataError(f"a token is already named {name!r}")
     secret, at = PREFIX + new_secret(), now()
-    row = {"name": name, "hash": secret_hash(secret), "scopes": " ".join(wanted), "created": at}
+    row = {"name": name, "hash": secret_hash(secret), "scopes": " ".join(names), "created": at}
     connection.execute(sa.insert(tokens), row)
-    audit.note(connection, at, who, "token created", name, scopes=wanted)
+    audit.note(connection, at, who, "token created", name, scopes=names)
     return secret
 
 
@@ -93,12 +93,12 @@ def find(connection: sa.Connection, secret: str) -> Token | None:
 
     All hashes are compared, each in constant time, so that the duration reveals nothing.
     """
-    wanted = secret_hash(secret)
-    found = None
+    digest = secret_hash(secret)
+    token = None
     for row in connection.execute(sa.select(tokens).where(tokens.c.revoked.is_(None))):
-        if hmac.compare_digest(bytes(row.hash), wanted):
-            found = _token(row)
-    return found
+        if hmac.compare_digest(bytes(row.hash), digest):
+            token = _token(row)
+    return token
 
 
 def valid(connection: sa.Connection, number: int) -> Token | None:

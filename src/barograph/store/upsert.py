@@ -110,7 +110,7 @@ def _sortable(time: int | None) -> int:
 
 def stored_values(connection: sa.Connection, places: Iterable[tuple[int, int]]) -> StoredValues:
     """Return what the store has at pairs of series and order."""
-    found: StoredValues = defaultdict(dict)
+    values: StoredValues = defaultdict(dict)
     p, r, s = points.c, revisions.c, steps.c
     measured = (p.run, p.commit, p.time, p.value, *(p[name] for name in DECISION))
     for numbers, orders in batched_lookups(places):
@@ -126,16 +126,16 @@ def stored_values(connection: sa.Connection, places: Iterable[tuple[int, int]]) 
             return connection.execute(query.where(t.series.in_(numbers), t.order.in_(orders)))
 
         for series, order, run, commit, time, value, *decision in rows(points, *measured):
-            found[series, order][run] = StoredValue(commit, time, value, tuple(decision))
+            values[series, order][run] = StoredValue(commit, time, value, tuple(decision))
         for *place, run, value, time in rows(revisions, r.run, r.value, r.time):
-            found[tuple(place)][run].others[value] = time
+            values[tuple(place)][run].others[value] = time
         for *place, kind, order, probability, from_order in rows(
             steps, s.kind, s.change_order, s.probability, s.from_order
         ):
             step = StepRecord(kind, order, probability, from_order)
-            for stored in found[tuple(place)].values():
+            for stored in values[tuple(place)].values():
                 stored.steps = (step,)
-    return found
+    return values
 
 
 def name_known_changes(connection: sa.Connection, results: Iterable[PointResult]) -> None:
@@ -146,9 +146,9 @@ def name_known_changes(connection: sa.Connection, results: Iterable[PointResult]
             known[result.series, result.decision.known_since.order].append(result)
     p = points.c
     for numbers, orders in batched_lookups(known):
-        found = p.series.in_(numbers), p.order.in_(orders), p.settled.is_not(None)
+        at_places = p.series.in_(numbers), p.order.in_(orders), p.settled.is_not(None)
         for number, order, commit in connection.execute(
-            sa.select(p.series, p.order, p.commit).where(*found)
+            sa.select(p.series, p.order, p.commit).where(*at_places)
         ):
             for result in known.get((number, order), ()):
                 assert result.decision is not None  # noqa: S101 - chosen for it

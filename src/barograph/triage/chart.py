@@ -180,8 +180,8 @@ def _columns(connection: sa.Connection, number: int) -> Sequence[Sequence[Any]]:
 def _marks(
     connection: sa.Connection, series: StoredSeries, orders: Sequence[int], names: Sequence[str]
 ) -> list[Mark]:
-    found = find_candidates(connection, number=series.id, withdrawn=True, limit=10_000)
-    shown = {change.id: change for change in found}
+    records = find_candidates(connection, number=series.id, withdrawn=True, limit=10_000)
+    shown = {change.id: change for change in records}
     c, m = candidates.c, moves.c
     query = (
         sa.select(m.candidate, m.from_order, sa.func.max(m.moved))
@@ -189,17 +189,17 @@ def _marks(
         .where(c.series == series.id, m.kind == "moved", m.from_order != c.order)
         .group_by(m.candidate, m.from_order)
     )
-    away = [
+    left = [
         _mark(series, shown[key], _index(orders, order), orders, names, MarkState.MOVED, moved)
         for key, order, moved in connection.execute(query)
         if key in shown and orders
     ]
-    here = [
+    current = [
         _mark(series, change, _index(orders, change.order), orders, names, _state(change), None)
         for change in shown.values()
         if orders
     ]
-    return sorted(away + here, key=lambda mark: (mark.index, mark.state != MarkState.MOVED))
+    return sorted(left + current, key=lambda mark: (mark.index, mark.state != MarkState.MOVED))
 
 
 def _index(orders: Sequence[int], order: int) -> int:

@@ -53,13 +53,13 @@ def recluster(store: Store, project: str, settings: ClusterSettings | None = Non
         The clusters of this search, the largest regression first.
     """
     with store.read() as connection:
-        found = search(connection, project, settings)
+        steps = search(connection, project, settings)
     at = now()
 
     def work(connection: sa.Connection) -> None:
         old = sa.and_(clusters.c.project == project, clusters.c.current)
         connection.execute(sa.update(clusters).where(old).values(current=False))
-        for cluster in found:
+        for cluster in steps:
             if cluster.current:
                 _write(connection, project, cluster, at)
 
@@ -168,22 +168,22 @@ def _cluster(row: sa.Row[tuple[object, ...]]) -> Cluster:
     return Cluster(row.id, row.project, row.order, shape)
 
 
-def _write(connection: sa.Connection, project: str, found: StepCluster, at: int) -> None:
+def _write(connection: sa.Connection, project: str, cluster: StepCluster, at: int) -> None:
     row = {
         "project": project,
-        "order": found.order,
-        "members": json.dumps(list(found.members)),
-        "centroid": json.dumps(found.centroid.tolist()),
-        "step": found.step,
-        "fit": found.fit,
-        "regression": found.regression,
+        "order": cluster.order,
+        "members": json.dumps(list(cluster.members)),
+        "centroid": json.dumps(cluster.centroid.tolist()),
+        "step": cluster.step,
+        "fit": cluster.fit,
+        "regression": cluster.regression,
         "current": True,
         "found": at,
     }
-    if found.key is None:
-        connection.execute(sa.insert(clusters), {**row, "status": found.status.value})
+    if cluster.key is None:
+        connection.execute(sa.insert(clusters), {**row, "status": cluster.status.value})
     else:  # keep the status: a person may have set it meanwhile
-        connection.execute(sa.update(clusters).where(clusters.c.id == found.key).values(**row))
+        connection.execute(sa.update(clusters).where(clusters.c.id == cluster.key).values(**row))
 
 
 def traces_of(connection: sa.Connection, project: str, span: int) -> Traces:

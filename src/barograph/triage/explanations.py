@@ -61,7 +61,7 @@ def explanation(
 
 
 def candidates_of(
-    series: Series, found: list[CandidateRecord], number: int = 0
+    series: Series, records: list[CandidateRecord], number: int = 0
 ) -> tuple[Candidates, list[int]]:
     """Return candidates of a series as columns, and their numbers in the store.
 
@@ -75,7 +75,7 @@ def candidates_of(
             UNKNOWN_TIME if change.calculated_on is None else change.calculated_on,
             UNKNOWN_TIME if change.triaged_on is None else change.triaged_on,
         )
-        for change in found
+        for change in records
     ]
     inside = [k for k, row in enumerate(rows) if 0 < row[1] < len(series)]
     if not inside:
@@ -84,7 +84,7 @@ def candidates_of(
         np.array(column) for column in zip(*(rows[k] for k in inside), strict=True)
     )
     table = Candidates(owners, indices, verdicts, found_on, triaged_on)
-    return table, [found[k].id for k in inside]
+    return table, [records[k].id for k in inside]
 
 
 def _reasons(

@@ -131,7 +131,7 @@ def identify(
         for k, change in enumerate(changes)
     ]
     kept = {known[k].id for k in pairs.values()}
-    gone = [one for one in known if one.present and one.id not in kept]
+    gone = [stored for stored in known if stored.present and stored.id not in kept]
     return SeriesPlan(number, series, found, gone)
 
 

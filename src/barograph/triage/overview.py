@@ -60,7 +60,7 @@ def seconds_left(
 ) -> float | None:
     """Return how long groups take at the pace of a person's latest verdicts; None if unknown."""
     v, at = verdict_batches.c, now() if at is None else at
-    own = sa.select(v.given).where(v.who == who, v.given >= at - SINCE)
-    times = list(connection.scalars(own.order_by(v.id.desc()).limit(BATCHES)))
+    latest = sa.select(v.given).where(v.who == who, v.given >= at - SINCE)
+    times = list(connection.scalars(latest.order_by(v.id.desc()).limit(BATCHES)))
     gaps = [later - earlier for later, earlier in pairwise(times) if later - earlier <= BREAK]
     return groups * fmean(gaps) / 1000 if len(gaps) >= LEAST else None

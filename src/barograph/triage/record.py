@@ -98,36 +98,36 @@ def effectiveness(
         project: Only those of this project.
     """
     c = candidates.c
-    wanted = [is_listed()]
+    conditions = [is_listed()]
     if since is not None:
-        wanted.append(sa.func.coalesce(c.found, c.calculated_on, 0) >= since)
+        conditions.append(sa.func.coalesce(c.found, c.calculated_on, 0) >= since)
     if project is not None:
-        wanted.append(series.c.project == project)
+        conditions.append(series.c.project == project)
     has_ticket = sa.exists().where(ticketed.c.candidate == c.id)
     listed = (
         sa.select(c.id, series.c.project, c.order, c.present, c.verdict, has_ticket.label("ticket"))
         .join(series, series.c.id == c.series)
-        .where(*wanted)
+        .where(*conditions)
         .cte("listed")
     )
-    one = listed.c
+    row = listed.c
     real, noise = (
-        one.verdict == verdict.value for verdict in (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE)
+        row.verdict == verdict.value for verdict in (Verdict.TRUE_POSITIVE, Verdict.FALSE_POSITIVE)
     )
     by_commit = (
-        sa.select(_any(one.ticket).label("ticket"), _any(sa.or_(real, noise)).label("processed"))
-        .group_by(one.project, one.order)
+        sa.select(_any(row.ticket).label("ticket"), _any(sa.or_(real, noise)).label("processed"))
+        .group_by(row.project, row.order)
         .subquery()
     )
     at = sa.func.count(), sa.func.sum(by_commit.c.ticket), sa.func.sum(by_commit.c.processed)
     link = sa.select(sa.func.count(ticketed.c.ticket.distinct()))
     kinds = (
-        *(real, sa.and_(real, ~one.present), sa.and_(real, ~one.ticket)),
-        *(noise, sa.and_(noise, one.ticket), sa.and_(noise, ~one.present)),
+        *(real, sa.and_(real, ~row.present), sa.and_(real, ~row.ticket)),
+        *(noise, sa.and_(noise, row.ticket), sa.and_(noise, ~row.present)),
     )
     sums = (sa.func.sum(sa.case((kind, 1), else_=0)) for kind in kinds)
     total, *counts = connection.execute(sa.select(sa.func.count(), *sums).select_from(listed)).one()
-    tickets = connection.scalar(link.join(listed, one.id == ticketed.c.candidate))
+    tickets = connection.scalar(link.join(listed, row.id == ticketed.c.candidate))
     commits = connection.execute(sa.select(*at)).one()
     return Effectiveness(*(int(n or 0) for n in (total, *commits, tickets, *counts)))
 

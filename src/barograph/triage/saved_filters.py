@@ -40,14 +40,14 @@ def save_filter(connection: sa.Connection, name: str, query: str, who: str) -> S
         raise DataError(f"name of a filter: 1 to {LONGEST_NAME} characters, got {name!r:.60}")
     if len(query) > LONGEST_QUERY or CONTROL.search(query):
         raise DataError(f"query of a filter: at most {LONGEST_QUERY} characters")
-    known = {one.name for one in every_filter(connection)}
+    known = {saved.name for saved in every_filter(connection)}
     if name not in known and len(known) >= MOST:
         raise DataError(f"{len(known)} filters are saved already; allowed: {MOST}")
-    made = SavedFilter(name, query, who, audit.now())
+    saved = SavedFilter(name, query, who, audit.now())
     connection.execute(sa.delete(saved_filters).where(saved_filters.c.name == name))
-    connection.execute(sa.insert(saved_filters), made._asdict())
-    audit.note(connection, made.saved, who, "save filter", name, query=query)
-    return made
+    connection.execute(sa.insert(saved_filters), saved._asdict())
+    audit.note(connection, saved.saved, who, "save filter", name, query=query)
+    return saved
 
 
 def delete_filter(connection: sa.Connection, name: str, who: str) -> None:

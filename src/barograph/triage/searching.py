@@ -50,7 +50,7 @@ def find_changes(
         results = iter(
             map_threads(lambda part: find_in_part(detector, values[part], recent, memory), parts)
         )
-    return [found for part in results for found in part]
+    return [changes for part in results for changes in part]
 
 
 def find_in_part(

@@ -48,10 +48,10 @@ def file(
     Raises:
         DataError: A candidate does not exist, or a text cannot be stored.
     """
-    wanted = sorted(set(about))
+    numbers = sorted(set(about))
     c = candidates.c
-    known = set(connection.scalars(sa.select(c.id).where(c.id.in_(wanted))))
-    if missing := [candidate for candidate in wanted if candidate not in known]:
+    known = set(connection.scalars(sa.select(c.id).where(c.id.in_(numbers))))
+    if missing := [candidate for candidate in numbers if candidate not in known]:
         raise DataError(f"there is no candidate {missing[0]}")
     for name, text in (("key", key), ("url", url), ("title", title)):
         if CONTROL.search(text) or len(text) > 2000:
@@ -63,8 +63,8 @@ def file(
         connection.execute(sa.insert(tickets), row)
         number = connection.scalar(sa.select(tickets.c.id).where(tickets.c.key == key))
     assert number is not None  # noqa: S101 - it was just inserted
-    LINK.into(connection, [(number, candidate) for candidate in wanted])
-    audit.note(connection, at, who, "ticket", key, candidates=wanted)
+    LINK.into(connection, [(number, candidate) for candidate in numbers])
+    audit.note(connection, at, who, "ticket", key, candidates=numbers)
     return number
 
 
@@ -110,12 +110,12 @@ def find(
 def about_candidates(connection: sa.Connection, numbers: Sequence[int]) -> list[Ticket]:
     """Return the tickets about any of some candidates."""
     t, link = tickets.c, ticketed.c
-    found: dict[int, Ticket] = {}
+    by_number: dict[int, Ticket] = {}
     for first in range(0, len(numbers), CHUNK):
         chunk = sa.select(link.ticket).where(link.candidate.in_(numbers[first : first + CHUNK]))
         query = sa.select(tickets).where(t.id.in_(chunk)).order_by(t.id)
-        found.update((ticket.id, ticket) for ticket in _linked(connection, query))
-    return [found[number] for number in sorted(found)]
+        by_number.update((ticket.id, ticket) for ticket in _linked(connection, query))
+    return [by_number[number] for number in sorted(by_number)]
 
 
 def get(connection: sa.Connection, number: int) -> Ticket:

@@ -20,9 +20,9 @@ BEFORE, AFTER = 44, 20  # results on each side of a candidate
 def _edge(count: int, *, is_before: bool) -> sa.ScalarSelect[int]:
     """Return the order that lies some results before or after a candidate; null without it."""
     c, p = candidates.c, points.alias().c
-    own = sa.select(p.order).where(p.series == c.series, p.settled.is_not(None))
-    own = own.where(p.order < c.order) if is_before else own.where(p.order >= c.order)
-    ordered = own.order_by(p.order.desc() if is_before else p.order)
+    orders = sa.select(p.order).where(p.series == c.series, p.settled.is_not(None))
+    orders = orders.where(p.order < c.order) if is_before else orders.where(p.order >= c.order)
+    ordered = orders.order_by(p.order.desc() if is_before else p.order)
     return ordered.limit(1).offset(count - 1).correlate(candidates).scalar_subquery()
 
 

@@ -146,7 +146,7 @@ def write_batch(
     key = connection.execute(sa.insert(verdict_batches).values(row)).inserted_primary_key
     assert key is not None  # noqa: S101 - one row was inserted
     batch = int(key[0])
-    said = given.who, given.at, given.note, given.reason
+    texts = given.who, given.at, given.note, given.reason
     entries: list[Row] = []
     updates: list[Row] = []
     saved: list[SavedVerdict] = []
@@ -154,7 +154,7 @@ def write_batch(
         candidate = known[number]
         version = candidate.version + 1
         scored = candidate.probability, candidate.model
-        entries.append((number, verdict.value, *said, version, batch, undoes, *scored))
+        entries.append((number, verdict.value, *texts, version, batch, undoes, *scored))
         updates.append((number, verdict.value, triaged_on, version))
         saved.append(SavedVerdict(number, version))
     ENTRY.into(connection, entries)
@@ -182,6 +182,6 @@ def _refusals(
             result.append(RefusedVerdict(number, why))
         else:
             last = entries[number][-1] if entries[number] else None
-            said = (None, None) if last is None else (last.who, last.given)
-            result.append(RefusedVerdict(number, why, row.version, Verdict(row.verdict), *said))
+            decided = (None, None) if last is None else (last.who, last.given)
+            result.append(RefusedVerdict(number, why, row.version, Verdict(row.verdict), *decided))
     return result

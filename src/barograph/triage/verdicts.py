@@ -96,15 +96,15 @@ def record_batch(
         DataError: There are no items or too many, a text cannot be stored, or the request was used
             for another batch.
     """
-    wanted = list(items)
-    numbers = [number for number, _ in wanted]
+    seen = list(items)
+    numbers = [number for number, _ in seen]
     _check_texts(who, note, reason)
-    if not 0 < len(wanted) <= ITEMS:
-        raise DataError(f"a batch has 1 to {ITEMS} change points, got {len(wanted)}")
-    if len(set(numbers)) < len(wanted):
+    if not 0 < len(seen) <= ITEMS:
+        raise DataError(f"a batch has 1 to {ITEMS} change points, got {len(seen)}")
+    if len(set(numbers)) < len(seen):
         [(twice, _)] = Counter(numbers).most_common(1)
         raise DataError(f"change point {twice} is in the batch more than once")
-    content = _digest(["give", verdict.value, note, reason, wanted])
+    content = _digest(["give", verdict.value, note, reason, seen])
     if (earlier := earlier_result(connection, who, request, content)) is not None:
         return earlier
     at = now() if at is None else at
@@ -112,7 +112,7 @@ def record_batch(
     known = judged_candidates(connection, numbers)
     refused = {
         number: why
-        for number, version in wanted
+        for number, version in seen
         if (why := _refusal(known.get(number), version)) is not None
     }
     changes = [VerdictChange(number, verdict, dated) for number in numbers if number not in refused]
@@ -150,11 +150,11 @@ def undo(
         return earlier
     at = now() if at is None else at
     v = verdicts.c
-    own = connection.execute(sa.select(v.id, v.candidate).where(v.batch == batch)).all()
-    entries = entries_of(connection, [candidate for _, candidate in own])
+    batch_entries = connection.execute(sa.select(v.id, v.candidate).where(v.batch == batch)).all()
+    entries = entries_of(connection, [candidate for _, candidate in batch_entries])
     changes: list[VerdictChange] = []
     refused: dict[int, Why] = {}
-    for number, candidate in own:
+    for number, candidate in batch_entries:
         history = entries[candidate]
         in_force = _in_force(history)
         if number == history[-1].id or (in_force and number == in_force[-1].id):
@@ -170,8 +170,8 @@ def undo(
 
 def check_batch(connection: sa.Connection, batch: int) -> None:
     """Raise a DataError unless there is a batch with this number."""
-    found = sa.select(verdict_batches.c.id).where(verdict_batches.c.id == batch)
-    if connection.scalar(found) is None:
+    query = sa.select(verdict_batches.c.id).where(verdict_batches.c.id == batch)
+    if connection.scalar(query) is None:
         raise DataError(f"there is no batch {batch} of verdicts")
 
 
@@ -197,17 +197,17 @@ def history(
         limit: Maximum number of entries; None for all.
     """
     v = verdicts.c
-    own = [v[name] for name in VerdictEntry._fields if name != "model"]
-    query = sa.select(*own, models.c.version).outerjoin(models, models.c.id == v.model)
-    wanted = {"candidate": candidate, "batch": batch, "who": who, "verdict": verdict}
-    for name, value in wanted.items():
+    columns = [v[name] for name in VerdictEntry._fields if name != "model"]
+    query = sa.select(*columns, models.c.version).outerjoin(models, models.c.id == v.model)
+    filters = {"candidate": candidate, "batch": batch, "who": who, "verdict": verdict}
+    for name, value in filters.items():
         if value is not None:
             query = query.where(v[name] == value)
     if before is not None:
         query = query.where(v.id < before)
     rows = connection.execute(query.order_by(v.id.desc()).limit(limit))
     return [
-        VerdictEntry(number, owner, Verdict(said), *rest) for number, owner, said, *rest in rows
+        VerdictEntry(number, owner, Verdict(text), *rest) for number, owner, text, *rest in rows
     ]
 
 

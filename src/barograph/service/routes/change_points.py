@@ -154,7 +154,7 @@ def get_change_points(
 ) -> dict[str, Any]:
     """Return change points; `verdict=not_triaged` is the queue of those to be triaged."""
     with context.store.read() as connection:
-        found = find_candidates(
+        rows = find_candidates(
             connection,
             project=project,
             verdict=verdict,
@@ -162,7 +162,7 @@ def get_change_points(
             after=after,
             limit=limit,
         )
-    return {"change_points": found, "next": next_cursor(found, limit)}
+    return {"change_points": rows, "next": next_cursor(rows, limit)}
 
 
 @routes.get(
@@ -194,10 +194,10 @@ def get_change_points_of_series(
     with context.store.read() as connection:
         with or_404():
             reading.one_series(connection, number)
-        found = find_candidates(
+        rows = find_candidates(
             connection, number=number, withdrawn=include_withdrawn, after=after, limit=limit
         )
-    return {"change_points": found, "next": next_cursor(found, limit)}
+    return {"change_points": rows, "next": next_cursor(rows, limit)}
 
 
 @routes.get(
@@ -220,16 +220,16 @@ def post_verdict(
     context: Context,
     number: Number,
     caller: CallerName,
-    given: VerdictRequest,
+    body: VerdictRequest,
     key: RequestKey = None,
 ) -> dict[str, Any]:
     """Record a verdict on a change point; earlier verdicts are kept as its history."""
-    items = [(number, given.version)]
+    items = [(number, body.version)]
 
     def work(connection: sa.Connection) -> dict[str, Any]:
         _detail(connection, number)
         result = judgements.record_batch(
-            connection, items, given.verdict, caller, given.note, given.reason, request=key
+            connection, items, body.verdict, caller, body.note, body.reason, request=key
         )
         if result.refused:
             raise ApiError(409, _refusal(result.refused[0]))
@@ -242,8 +242,8 @@ def _refusal(refused: RefusedVerdict) -> str:
     if refused.why is Why.WITHDRAWN:
         return f"the latest refresh did not find change point {refused.id}"
     assert refused.verdict is not None  # noqa: S101 - it was just read
-    said = f"{refused.verdict.word} by {refused.who}"
-    return f"change point {refused.id} was decided meanwhile: {said}"
+    decision = f"{refused.verdict.word} by {refused.who}"
+    return f"change point {refused.id} was decided meanwhile: {decision}"
 
 
 def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:

@@ -74,10 +74,8 @@ def get_clusters(
     """Return the clusters of all projects, or of one."""
     current = None if include_past else True
     with context.store.read() as connection:
-        found = clusters.find(
-            connection, project=project, current=current, after=after, limit=limit
-        )
-    return {"clusters": found, "next": next_cursor(found, limit)}
+        rows = clusters.find(connection, project=project, current=current, after=after, limit=limit)
+    return {"clusters": rows, "next": next_cursor(rows, limit)}
 
 
 @routes.get("/api/v1/clusters/{number}", response_model=ClusterResponse, summary="Get a cluster")

@@ -151,17 +151,17 @@ def get_commits(
 ) -> dict[str, Any]:
     """Return the commits of a project at which change points are."""
     with context.store.read() as connection:
-        found = commits.commits_with_changes(connection, project, before=before, limit=limit)
-    return {"commits": found, "next": found[-1].order if len(found) == limit else None}
+        rows = commits.commits_with_changes(connection, project, before=before, limit=limit)
+    return {"commits": rows, "next": rows[-1].order if len(rows) == limit else None}
 
 
 @sending.post("/api/v1/commits", response_model=CommitsSavedResponse, summary="Describe commits")
-def post_commits(context: Context, given: CommitsRequest) -> dict[str, int]:
+def post_commits(context: Context, body: CommitsRequest) -> dict[str, int]:
     """Save subjects, authors and addresses of commits, before or after their results.
 
     A commit that is sent again is replaced.
     """
-    details = [CommitDetails(**commit.model_dump()) for commit in given.commits]
+    details = [CommitDetails(**commit.model_dump()) for commit in body.commits]
     return {"saved": context.store.write(lambda c: commit_details.save(c, details))}
 
 
@@ -171,30 +171,30 @@ def get_commit(
 ) -> dict[str, Any]:
     """Return what a commit changed, improvements too, and which series did not move."""
     with context.store.read() as connection, or_404():
-        found = commits.changes_at(connection, project, order)
-    return commit_fields(found, str(request.base_url))
+        changes = commits.changes_at(connection, project, order)
+    return commit_fields(changes, str(request.base_url))
 
 
-def commit_fields(found: CommitChanges, base: str) -> dict[str, Any]:
+def commit_fields(changes: CommitChanges, base: str) -> dict[str, Any]:
     """Return the fields of a `CommitResponse`.
 
     Args:
-        found: What a commit changed.
+        changes: What a commit changed.
         base: The address of the service.
     """
     same = CommitResponse.model_fields.keys() - {"quiet", "text"}
     return {
-        **{name: getattr(found, name) for name in same},
+        **{name: getattr(changes, name) for name in same},
         "quiet": [
             {"series": series.id, "percent": series.effect.percent}
-            for series in found.quiet
+            for series in changes.quiet
             if series.effect.percent is not None
         ],
-        "text": commit_text(found, commit_url(found, base)),
+        "text": commit_text(changes, commit_url(changes, base)),
     }
 
 
-def commit_url(found: CommitChanges, base: str) -> str:
+def commit_url(changes: CommitChanges, base: str) -> str:
     """Return the address of the page of a commit."""
-    query = urlencode({"project": found.project, "order": found.order})
+    query = urlencode({"project": changes.project, "order": changes.order})
     return f"{base.rstrip('/')}/commit?{query}"

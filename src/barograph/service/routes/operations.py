@@ -113,8 +113,8 @@ def get_ready(context: Context) -> dict[str, Any]:
 def get_data_health(context: Context) -> dict[str, Any]:
     """Return what fell silent, came late, waits or was rejected: no data is not no regression."""
     with context.store.read() as connection:
-        found: dict[str, Any] = as_json(data_health(connection))
-    return found
+        health: dict[str, Any] = as_json(data_health(connection))
+    return health
 
 
 @routes.get(

@@ -194,8 +194,8 @@ def get_all_series(
     texts = zip(LABELS, (project, variant, task, test, measurement), strict=True)
     labels = {name: text for name, text in texts if text is not None}
     with context.store.read() as connection:
-        found = reading.find_series(connection, after=after, limit=limit, **labels)
-    return {"series": found, "next": next_cursor(found, limit)}
+        rows = reading.find_series(connection, after=after, limit=limit, **labels)
+    return {"series": rows, "next": next_cursor(rows, limit)}
 
 
 @routes.get("/api/v1/series/{number}", response_model=SeriesResponse, summary="Get a series")

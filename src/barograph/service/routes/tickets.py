@@ -68,10 +68,10 @@ def get_tickets(
 ) -> dict[str, Any]:
     """Return all tickets, or those about a change point."""
     with context.store.read() as connection:
-        found = tickets.find(
+        rows = tickets.find(
             connection, candidate=change_point, status=status, after=after, limit=limit
         )
-    return {"tickets": found, "next": next_cursor(found, limit)}
+    return {"tickets": rows, "next": next_cursor(rows, limit)}
 
 
 @routes.get("/api/v1/tickets/{number}", response_model=TicketResponse, summary="Get a ticket")

@@ -80,10 +80,10 @@ class AuditPage(Schema):
 
 
 routes = guarded_router(Scope.ADMIN, "administration")
-own = guarded_router(Scope.READ, "administration")
+session = guarded_router(Scope.READ, "administration")
 
 
-@own.get("/api/v1/session", response_model=SessionResponse, summary="Who sends the request")
+@session.get("/api/v1/session", response_model=SessionResponse, summary="Who sends the request")
 def get_session(request: Request) -> dict[str, Any]:
     """Return the name and the scopes of the token that the request or its session has."""
     caller: Caller = request.state.caller
@@ -113,12 +113,12 @@ def get_tokens(context: Context) -> dict[str, Any]:
     status_code=201,
     summary="Create a token",
 )
-def post_token(context: Context, caller: CallerName, wanted: TokenRequest) -> dict[str, Any]:
+def post_token(context: Context, caller: CallerName, body: TokenRequest) -> dict[str, Any]:
     """Create a token; only this answer ever shows it."""
-    scopes = sorted(set(wanted.scopes))
-    secret = context.store.write(lambda c: tokens.create(c, wanted.name, scopes, caller))
+    scopes = sorted(set(body.scopes))
+    secret = context.store.write(lambda c: tokens.create(c, body.name, scopes, caller))
     context.auth.forget()
-    return {"name": wanted.name, "scopes": scopes, "token": secret}
+    return {"name": body.name, "scopes": scopes, "token": secret}
 
 
 @routes.delete("/api/v1/tokens/{name}", response_model=TokensResponse, summary="Revoke a token")

@@ -132,8 +132,8 @@ def get_record(context: Context) -> dict[str, Any]:
     """Return how the model did, by week; verdicts are compared with what it had said before."""
     with context.store.read() as connection:
         report = model_report(connection, folders_of(context))
-    found = as_json(report)
-    return {"files": found["files"], "due": found["due"], **found["past"]}
+    fields = as_json(report)
+    return {"files": fields["files"], "due": fields["due"], **fields["past"]}
 
 
 @routes.get("/api/v1/work-lists", response_model=WorkListsResponse, summary="Work lists")
@@ -222,10 +222,10 @@ def retraining_state(context: AppContext) -> dict[str, Any]:
     }
 
 
-def summary(one: RetrainingRecord) -> dict[str, Any]:
+def summary(record: RetrainingRecord) -> dict[str, Any]:
     """Return a retraining without its long result."""
-    result = one.result or {}
-    shown: dict[str, Any] = as_json(one) | {"why": result.get("why", "")}
+    result = record.result or {}
+    shown: dict[str, Any] = as_json(record) | {"why": result.get("why", "")}
     return {name: value for name, value in shown.items() if name != "result"}
 
 

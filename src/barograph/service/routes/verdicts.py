@@ -148,7 +148,7 @@ def get_verdicts(
 ) -> dict[str, Any]:
     """Return who gave which verdict, when and why, the newest first."""
     with context.store.read() as connection:
-        found: list[VerdictEntry] = judgements.history(
+        entries: list[VerdictEntry] = judgements.history(
             connection,
             candidate=change_point,
             batch=batch,
@@ -157,18 +157,18 @@ def get_verdicts(
             before=before,
             limit=limit,
         )
-    return {"verdicts": found, "next": next_cursor(found, limit)}
+    return {"verdicts": entries, "next": next_cursor(entries, limit)}
 
 
 @giving.post("/api/v1/verdicts", response_model=BatchResponse, summary="Give a verdict on many")
 def post_verdicts(
-    context: Context, caller: CallerName, given: VerdictsRequest, key: RequestKey = None
+    context: Context, caller: CallerName, body: VerdictsRequest, key: RequestKey = None
 ) -> Any:
     """Record one verdict on some change points, except those that were decided meanwhile."""
-    items = [(one.id, one.version) for one in given.change_points]
+    items = [(seen.id, seen.version) for seen in body.change_points]
     return context.store.write(
         lambda connection: judgements.record_batch(
-            connection, items, given.verdict, caller, given.note, given.reason, request=key
+            connection, items, body.verdict, caller, body.note, body.reason, request=key
         )
     )
 
