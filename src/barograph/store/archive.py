@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.files import whole
-from barograph.store.database import Insertion
+from barograph.store.database import Insertion, count_rows
 from barograph.store.schema import VERSION, blocks, metadata, series, sessions, state, tokens
 from barograph.store.store import Store
 
@@ -118,7 +118,7 @@ def _checked(folder: Path) -> set[str]:
 
 
 def _fill(connection: sa.Connection, source: Path, names: set[str]) -> dict[str, int]:
-    if connection.scalar(sa.select(sa.func.count()).select_from(series)):
+    if count_rows(connection, series):
         raise DataError("the store holds series; only an empty one can be restored")
     if wrong := {table.name for table in TABLES} ^ names:
         raise DataError(

@@ -7,8 +7,8 @@ holds what was found; questions about all series read these rows, never the poin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise, starmap
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -175,33 +175,15 @@ def silent_series(connection: sa.Connection, now: int, limit: int) -> list[Silen
 def late_series(connection: sa.Connection, limit: int) -> list[LateSeries]:
     """Return the series with late results, the latest arrival first."""
     a = arrivals.c
-    query = (
-        sa.select(series, a.late, a.late_order, a.late_received)
-        .select_from(_active())
-        .where(a.late > 0)
-        .order_by(a.late_received.desc())
-        .limit(limit)
-    )
-    return [
-        LateSeries(row.id, series_id(row), row.late, row.late_order, row.late_received)
-        for row in connection.execute(query)
-    ]
+    columns, order = (a.late, a.late_order, a.late_received), a.late_received.desc()
+    return list(starmap(LateSeries, _rows(connection, columns, a.late > 0, order, limit)))
 
 
 def waiting_suspects(connection: sa.Connection, limit: int) -> list[WaitingSuspect]:
     """Return the suspects that wait for a rerun, the longest wait first."""
     a = arrivals.c
-    query = (
-        sa.select(series, a.suspect_order, a.reruns, a.last)
-        .select_from(_active())
-        .where(a.suspect_order.is_not(None))
-        .order_by(a.last)
-        .limit(limit)
-    )
-    return [
-        WaitingSuspect(row.id, series_id(row), row.suspect_order, row.reruns, row.last)
-        for row in connection.execute(query)
-    ]
+    columns, waits = (a.suspect_order, a.reruns, a.last), a.suspect_order.is_not(None)
+    return list(starmap(WaitingSuspect, _rows(connection, columns, waits, a.last, limit)))
 
 
 def _observed(rows: Sequence[Any]) -> Row:
@@ -242,6 +224,19 @@ def is_large(values: Sequence[float]) -> bool:
     value, *before = values
     levels = (before[0], median(before)) if before else ()
     return any(abs(percent(level, value)) >= MIN_CHANGE for level in levels)
+
+
+def _rows(
+    connection: sa.Connection,
+    columns: Sequence[sa.Column[Any]],
+    match: sa.ColumnElement[bool],
+    order: sa.ColumnElement[Any],
+    limit: int,
+) -> Iterator[tuple[Any, ...]]:
+    """Yield number, identity and some columns of the active series that meet a condition."""
+    query = sa.select(series, *columns).select_from(_active())
+    for row in connection.execute(query.where(match).order_by(order).limit(limit)):
+        yield row.id, series_id(row), *row[-len(columns) :]
 
 
 def _active() -> sa.FromClause:

@@ -275,6 +275,12 @@ def rows_in(
         yield from connection.execute(query.where(column.in_(values[first : first + CHUNK])))
 
 
+def count_rows(connection: sa.Connection, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
+    """Return the number of rows of a table that meet all conditions."""
+    query = sa.select(sa.func.count()).select_from(table).where(*where)
+    return connection.execute(query).scalar_one()
+
+
 def insert(connection: sa.Connection, table: sa.Table) -> "sqlite.Insert | postgresql.Insert":
     """Return an INSERT with support for ON CONFLICT, in the dialect of the connection."""
     if connection.dialect.name == "postgresql":

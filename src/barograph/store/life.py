@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
 from barograph.store import audit, commit_details
-from barograph.store.database import insert
+from barograph.store.database import count_rows, insert
 from barograph.store.measurement import Limits, Measurement, series_fault
 from barograph.store.reading import StoredSeries, one_series
 from barograph.store.schema import (
@@ -107,15 +107,15 @@ def delete(
     """
     name = one_series(connection, number).name
     of_series = sa.select(candidates.c.id).where(candidates.c.series == number)
-    judged = _count(connection, verdicts, verdicts.c.candidate.in_(of_series))
+    judged = count_rows(connection, verdicts, verdicts.c.candidate.in_(of_series))
     if judged and not with_verdicts:
         raise DataError(
             f"series {number} has {judged} verdicts, which train models; retire it, or delete it "
             "with its verdicts"
         )
     deleted = DeletedSeries(
-        _count(connection, points, points.c.series == number),
-        _count(connection, candidates, candidates.c.series == number),
+        count_rows(connection, points, points.c.series == number),
+        count_rows(connection, candidates, candidates.c.series == number),
         judged,
     )
     _remove(connection, number)
@@ -278,12 +278,6 @@ def _copy_commits(connection: sa.Connection, number: int, former: str, project: 
         before = commit_details.find(connection, former, names)
         missing = (name for name in before if not any(known[name][2:]))
         commit_details.save(connection, (before[n]._replace(project=project) for n in missing))
-
-
-def _count(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool]) -> int:
-    return connection.execute(
-        sa.select(sa.func.count()).select_from(table).where(where)
-    ).scalar_one()
 
 
 def _note(connection: sa.Connection, who: str, action: str, number: int, **detail: object) -> None:

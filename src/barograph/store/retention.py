@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.series import Verdict
 from barograph.store import audit, stale
+from barograph.store.database import count_rows
 from barograph.store.schema import (
     blocks,
     candidates,
@@ -149,20 +150,16 @@ def _cut(connection: sa.Connection, number: int, limit: int, newest: int) -> int
 def _count(connection: sa.Connection, number: int, cut: int) -> tuple[int, int]:
     """Return how many results and candidates a series has before an order."""
     p, c = points.c, candidates.c
-    lost = sa.select(sa.func.count()).select_from(points).where(p.series == number, p.order < cut)
-    rows = sa.select(sa.func.count()).select_from(candidates)
+    lost = count_rows(connection, points, p.series == number, p.order < cut)
     # The first result that is left is no change point: nothing is before it.
-    gone = rows.where(c.series == number, c.order <= cut)
-    return connection.execute(lost).scalar_one(), connection.execute(gone).scalar_one()
+    return lost, count_rows(connection, candidates, c.series == number, c.order <= cut)
 
 
 def _delete(connection: sa.Connection, number: int, cut: int) -> None:
     """Delete the results of a series before an order, and what is about them alone."""
     p, c, s = points.c, candidates.c, steps.c
-    before = sa.select(sa.func.count()).where(
-        p.series == number, p.order < cut, p.settled.is_not(None)
-    )
-    removed = connection.execute(before).scalar_one()
+    before = p.series == number, p.order < cut, p.settled.is_not(None)
+    removed = count_rows(connection, points, *before)
     gone = sa.select(c.id).where(c.series == number, c.order <= cut)
     connection.execute(sa.delete(moves).where(moves.c.candidate.in_(gone)))
     connection.execute(sa.delete(candidates).where(c.series == number, c.order <= cut))

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from barograph.series import FINAL
 from barograph.store import audit
 from barograph.store.audit import now
+from barograph.store.database import count_rows
 from barograph.store.schema import candidates, retrainings, verdicts
 
 RUNNING, DONE, FAILED, CANCELLED = STATES = ("running", "done", "failed", "cancelled")
@@ -105,9 +106,8 @@ def latest_release(connection: sa.Connection) -> RetrainingRecord | None:
 
 def known_verdicts(connection: sa.Connection) -> tuple[int, int]:
     """Return the number of candidates with a final verdict, and the latest entry of the history."""
-    c = candidates.c
-    count = sa.select(sa.func.count()).select_from(candidates).where(c.verdict.in_(FINAL))
-    return connection.scalar(count) or 0, connection.scalar(sa.func.max(verdicts.c.id)) or 0
+    count = count_rows(connection, candidates, candidates.c.verdict.in_(FINAL))
+    return count, connection.scalar(sa.func.max(verdicts.c.id)) or 0
 
 
 def new_verdicts(connection: sa.Connection, last_verdict: int) -> int:

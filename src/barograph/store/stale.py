@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from barograph.store.database import Insertion
+from barograph.store.database import Insertion, count_rows
 from barograph.store.schema import touched
 
 MARK = Insertion(touched, ("series", "version"), replace=("version",))
@@ -23,7 +23,7 @@ def mark(connection: sa.Connection, changed: Iterable[int]) -> None:
 
 def count(connection: sa.Connection) -> int:
     """Return how many series are stale."""
-    return connection.execute(sa.select(sa.func.count()).select_from(touched)).scalar_one()
+    return count_rows(connection, touched)
 
 
 def lag(connection: sa.Connection) -> tuple[int, int | None]:

@@ -14,7 +14,7 @@ from barograph.series import Verdict
 from barograph.store import commit_details
 from barograph.store.candidate_records import CandidateRecord, candidates_numbered, is_listed
 from barograph.store.commit_details import CommitDetails
-from barograph.store.database import CHUNK, rows_in
+from barograph.store.database import CHUNK, count_rows, rows_in
 from barograph.store.reading import StoredSeries, stored_series
 from barograph.store.schema import candidates, commits, points, series
 from barograph.triage.effects import Effect, Results, effect_between, results_between, word_of
@@ -213,7 +213,7 @@ def changes_at(connection: sa.Connection, project: str, order: int) -> CommitCha
     return CommitChanges(
         *(project, order, names, _time(connection, sorted(moved), order)),
         *(tuple(changed), tuple(quiet), too_few, _by_variant(silent)),
-        *(_count(connection, project), len(every), suspects),
+        *(count_rows(connection, series, series.c.project == project), len(every), suspects),
         *_neighbours(connection, project, order),
         tuple(about_candidates(connection, [change.id for change in known])),
         tuple(commit for commit in described.values() if any(commit[2:])),
@@ -304,11 +304,6 @@ def _time(connection: sa.Connection, numbers: Sequence[int], order: int) -> int 
         sa.select(sa.func.min(p.time)).where(chosen, p.order == order)
     )
     return time
-
-
-def _count(connection: sa.Connection, project: str) -> int:
-    query = sa.select(sa.func.count()).select_from(series).where(series.c.project == project)
-    return connection.scalar(query) or 0
 
 
 def _neighbours(

@@ -21,12 +21,13 @@ import sqlalchemy as sa
 
 from barograph.detection import Triaged
 from barograph.detection.base import Detector
-from barograph.detection.recent import RECENT, SearchMemory
+from barograph.detection.recent import RECENT, SearchMemory, detect_recent
 from barograph.detection.scoring import score_candidates
 from barograph.errors import ArtifactError
 from barograph.history import Candidates
 from barograph.models import TriageModel
-from barograph.series import UNKNOWN_TIME, Direction, Series, Verdict
+from barograph.parallel import map_parallel, map_threads, row_ranges
+from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Floats, Series, Verdict
 from barograph.store.audit import now
 from barograph.store.database import Insertion, Row
 from barograph.store.reading import read_series
@@ -40,11 +41,13 @@ from barograph.triage.identity import (
     identify,
     stored_candidates,
 )
-from barograph.triage.searching import find_changes
 
 LOG = logging.getLogger("barograph.triage")
 USE = "label_free"
 SERIES = 200  # series in one transaction, small enough not to block ingestion
+SMALLEST = 10  # series in a part of a thread
+PART = 25  # series in a part of a process
+WORTHWHILE = 20_000  # points from which starting processes pays
 CHUNK = 1000  # candidates in one statement: databases limit the number of parameters
 COLUMNS = (
     *("order", "commit", "last_before", "detector", "statistic", "pvalue", "discovery", "q"),
@@ -218,6 +221,51 @@ class CandidateRefresher:
         facts: tuple[Any, ...] = (*place, self.name, change.statistic, change.pvalue)
         facts = (*facts, change.order, change.q)
         return (*facts, *regions, nearby, level, found.probability, key, True, at)
+
+
+def find_changes(
+    detector: Detector,
+    series: Sequence[Series],
+    *,
+    recent: int = RECENT,
+    workers: int = 1,
+    memory: SearchMemory | None = None,
+) -> list[list[ChangePoint]]:
+    """Find the change points of each series.
+
+    Series are independent, and the result of one depends on its values alone, so neither the
+    number of workers nor the size of the parts changes a candidate.
+
+    Args:
+        detector: Any detector.
+        series: The series.
+        recent: Number of the newest points that are always searched together.
+        workers: Number of processes; with 1 the series are searched by threads of this process.
+        memory: What the same detector found before; only threads use it.
+
+    Returns:
+        The change points of each series, the same for every number of workers.
+    """
+    values = [stretch.values for stretch in series]
+    if workers > 1 and sum(map(len, values)) >= WORTHWHILE:
+        parts = row_ranges(len(values), workers, smallest=PART)
+        calls = [(detector, values[part], recent) for part in parts]
+        results = map_parallel(_find_in_part, calls, workers=min(workers, len(calls)))
+    else:
+        parts = row_ranges(len(values), None, smallest=SMALLEST)
+        results = iter(
+            map_threads(lambda part: _find_in_part(detector, values[part], recent, memory), parts)
+        )
+    return [changes for part in results for changes in part]
+
+
+def _find_in_part(
+    detector: Detector, values: Sequence[Floats], recent: int, memory: SearchMemory | None = None
+) -> list[list[ChangePoint]]:
+    """Find the change points of some series."""
+    offsets = np.cumsum([0, *(part.size for part in values)], dtype=np.int64)
+    joined = np.concatenate([np.empty(0), *values])
+    return detect_recent(detector, joined, offsets, recent=recent, memory=memory)
 
 
 def label_free_model(path: Path | None) -> TriageModel | None:

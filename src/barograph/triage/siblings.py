@@ -13,6 +13,7 @@ from barograph.store import reading
 from barograph.store.candidate_records import is_listed, one_candidate
 from barograph.store.reading import StoredSeries, stored_series
 from barograph.store.schema import candidates, points, series
+from barograph.store.tail import orders_before
 from barograph.triage.effects import (
     Effect,
     Results,
@@ -140,13 +141,8 @@ def sibling_window(
 
 def order_before(connection: sa.Connection, number: int, order: int) -> int:
     """Return the last order of a series before an order, or the order before it."""
-    p = points.c
-    last = connection.scalar(
-        sa.select(sa.func.max(p.order)).where(
-            p.series == number, p.order < order, p.settled.is_not(None)
-        )
-    )
-    return order - 1 if last is None else last
+    before = orders_before(connection, number, order, 1)
+    return before[0] if before else order - 1
 
 
 def _is_sibling(target: StoredSeries) -> sa.ColumnElement[bool]:

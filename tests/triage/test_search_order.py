@@ -13,7 +13,7 @@ from barograph.store import Measurement, Store, reading
 from barograph.store.candidate_records import find_candidates
 from barograph.store.schema import points
 from barograph.store.upsert import DECISION
-from barograph.triage import searching
+from barograph.triage import refresh
 from barograph.triage.refresh import CandidateRefresher
 from barograph.triage.verdicts import record_batch
 from tests.store.judges import Rule
@@ -97,18 +97,18 @@ def test_any_order_of_arrival_leads_to_the_same_decisions_and_moves_verdicts_ali
 
 
 def test_processes_and_threads_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "WORTHWHILE", 0)
-    monkeypatch.setattr(searching, "PART", 1)
+    monkeypatch.setattr(refresh, "WORTHWHILE", 0)
+    monkeypatch.setattr(refresh, "PART", 1)
     used = []
 
     def mapped(function: object, calls: list[object], workers: int) -> object:
         used.append((len(calls), workers))
         return map_parallel(function, calls, workers=1)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(searching, "map_parallel", mapped)
+    monkeypatch.setattr(refresh, "map_parallel", mapped)
     values = np.reshape([one.value for one in sent()], (100, 2)).T
     some = [Series(series(), np.arange(100), own) for own in (*values, *values)]
-    alone = searching.find_changes(Hunter(), some, recent=30)
-    assert searching.find_changes(Hunter(), some, recent=30, workers=2) == alone
+    alone = refresh.find_changes(Hunter(), some, recent=30)
+    assert refresh.find_changes(Hunter(), some, recent=30, workers=2) == alone
     assert used == [(4, 2)]
     assert [point.index for point in alone[0]] == [25, 50, 75]
