@@ -216,7 +216,7 @@ class TokenCache:
         return token
 
     def clear(self) -> None:
-        """Forget all tokens, so that the store is asked again."""
+        """Forget all tokens, so that they are read from the store again."""
         self._known.clear()
         self._empty_until = 0.0
 

@@ -91,7 +91,7 @@ def compared_files(result: Mapping[str, Any]) -> list[ComparedFile]:
 
 
 def outcome(low: float | None, high: float | None) -> str:
-    """Return what an interval of a difference says: only one that excludes 0 is certain."""
+    """Return the outcome of an interval of a difference: only one that excludes 0 is certain."""
     if low is None or high is None or low <= 0 <= high:
         return UNCERTAIN
     return BETTER if low > 0 else WORSE

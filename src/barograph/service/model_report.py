@@ -128,5 +128,5 @@ def model_card(folders: ReleaseFolders | None) -> str:
 def _loaded(path: Path, _version: FileVersion) -> TriageModel | None:
     try:
         return TriageModel.load(path, USE)
-    except BarographError:  # the refresh says what is wrong with it, and uses the last good one
+    except BarographError:  # the refresh logs what is wrong with it
         return None

@@ -59,7 +59,7 @@ class GuardedProtocol(HttpToolsProtocol):
         """Give the connection back."""
         self._expect_nothing()
         self._expect_no_reading()
-        for cycle in self._running:  # Uvicorn tells only the last one
+        for cycle in self._running:  # Uvicorn notifies only the last one
             cycle.disconnected = True
             cycle.message_event.set()
         self.addresses[self._address] -= 1

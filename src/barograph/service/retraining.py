@@ -329,7 +329,7 @@ def _learn(config: RetrainingConfig, report: Callable[[int, int, int], None]) ->
 
 
 def _end_with(pipe: Connection) -> None:
-    """End the training with all of its processes once the pipe is closed or says so."""
+    """End the training with all of its processes once the pipe is closed or has a message."""
     with suppress(EOFError, OSError):
         pipe.recv()
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():

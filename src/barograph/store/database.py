@@ -163,7 +163,7 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
         try:
             with connection.begin():
                 yield connection
-            _check_file(connection)  # or what was just committed is nowhere
+            _check_file(connection)  # else what was just committed is lost
         except SQLAlchemyError:
             connection.invalidate()  # do not reuse a connection after an I/O error
             raise

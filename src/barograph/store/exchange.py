@@ -158,7 +158,7 @@ def _write_candidates(
 
 
 def _searched(table: Candidates) -> list[tuple[bool, int | None, float | None]]:
-    """Return what the latest search of an exported store said of each candidate."""
+    """Return the values that the latest search of an exported store gave each candidate."""
     if table.present is None or table.discovery is None or table.q is None:
         return [(True, None, None)] * len(table)
     columns = table.present.tolist(), table.discovery.tolist(), table.q.tolist()

@@ -2,8 +2,8 @@
 
 They are those of `barograph.parquet`: a point is a commit with the value that counts for it. An
 additional column `run` of the points and a fourth table, all results of the commits with several,
-bring every run back at an import. Additional columns of the candidates are what the latest search
-said of them.
+bring every run back at an import. Additional columns of the candidates hold the results of the
+latest search.
 """
 
 from collections.abc import Iterator

@@ -243,7 +243,7 @@ class _Rows:
     ) -> None:
         """Add the decision on a commit to the row of each run, and report it."""
         self._add(series, commit.order, commit, self._changes.decided(settled, decision))
-        for rerun in commit.reruns:  # the settled value stands in the row of the first run
+        for rerun in commit.reruns:  # the first run has the settled value
             self._add(series, commit.order, rerun, self._changes.decided(None, decision))
         reported = commit_decision(decision)
         for result in commit.results:

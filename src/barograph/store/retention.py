@@ -66,7 +66,7 @@ def prune(
         store: The store.
         older_than: Age in days.
         who: Name for the audit trail.
-        dry_run: Whether to count alone.
+        dry_run: Whether only to count.
         at: Milliseconds since 1970; now by default.
 
     Raises:
@@ -156,7 +156,7 @@ def _count(connection: sa.Connection, number: int, cut: int) -> tuple[int, int]:
 
 
 def _delete(connection: sa.Connection, number: int, cut: int) -> None:
-    """Delete the results of a series before an order, and what is about them alone."""
+    """Delete the results of a series before an order, and what refers only to them."""
     p, c, s = points.c, candidates.c, steps.c
     before = p.series == number, p.order < cut, p.settled.is_not(None)
     removed = count_rows(connection, points, *before)

@@ -73,7 +73,7 @@ class SQLiteFile:
             )
 
     def begin(self, connection: sqlite3.Connection) -> bool:
-        """Begin a writing transaction after those who asked earlier.
+        """Begin a writing transaction after the writers that came earlier.
 
         Returns:
             Whether it began before the time was up.

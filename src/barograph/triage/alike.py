@@ -80,7 +80,7 @@ class DecidedCases:
     """The features of decided candidates, computed once for each model.
 
     Verdicts of this store count, and no others. A request waits for another one only if both need
-    features that nobody computed yet.
+    features that were not computed yet.
     """
 
     def __init__(self) -> None:

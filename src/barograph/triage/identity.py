@@ -58,7 +58,7 @@ class StoredCandidate(NamedTuple):
 
     @property
     def is_processed(self) -> bool:
-        """Whether a person has said something about it."""
+        """Whether a person has given a verdict on it."""
         return self.verdict is not Verdict.NOT_TRIAGED
 
 
@@ -140,8 +140,8 @@ def match(
 ) -> dict[int, int]:
     """Pair the change points of a run with the stored candidates of their series.
 
-    Each is used at most once. Candidates with a verdict go first, so that nobody is asked again
-    about a change; then those at the same order, those that the run before found, and the nearest.
+    Each is used at most once. Candidates with a verdict go first, so that no change is judged
+    twice; then those at the same order, those that the run before found, and the nearest.
 
     Args:
         series: The points.

@@ -73,7 +73,7 @@ def set_patterns(
 
 
 class PatternSet:
-    """Patterns with what they make of the series that they were asked about.
+    """Patterns, with a cache of the kinds of series.
 
     Args:
         pairs: Kinds and patterns, in the order of the kinds.

@@ -1,4 +1,4 @@
-"""What people decided and what the model had said before; and which candidates are still open."""
+"""Verdicts with the probabilities before them, and the candidates that are still open."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ CALLED = ("called", "moved")
 
 
 class GivenVerdict(NamedTuple):
-    """The verdict that holds for a candidate, and what was said before the first one.
+    """The verdict that holds for a candidate, and its probability before the first one.
 
     Attributes:
         candidate: Number of the candidate.

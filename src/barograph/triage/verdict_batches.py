@@ -50,8 +50,8 @@ class RefusedVerdict(NamedTuple):
         why: The reason.
         version: Its current version; None if it does not exist.
         verdict: Its current verdict; None if it does not exist.
-        who: Who gave it; None if nobody did.
-        time: When; None if nobody did.
+        who: Who gave it; None without a verdict.
+        time: When; None without a verdict.
     """
 
     id: int

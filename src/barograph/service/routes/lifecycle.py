@@ -61,7 +61,7 @@ class PruneRequest(Schema):
     """Which results to delete."""
 
     older_than_days: float = Field(gt=0, lt=retention.LONGEST, examples=[400])
-    dry_run: bool = Field(default=True, description="Count alone.", examples=[True])
+    dry_run: bool = Field(default=True, description="Only count.", examples=[True])
 
 
 class PruneResponse(Schema):
@@ -135,7 +135,7 @@ def post_retire(
 def delete_series(
     context: Context, number: SeriesNumber, caller: CallerName, with_verdicts: WithVerdicts = False
 ) -> life.DeletedSeries:
-    """Delete a series with its results and candidates; one with verdicts only if asked to."""
+    """Delete a series with its results and candidates; one with verdicts only on request."""
 
     def work(connection: sa.Connection) -> life.DeletedSeries:
         with or_404():

@@ -132,7 +132,7 @@ class KnownSince(Struct):
 
 
 class PointDecision(Struct):
-    """What happened to one result, and what the detector says about its commit."""
+    """What happened to one result, and the decision on its commit."""
 
     status: PointStatus
     series: Annotated[int | None, Meta(description="Id of the series; null if rejected.")]
