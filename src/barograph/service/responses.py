@@ -183,6 +183,11 @@ class Schema(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra=_add_example)
 
 
+def field(example: object, description: str | None = None) -> Any:
+    """Return a field of an answer."""
+    return Field(description=description, examples=[example])
+
+
 def nested(path: str, example: object, description: str | None = None) -> Any:
     """Return a field that is read from an attribute of an attribute, such as `effect.before`."""
     alias = AliasPath(*path.split("."))

@@ -3,11 +3,10 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
-from pydantic import Field
 
 from barograph.series import Verdict
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema
+from barograph.service.responses import Schema, field
 from barograph.service.routes.queue import Offset, QueueMember, Wanted, member_fields
 from barograph.store.tokens import Scope
 from barograph.triage.overview import overview
@@ -25,35 +24,32 @@ Length = Annotated[int, Query(ge=1, le=1000, description="Length of the page.", 
 class BoardResponse(Schema):
     """The state of the board."""
 
-    groups: int = Field(description="Groups in the queue.", examples=[34])
-    change_points: int = Field(description="Change points in them.", examples=[212])
-    silent: int = Field(description="Series that fell silent.", examples=[2])
-    suspects: int = Field(description="Series that wait for a rerun.", examples=[1])
-    last_result: int | None = Field(examples=[1706220999000])
-    seconds_left: float | None = Field(
-        description="At the pace of the caller's latest verdicts; null if that is unknown.",
-        examples=[540.0],
+    groups: int = field(34, "Groups in the queue.")
+    change_points: int = field(212, "Change points in them.")
+    silent: int = field(2, "Series that fell silent.")
+    suspects: int = field(1, "Series that wait for a rerun.")
+    last_result: int | None = field(1706220999000)
+    seconds_left: float | None = field(
+        540.0, "At the pace of the caller's latest verdicts; null if that is unknown."
     )
 
 
 class ProcessedChangePoint(QueueMember):
     """A change point with its verdict."""
 
-    who: str = Field(description="Empty if unknown.", examples=["ada"])
-    time: int | None = Field(description="When it was given.", examples=[1706307399000])
-    reason: str = Field(examples=["known host problem"])
-    note: str = Field(examples=["fixed by SERVER-12345"])
-    scored: float | None = Field(description="The probability then.", examples=[0.93])
+    who: str = field("ada", "Empty if unknown.")
+    time: int | None = field(1706307399000, "When it was given.")
+    reason: str = field("known host problem")
+    note: str = field("fixed by SERVER-12345")
+    scored: float | None = field(0.93, "The probability then.")
 
 
 class ProcessedResponse(Schema):
     """Change points with a verdict, the latest first; for more, send `next` as `offset`."""
 
     change_points: list[ProcessedChangePoint]
-    counts: dict[Verdict, int] = Field(
-        description="Of all change points.", examples=[{"true_positive": 31}]
-    )
-    next: int | None = Field(examples=[100])
+    counts: dict[Verdict, int] = field({"true_positive": 31}, "Of all change points.")
+    next: int | None = field(100)
 
 
 routes = guarded_router(Scope.READ, "queue")

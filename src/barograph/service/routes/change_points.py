@@ -9,7 +9,7 @@ from pydantic import Field
 
 from barograph.series import Region, Verdict
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import ApiError, Schema, next_cursor, or_404
+from barograph.service.responses import ApiError, Schema, field, next_cursor, or_404
 from barograph.service.routes.series import After, Limit, Project, SeriesNumber
 from barograph.service.routes.verdicts import RequestKey, VerdictEntryResponse, VerdictTexts
 from barograph.store import reading
@@ -46,54 +46,47 @@ REGION = {"count": 20, "min": 1.0, "max": 2.0, "median": 1.5, "mean": 1.5, "vari
 class ChangePointResponse(Schema):
     """A change point that a detector found."""
 
-    id: int = Field(examples=[3])
-    series: int = Field(examples=[7])
-    order: int = Field(examples=[1024])
-    commit: str = Field(examples=["3f9a1c7"])
-    last_before: int | None = Field(
-        description="Order of the last result of the old level.", examples=[1020]
+    id: int = field(3)
+    series: int = field(7)
+    order: int = field(1024)
+    commit: str = field("3f9a1c7")
+    last_before: int | None = field(1020, "Order of the last result of the old level.")
+    detector: str | None = field("Hunter")
+    statistic: float | None = field(12.5)
+    pvalue: float | None = field(0.0001)
+    discovery: int | None = field(
+        0, "Number in the order in which the detector divided the series, from 0."
     )
-    detector: str | None = Field(examples=["Hunter"])
-    statistic: float | None = Field(examples=[12.5])
-    pvalue: float | None = Field(examples=[0.0001])
-    discovery: int | None = Field(
-        description="Number in the order in which the detector divided the series, from 0.",
-        examples=[0],
-    )
-    q: float | None = Field(
-        description="Energy statistic Q of E-Divisive or Hunter.", examples=[84.1]
-    )
-    before: Region | None = Field(examples=[REGION])
-    after: Region | None = Field(examples=[REGION])
-    hazard: float | None = Field(
-        description="Positive is worse if the direction is known.", examples=[0.12]
-    )
-    probability: float | None = Field(examples=[0.93])
-    model: str | None = Field(examples=["label_free-90aa31b7c2d4"])
-    verdict: Verdict = Field(examples=["true_positive"])
-    version: int = Field(description="Number of verdicts so far.", examples=[1])
-    present: bool = Field(description="Whether the latest refresh found it.", examples=[True])
-    found: int | None = Field(description="When it was found first.", examples=[1706220999000])
-    calculated_on: int | None = Field(examples=[1706220999000])
-    triaged_on: int | None = Field(examples=[1706307399000])
+    q: float | None = field(84.1, "Energy statistic Q of E-Divisive or Hunter.")
+    before: Region | None = field(REGION)
+    after: Region | None = field(REGION)
+    hazard: float | None = field(0.12, "Positive is worse if the direction is known.")
+    probability: float | None = field(0.93)
+    model: str | None = field("label_free-90aa31b7c2d4")
+    verdict: Verdict = field("true_positive")
+    version: int = field(1, "Number of verdicts so far.")
+    present: bool = field(True, "Whether the latest refresh found it.")
+    found: int | None = field(1706220999000, "When it was found first.")
+    calculated_on: int | None = field(1706220999000)
+    triaged_on: int | None = field(1706307399000)
 
 
 class ChangePointsPage(Schema):
     """A page of change points; request the next page with `after` set to `next`."""
 
     change_points: list[ChangePointResponse]
-    next: int | None = Field(examples=[3])
+    next: int | None = field(3)
 
 
 class MoveResponse(Schema):
     """What happened to a change point after more data arrived."""
 
-    kind: Literal["moved", "withdrawn", "returned"] = Field(
-        description="Moved to another order, no longer found, or found again.", examples=["moved"]
+    kind: Literal["moved", "withdrawn", "returned"] = field(
+        "moved", "Moved to another order, no longer found, or found again."
     )
-    from_order: int = Field(examples=[1020])
-    to_order: int = Field(examples=[1024])
-    time: int = Field(examples=[1706220999000])
+    from_order: int = field(1020)
+    to_order: int = field(1024)
+    time: int = field(1706220999000)
 
 
 class ChangePointDetail(ChangePointResponse):
@@ -106,21 +99,17 @@ class ChangePointDetail(ChangePointResponse):
 class EffectivenessResponse(Schema):
     """What became of the change points, as in section 5.2 of Daly et al. 2020."""
 
-    change_points: int = Field(
-        description="Found by the latest refresh, or judged.", examples=[12321]
-    )
-    commits: int = Field(description="Where they are.", examples=[178])
-    commits_with_ticket: int = Field(examples=[126])
-    commits_processed: int = Field(
-        description="Where one of them is real or noise.", examples=[122]
-    )
-    tickets: int = Field(description="About any of them.", examples=[79])
-    real: int = Field(examples=[900])
-    real_not_found: int = Field(description="No longer found.", examples=[12])
-    real_without_ticket: int = Field(examples=[40])
-    noise: int = Field(examples=[350])
-    noise_with_ticket: int = Field(examples=[3])
-    noise_not_found: int = Field(description="No longer found.", examples=[60])
+    change_points: int = field(12321, "Found by the latest refresh, or judged.")
+    commits: int = field(178, "Where they are.")
+    commits_with_ticket: int = field(126)
+    commits_processed: int = field(122, "Where one of them is real or noise.")
+    tickets: int = field(79, "About any of them.")
+    real: int = field(900)
+    real_not_found: int = field(12, "No longer found.")
+    real_without_ticket: int = field(40)
+    noise: int = field(350)
+    noise_with_ticket: int = field(3)
+    noise_not_found: int = field(60, "No longer found.")
 
 
 class VerdictRequest(VerdictTexts):

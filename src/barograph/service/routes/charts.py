@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from barograph.series import Verdict
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import Schema, or_404
+from barograph.service.responses import Schema, field, or_404
 from barograph.service.routes.series import SeriesNumber, SeriesResponse
 from barograph.store.tokens import Scope
 from barograph.triage.chart import MarkState, SeriesChart, series_chart
@@ -22,61 +22,52 @@ Effect = Literal["worse", "better", "changed"]
 class MarkResponse(Schema):
     """A change point on a chart, or the place that it moved away from."""
 
-    id: int = Field(examples=[3])
-    version: int = Field(description="What verdicts refer to.", examples=[0])
-    index: int = Field(description="Index of the first result of the new level.", examples=[2])
-    order: int = Field(examples=[1024])
-    commit: str = Field(examples=["3f9a1c7"])
-    state: MarkState = Field(examples=["unprocessed"])
-    verdict: Verdict = Field(examples=["not_triaged"])
-    probability: float | None = Field(examples=[0.93])
-    hazard: float | None = Field(examples=[0.12])
-    before: float | None = Field(description="Median of the level before.", examples=[18230.0])
-    after: float | None = Field(description="Median of the level after.", examples=[16100.0])
-    effect: Effect = Field(examples=["worse"])
-    time: int | None = Field(
-        description="When it moved away, got its verdict, or was found.", examples=[1706220999000]
-    )
+    id: int = field(3)
+    version: int = field(0, "What verdicts refer to.")
+    index: int = field(2, "Index of the first result of the new level.")
+    order: int = field(1024)
+    commit: str = field("3f9a1c7")
+    state: MarkState = field("unprocessed")
+    verdict: Verdict = field("not_triaged")
+    probability: float | None = field(0.93)
+    hazard: float | None = field(0.12)
+    before: float | None = field(18230.0, "Median of the level before.")
+    after: float | None = field(16100.0, "Median of the level after.")
+    effect: Effect = field("worse")
+    time: int | None = field(1706220999000, "When it moved away, got its verdict, or was found.")
 
 
 class TicketMarkResponse(Schema):
     """A ticket on a chart."""
 
-    key: str = Field(examples=["SERVER-12345"])
-    url: str = Field(examples=["https://tickets.example/SERVER-12345"])
-    title: str = Field(examples=["Inserts are slower since 3f9a1c7"])
-    status: Literal["open", "closed"] = Field(examples=["open"])
-    index: int = Field(examples=[2])
+    key: str = field("SERVER-12345")
+    url: str = field("https://tickets.example/SERVER-12345")
+    title: str = field("Inserts are slower since 3f9a1c7")
+    status: Literal["open", "closed"] = field("open")
+    index: int = field(2)
 
 
 class ChartResponse(Schema):
     """A series in columns, one entry for each commit, oldest first."""
 
     series: SeriesResponse
-    orders: list[int] = Field(examples=[[1022, 1023, 1024]])
-    commits: list[str] = Field(examples=[["a81b3f0", "c90d2e1", "3f9a1c7"]])
-    times: list[int | None] = Field(
-        description="Milliseconds since 1970.", examples=[[1706220000000, 1706220400000, None]]
+    orders: list[int] = field([1022, 1023, 1024])
+    commits: list[str] = field(["a81b3f0", "c90d2e1", "3f9a1c7"])
+    times: list[int | None] = field(
+        [1706220000000, 1706220400000, None], "Milliseconds since 1970."
     )
-    values: list[float] = Field(
-        description="The values that count.", examples=[[18230.0, 18241.5, 16100.0]]
-    )
-    low: list[float] = Field(description="The least of the runs.", examples=[[18200.0, 1.0, 1.0]])
-    high: list[float] = Field(description="The largest of the runs.", examples=[[18300.0, 1.0, 1]])
-    runs: list[int] = Field(description="Number of runs.", examples=[[3, 1, 1]])
-    levels: list[tuple[int, int, float]] = Field(
-        description="Start, end and median of each level.",
-        examples=[[[0, 2, 18235.75], [2, 3, 16100.0]]],
+    values: list[float] = field([18230.0, 18241.5, 16100.0], "The values that count.")
+    low: list[float] = field([18200.0, 1.0, 1.0], "The least of the runs.")
+    high: list[float] = field([18300.0, 1.0, 1], "The largest of the runs.")
+    runs: list[int] = field([3, 1, 1], "Number of runs.")
+    levels: list[tuple[int, int, float]] = field(
+        [[0, 2, 18235.75], [2, 3, 16100.0]], "Start, end and median of each level."
     )
     marks: list[MarkResponse] = Field(description="Change points, oldest first.")
-    outliers: list[int] = Field(
-        description="Indices of results in an excursion.", examples=[[17, 18]]
-    )
-    suspects: list[int] = Field(
-        description="Indices of the newest results that wait for a rerun.", examples=[[2]]
-    )
-    ranges: list[tuple[int, int]] = Field(
-        description="Last index before and first after each undecided change.", examples=[[[1, 2]]]
+    outliers: list[int] = field([17, 18], "Indices of results in an excursion.")
+    suspects: list[int] = field([2], "Indices of the newest results that wait for a rerun.")
+    ranges: list[tuple[int, int]] = field(
+        [[1, 2]], "Last index before and first after each undecided change."
     )
     tickets: list[TicketMarkResponse]
 

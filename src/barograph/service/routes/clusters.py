@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import sqlalchemy as sa
 from fastapi import Path, Query
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from barograph.detection.stepfit import Status
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, nested, next_cursor, or_404
+from barograph.service.responses import Schema, field, nested, next_cursor, or_404
 from barograph.service.routes.series import After, Limit, Project, SeriesResponse
 from barograph.store import reading
 from barograph.store.measurement import INTEGER
@@ -24,9 +24,9 @@ Number = Annotated[int, Path(ge=1, le=INTEGER, description="Id of the cluster.",
 class ClusterResponse(Schema):
     """A step that many series take at one commit."""
 
-    id: int = Field(examples=[4])
-    project: str = Field(examples=["sys-perf"])
-    order: int = Field(description="Where the step is.", examples=[1024])
+    id: int = field(4)
+    project: str = field("sys-perf")
+    order: int = field(1024, "Where the step is.")
     size: Annotated[int, BeforeValidator(len)] = nested("cluster.members", 31, "Number of series.")
     step: float = nested(
         "cluster.step", -1.8, "Height of the step in units of the noise of the mean."
@@ -43,20 +43,20 @@ class ClustersPage(Schema):
     """A page of clusters; request the next page with `after` set to `next`."""
 
     clusters: list[ClusterResponse]
-    next: int | None = Field(examples=[4])
+    next: int | None = field(4)
 
 
 class ClusterMembersPage(Schema):
     """Series of a cluster, most similar first; request the next page with `after` = `next`."""
 
     series: list[SeriesResponse]
-    next: int | None = Field(examples=[1])
+    next: int | None = field(1)
 
 
 class ClusterStatusRequest(Schema):
     """The status that a person gives to a cluster."""
 
-    status: Status = Field(examples=["regression"])
+    status: Status = field("regression")
 
 
 routes = guarded_router(Scope.READ, "clusters")

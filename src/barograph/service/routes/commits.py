@@ -7,7 +7,7 @@ from fastapi import Query, Request
 from pydantic import Field
 
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import Schema, nested, or_404
+from barograph.service.responses import Schema, field, nested, or_404
 from barograph.service.routes.change_points import ChangePointResponse
 from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.series import SeriesResponse, Text
@@ -67,29 +67,29 @@ class CommitsRequest(Schema):
 class CommitsSavedResponse(Schema):
     """How many commits were saved."""
 
-    saved: int = Field(examples=[1])
+    saved: int = field(1)
 
 
 class CommitSummaryResponse(Schema):
     """A commit at which change points are."""
 
-    project: str = Field(examples=[RESULT["project"]])
-    order: int = Field(examples=[1024])
-    commit: str = Field(examples=["3f9a1c7"])
-    subject: str = Field(examples=["Take locks eagerly in retryable writes"])
-    author: str = Field(examples=["Ada Byron"])
-    worse: int = Field(description="Changes for the worse.", examples=[11])
-    better: int = Field(description="Changes for the better.", examples=[5])
-    unknown: int = Field(description="Changes in series without a direction.", examples=[0])
-    undecided: int = Field(description="Changes without a final verdict.", examples=[14])
-    hazard: float | None = Field(description="The largest, in magnitude.", examples=[0.23])
+    project: str = field(RESULT["project"])
+    order: int = field(1024)
+    commit: str = field("3f9a1c7")
+    subject: str = field("Take locks eagerly in retryable writes")
+    author: str = field("Ada Byron")
+    worse: int = field(11, "Changes for the worse.")
+    better: int = field(5, "Changes for the better.")
+    unknown: int = field(0, "Changes in series without a direction.")
+    undecided: int = field(14, "Changes without a final verdict.")
+    hazard: float | None = field(0.23, "The largest, in magnitude.")
 
 
 class CommitsPage(Schema):
     """Commits, latest first; request the next page with `before` set to `next`."""
 
     commits: list[CommitSummaryResponse]
-    next: int | None = Field(examples=[1024])
+    next: int | None = field(1024)
 
 
 class ChangedSeriesResponse(Schema):
@@ -97,7 +97,7 @@ class ChangedSeriesResponse(Schema):
 
     series: SeriesResponse
     change_point: ChangePointResponse = Field(validation_alias="change")
-    effect: Word = Field(validation_alias="word", examples=["worse"])
+    effect: Word = nested("word", "worse")
     before: float | None = nested("effect.before", 18230.0, "Median before.")
     after: float | None = nested("effect.after", 16100.0, "Median after.")
     percent: float | None = nested("effect.percent", -11.7)
@@ -106,39 +106,37 @@ class ChangedSeriesResponse(Schema):
 class EffectResponse(Schema):
     """How far a series without a change point at the commit moved."""
 
-    series: int = Field(examples=[8])
-    percent: float = Field(examples=[0.4])
+    series: int = field(8)
+    percent: float = field(0.4)
 
 
 class SilentResponse(Schema):
     """The series of a variant without a result since."""
 
-    variant: str = Field(examples=[RESULT["variant"]])
-    count: int = Field(examples=[4])
-    last_order: int = Field(description="Order of their newest result.", examples=[1021])
+    variant: str = field(RESULT["variant"])
+    count: int = field(4)
+    last_order: int = field(1021, "Order of their newest result.")
 
 
 class CommitResponse(Schema):
     """Everything that is known about the effect of a commit."""
 
-    project: str = Field(examples=[RESULT["project"]])
-    order: int = Field(examples=[1024])
-    commits: list[str] = Field(examples=[["3f9a1c7"]])
+    project: str = field(RESULT["project"])
+    order: int = field(1024)
+    commits: list[str] = field(["3f9a1c7"])
     details: list[CommitDetailsRequest] = Field(description="Of the commits, as far as known.")
-    time: int | None = Field(description="When it was first measured.", examples=[1706220908000])
+    time: int | None = field(1706220908000, "When it was first measured.")
     changed: list[ChangedSeriesResponse] = Field(description="The largest first.")
     quiet: list[EffectResponse] = Field(description="Series that did not change.")
-    too_few: int = Field(description="Series with too few results before it.", examples=[1])
+    too_few: int = field(1, "Series with too few results before it.")
     silent: list[SilentResponse]
-    total: int = Field(description="Series of the project.", examples=[204])
-    compared: int = Field(description="Series that were looked at, at most 2,000.", examples=[204])
-    suspects: int = Field(description="Commits that may be the cause.", examples=[1])
-    previous: int | None = Field(description="The last commit before with a change.", examples=[99])
-    next: int | None = Field(description="The first commit after with a change.", examples=[1100])
+    total: int = field(204, "Series of the project.")
+    compared: int = field(204, "Series that were looked at, at most 2,000.")
+    suspects: int = field(1, "Commits that may be the cause.")
+    previous: int | None = field(99, "The last commit before with a change.")
+    next: int | None = field(1100, "The first commit after with a change.")
     tickets: list[TicketResponse]
-    text: str = Field(
-        description="Plain text to paste into a ticket.", examples=["182 series did not move."]
-    )
+    text: str = field("182 series did not move.", "Plain text to paste into a ticket.")
 
 
 routes = guarded_router(Scope.READ, "commits")

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from pydantic import Field
 
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import ApiError, ErrorResponse, Schema, or_404
+from barograph.service.responses import ApiError, ErrorResponse, Schema, field, nested, or_404
 from barograph.service.routes.series import After, Limit, Order, Run, SeriesNumber
 from barograph.store import reading
 from barograph.store.reasons import OtherModelError, explained
@@ -19,13 +19,9 @@ CONFLICT = {"model": ErrorResponse, "description": "The model that decided is no
 class ReasonResponse(Schema):
     """A feature of the point, and what it added to the probability."""
 
-    name: str = Field(examples=["edge"])
-    value: float = Field(examples=[6.2])
-    contribution: float | None = Field(
-        validation_alias="part",
-        description="Null if the model cannot be explained.",
-        examples=[0.41],
-    )
+    name: str = field("edge")
+    value: float = field(6.2)
+    contribution: float | None = nested("part", 0.41, "Null if the model cannot be explained.")
 
 
 class ReasonsResponse(Schema):
@@ -39,17 +35,17 @@ class ReasonsResponse(Schema):
 class RevisionResponse(Schema):
     """One value that was sent for a point."""
 
-    value: float = Field(examples=[18234.5])
-    time: int | None = Field(examples=[1706220908000])
-    received: int = Field(examples=[1706220999000])
-    is_current: bool = Field(validation_alias="holds", examples=[True])
+    value: float = field(18234.5)
+    time: int | None = field(1706220908000)
+    received: int = field(1706220999000)
+    is_current: bool = nested("holds", True)
 
 
 class RevisionsPage(Schema):
     """All values of a point, the current one first; request the next page with `after` = `next`."""
 
     revisions: list[RevisionResponse]
-    next: int | None = Field(examples=[1])
+    next: int | None = field(1)
 
 
 routes = guarded_router(Scope.READ, "series")

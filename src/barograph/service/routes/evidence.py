@@ -7,7 +7,7 @@ from pydantic import Field
 
 from barograph.series import Verdict
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import Schema, nested, or_404
+from barograph.service.responses import Schema, field, nested, or_404
 from barograph.service.routes.change_points import Number
 from barograph.service.routes.series import SeriesLabels, SeriesResponse
 from barograph.store.tokens import Scope
@@ -22,114 +22,103 @@ EDGE = {"order": 1020, "commit": "a81b3f0", "time": 1706220908000, "value": 1823
 class EdgeResponse(Schema):
     """The result at one end of a suspect range."""
 
-    order: int = Field(examples=[1020])
-    commit: str = Field(examples=["a81b3f0"])
-    time: int | None = Field(examples=[1706220908000])
-    value: float = Field(examples=[18234.5])
+    order: int = field(1020)
+    commit: str = field("a81b3f0")
+    time: int | None = field(1706220908000)
+    value: float = field(18234.5)
 
 
 class SuspectResponse(Schema):
     """A commit that may have caused a change."""
 
-    order: int = Field(examples=[1022])
-    commit: str = Field(examples=["c90d2e1"])
-    old: int = Field(description="Siblings that were still at their old level.", examples=[0])
-    new: int = Field(description="Siblings that had reached their new level.", examples=[4])
-    subject: str = Field(examples=["Take locks eagerly in retryable writes"])
-    author: str = Field(examples=["Ada Byron"])
-    url: str = Field(examples=["https://git.example/commit/c90d2e1"])
+    order: int = field(1022)
+    commit: str = field("c90d2e1")
+    old: int = field(0, "Siblings that were still at their old level.")
+    new: int = field(4, "Siblings that had reached their new level.")
+    subject: str = field("Take locks eagerly in retryable writes")
+    author: str = field("Ada Byron")
+    url: str = field("https://git.example/commit/c90d2e1")
 
 
 class SuspectsResponse(Schema):
     """The commits between the last result before a change and the first one after it."""
 
-    last_before: EdgeResponse | None = Field(examples=[EDGE])
-    first_after: EdgeResponse | None = Field(examples=[EDGE])
-    count: int = Field(description="Number of suspect commits.", examples=[4])
+    last_before: EdgeResponse | None = field(EDGE)
+    first_after: EdgeResponse | None = field(EDGE)
+    count: int = field(4, "Number of suspect commits.")
     commits: list[SuspectResponse] = Field(description="At most 200, oldest first.")
-    likely: tuple[int, int] | None = Field(
-        description="First and last order that siblings leave.", examples=[[1021, 1022]]
+    likely: tuple[int, int] | None = field(
+        [1021, 1022], "First and last order that siblings leave."
     )
-    next: int | None = Field(
-        description="Order of the commit to run next; null if nothing is left to halve.",
-        examples=[1021],
+    next: int | None = field(
+        1021, "Order of the commit to run next; null if nothing is left to halve."
     )
-    siblings: int = Field(description="Number of siblings that moved.", examples=[4])
+    siblings: int = field(4, "Number of siblings that moved.")
 
 
 class SiblingResponse(Schema):
     """The same test in another variant or with other arguments."""
 
     series: SeriesResponse
-    state: SiblingState = Field(examples=["moved"])
+    state: SiblingState = field("moved")
     before: float | None = nested("effect.before", 18230.0, "Median before the change.")
     after: float | None = nested("effect.after", 16100.0, "Median after the change.")
     percent: float | None = nested("effect.percent", -11.7)
-    effect: Literal["worse", "better", "changed"] = Field(
-        validation_alias="word", examples=["worse"]
-    )
+    effect: Literal["worse", "better", "changed"] = nested("word", "worse")
     count_after: int = nested("effect.count_after", 5, "Results after the change, at most 12.")
-    change_point: int | None = Field(
-        validation_alias="candidate",
-        description="Its own change point in the suspect range.",
-        examples=[4],
-    )
-    verdict: Verdict | None = Field(examples=["not_triaged"])
-    orders: list[int] = Field(description="Orders of the results to plot.", examples=[[1020]])
-    values: list[float] = Field(description="Results to plot.", examples=[[18230.0]])
+    change_point: int | None = nested("candidate", 4, "Its own change point in the suspect range.")
+    verdict: Verdict | None = field("not_triaged")
+    orders: list[int] = field([1020], "Orders of the results to plot.")
+    values: list[float] = field([18230.0], "Results to plot.")
 
 
 class SiblingsResponse(Schema):
     """What the siblings of a series did at one of its changes, those that moved first."""
 
-    last_before: int = Field(description="Last order of the old level.", examples=[1020])
-    first_after: int = Field(description="First order of the new level.", examples=[1024])
-    rose: int = Field(examples=[0])
-    fell: int = Field(examples=[4])
-    steady: int = Field(examples=[1])
-    waiting: int = Field(description="Without a result yet, or with too few.", examples=[1])
+    last_before: int = field(1020, "Last order of the old level.")
+    first_after: int = field(1024, "First order of the new level.")
+    rose: int = field(0)
+    fell: int = field(4)
+    steady: int = field(1)
+    waiting: int = field(1, "Without a result yet, or with too few.")
     siblings: list[SiblingResponse] = Field(description="At most 200.")
 
 
 class ReasonTextResponse(Schema):
     """A reason in words."""
 
-    text: str = Field(examples=["The level fell by 5.1 noise units and stayed for 12 points."])
-    part: float | None = Field(
-        description="What it adds to the score of a real change; negative speaks against one.",
-        examples=[1.2],
+    text: str = field("The level fell by 5.1 noise units and stayed for 12 points.")
+    part: float | None = field(
+        1.2, "What it adds to the score of a real change; negative speaks against one."
     )
 
 
 class CandidateReasonsResponse(Schema):
     """Why a change point has its probability."""
 
-    probability: float | None = Field(examples=[0.93])
-    model: str | None = Field(examples=["label_free-90aa31b7c2d4"])
+    probability: float | None = field(0.93)
+    model: str | None = field("label_free-90aa31b7c2d4")
     reasons: list[ReasonTextResponse] = Field(description="The most decisive first.")
-    facts: list[str] = Field(
-        description="What the model does not know.",
-        examples=[["11 of 14 sibling series fell at the same commit."]],
+    facts: list[str] = field(
+        ["11 of 14 sibling series fell at the same commit."], "What the model does not know."
     )
 
 
 class CaseResponse(SeriesLabels):
     """A decided change point that is like another one."""
 
-    change_point: int = Field(validation_alias="candidate", examples=[9])
-    series: int = Field(examples=[12])
-    order: int = Field(examples=[980])
-    commit: str = Field(examples=["77c01ab"])
-    before: float | None = Field(examples=[18230.0])
-    after: float | None = Field(examples=[16100.0])
-    verdict: Verdict = Field(examples=["true_positive"])
-    who: str = Field(examples=["ada"])
-    time: int | None = Field(examples=[1706307399000])
-    distance: float = Field(
-        description="Mean over the features, in interquartile ranges.", examples=[0.3]
-    )
-    values: list[float] = Field(description="Results around it.", examples=[[18230.0, 16100.0]])
-    split: int = Field(description="Index of the first result after it.", examples=[1])
+    change_point: int = nested("candidate", 9)
+    series: int = field(12)
+    order: int = field(980)
+    commit: str = field("77c01ab")
+    before: float | None = field(18230.0)
+    after: float | None = field(16100.0)
+    verdict: Verdict = field("true_positive")
+    who: str = field("ada")
+    time: int | None = field(1706307399000)
+    distance: float = field(0.3, "Mean over the features, in interquartile ranges.")
+    values: list[float] = field([18230.0, 16100.0], "Results around it.")
+    split: int = field(1, "Index of the first result after it.")
 
 
 class AlikeResponse(Schema):
@@ -141,14 +130,14 @@ class AlikeResponse(Schema):
 class EventResponse(Schema):
     """Something that happened to a change point."""
 
-    kind: EventKind = Field(examples=["moved"])
-    time: int | None = Field(examples=[1706220999000])
-    who: str = Field(examples=["ada"])
-    verdict: Verdict | None = Field(examples=["true_positive"])
-    from_order: int | None = Field(examples=[1020])
-    to_order: int | None = Field(examples=[1024])
-    probability: float | None = Field(examples=[0.93])
-    text: str = Field(examples=["fixed by SERVER-12345"])
+    kind: EventKind = field("moved")
+    time: int | None = field(1706220999000)
+    who: str = field("ada")
+    verdict: Verdict | None = field("true_positive")
+    from_order: int | None = field(1020)
+    to_order: int | None = field(1024)
+    probability: float | None = field(0.93)
+    text: str = field("fixed by SERVER-12345")
 
 
 class HistoryResponse(Schema):

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from barograph.series import Floats
 from barograph.service.context import AppContext, Context, guarded_router
-from barograph.service.responses import ApiError, Schema
+from barograph.service.responses import ApiError, Schema, field
 from barograph.service.routes.points import MODEL_EXAMPLE
 from barograph.store.tokens import Scope
 
@@ -43,33 +43,28 @@ class InvocationsRequest(BaseModel):
 class PredictionsResponse(Schema):
     """The probability of a real change for each row."""
 
-    predictions: list[float] = Field(examples=[[0.93, 0.02]])
-    threshold: float = Field(examples=[0.5])
-    model: str = Field(examples=[MODEL_EXAMPLE])
+    predictions: list[float] = field([0.93, 0.02])
+    threshold: float = field(0.5)
+    model: str = field(MODEL_EXAMPLE)
 
 
 class ModelResponse(Schema):
     """The model in use."""
 
-    version: str = Field(examples=[MODEL_EXAMPLE])
-    source: str = Field(examples=["the built-in model"])
-    use: str = Field(examples=["online"])
-    feature_set: str = Field(examples=["online"])
-    columns: list[str] = Field(
-        description="The columns of a row of `/invocations`.", examples=[["edge", "jump"]]
+    version: str = field(MODEL_EXAMPLE)
+    source: str = field("the built-in model")
+    use: str = field("online")
+    feature_set: str = field("online")
+    columns: list[str] = field(["edge", "jump"], "The columns of a row of `/invocations`.")
+    threshold: float = field(0.5)
+    card: dict[str, Any] = field({})
+    second_look: bool = field(False, "Whether later results re-check a point.")
+    second_look_disabled_reason: str | None = field(
+        "the file holds no confirming model",
+        "Why the second look is off although it was requested.",
     )
-    threshold: float = Field(examples=[0.5])
-    card: dict[str, Any] = Field(examples=[{}])
-    second_look: bool = Field(
-        description="Whether later results re-check a point.", examples=[False]
-    )
-    second_look_disabled_reason: str | None = Field(
-        description="Why the second look is off although it was requested.",
-        examples=["the file holds no confirming model"],
-    )
-    refused_reason: str | None = Field(
-        description="Why the newest model file was refused.",
-        examples=["data/release/online.baro: the file is damaged"],
+    refused_reason: str | None = field(
+        "data/release/online.baro: the file is damaged", "Why the newest model file was refused."
     )
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from barograph.series import SeriesId, normalize_args
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, or_404
+from barograph.service.responses import Schema, field, or_404
 from barograph.service.routes.series import SeriesNumber, SeriesResponse, Text
 from barograph.store import life, reading, retention
 from barograph.store.measurement import INTEGER
@@ -39,8 +39,8 @@ class MergeRequest(Schema):
 class MergeResponse(Schema):
     """What a merge moved."""
 
-    into: int = Field(examples=[8])
-    points: int = Field(description="Number of results that were moved.", examples=[1200])
+    into: int = field(8)
+    points: int = field(1200, "Number of results that were moved.")
 
 
 class RetireRequest(Schema):
@@ -52,9 +52,9 @@ class RetireRequest(Schema):
 class DeletedSeriesResponse(Schema):
     """What was deleted with a series."""
 
-    points: int = Field(examples=[1200])
-    candidates: int = Field(examples=[9])
-    verdicts: int = Field(examples=[0])
+    points: int = field(1200)
+    candidates: int = field(9)
+    verdicts: int = field(0)
 
 
 class PruneRequest(Schema):
@@ -67,14 +67,11 @@ class PruneRequest(Schema):
 class PruneResponse(Schema):
     """What was deleted, or would be in a dry run."""
 
-    series: int = Field(description="Series that lose results.", examples=[310])
-    points: int = Field(examples=[48_000])
-    candidates: int = Field(description="None of them has a verdict.", examples=[95])
-    kept: int = Field(
-        description="Series that keep old results because they have verdicts or tickets.",
-        examples=[12],
-    )
-    dry_run: bool = Field(examples=[True])
+    series: int = field(310, "Series that lose results.")
+    points: int = field(48_000)
+    candidates: int = field(95, "None of them has a verdict.")
+    kept: int = field(12, "Series that keep old results because they have verdicts or tickets.")
+    dry_run: bool = field(True)
 
 
 routes = guarded_router(Scope.ADMIN, "administration")

@@ -12,7 +12,7 @@ from barograph.errors import StoreError
 from barograph.service.context import Context, guarded_router
 from barograph.service.data_health import data_health
 from barograph.service.metrics import MEDIA_TYPE
-from barograph.service.responses import ERRORS, Schema, as_json
+from barograph.service.responses import ERRORS, Schema, as_json, field
 from barograph.service.routes.points import MODEL_EXAMPLE
 from barograph.store import stale
 from barograph.store.tokens import Scope
@@ -42,42 +42,38 @@ SILENT = {
 class DataHealthResponse(Schema):
     """Whether results still come."""
 
-    now: int = Field(examples=[1706307399000])
-    counts: dict[str, int] = Field(
-        description="Number of series that are active, watched for silence, silent, late, and "
+    now: int = field(1706307399000)
+    counts: dict[str, int] = field(
+        {"active": 40, "watched": 38, "silent": 1, "late": 0, "suspects": 2},
+        "Number of series that are active, watched for silence, silent, late, and "
         "whose newest result is a suspect.",
-        examples=[{"active": 40, "watched": 38, "silent": 1, "late": 0, "suspects": 2}],
     )
-    pipelines: list[dict[str, Any]] = Field(
-        description="Project, variant and task all of whose series are silent.", examples=[[SILENT]]
+    pipelines: list[dict[str, Any]] = field(
+        [SILENT], "Project, variant and task all of whose series are silent."
     )
-    series: list[dict[str, Any]] = Field(
-        description="Silent series of other pipelines.", examples=[[SILENT]]
+    series: list[dict[str, Any]] = field([SILENT], "Silent series of other pipelines.")
+    late: list[dict[str, Any]] = field(
+        [{"series": 7, "name": "db/insert", "late": 2, "order": 9, "received": 0}],
+        "Series with results that came after those of later commits.",
     )
-    late: list[dict[str, Any]] = Field(
-        description="Series with results that came after those of later commits.",
-        examples=[[{"series": 7, "name": "db/insert", "late": 2, "order": 9, "received": 0}]],
+    suspects: list[dict[str, Any]] = field(
+        [{"series": 7, "name": "db/insert", "order": 9, "reruns": 2, "last": 0}],
+        "Newest results that only a rerun can tell from a change.",
     )
-    suspects: list[dict[str, Any]] = Field(
-        description="Newest results that only a rerun can tell from a change.",
-        examples=[[{"series": 7, "name": "db/insert", "order": 9, "reruns": 2, "last": 0}]],
+    rejected: list[dict[str, Any]] = field(
+        [{"reason": "value: not finite", "results": 3, "example": "", "last": 0}],
+        "Rejected results of the last seven days, by reason.",
     )
-    rejected: list[dict[str, Any]] = Field(
-        description="Rejected results of the last seven days, by reason.",
-        examples=[[{"reason": "value: not finite", "results": 3, "example": "", "last": 0}]],
-    )
-    waiting: int = Field(
-        description="Number of series whose change points are out of date.", examples=[0]
-    )
-    lag: int = Field(description="Milliseconds since the first of them changed.", examples=[0])
+    waiting: int = field(0, "Number of series whose change points are out of date.")
+    lag: int = field(0, "Milliseconds since the first of them changed.")
 
 
 class HealthResponse(Schema):
     """Whether the service is alive, or ready."""
 
-    status: Literal["alive", "ready"] = Field(examples=["ready"])
+    status: Literal["alive", "ready"] = field("ready")
     model: str | None = Field(default=None, examples=[MODEL_EXAMPLE])
-    version: str = Field(examples=["0.1.0"])
+    version: str = field("0.1.0")
 
 
 # Probes need no token, and say nothing but yes or no.

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from barograph.series import Verdict
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, or_404
+from barograph.service.responses import Schema, field, or_404
 from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.series import Measurement, Project, Task, Test, Text, Variant
 from barograph.store.measurement import INTEGER
@@ -114,36 +114,34 @@ Groups = Annotated[int, Query(ge=0, le=1000, description="Groups of the page.", 
 class QueueMember(Schema):
     """A change point of a group."""
 
-    id: int = Field(examples=[3])
-    version: int = Field(description="To be sent with a verdict.", examples=[0])
-    series: int = Field(examples=[7])
-    name: str = Field(examples=["sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec"])
-    order: int = Field(examples=[1024])
-    last_before: int = Field(description="Order of the last result before.", examples=[1020])
-    commit: str = Field(examples=["3f9a1c7"])
-    percent: float | None = Field(description="Change of the mean.", examples=[-12.5])
-    hazard: float | None = Field(examples=[0.12])
-    probability: float | None = Field(examples=[0.93])
-    verdict: Verdict = Field(examples=["not_triaged"])
-    present: bool = Field(description="Whether the latest refresh found it.", examples=[True])
-    found: int | None = Field(description="When it was found first.", examples=[1706220999000])
+    id: int = field(3)
+    version: int = field(0, "To be sent with a verdict.")
+    series: int = field(7)
+    name: str = field("sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec")
+    order: int = field(1024)
+    last_before: int = field(1020, "Order of the last result before.")
+    commit: str = field("3f9a1c7")
+    percent: float | None = field(-12.5, "Change of the mean.")
+    hazard: float | None = field(0.12)
+    probability: float | None = field(0.93)
+    verdict: Verdict = field("not_triaged")
+    present: bool = field(True, "Whether the latest refresh found it.")
+    found: int | None = field(1706220999000, "When it was found first.")
 
 
 class QueueGroup(Schema):
     """Change points that one cause may explain, the worst first."""
 
-    project: str = Field(examples=[RESULT["project"]])
-    last_before: int = Field(description="The last order that is not suspect.", examples=[1020])
-    order: int = Field(description="The last suspect order.", examples=[1024])
-    commit: str = Field(description="The commit there.", examples=["3f9a1c7"])
-    subject: str = Field(examples=["Take locks eagerly in retryable writes"])
-    author: str = Field(examples=["Ada Byron"])
-    kind: Literal["", "canary", "low_priority", "informational"] = Field(examples=["canary"])
-    effect: Literal["worse", "better", "rose", "fell", "changed"] = Field(examples=["worse"])
-    cluster: int | None = Field(description="Of common steps, if any.", examples=[4])
-    expected_hazard: float = Field(
-        description="Magnitude of the hazard times probability, of the worst.", examples=[0.11]
-    )
+    project: str = field(RESULT["project"])
+    last_before: int = field(1020, "The last order that is not suspect.")
+    order: int = field(1024, "The last suspect order.")
+    commit: str = field("3f9a1c7", "The commit there.")
+    subject: str = field("Take locks eagerly in retryable writes")
+    author: str = field("Ada Byron")
+    kind: Literal["", "canary", "low_priority", "informational"] = field("canary")
+    effect: Literal["worse", "better", "rose", "fell", "changed"] = field("worse")
+    cluster: int | None = field(4, "Of common steps, if any.")
+    expected_hazard: float = field(0.11, "Magnitude of the hazard times probability, of the worst.")
     members: list[QueueMember]
 
 
@@ -151,29 +149,25 @@ class QueueResponse(Schema):
     """A page of the queue; request the next page with `offset` set to `next`."""
 
     groups: list[QueueGroup]
-    total: int = Field(description="Number of groups on all pages.", examples=[34])
-    change_points: int = Field(description="Number of change points in them.", examples=[212])
-    hidden: dict[Kind, int] = Field(
-        description="Number of hidden groups by kind.", examples=[{"canary": 12}]
-    )
-    newest: int = Field(
-        description="When the newest change point was found.", examples=[1706220999000]
-    )
-    newer: int = Field(description="Groups found after `newer_than`.", examples=[3])
-    next: int | None = Field(examples=[100])
+    total: int = field(34, "Number of groups on all pages.")
+    change_points: int = field(212, "Number of change points in them.")
+    hidden: dict[Kind, int] = field({"canary": 12}, "Number of hidden groups by kind.")
+    newest: int = field(1706220999000, "When the newest change point was found.")
+    newer: int = field(3, "Groups found after `newer_than`.")
+    next: int | None = field(100)
 
 
 class PresentMember(Schema):
     """A change point, and the number of its verdicts."""
 
-    id: int = Field(examples=[3])
-    version: int = Field(examples=[0])
+    id: int = field(3)
+    version: int = field(0)
 
 
 class PresentGroup(Schema):
     """What is left of a group, and what joined it."""
 
-    of: int = Field(description="The change point that was asked for.", examples=[3])
+    of: int = field(3, "The change point that was asked for.")
     members: list[PresentMember]
 
 
@@ -186,8 +180,8 @@ class PresentGroupsResponse(Schema):
 class LabelValue(Schema):
     """A value of a label, and how many open change points have it."""
 
-    value: str = Field(examples=["linux-3-node"])
-    count: int = Field(examples=[31])
+    value: str = field("linux-3-node")
+    count: int = field(31)
 
 
 class LabelValuesResponse(Schema):
@@ -205,9 +199,9 @@ class SavedFilterRequest(Schema):
 class SavedFilterResponse(SavedFilterRequest):
     """A saved filter."""
 
-    name: str = Field(examples=["Morning triage"])
-    who: str = Field(examples=["ada"])
-    saved: int = Field(examples=[1706220999000])
+    name: str = field("Morning triage")
+    who: str = field("ada")
+    saved: int = field(1706220999000)
 
 
 class SavedFiltersResponse(Schema):
@@ -219,11 +213,9 @@ class SavedFiltersResponse(Schema):
 class PatternsModel(Schema):
     """Globs over the names of series: what a series is of the first kind that matches."""
 
-    canary: list[Text] = Field(
-        description="A machine check that should never move.", examples=[["*/canary_*"]]
-    )
-    low_priority: list[Text] = Field(description="Looked at last.", examples=[["*/nightly/*"]])
-    informational: list[Text] = Field(description="Fails no job.", examples=[["*/memory_*"]])
+    canary: list[Text] = field(["*/canary_*"], "A machine check that should never move.")
+    low_priority: list[Text] = field(["*/nightly/*"], "Looked at last.")
+    informational: list[Text] = field(["*/memory_*"], "Fails no job.")
 
 
 routes = guarded_router(Scope.READ, "queue")

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from barograph.series import LABELS, Direction
 from barograph.service.context import Context, guarded_router
-from barograph.service.responses import Schema, nested, next_cursor, or_404
+from barograph.service.responses import Schema, field, nested, next_cursor, or_404
 from barograph.service.routes.points import EXAMPLE as RESULT
 from barograph.service.routes.points import LIMITS, MODEL_EXAMPLE
 from barograph.store import reading
@@ -58,8 +58,8 @@ class SeriesLabels(Schema):
 
     model_config = ConfigDict(populate_by_name=True)  # an answer can be read again
 
-    name: Name = Field(
-        examples=["sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec thread_level=8"]
+    name: Name = field(
+        "sys-perf/linux-3-node/mixed_workloads/insert_vector/ops_per_sec thread_level=8"
     )
     project: str = nested("name.project", RESULT["project"])
     variant: str = nested("name.variant", RESULT["variant"])
@@ -72,31 +72,29 @@ class SeriesLabels(Schema):
 class SeriesResponse(SeriesLabels):
     """One benchmark measurement over commits."""
 
-    id: int = Field(examples=[7])
-    direction: Direction = Field(examples=[1])
-    retired: int | None = Field(
-        description="Since when it is no longer measured.", examples=[1706220999000]
-    )
+    id: int = field(7)
+    direction: Direction = field(1)
+    retired: int | None = field(1706220999000, "Since when it is no longer measured.")
 
 
 class SeriesPage(Schema):
     """A page of series; request the next page with `after` set to `next`."""
 
     series: list[SeriesResponse]
-    next: int | None = Field(examples=[7])
+    next: int | None = field(7)
 
 
 class KnownSinceResponse(Schema):
     """Where a change begins that was reported at an earlier commit."""
 
-    order: int = Field(examples=[1024])
-    commit: str = Field(examples=["3f9a1c7"])
+    order: int = field(1024)
+    commit: str = field("3f9a1c7")
 
 
 class DecisionFields(Schema):
     """What points and decisions have in common."""
 
-    order: int = Field(examples=[1024])
+    order: int = field(1024)
     answer: Literal["change", "suspect", "quiet"] = nested(
         "decision.answer",
         "quiet",
@@ -120,19 +118,18 @@ class DecisionFields(Schema):
         "The change near this commit that was reported earlier, if any.",
     )
     baseline_size: int = nested("decision.baseline_size", 57, "Number of commits compared with.")
-    model: str = Field(examples=[MODEL_EXAMPLE])
+    model: str = field(MODEL_EXAMPLE)
 
 
 class PointResponse(DecisionFields):
     """One result and the decision on its commit."""
 
-    run: str = Field(examples=[""])
-    commit: str = Field(examples=["3f9a1c7"])
-    time: int | None = Field(examples=[1706220908000])
-    value: float = Field(description="What was measured.", examples=[18234.5])
-    settled: float | None = Field(
-        description="The value that counts for the commit; null if this is a rerun.",
-        examples=[18234.5],
+    run: str = field("")
+    commit: str = field("3f9a1c7")
+    time: int | None = field(1706220908000)
+    value: float = field(18234.5, "What was measured.")
+    settled: float | None = field(
+        18234.5, "The value that counts for the commit; null if this is a rerun."
     )
 
 
@@ -140,29 +137,27 @@ class PointsPage(Schema):
     """Points, oldest first; request the next page with `from_order` set to `next`."""
 
     points: list[PointResponse]
-    next: int | None = Field(examples=[1025])
+    next: int | None = field(1025)
 
 
 class StepResponse(Schema):
     """A step of the second look, and the model that took it."""
 
-    kind: Literal["called", "confirmed", "moved", "withdrawn"] = Field(examples=["moved"])
-    order: int = Field(examples=[1024])
-    probability: float = Field(examples=[0.93])
-    from_order: int | None = Field(examples=[1025])
-    model: str = Field(examples=[MODEL_EXAMPLE])
+    kind: Literal["called", "confirmed", "moved", "withdrawn"] = field("moved")
+    order: int = field(1024)
+    probability: float = field(0.93)
+    from_order: int | None = field(1025)
+    model: str = field(MODEL_EXAMPLE)
 
 
 class DecisionResponse(DecisionFields):
     """What the online detector decided on one commit."""
 
-    threshold: float = Field(
-        description="Least probability of a change; with a second look, least score in nats.",
-        examples=[6.1],
+    threshold: float = field(
+        6.1, "Least probability of a change; with a second look, least score in nats."
     )
-    current_state: Literal["called", "confirmed", "moved", "withdrawn"] | None = Field(
-        description="Latest step of the second look on a change that begins here.",
-        examples=["confirmed"],
+    current_state: Literal["called", "confirmed", "moved", "withdrawn"] | None = field(
+        "confirmed", "Latest step of the second look on a change that begins here."
     )
     steps: list[StepResponse] = Field(
         description="What the second look decided when the commit arrived."
@@ -173,7 +168,7 @@ class DecisionsPage(Schema):
     """Decisions, oldest first; request the next page with `from_order` set to `next`."""
 
     decisions: list[DecisionResponse]
-    next: int | None = Field(examples=[1025])
+    next: int | None = field(1025)
 
 
 routes = guarded_router(Scope.READ, "series")

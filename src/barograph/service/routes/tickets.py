@@ -7,7 +7,7 @@ from fastapi import Path, Query
 from pydantic import Field
 
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, next_cursor, or_404
+from barograph.service.responses import Schema, field, nested, next_cursor, or_404
 from barograph.service.routes.series import After, Limit
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
@@ -39,19 +39,17 @@ class TicketRequest(Schema):
 class TicketResponse(TicketRequest):
     """A ticket, wherever it is kept."""
 
-    change_points: list[int] = Field(
-        validation_alias="candidates", description="Ids of change points.", examples=[[3]]
-    )
-    id: int = Field(examples=[2])
-    status: TicketStatus = Field(examples=["open"])
-    opened: int = Field(examples=[1706220999000])
+    change_points: list[int] = nested("candidates", [3], "Ids of change points.")
+    id: int = field(2)
+    status: TicketStatus = field("open")
+    opened: int = field(1706220999000)
 
 
 class TicketsPage(Schema):
     """A page of tickets; request the next page with `after` set to `next`."""
 
     tickets: list[TicketResponse]
-    next: int | None = Field(examples=[2])
+    next: int | None = field(2)
 
 
 routes = guarded_router(Scope.READ, "tickets")

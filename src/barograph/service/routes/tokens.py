@@ -7,7 +7,7 @@ from pydantic import Field
 
 from barograph.service.auth import Caller
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, next_cursor
+from barograph.service.responses import Schema, field, nested, next_cursor
 from barograph.service.routes.series import Limit
 from barograph.store import audit, tokens
 from barograph.store.measurement import INTEGER
@@ -29,18 +29,18 @@ class TokenRequest(Schema):
 class CreatedTokenResponse(Schema):
     """A new token; only this answer shows it."""
 
-    name: str = Field(examples=["ci"])
-    scopes: list[Scope] = Field(examples=[["ingest"]])
-    token: str = Field(examples=["baro_..."])
+    name: str = field("ci")
+    scopes: list[Scope] = field(["ingest"])
+    token: str = field("baro_...")
 
 
 class TokenResponse(Schema):
     """A token without its secret."""
 
-    name: str = Field(examples=["ci"])
-    scopes: list[Scope] = Field(examples=[["ingest"]])
-    created: int = Field(examples=[1706220999000])
-    revoked: int | None = Field(examples=[1706307399000])
+    name: str = field("ci")
+    scopes: list[Scope] = field(["ingest"])
+    created: int = field(1706220999000)
+    revoked: int | None = field(1706307399000)
 
 
 class TokensResponse(Schema):
@@ -52,31 +52,31 @@ class TokensResponse(Schema):
 class SessionResponse(Schema):
     """Who sends the request, and what they may do."""
 
-    name: str = Field(examples=["ada"])
-    scopes: list[Scope] = Field(examples=[["read", "triage"]])
-    csrf: str = Field(
-        description="What a page sends as `X-Barograph-CSRF` with each write; empty unless the "
+    name: str = field("ada")
+    scopes: list[Scope] = field(["read", "triage"])
+    csrf: str = field(
+        "9b1f",
+        "What a page sends as `X-Barograph-CSRF` with each write; empty unless the "
         "request has a session cookie.",
-        examples=["9b1f"],
     )
 
 
 class AuditEntryResponse(Schema):
     """One entry of the audit trail."""
 
-    id: int = Field(examples=[9])
-    time: int = Field(validation_alias="at", examples=[1706220999000])
-    who: str = Field(examples=["ci"])
-    action: str = Field(examples=["ingest"])
-    subject: str = Field(examples=["points"])
-    detail: dict[str, Any] = Field(examples=[{"written": 1}])
+    id: int = field(9)
+    time: int = nested("at", 1706220999000)
+    who: str = field("ci")
+    action: str = field("ingest")
+    subject: str = field("points")
+    detail: dict[str, Any] = field({"written": 1})
 
 
 class AuditPage(Schema):
     """The audit trail, newest first; request the next page with `before` set to `next`."""
 
     entries: list[AuditEntryResponse]
-    next: int | None = Field(examples=[9])
+    next: int | None = field(9)
 
 
 routes = guarded_router(Scope.ADMIN, "administration")

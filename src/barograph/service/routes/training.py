@@ -10,7 +10,7 @@ from barograph.errors import ConfigError, DataError
 from barograph.service.comparison import compared_files
 from barograph.service.context import AppContext, CallerName, Context, guarded_router
 from barograph.service.model_report import model_report
-from barograph.service.responses import ApiError, ErrorResponse, Schema, as_json
+from barograph.service.responses import ApiError, ErrorResponse, Schema, as_json, field
 from barograph.service.retraining import PHASES, Retraining
 from barograph.service.work_lists import work_lists
 from barograph.store import retrainings
@@ -36,57 +36,55 @@ RECORD = {
 class RecordResponse(Schema):
     """How the model that scores the queue did on verdicts before it knew them."""
 
-    files: list[dict[str, Any]] = Field(
-        description="The released files; number 0 is the built-in one.",
-        examples=[[{"name": "label_free", "number": 0, "digest": ""}]],
+    files: list[dict[str, Any]] = field(
+        [{"name": "label_free", "number": 0, "digest": ""}],
+        "The released files; number 0 is the built-in one.",
     )
-    weeks: list[dict[str, Any]] = Field(
-        description="The last weeks, the oldest first; shares with 95 % intervals.",
-        examples=[[{"start": "2026-03-09", "record": RECORD}]],
+    weeks: list[dict[str, Any]] = field(
+        [{"start": "2026-03-09", "record": RECORD}],
+        "The last weeks, the oldest first; shares with 95 % intervals.",
     )
-    recent: dict[str, Any] = Field(description="The last four weeks.", examples=[RECORD])
-    calibration: list[dict[str, Any]] = Field(
-        description="How often people said real, by the probability stated before.",
-        examples=[[{"stated": 0.75, "share": 0.71, "low": 0.5, "high": 0.86, "rows": 21}]],
+    recent: dict[str, Any] = field(RECORD, "The last four weeks.")
+    calibration: list[dict[str, Any]] = field(
+        [{"stated": 0.75, "share": 0.71, "low": 0.5, "high": 0.86, "rows": 21}],
+        "How often people said real, by the probability stated before.",
     )
-    due: dict[str, Any] = Field(
-        description="Whether retraining is due, and the rule.",
-        examples=[{"due": False, "new": 12, "needed": 50, "why": "12 verdicts are new."}],
+    due: dict[str, Any] = field(
+        {"due": False, "new": 12, "needed": 50, "why": "12 verdicts are new."},
+        "Whether retraining is due, and the rule.",
     )
 
 
 class ProgressResponse(Schema):
     """How far a running retraining has come."""
 
-    id: int = Field(examples=[3])
-    phases: list[str] = Field(examples=[list(PHASES)])
-    phase: int = Field(description="Index of the present phase.", examples=[3])
-    done: int = Field(description="Steps of this phase that are done.", examples=[1])
-    of: int = Field(description="Steps of this phase.", examples=[4])
-    seconds: list[float] = Field(
-        description="How long each phase before took.", examples=[[4.1, 72.0, 9.5]]
-    )
-    elapsed: float = Field(description="Seconds since the start.", examples=[91.2])
-    share: float = Field(examples=[0.54])
+    id: int = field(3)
+    phases: list[str] = field(list(PHASES))
+    phase: int = field(3, "Index of the present phase.")
+    done: int = field(1, "Steps of this phase that are done.")
+    of: int = field(4, "Steps of this phase.")
+    seconds: list[float] = field([4.1, 72.0, 9.5], "How long each phase before took.")
+    elapsed: float = field(91.2, "Seconds since the start.")
+    share: float = field(0.54)
 
 
 class RetrainingResponse(Schema):
     """The running retraining, and the latest one that ended."""
 
-    possible: bool = Field(examples=[True])
-    why_not: str = Field(description="Why none can be started.", examples=[""])
+    possible: bool = field(True)
+    why_not: str = field("", "Why none can be started.")
     running: ProgressResponse | None
-    latest: dict[str, Any] | None = Field(
-        description="The latest one: who, when, its state, and its result.",
-        examples=[{"id": 2, "who": "ada", "state": "done", "verdicts": 640}],
+    latest: dict[str, Any] | None = field(
+        {"id": 2, "who": "ada", "state": "done", "verdicts": 640},
+        "The latest one: who, when, its state, and its result.",
     )
-    compared: dict[str, Any] | None = Field(
-        description="The latest one that is done.",
-        examples=[{"id": 2, "who": "ada", "state": "done", "verdicts": 640, "released": None}],
+    compared: dict[str, Any] | None = field(
+        {"id": 2, "who": "ada", "state": "done", "verdicts": 640, "released": None},
+        "The latest one that is done.",
     )
-    comparison: list[dict[str, Any]] = Field(
-        description="Its models, beside those that were released or built in.",
-        examples=[[{"name": "label_free", "may_release": True, "why": "not worse"}]],
+    comparison: list[dict[str, Any]] = field(
+        [{"name": "label_free", "may_release": True, "why": "not worse"}],
+        "Its models, beside those that were released or built in.",
     )
 
 
@@ -105,16 +103,16 @@ class RollbackRequest(Schema):
 class ReleasedResponse(Schema):
     """The files that were put in service."""
 
-    files: list[str] = Field(examples=[["label_free"]])
+    files: list[str] = field(["label_free"])
 
 
 class WorkListResponse(Schema):
     """Candidates that are worth a person's time."""
 
-    name: str = Field(examples=["informative"])
-    title: str = Field(examples=["Most informative to decide"])
-    why: str = Field(examples=["Open, uncertain, and unlike each other."])
-    candidates: list[int] = Field(description="Ids of change points.", examples=[[7, 3]])
+    name: str = field("informative")
+    title: str = field("Most informative to decide")
+    why: str = field("Open, uncertain, and unlike each other.")
+    candidates: list[int] = field([7, 3], "Ids of change points.")
 
 
 class WorkListsResponse(Schema):

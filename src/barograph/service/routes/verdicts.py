@@ -7,7 +7,7 @@ from pydantic import Field
 
 from barograph.series import Verdict
 from barograph.service.context import CallerName, Context, guarded_router
-from barograph.service.responses import Schema, next_cursor, or_404
+from barograph.service.responses import Schema, field, nested, next_cursor, or_404
 from barograph.service.routes.series import Limit
 from barograph.service.routes.tokens import Before
 from barograph.store.measurement import INTEGER
@@ -44,10 +44,9 @@ OfVerdict = Annotated[
 class VerdictTexts(Schema):
     """A verdict, and what a person has to say about it."""
 
-    verdict: Verdict = Field(
-        description="`unsure` and `under_investigation` never train a model; `not_triaged` "
-        "reopens.",
-        examples=["true_positive"],
+    verdict: Verdict = field(
+        "true_positive",
+        "`unsure` and `under_investigation` never train a model; `not_triaged` reopens.",
     )
     note: str = Field(default="", max_length=NOTE, examples=["fixed by SERVER-12345"])
     reason: str = Field(
@@ -80,29 +79,29 @@ class VerdictsRequest(VerdictTexts):
 class SavedResponse(Schema):
     """A change point with its new version."""
 
-    id: int = Field(examples=[3])
-    version: int = Field(examples=[1])
+    id: int = field(3)
+    version: int = field(1)
 
 
 class RefusedResponse(Schema):
     """A change point that was left as it is, with its latest verdict."""
 
-    id: int = Field(examples=[4])
-    why: Why = Field(
-        description="`gone`: it does not exist. `withdrawn`: the latest refresh did not find it. "
+    id: int = field(4)
+    why: Why = field(
+        "decided",
+        "`gone`: it does not exist. `withdrawn`: the latest refresh did not find it. "
         "`decided`: somebody gave a verdict meanwhile. `undone`: it was undone already.",
-        examples=["decided"],
     )
-    version: int | None = Field(examples=[2])
-    verdict: Verdict | None = Field(examples=["false_positive"])
-    who: str | None = Field(examples=["wen"])
-    time: int | None = Field(examples=[1706307399000])
+    version: int | None = field(2)
+    verdict: Verdict | None = field("false_positive")
+    who: str | None = field("wen")
+    time: int | None = field(1706307399000)
 
 
 class BatchResponse(Schema):
     """What was saved, and what was refused."""
 
-    batch: int = Field(description="Undo takes it.", examples=[12])
+    batch: int = field(12, "Undo takes it.")
     saved: list[SavedResponse]
     refused: list[RefusedResponse]
 
@@ -110,26 +109,24 @@ class BatchResponse(Schema):
 class VerdictEntryResponse(Schema):
     """One entry of the history of verdicts."""
 
-    id: int = Field(examples=[40])
-    change_point: int = Field(validation_alias="candidate", examples=[3])
-    verdict: Verdict = Field(examples=["true_positive"])
-    who: str = Field(examples=["ada"])
-    time: int = Field(validation_alias="given", examples=[1706307399000])
-    note: str = Field(examples=["fixed by SERVER-12345"])
-    reason: str = Field(examples=["known host problem"])
-    batch: int | None = Field(description="Null if it was imported.", examples=[12])
-    undoes: int | None = Field(description="The entry that this one undoes.", examples=[39])
-    probability: float | None = Field(description="At that time.", examples=[0.93])
-    model: str | None = Field(
-        description="The model that the probability is from.", examples=["label_free-90aa31b7c2d4"]
-    )
+    id: int = field(40)
+    change_point: int = nested("candidate", 3)
+    verdict: Verdict = field("true_positive")
+    who: str = field("ada")
+    time: int = nested("given", 1706307399000)
+    note: str = field("fixed by SERVER-12345")
+    reason: str = field("known host problem")
+    batch: int | None = field(12, "Null if it was imported.")
+    undoes: int | None = field(39, "The entry that this one undoes.")
+    probability: float | None = field(0.93, "At that time.")
+    model: str | None = field("label_free-90aa31b7c2d4", "The model that the probability is from.")
 
 
 class VerdictsPage(Schema):
     """A page of the history, the newest first; for more, send `next` as `before`."""
 
     verdicts: list[VerdictEntryResponse]
-    next: int | None = Field(examples=[40])
+    next: int | None = field(40)
 
 
 routes = guarded_router(Scope.READ, "verdicts")
