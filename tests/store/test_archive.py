@@ -57,7 +57,7 @@ def test_restore_recovers_every_table(
         answers = [store.ingest(more, "ci").points for store in (told, other)]
         assert answers[0] == answers[1]
         with other.read() as connection:
-            assert reading.one_series(connection, 3).id == 3
+            assert reading.get_series(connection, 3).id == 3
     for table in TABLES:
         path = f"{FOLDER}/{table.name}.parquet"
         assert pq.read_table(tmp_path / "out" / path).equals(

@@ -192,11 +192,11 @@ def test_retired_series_keeps_its_points_and_can_be_brought_back(store: Store) -
     store.ingest([point(0)], "ci")
     store.change(lambda connection: life.retire(connection, 1, "ann"))
     with store.read() as connection:
-        assert reading.one_series(connection, 1).retired is not None
+        assert reading.get_series(connection, 1).retired is not None
     assert orders(store, 1) == [0]
     store.change(lambda connection: life.retire(connection, 1, "ann", retired=False))
     with store.read() as connection:
-        assert reading.one_series(connection, 1).retired is None
+        assert reading.get_series(connection, 1).retired is None
     assert last_entry(store).action == "bring back series"
 
 

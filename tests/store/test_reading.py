@@ -19,13 +19,13 @@ def test_find_series_filters_by_label_and_pages(store: Store) -> None:
         rest = reading.find_series(connection, project="p", after=first[-1].id)
         assert [one.name for one in (*first, *rest)] == [series(name) for name in "abcd"]
         [one] = reading.find_series(connection, test="c")
-        assert reading.one_series(connection, one.id) == one
+        assert reading.get_series(connection, one.id) == one
         assert reading.number_of(connection, series("c")) == one.id
         assert reading.number_of(connection, series("nobody")) is None
         with pytest.raises(DataError, match="no label 'id'"):
             reading.find_series(connection, id="1")
         with pytest.raises(DataError, match="no series 99"):
-            reading.one_series(connection, 99)
+            reading.get_series(connection, 99)
 
 
 def test_points_of_returns_points_in_order_with_decisions(store: Store) -> None:

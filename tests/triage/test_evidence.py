@@ -8,7 +8,7 @@ from barograph.errors import DataError
 from barograph.models import TriageModel
 from barograph.series import Direction, SeriesId, Verdict
 from barograph.store import Measurement, Store
-from barograph.store.candidate_records import one_candidate
+from barograph.store.candidate_records import get_candidate
 from barograph.triage import tickets, timeline
 from barograph.triage.alike import DecidedCases
 from barograph.triage.chart import MarkState, series_chart
@@ -258,7 +258,7 @@ def test_history_of_a_candidate_is_in_the_order_of_time(store: Store) -> None:
     judge(store, 1, Verdict.NOT_TRIAGED, "bob")
     with store.read() as connection:
         events = timeline.timeline(connection, 1)
-        assert one_candidate(connection, 1).order == 21
+        assert get_candidate(connection, 1).order == 21
     kinds = [event.kind for event in events]
     assert kinds[-2:] == ["verdict", "verdict"]
     assert kinds[0] == "found"

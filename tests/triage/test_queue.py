@@ -342,9 +342,9 @@ def test_current_clusters_group_their_series(filled: Filled) -> None:
 
 def test_the_group_of_a_candidate_is_found_among_hidden_ones(filled: Filled) -> None:
     with filled.store.read() as connection:
-        group = queue.one_group(connection, QueueFilter(), filled.ids["arm insert"])
+        group = queue.get_group(connection, QueueFilter(), filled.ids["arm insert"])
         with pytest.raises(DataError, match="candidate 999 is not in the queue"):
-            queue.one_group(connection, QueueFilter(), 999)
+            queue.get_group(connection, QueueFilter(), 999)
     assert {one.identity.variant for one in group.members} == {"linux", "arm"}
 
 

@@ -13,7 +13,7 @@ from barograph.history import Candidates, History
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints, Verdict
 from barograph.store import Measurement, Store, audit, export, reading, stale
-from barograph.store.candidate_records import find_candidates, moves_of, one_candidate
+from barograph.store.candidate_records import find_candidates, get_candidate, moves_of
 from barograph.triage import record, refresh, tickets, verdicts
 from barograph.triage.refresh import CandidateRefresher, RefreshResult
 from tests.service.models import small_model
@@ -143,7 +143,7 @@ def test_candidate_with_a_verdict_is_kept_when_it_is_no_longer_found(store: Stor
     done = search(store, 22, 40)
     assert (done.added, done.returned, done.processed_returned, done.moved) == (0, 1, 1, 0)
     with store.read() as connection:
-        kept = one_candidate(connection, one)
+        kept = get_candidate(connection, one)
         events = [event[:3] for event in moves_of(connection, one)]
     assert (kept.order, kept.present, kept.verdict) == (22, True, Verdict.TRUE_POSITIVE)
     assert events == [("withdrawn", 20, 20), ("returned", 20, 22)]
@@ -163,7 +163,7 @@ def test_refresh_keeps_a_verdict_given_meanwhile(store: Store) -> None:
     CandidateRefresher(Slow((23,)), "slow").refresh(store)
     assert found(store) == [(one, 23)]
     with store.read() as connection:
-        assert one_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
+        assert get_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
 
 
 def test_refresh_searches_again_after_points_arrived_meanwhile(store: Store) -> None:
@@ -193,7 +193,7 @@ def test_verdicts_keep_their_history_and_the_latest_applies(store: Store) -> Non
             ("under_investigation", "ann", "why"),
             ("true_positive", "bob", "why"),
         ]
-        assert one_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
+        assert get_candidate(connection, one).verdict is Verdict.TRUE_POSITIVE
         assert [act.who for act in audit.trail(connection, 2)] == ["bob", "ann"]
     with pytest.raises(DataError, match="needs the name of the person"):
         judge(store, one, Verdict.TRUE_POSITIVE, "")

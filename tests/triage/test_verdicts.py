@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from barograph.errors import DataError
 from barograph.series import Verdict
 from barograph.store import Store, audit
-from barograph.store.candidate_records import one_candidate
+from barograph.store.candidate_records import get_candidate
 from barograph.store.schema import candidates, models
 from barograph.triage import verdicts
 from barograph.triage.verdict_batches import BatchResult, RefusedVerdict, SavedVerdict, Why
@@ -56,7 +56,7 @@ def undo(store: Store, batch: int, request: str | None = None) -> BatchResult:
 
 def current(store: Store, number: int) -> tuple[Verdict, int, int | None]:
     with store.read() as connection:
-        one = one_candidate(connection, number)
+        one = get_candidate(connection, number)
     return one.verdict, one.version, one.triaged_on
 
 

@@ -79,7 +79,7 @@ def rename(which: str, args: tuple[str, ...], url: str, **labels: str | None) ->
         number = _number(store, which)
 
         def work(connection: sa.Connection) -> StoredSeries:
-            name = reading.one_series(connection, number).name
+            name = reading.get_series(connection, number).name
             pairs = normalize_args(dict(map(_pair, args))) if args else name.args
             changed = SeriesId(**{**name.labels, **changes}, args=pairs)
             return life.rename(connection, number, changed, WHO, store.limits)

@@ -61,7 +61,7 @@ def _judged(
         return None
     commits = [[*runs] for _, runs in groupby(points, attrgetter("order"))]
     newest = commits[-1][0]
-    decision, name = newest.decision, reading.one_series(connection, number)
+    decision, name = newest.decision, reading.get_series(connection, number)
     alarms = [_alarm(runs[0]) for runs in commits if runs[0].decision.is_change]
     before = orders_before(connection, number, first, RECENT)
     since = min(before, default=first)

@@ -118,7 +118,7 @@ def find_candidates(
     return [_candidate(row) for row in connection.execute(query.order_by(c.id).limit(limit))]
 
 
-def one_candidate(connection: sa.Connection, number: int) -> CandidateRecord:
+def get_candidate(connection: sa.Connection, number: int) -> CandidateRecord:
     """Return a candidate by its number."""
     row = connection.execute(_candidate_query().where(candidates.c.id == number)).first()
     if row is None:

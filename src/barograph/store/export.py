@@ -34,25 +34,25 @@ def export_tables(connection: sa.Connection, folder: str | Path) -> dict[str, in
         connection: A reading transaction, so that the tables are consistent.
         folder: Folder to write into.
     """
-    series_file, points_file, found_file, runs_file = (
+    series_file, points_file, candidates_file, runs_file = (
         Path(folder) / name
         for name in ("series.parquet", "points.parquet", "candidates.parquet", RUNS)
     )
     with (
-        whole(series_file) as first,
-        whole(points_file) as second,
-        whole(found_file) as third,
-        whole(runs_file) as fourth,
+        whole(series_file) as series_draft,
+        whole(points_file) as points_draft,
+        whole(candidates_file) as candidates_draft,
+        whole(runs_file) as runs_draft,
     ):
         rows = list(connection.execute(sa.select(series).order_by(series.c.id)))
         numbers = [row.id for row in rows]
         table = pa.Table.from_pylist([_series_row(row) for row in rows], SERIES_SCHEMA)
         with named(series_file):
-            pq.write_table(table, first, compression="zstd")
+            pq.write_table(table, series_draft, compression="zstd")
         with (
             named(points_file),
-            pq.ParquetWriter(second, RUNS_SCHEMA, compression="zstd") as settled,
-            pq.ParquetWriter(fourth, RUNS_SCHEMA, compression="zstd") as every,
+            pq.ParquetWriter(points_draft, RUNS_SCHEMA, compression="zstd") as settled,
+            pq.ParquetWriter(runs_draft, RUNS_SCHEMA, compression="zstd") as every,
         ):
             count = runs = 0
             for of_commits, of_reruns in _points(connection, numbers):
@@ -61,10 +61,12 @@ def export_tables(connection: sa.Connection, folder: str | Path) -> dict[str, in
                     every.write_table(of_reruns)
                 count += of_commits.num_rows
                 runs += of_reruns.num_rows
-        found = _candidate_rows(connection, numbers)
-        with named(found_file):
-            pq.write_table(pa.Table.from_pylist(found, FOUND_SCHEMA), third, compression="zstd")
-    return {"series": len(rows), "points": count, "runs": runs, "candidates": len(found)}
+        known = _candidate_rows(connection, numbers)
+        with named(candidates_file):
+            pq.write_table(
+                pa.Table.from_pylist(known, FOUND_SCHEMA), candidates_draft, compression="zstd"
+            )
+    return {"series": len(rows), "points": count, "runs": runs, "candidates": len(known)}
 
 
 def read_all(connection: sa.Connection) -> tuple[History, list[int]]:

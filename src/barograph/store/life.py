@@ -16,7 +16,7 @@ from barograph.series import Direction, SeriesId
 from barograph.store import audit, commit_details
 from barograph.store.database import count_rows, insert
 from barograph.store.measurement import Limits, Measurement, series_fault
-from barograph.store.reading import StoredSeries, one_series
+from barograph.store.reading import StoredSeries, get_series
 from barograph.store.schema import (
     aliases,
     candidates,
@@ -56,7 +56,7 @@ def rename(
     Raises:
         DataError: There is no such series, or the name is invalid or taken.
     """
-    old = one_series(connection, number)
+    old = get_series(connection, number)
     if old.name == name:
         return old
     if reason := series_fault(name, limits or Limits()):
@@ -74,7 +74,7 @@ def rename(
     if name.project != old.name.project:
         _copy_commits(connection, number, old.name.project, name.project)
     _note(connection, who, "rename", number, before=str(old.name), after=str(name))
-    return one_series(connection, number)
+    return get_series(connection, number)
 
 
 def retire(connection: sa.Connection, number: int, who: str, *, retired: bool = True) -> None:
@@ -85,7 +85,7 @@ def retire(connection: sa.Connection, number: int, who: str, *, retired: bool = 
     Raises:
         DataError: There is no such series.
     """
-    one_series(connection, number)
+    get_series(connection, number)
     at = audit.now() if retired else None
     connection.execute(sa.update(series).where(series.c.id == number).values(retired=at))
     _note(connection, who, "retire" if retired else "bring back", number)
@@ -105,7 +105,7 @@ def delete(
     Raises:
         DataError: There is no such series, or it has verdicts that must not be deleted.
     """
-    name = one_series(connection, number).name
+    name = get_series(connection, number).name
     of_series = sa.select(candidates.c.id).where(candidates.c.series == number)
     judged = count_rows(connection, verdicts, verdicts.c.candidate.in_(of_series))
     if judged and not with_verdicts:
@@ -140,7 +140,7 @@ def results_to_move(
     """
     if source == target:
         raise DataError(f"series {source} cannot be merged with itself")
-    old, new = one_series(connection, source), one_series(connection, target)
+    old, new = get_series(connection, source), get_series(connection, target)
     if old.direction != new.direction and Direction.UNKNOWN not in (old.direction, new.direction):
         raise DataError(f"series {source} and {target} differ in which direction is better")
     p, q = points.c, points.alias().c
@@ -176,7 +176,7 @@ def take_out(connection: sa.Connection, source: int, target: int, who: str) -> l
     Returns:
         The results of the deleted series, under the name of the other one.
     """
-    old, new = one_series(connection, source), one_series(connection, target)
+    old, new = get_series(connection, source), get_series(connection, target)
     results = _results(connection, source, new.name, old.direction or new.direction)
     if new.name.project != old.name.project:
         _copy_commits(connection, source, old.name.project, new.name.project)

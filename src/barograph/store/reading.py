@@ -100,7 +100,7 @@ def projects(connection: sa.Connection) -> list[str]:
     return sorted(connection.scalars(sa.select(series.c.project).distinct()))
 
 
-def one_series(connection: sa.Connection, number: int) -> StoredSeries:
+def get_series(connection: sa.Connection, number: int) -> StoredSeries:
     """Return a series by its number."""
     row = connection.execute(sa.select(series).where(series.c.id == number)).first()
     if row is None:

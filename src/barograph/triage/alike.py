@@ -16,7 +16,7 @@ from barograph.store import reading
 from barograph.store.candidate_records import (
     candidates_numbered,
     candidates_of_series,
-    one_candidate,
+    get_candidate,
 )
 from barograph.store.registry import series_id
 from barograph.store.schema import candidates, series, verdicts
@@ -101,7 +101,7 @@ class DecidedCases:
         Raises:
             DataError: There is no such candidate.
         """
-        target = one_candidate(connection, candidate)
+        target = get_candidate(connection, candidate)
         features = _features(connection, [target.series], model).get(candidate)  # it may have grown
         decided = [key for key in _decided(connection) if key.candidate != candidate]
         if features is None or not decided:

@@ -130,7 +130,7 @@ def series_chart(connection: sa.Connection, number: int) -> SeriesChart:
     Raises:
         DataError: There is no such series.
     """
-    series = reading.one_series(connection, number)
+    series = reading.get_series(connection, number)
     columns = _columns(connection, number)
     orders, names, times, values, low, high, runs, answers = map(list[Any], columns)
     marks = _marks(connection, series, orders, names)

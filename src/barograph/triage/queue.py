@@ -140,7 +140,7 @@ def _groups(members: list[QueueEntry], steps: Steps) -> list[CauseGroup]:
     return groups
 
 
-def one_group(connection: sa.Connection, wanted: QueueFilter, candidate: int) -> CauseGroup:
+def get_group(connection: sa.Connection, wanted: QueueFilter, candidate: int) -> CauseGroup:
     """Return the group of a candidate.
 
     Raises:

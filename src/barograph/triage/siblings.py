@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from barograph.series import Verdict
 from barograph.store import reading
-from barograph.store.candidate_records import is_listed, one_candidate
+from barograph.store.candidate_records import get_candidate, is_listed
 from barograph.store.reading import StoredSeries, stored_series
 from barograph.store.schema import candidates, points, series
 from barograph.store.tail import orders_before
@@ -97,9 +97,9 @@ def siblings(connection: sa.Connection, candidate: int) -> Siblings:
     Raises:
         DataError: There is no such candidate.
     """
-    change = one_candidate(connection, candidate)
+    change = get_candidate(connection, candidate)
     last = order_before(connection, change.series, change.order)
-    others = _related(connection, reading.one_series(connection, change.series))
+    others = _related(connection, reading.get_series(connection, change.series))
     window = sibling_window(connection, change.series, last, change.order, PLOTTED)
     numbers = [other.id for other in others]
     results = results_between(connection, numbers, *window)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import sqlalchemy as sa
 
 from barograph.store import commit_details, reading
-from barograph.store.candidate_records import one_candidate
+from barograph.store.candidate_records import get_candidate
 from barograph.store.schema import commits, points
 from barograph.triage.effects import Effect, Results, effect_between, results_between
 from barograph.triage.siblings import PLOTTED, sibling_numbers, sibling_window
@@ -86,11 +86,11 @@ def suspects(connection: sa.Connection, candidate: int) -> SuspectRange:
     Raises:
         DataError: There is no such candidate.
     """
-    change = one_candidate(connection, candidate)
+    change = get_candidate(connection, candidate)
     last, first = edges(connection, change.series, change.order)
     if last is None or first is None:
         return SuspectRange(last, first, 0, (), None, None, 0)
-    target = reading.one_series(connection, change.series)
+    target = reading.get_series(connection, change.series)
     between = _commits_between(connection, target.name.project, last.order, first)
     window = sibling_window(connection, change.series, last.order, first.order, PLOTTED)
     others = sibling_numbers(connection, target)

@@ -8,7 +8,7 @@ from enum import StrEnum
 import sqlalchemy as sa
 
 from barograph.series import Verdict
-from barograph.store.candidate_records import moves_of, one_candidate
+from barograph.store.candidate_records import get_candidate, moves_of
 from barograph.store.schema import ticketed, tickets
 from barograph.triage import verdicts
 from barograph.triage.verdicts import VerdictEntry
@@ -62,7 +62,7 @@ def timeline(connection: sa.Connection, candidate: int) -> list[CandidateEvent]:
     Raises:
         DataError: There is no such candidate.
     """
-    change = one_candidate(connection, candidate)
+    change = get_candidate(connection, candidate)
     events = [
         CandidateEvent(
             EventKind(move.kind), move.time, from_order=move.from_order, to_order=move.to_order

@@ -21,7 +21,7 @@ from barograph.service.retraining import PHASES
 from barograph.service.routes.training import folders_of, retraining_state
 from barograph.service.work_lists import WorkList, work_lists
 from barograph.store import reading
-from barograph.store.candidate_records import one_candidate
+from barograph.store.candidate_records import get_candidate
 from barograph.training.weekly_record import PastRecord, Record
 from barograph.triage.traces import traces
 from barograph.wording import MINUS
@@ -210,8 +210,8 @@ def listed(connection: sa.Connection, work_list: WorkList) -> list[ListedCandida
     plots = traces(connection, numbers)
 
     def row(number: int) -> ListedCandidate:
-        found = one_candidate(connection, number)
-        full_name = reading.one_series(connection, found.series).name
+        found = get_candidate(connection, number)
+        full_name = reading.get_series(connection, found.series).name
         name, rest = names(full_name)
         spark = sparkline(plots.get(number))
         return ListedCandidate(

@@ -25,7 +25,7 @@ from barograph.triage import saved_filters
 from barograph.triage.filters import QueueFilter
 from barograph.triage.grouping import SECTIONED, CauseGroup, QueueEntry
 from barograph.triage.overview import seconds_left
-from barograph.triage.queue import QueuePage, one_group, open_groups
+from barograph.triage.queue import QueuePage, get_group, open_groups
 from barograph.triage.traces import Trace, traces
 
 MEMBERS = 100  # of a group that are shown at once
@@ -132,7 +132,7 @@ def get_members(
     as soon as some of them were decided.
     """
     with context.store.read() as connection, or_404():
-        group = one_group(connection, wanted, of)
+        group = get_group(connection, wanted, of)
         left = list(group.members)
         if after:
             expected, number = after.split(":")

@@ -13,7 +13,7 @@ from barograph.service.responses import ApiError, Schema, field, next_cursor, or
 from barograph.service.routes.series import After, Limit, Project, SeriesNumber
 from barograph.service.routes.verdicts import RequestKey, VerdictEntryResponse, VerdictTexts
 from barograph.store import reading
-from barograph.store.candidate_records import find_candidates, moves_of, one_candidate
+from barograph.store.candidate_records import find_candidates, get_candidate, moves_of
 from barograph.store.measurement import INTEGER
 from barograph.store.tokens import Scope
 from barograph.triage import verdicts as judgements
@@ -182,7 +182,7 @@ def get_change_points_of_series(
     """Return the change points of one series."""
     with context.store.read() as connection:
         with or_404():
-            reading.one_series(connection, number)
+            reading.get_series(connection, number)
         rows = find_candidates(
             connection, number=number, withdrawn=include_withdrawn, after=after, limit=limit
         )
@@ -237,7 +237,7 @@ def _refusal(refused: RefusedVerdict) -> str:
 
 def _detail(connection: sa.Connection, number: int) -> dict[str, Any]:
     with or_404():
-        candidate = one_candidate(connection, number)
+        candidate = get_candidate(connection, number)
     moves = [move._asdict() for move in moves_of(connection, number)]
     entries = judgements.history(connection, candidate=number, limit=None)
     return {**asdict(candidate), "moves": moves, "verdicts": entries[::-1]}

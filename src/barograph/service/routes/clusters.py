@@ -97,7 +97,7 @@ def get_members(
     with context.store.read() as connection, or_404():
         members = clusters.get(connection, number).cluster.members
         page = members[after : after + limit]
-        found = [reading.one_series(connection, int(str(member))) for member in page]
+        found = [reading.get_series(connection, int(str(member))) for member in page]
     end = after + len(found)
     following = end if end < len(members) else None
     return {"series": found, "next": following}

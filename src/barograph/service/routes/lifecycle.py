@@ -89,7 +89,7 @@ def post_rename(
 
     def work(connection: sa.Connection) -> reading.StoredSeries:
         with or_404():
-            old = reading.one_series(connection, number).name
+            old = reading.get_series(connection, number).name
         args = old.args if new_args is None else new_args
         name = SeriesId(**{**old.labels, **labels}, args=args)
         return life.rename(connection, number, name, caller, context.store.limits)
@@ -105,7 +105,7 @@ def post_merge(
 ) -> dict[str, Any]:
     """Move the results, candidates and verdicts of a series to another one, and delete it."""
     with context.store.read() as connection, or_404():
-        reading.one_series(connection, number)
+        reading.get_series(connection, number)
     moved = context.store.merge(number, body.into, caller)
     return {"into": body.into, "points": moved}
 
@@ -121,7 +121,7 @@ def post_retire(
     def work(connection: sa.Connection) -> reading.StoredSeries:
         with or_404():
             life.retire(connection, number, caller, retired=body.retired)
-        return reading.one_series(connection, number)
+        return reading.get_series(connection, number)
 
     return context.store.change(work)
 
@@ -136,7 +136,7 @@ def delete_series(
 
     def work(connection: sa.Connection) -> life.DeletedSeries:
         with or_404():
-            reading.one_series(connection, number)
+            reading.get_series(connection, number)
         return life.delete(connection, number, caller, with_verdicts=with_verdicts)
 
     return context.store.change(work)

@@ -197,7 +197,7 @@ def get_all_series(
 def get_series(context: Context, number: SeriesNumber) -> Any:
     """Return one series."""
     with context.store.read() as connection, or_404():
-        return reading.one_series(connection, number)
+        return reading.get_series(connection, number)
 
 
 @routes.get(
@@ -268,7 +268,7 @@ def _page(
 ) -> tuple[list[reading.StoredPoint], int | None]:
     """Return the points of whole commits, up to `limit`, and the order of the next page."""
     with or_404():
-        reading.one_series(connection, number)
+        reading.get_series(connection, number)
     points = reading.points_of(connection, number, first=first, limit=limit + 1, reruns=reruns)
     if len(points) <= limit:
         return points, None
