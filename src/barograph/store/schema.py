@@ -190,12 +190,7 @@ steps = sa.Table(
 )
 
 # Series whose candidates are older than their points: see `stale`.
-touched = sa.Table(
-    "touched",
-    metadata,
-    _only_series(),
-    sa.Column("version", sa.BigInteger, nullable=False),
-)
+touched = sa.Table("touched", metadata, _only_series(), _time("version"))
 
 candidates = sa.Table(
     "candidates",
