@@ -258,6 +258,8 @@ def _share_a_commit(results: Results) -> bool:
 def _single_runs(results: Results) -> Repeats:
     """Return the runs of points with one result each."""
     single, named = Repeats.single(results.values.size), results.runs.known()
+    if not named.any():
+        return single
     return replace(
         single,
         offsets=np.append(0, np.cumsum(named)),

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 Codes = npt.NDArray[np.int32]
+UNKNOWN = ("",)  # the texts of a column without any
 Places = npt.NDArray[np.integer] | npt.NDArray[np.bool_] | Sequence[int]
 
 
@@ -44,7 +45,7 @@ class Texts(Sequence[str]):
     @classmethod
     def unknown(cls, size: int) -> Texts:
         """Return `size` empty texts."""
-        return cls(np.zeros(size, dtype=np.int32), [""])
+        return cls(np.zeros(size, dtype=np.int32), UNKNOWN)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Texts]) -> Texts:

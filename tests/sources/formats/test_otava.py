@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -264,4 +266,38 @@ def test_a_failing_url_is_one_error_without_secrets(
 )
 def test_hostile_yaml_is_one_error(text: str) -> None:
     with pytest.raises(DataError, match=r"^f\.yaml: "):
+        decode_yaml(text, "f.yaml")
+
+
+def test_yaml_is_decoded_as_its_authors_expect() -> None:
+    text = """
+      base: &base {x: 1, y: 2}
+      first: {<<: [*base, {x: 9, z: 3}], y: 4}
+      plain: [1, -2.5, 0x1f, true, ~, 1e3, 2024-01-31, "no", 'it''s', !!str 7, '<<']
+      text: |
+        two
+        lines
+    """
+    assert decode_yaml(text, "f.yaml") == {
+        "base": {"x": 1, "y": 2},
+        "first": {"x": 1, "y": 4, "z": 3},
+        "plain": [
+            *(1, -2.5, 31, True, None, "1e3", date(2024, 1, 31)),
+            *("no", "it's", "7", "<<"),
+        ],
+        "text": "two\nlines\n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: *b", "line 1: undefined alias b"),
+        ("--- 1\n--- 2\n", "line 2: there is a second document"),
+        ("a: !!set {b}", "line 1: tag tag:yaml.org,2002:set is not supported"),
+        ("a: {<<: 3}", "line 1: only mappings can be merged with <<"),
+    ],
+)
+def test_yaml_that_means_nothing_is_named(text: str, message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
         decode_yaml(text, "f.yaml")

@@ -1,5 +1,6 @@
 """Every sample is recognised as its own format only, and read as expected."""
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ import pytest
 from barograph.sources.base import Skip
 from barograph.sources.formats.base import Judgement, ReadOptions, Result
 from barograph.sources.formats.collect import Collector
-from barograph.sources.formats.registry import recognise
+from barograph.sources.formats.outline import outline
+from barograph.sources.formats.registry import JSON_ONLY, recognise
 from tests.sources.formats.samples import (
     SAMPLES,
     all_formats,
@@ -36,6 +38,15 @@ def test_sample_holds_results(path: Path) -> None:
     collector = Collector(ReadOptions(), path.name)
     collector.add(as_input(path), FORMATS[path.parent.name])
     assert len(collector.finish())
+
+
+def test_formats_of_json_alone_match_no_other_sample() -> None:
+    others = [as_sample(path) for path in sample_paths() if not outline(as_sample(path))]
+    assert any(sample.is_folder for sample in others)
+    assert len(others) > 10
+    for module in JSON_ONLY:
+        form = importlib.import_module(f"barograph.sources.formats.{module}").FORMAT
+        assert not any(map(form.matches, others)), module
 
 
 def test_every_format_of_runs_has_a_sample() -> None:

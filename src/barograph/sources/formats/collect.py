@@ -58,7 +58,7 @@ class Collector:
         self._waiting: list[tuple[int, int, int, int, int]] = []
         self._waiting_values: list[float] = []
         self._known: dict[str, dict[str, int]] = {name: {"": 0} for name in TEXTS}
-        self._last: dict[str, tuple[Sequence[str], npt.NDArray[np.int32]]] = {}
+        self._last: dict[str, tuple[Sequence[str], npt.NDArray[np.int32] | None]] = {}
         self._waiting_texts: list[tuple[int, int, int, int, int]] = []
         self._chunks: dict[str, list[npt.NDArray[np.integer]]] = {
             name: [] for name in NUMBERS + TEXTS
@@ -111,12 +111,14 @@ class Collector:
         """Return all results."""
         numbers: dict[str, Any] = {name: _joined(self._chunks[name]) for name in NUMBERS}
         texts: dict[str, Any] = {
-            name: Texts(_joined(self._chunks[name]).astype(np.int32), list(self._known[name]))
+            name: Texts(
+                _joined(self._chunks[name]).astype(np.int32, copy=False), list(self._known[name])
+            )
             for name in TEXTS
         }
         named = [name.removeprefix(HEADS) for name in texts["branches"].names]
         texts["branches"] = Texts.concatenate([Texts(texts["branches"].codes, named)])
-        values = np.concatenate([np.empty(0), *self._values])
+        values = _joined(self._values or [np.empty(0)])
         directions = np.array(self._directions, dtype=np.int64)
         files = tuple(self._files)
         return Collected(files, self._ids, directions, values=values, **numbers, **texts)
@@ -200,25 +202,30 @@ class Collector:
             "owners": owners,
             "orders": batch.orders,
             "times": batch.times,
-            "sources": np.full(size, len(self._files) - 1, dtype=np.int64),
+            "sources": np.broadcast_to(np.int64(len(self._files) - 1), size),
             "rows": batch.rows,
         }
         for name, column in columns.items():
             self._chunks[name].append(column[chosen])
         for name in TEXTS:
             texts: Texts = getattr(batch, name) or Texts.unknown(size)
-            known = self._codes_of(name, texts.names)
-            is_same = np.array_equal(known, np.arange(known.size))
-            self._chunks[name].append((texts.codes if is_same else known[texts.codes])[chosen])
+            codes = self._codes_of(name, texts.names)
+            self._chunks[name].append(
+                (texts.codes if codes is None else codes[texts.codes])[chosen]
+            )
         self._values.append(batch.values[chosen])
 
-    def _codes_of(self, name: str, texts: Sequence[str]) -> npt.NDArray[np.int32]:
-        """Return the number of each text; the columns of a wide table share their texts."""
-        last, codes = self._last.get(name, ((), np.empty(0, dtype=np.int32)))
+    def _codes_of(self, name: str, texts: Sequence[str]) -> npt.NDArray[np.int32] | None:
+        """Return the number of each text, or None if they are numbered like that already.
+
+        Batches often share their texts, as those of the columns of a wide table do.
+        """
+        last, codes = self._last.get(name, ((), None))
         if last is not texts:
             known = self._known[name]
             numbers = [known.setdefault(text, len(known)) for text in texts]
-            codes = np.array(numbers, dtype=np.int32)
+            is_same = numbers == list(range(len(numbers)))
+            codes = None if is_same else np.array(numbers, dtype=np.int32)
             self._last[name] = texts, codes
         return codes
 
@@ -230,5 +237,7 @@ def _named(name: str, message: str) -> DataError:
     return DataError(shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}...")
 
 
-def _joined(chunks: list[npt.NDArray[np.integer]]) -> npt.NDArray[np.integer]:
+def _joined(chunks: list[Any]) -> Any:
+    if len(chunks) == 1:
+        return chunks[0]
     return np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)

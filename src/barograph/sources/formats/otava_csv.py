@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import io
 import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from barograph.sources.formats.access import (
 from barograph.sources.formats.base import NO_ORDER, InputFile, ResultBatch
 from barograph.sources.formats.batches import RecordBatches
 from barograph.sources.formats.dates import iso_times
-from barograph.sources.formats.delimited import TextLayout, parts_of, wide_cells
+from barograph.sources.formats.delimited import TextLayout, decoded, parts_of, wide_cells
 from barograph.sources.formats.otava_metrics import Metric, metrics_of
 from barograph.sources.formats.wide import WideCells
 from barograph.texts import Texts
@@ -60,17 +59,16 @@ def read(
     where = at("tests", name)
     metrics = metrics_of(test, where, "column")
     delimiter, quote = _dialect(config, test, where)
-    content = data.text()
-    lines = io.StringIO(content, newline="")
+    lines = decoded(data.content or b"")
     rows = csv.reader(lines, delimiter=delimiter, quotechar=quote)
     try:
         layout = _Layout(data.name, next(rows, []), metrics, test, name)
-        start = lines.tell()
-        batches = None if quote in content else _of_plain_lines(lines, delimiter, layout)
+        batches = None if quote in data.text() else _of_plain_lines(lines, delimiter, layout)
         if batches is not None:
             yield from batches
             return
-        lines.seek(start)
+        rows = csv.reader(decoded(data.content or b""), delimiter=delimiter, quotechar=quote)
+        next(rows, [])  # the header
         for row in rows:
             if row:
                 yield from layout.results(file, row, f"{shown} line {rows.line_num}")
@@ -81,9 +79,7 @@ def read(
     yield layout.batches.take()
 
 
-def _of_plain_lines(
-    stream: io.StringIO, delimiter: str, layout: _Layout
-) -> list[ResultBatch] | None:
+def _of_plain_lines(stream: TextIO, delimiter: str, layout: _Layout) -> list[ResultBatch] | None:
     """Return the results of all lines, converted many at once; None if a cell needs care."""
     table = TextLayout(delimiter, layout.names, 1)
     found, count = [], 0

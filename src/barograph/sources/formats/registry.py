@@ -12,6 +12,7 @@ from importlib import import_module
 
 from barograph.errors import ConfigError, DataError
 from barograph.sources.formats.base import Format, Sample
+from barograph.sources.formats.outline import outline
 
 # Modules of this package that hold a `FORMAT`, in the order of recognition.
 MODULES = (
@@ -43,6 +44,11 @@ MODULES = (
     "bencher",
     "tables",
 )
+# Those that are JSON only and never a folder; for other files they need not be imported.
+JSON_ONLY = {
+    *("graphite", "nyrkio", "codespeed", "metric_records", "pytest_benchmark", "google_benchmark"),
+    *("hyperfine", "jmh", "k6", "vitest", "custom_benchmark", "bencher"),
+}
 SHOWN_KEYS = 6
 # Tools whose output is not read: a mark in it, and the option that writes JSON that is read.
 OUTPUTS = (
@@ -69,9 +75,12 @@ def formats() -> Iterator[Format]:
         >>> [format_.name for format_ in formats()][-1]
         'tables'
     """
-    for name in MODULES:
-        found: Format = import_module(f"barograph.sources.formats.{name}").FORMAT
-        yield found
+    yield from map(_format, MODULES)
+
+
+def _format(module: str) -> Format:
+    found: Format = import_module(f"barograph.sources.formats.{module}").FORMAT
+    return found
 
 
 def named(name: str) -> Format:
@@ -89,7 +98,8 @@ def named(name: str) -> Format:
 
 def recognised(sample: Sample) -> Format | None:
     """Return the first format that a file matches, or None."""
-    return next((format_ for format_ in formats() if format_.matches(sample)), None)
+    modules = [name for name in MODULES if name not in JSON_ONLY or outline(sample)]
+    return next((format_ for format_ in map(_format, modules) if format_.matches(sample)), None)
 
 
 def recognise(sample: Sample, name: str) -> Format:
