@@ -12,6 +12,7 @@ from barograph.errors import DataError
 from barograph.series import Direction
 from barograph.sources.base import Skip
 from barograph.sources.formats import (
+    benchmarkdotnet,
     catch2,
     criterion,
     go_bench,
@@ -50,6 +51,26 @@ def test_k6_reads_lines_of_any_length() -> None:
     point["data"]["time"] = "2026-01-01T00:00:00Z"  # type: ignore[index]
     lines = "\n".join(map(json.dumps, (metric, point)))
     assert [one.value for one in results(k6.FORMAT, lines)] == [3.0, 3.0]
+
+
+def test_csv_of_benchmarkdotnet_in_another_culture() -> None:
+    content = (
+        "Method;Job;Runtime;WarmupCount;N;Mean;Error;Allocated\r\n"
+        "Graft;ShortRun;.NET 8.0;3;10;1.234,5 \u03bcs;1,0 \u03bcs;1,5 KB\r\n"
+        "Prune;ShortRun;.NET 8.0;3;10;3;1;-\r\n"
+        "Sow;ShortRun;.NET 8.0;3;10;5 MB;1;-\r\n"
+    )
+    graft, allocated, prune, skip = read(benchmarkdotnet.FORMAT, content)
+    assert isinstance(graft, Result)
+    assert isinstance(allocated, Result)
+    assert isinstance(prune, Result)
+    assert isinstance(skip, Skip)
+    assert str(graft.series) == "-/ShortRun/-/Graft/mean N=10"
+    assert graft.value == pytest.approx(1_234_500)
+    assert graft.unit == "ns"
+    assert (allocated.value, allocated.unit) == (1536, "B")
+    assert (prune.value, prune.where) == (3, "line 3.Mean")
+    assert (skip.field, skip.reason) == ("line 4.Mean", "is not a time")
 
 
 def test_catch2_refuses_declarations_of_entities() -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from barograph.errors import DataError
+from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
+from barograph.sources.formats.cells import measured
 from barograph.sources.formats.context import RunContext
 from barograph.sources.formats.read import read_files
 from tests.sources.formats.tables import NOWHERE, read, skips, values
@@ -21,11 +23,54 @@ from tests.sources.formats.tables import NOWHERE, read, skips, values
         (["1.234,5", "2,25"], [1234.5, 2.25]),
         (["1,234.5", "2"], [1234.5, 2.0]),
         (["1e3", "-.5"], [1000.0, -0.5]),
+        (["1'234.5", "1\u202f204.25"], [1234.5, 1204.25]),
+        (["1.234,5 ms", "2,25 ms"], [1234.5, 2.25]),
     ],
 )
 def test_decimal_sign_is_found(tmp_path: Path, cells: list[str], expected: list[float]) -> None:
     content = "test;value\n" + "".join(f"a;{cell}\n" for cell in cells)
     assert values(read(tmp_path / "t.csv", content)) == {"a": expected}
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("12.5 ms", (12.5, "ms")), ("12.5ms", (12.5, "ms")), ("850 \u00b5s", (850, "\u00b5s")),
+        ("12.5 \u00b1 3", (12.5, "")), ("12.5 +- 3", (12.5, "")), ("12.5\u00b13 ms", (12.5, "ms")),
+        ("12.5 ms \u00b1 0.3 ms", (12.5, "ms")), ("12.5 +/- 2%", (12.5, "%")),
+        ("1,204 ns", (1204, "ns")), ("3.5 MB/s", (3.5, "MB/s")), ("45%", (45, "%")), ("7", (7, "")),
+        ("-1.5e-3 s", (-1.5e-3, "s")), ("2s", (2, "s")),
+    ],
+)  # fmt: skip
+def test_cell_with_a_unit_or_a_spread_is_read(cell: str, expected: tuple[float, str]) -> None:
+    assert measured(cell, "value") == expected
+
+
+@pytest.mark.parametrize("cell", ["7b", "5 apples", "v1.2", "1.2.3 ms", "ms", "1 ms 2", "\u00b1 3"])
+def test_cell_that_only_looks_like_a_value_with_a_unit_is_no_number(cell: str) -> None:
+    with pytest.raises(FieldError):
+        measured(cell, "value")
+
+
+@pytest.mark.parametrize("width", [2, 20])
+def test_units_in_cells_are_converted_to_the_first_of_their_column(
+    tmp_path: Path, width: int
+) -> None:
+    header = ",".join(["Time", *(f"m{k}" for k in range(width)), "model"])
+    rows = [
+        "2024-01-31 10:00:00" + ",1.5 ms" * width + ",7b",
+        "2024-01-31 10:05:00" + ",850 \u00b5s" * width + ",7b",
+        "2024-01-31 10:10:00" + ",0.002 s" * width + ",13b",
+    ]
+    found = read(tmp_path / "grafana.csv", "\n".join([header, *rows]) + "\n")
+    expected = pytest.approx([1.5, 0.85, 2.0])
+    assert values(found) == {f"grafana/m{k}": expected for k in range(width)}
+    assert set(found.history.directions.tolist()) == {-1}
+
+
+def test_unit_of_a_cell_counts_before_that_of_its_column(tmp_path: Path) -> None:
+    found = read(tmp_path / "t.csv", "commit,p50 (ms),ops\na,3,5\nb,4000 us,6\nc,5 \u00b1 1,7\n")
+    assert values(found) == {"t/p50": [3, 4, 5], "t/ops": [5, 6, 7]}
 
 
 MIDNIGHT = 1_706_659_200_000  # 2024-01-31

@@ -1,4 +1,8 @@
-"""BenchmarkDotNet: the JSON exporters, full and brief; all times are nanoseconds."""
+"""BenchmarkDotNet: the JSON exporters, full and brief, and the CSV that it writes by default.
+
+All times are nanoseconds. The JSON gives the median. The CSV has a median only where it differs
+much from the mean, so it gives the mean.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +14,78 @@ from functools import partial
 from barograph.series import UNKNOWN_TIME, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
-from barograph.sources.formats.base import Format, InputFile, Result
-from barograph.sources.formats.entries import LOWER, each, has_places
+from barograph.sources.formats.base import Format, InputFile, Result, Sample
+from barograph.sources.formats.cells import has_decimal_comma, is_missing, measured
+from barograph.sources.formats.entries import LOWER, csv_rows, each, head_text
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.outline import outline
+from barograph.sources.formats.units import conversion
 
 TITLE_TIME = re.compile(r".*-(\d{8}-\d{6})", re.DOTALL)
 JOB = re.compile(r": [\w.-]+\(([^()\[\]]+)\)")  # "Sort.Quick: Job-XYZ(Runtime=.NET 8.0) [N=10]"
 
-matches = has_places("/HostEnvironmentInfo")  # which every exporter writes first
+CSV = re.compile(r'\s*(?:"?(?:Namespace|Type)"?[,;\t])*"?Method"?([,;\t])"?Job"?\1')
+# The columns of a CSV: of the job, up to the last of these, then parameters, then statistics.
+JOB_END, STATISTICS = "WarmupCount", "Mean"
+SETTINGS = ("Runtime", "Platform", "RunStrategy", "LaunchCount", "IterationCount", "WarmupCount")
+SIZES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}  # as the tool counts
+
+
+def matches(sample: Sample) -> bool:
+    """Whether the head is JSON of an exporter, which writes the environment first, or its CSV."""
+    return "/HostEnvironmentInfo" in outline(sample) or bool(CSV.match(head_text(sample)))
 
 
 def read(file: InputFile) -> Iterator[Result | Skip]:
-    """Yield the median of each benchmark, and its allocated bytes."""
+    """Yield the median or the mean of each benchmark, and its allocated bytes."""
+    header = CSV.match(file.text())
+    if header:
+        yield from each(file, csv_rows(file, header[1]), _row)
+        return
     document = Node(file.json())
     time = _time(document.get("Title", "").text())
     yield from each(file, document["Benchmarks"].entries(), partial(_results, time))
+
+
+def _row(row: Node) -> Iterator[Result]:
+    """Read a row of the CSV."""
+    names = list(row.mapping())
+    if STATISTICS not in names:
+        raise FieldError(row.where, None, f"has no column {STATISTICS}")
+    cell = row[STATISTICS]
+    if is_missing(cell.value):
+        raise FieldError(cell.where, cell.value, "the benchmark failed")
+    start = names.index(JOB_END) + 1 if JOB_END in names else 0
+    stop = names.index(STATISTICS)
+    chosen = names[start:stop] if start else []
+    args = tuple((name, row[name].text()) for name in chosen if row[name].value)
+    task = ".".join(filter(None, (row.get(key, "").text() for key in ("Namespace", "Type"))))
+    job = row.get("Job", "").text()
+    if job == "DefaultJob":
+        job = ""
+    elif job.startswith("Job-"):  # made from what was set
+        known = ((name, row.get(name, "Default").text()) for name in SETTINGS)
+        job = ", ".join(f"{name}={value}" for name, value in known if value != "Default") or job
+    test = row["Method"].text().strip("'")
+    value, unit = _measured(cell)
+    nanoseconds = conversion(unit or "ns", "ns")
+    if nanoseconds is None:
+        raise FieldError(cell.where, cell.value, "is not a time")
+    series = SeriesId("", job, task, test, "mean", args)
+    yield Result(series, value * nanoseconds, cell.where, "ns", LOWER)
+    allocated = row["Allocated"]
+    if not is_missing(allocated.value):
+        value, unit = _measured(allocated)
+        if (unit or "B") not in SIZES:
+            raise FieldError(allocated.where, allocated.value, "is not a size")
+        series = SeriesId("", job, task, test, "allocated", args)
+        yield Result(series, value * SIZES[unit or "B"], allocated.where, "B", LOWER)
+
+
+def _measured(cell: Node) -> tuple[float, str]:
+    """Return a number and its unit; cultures write a comma or a dot before the decimals."""
+    text = cell.text()
+    return measured(text, cell.where, decimal_comma=has_decimal_comma([[text]]))
 
 
 def _time(title: str) -> int:
@@ -71,5 +132,5 @@ def _arguments(parameters: str) -> tuple[tuple[str, str], ...]:
     return tuple(args.items())
 
 
-TITLE = "BenchmarkDotNet: dotnet run -c Release -- --exporters json"
+TITLE = "BenchmarkDotNet: dotnet run -c Release -- --exporters json (or its *-report.csv)"
 FORMAT = Format("benchmarkdotnet", TITLE, "run", matches, read)

@@ -17,6 +17,7 @@ from barograph.series import LARGEST_ORDER, UNKNOWN_TIME, Direction, Floats, Int
 from barograph.sources.fields import FieldError, order_of, value_of
 from barograph.sources.formats.base import NO_ORDER
 from barograph.sources.formats.dates import iso_times
+from barograph.sources.formats.units import unit_of
 from barograph.texts import Texts
 
 Faults = dict[int, FieldError]
@@ -25,7 +26,15 @@ NO_ORDER_GIVEN = "order is missing"
 REPLACED = "\N{REPLACEMENT CHARACTER}"  # of bytes that are not UTF-8
 WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+THOUSANDS = re.compile(r"[\s'\u2019]")  # separators other than commas and dots
 COMMA = re.compile(r"[+-]?\d*,\d+")
+# "12.5 ms", "1,234.5 \u00b1 3 us", "8 ms +- 1 ms"
+MEASURED = re.compile(
+    r"(?P<number>[+-]?[.,]?\d(?:[\d.,\s'\u2019]{0,40}\d)?\.?(?:[eE][+-]?\d{1,3})?)(?P<space>\s?)"
+    r"(?P<unit>[^\W\d_][\w/%.]{0,20}|%)?"
+    r"(?:\s?(?:\u00b1|\+/?-)\s?[\d.,]{1,40}(?:[eE][+-]?\d{1,3})?\s?"
+    r"(?P<after>[^\W\d_][\w/%.]{0,20}|%)?)?"
+)
 INFINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 CACHED = 1 << 17  # texts
 SAMPLED = 1000  # cells
@@ -53,16 +62,11 @@ def numbers(cells: Sequence[Any], field: str, decimal_comma: bool) -> tuple[Floa
         field: The name of the column.
         decimal_comma: Whether a comma is the decimal sign, and a dot separates thousands.
     """
-    found = None if decimal_comma else plain_numbers(cells)
-    if found is not None:
-        return found, {}
-    values = np.full(len(cells), np.nan)
-    faults: Faults = {}
-    for row, cell in enumerate(cells):
-        try:
-            values[row] = number(cell, field, decimal_comma)
-        except FieldError as fault:
-            faults[row] = fault
+    values, units, faults = measurements(cells, field, decimal_comma)
+    for row, unit in enumerate(units):
+        if unit:
+            values[row] = np.nan
+            faults[row] = FieldError(field, cells[row], "value has a unit")
     return values, faults
 
 
@@ -101,8 +105,7 @@ def number(cell: Any, field: str, decimal_comma: bool = False) -> float:
         text = cell.strip()
         if text.lower() in MISSING:
             raise FieldError(field, cell, "value is missing")
-        plain = text.replace(" ", "").replace("\N{NO-BREAK SPACE}", "")
-        plain = plain.replace("_", "x")
+        plain = THOUSANDS.sub("", text).replace("_", "x")
         plain = (
             plain.replace(".", "").replace(",", ".") if decimal_comma else plain.replace(",", "")
         )
@@ -111,6 +114,60 @@ def number(cell: Any, field: str, decimal_comma: bool = False) -> float:
             raise FieldError(field, cell, reason)
         cell = float(plain)
     return value_of(cell, field)
+
+
+def measured(cell: Any, field: str, decimal_comma: bool = False) -> tuple[float, str]:
+    """Return a finite number and its unit; a spread after the number is left out.
+
+    Args:
+        cell: Text or a number.
+        field: The name of the column.
+        decimal_comma: Whether a comma is the decimal sign.
+
+    Example:
+        >>> measured("12.5 ms", "p99"), measured("1,204 \u00b1 3 us", "p99"), measured("8", "p99")
+        ((12.5, 'ms'), (1204.0, 'us'), (8.0, ''))
+    """
+    text, unit = _without_unit(cell) if isinstance(cell, str) else (cell, "")
+    try:
+        return number(text, field, decimal_comma), unit
+    except FieldError as fault:
+        raise FieldError(field, cell, fault.reason) from None
+
+
+def _without_unit(cell: str) -> tuple[str, str]:
+    """Return the number in a text, and its unit; the whole text if it is anything else."""
+    match = MEASURED.fullmatch(cell.strip())
+    if match is None:
+        return cell, ""
+    unit = match["unit"] or match["after"] or ""
+    # "7b" is the size of a model more often than seven bytes.
+    is_unit = unit in ("", "%") or (unit_of(unit) is not None and (match["space"] or unit[1:]))
+    return (match["number"], unit) if is_unit or unit == "s" else (cell, "")
+
+
+def measurements(
+    cells: Sequence[Any], field: str, decimal_comma: bool
+) -> tuple[Floats, list[str], Faults]:
+    """Convert to finite numbers and their units; no units if no cell has one.
+
+    Args:
+        cells: Text or numbers.
+        field: The name of the column.
+        decimal_comma: Whether a comma is the decimal sign, and a dot separates thousands.
+    """
+    found = None if decimal_comma else plain_numbers(cells)
+    if found is not None:
+        return found, [], {}
+    values = np.full(len(cells), np.nan)
+    units = [""] * len(cells)
+    faults: Faults = {}
+    for row, cell in enumerate(cells):
+        try:
+            values[row], units[row] = measured(cell, field, decimal_comma)
+        except FieldError as fault:
+            faults[row] = fault
+    return values, units if any(units) else [], faults
 
 
 def has_decimal_comma(columns: Iterable[Sequence[Any]]) -> bool:
@@ -123,7 +180,7 @@ def has_decimal_comma(columns: Iterable[Sequence[Any]]) -> bool:
     commas = dots = 0
     for cell in (cell for cells in columns for cell in cells if isinstance(cell, str)):
         if "," in cell:
-            text = cell.strip()
+            text = _without_unit(cell)[0].strip()
             after = len(text) - text.rindex(",") - 1
             commas += bool(COMMA.fullmatch(text)) and after != 3
             dots += "." in text and text.rindex(".") > text.rindex(",")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
+from barograph.errors import DataError
 from barograph.series import Direction
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
@@ -65,6 +67,23 @@ def lines_of(file: InputFile, longest: int = LONGEST) -> Iterator[Node]:
     for index, line in enumerate(LINE_END.split(file.text()), 1):
         if len(line) <= longest:
             yield Node(COLOUR.sub("", line) if "\x1b" in line else line, f"line {index}")
+
+
+def csv_rows(file: InputFile, delimiter: str = ",") -> Iterator[Node]:
+    """Yield each row of a CSV file as an object of its cells by column.
+
+    Raises:
+        DataError: The file is not valid.
+    """
+    lines = file.text().lstrip().splitlines(keepends=True)
+    rows = csv.reader(lines, delimiter=delimiter)
+    try:
+        header = [name.strip() for name in next(rows, [])]
+        for row in rows:
+            if row:
+                yield Node(dict(zip(header, row, strict=False)), f"line {rows.line_num}")
+    except csv.Error as error:
+        raise DataError(f"{file.name}: line {rows.line_num}: {error}") from None
 
 
 def number_in(text: str, where: str) -> float:

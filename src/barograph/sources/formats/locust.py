@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 
-from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.access import at, number, time_ms
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import HIGHER, LOWER, each, head_text, number_in
+from barograph.sources.formats.entries import HIGHER, LOWER, csv_rows, each, head_text, number_in
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
 
@@ -38,18 +36,7 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
     if file.text().lstrip().startswith("["):
         yield from each(file, Node(file.json()).entries(), _entry)
     else:
-        yield from each(file, _rows(file), _row)
-
-
-def _rows(file: InputFile) -> Iterator[Node]:
-    rows = csv.reader(file.text().lstrip().splitlines(keepends=True))
-    try:
-        header = [name.strip() for name in next(rows, [])]
-        for row in rows:
-            if row:
-                yield Node(dict(zip(header, row, strict=False)), f"line {rows.line_num}")
-    except csv.Error as error:
-        raise DataError(f"{file.name}: line {rows.line_num}: {error}") from None
+        yield from each(file, csv_rows(file), _row)
 
 
 def _row(row: Node) -> Iterator[Result]:

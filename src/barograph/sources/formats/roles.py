@@ -14,7 +14,7 @@ from barograph.errors import ConfigError, DataError
 from barograph.series import LABELS
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.cells import is_missing, number, plain_numbers
+from barograph.sources.formats.cells import is_missing, measured, plain_numbers
 from barograph.sources.formats.wide import WideCells
 
 # The names of columns that are read as a field; the first that a table has is taken.
@@ -196,8 +196,8 @@ def _numeric(cells: Mapping[str, Sequence[Any]], names: list[str]) -> list[str]:
 
 def _is_number(text: str) -> bool:
     try:
-        return float(text) < np.inf
-    except ValueError:
+        return measured(text, "", decimal_comma="," in text)[0] < np.inf
+    except FieldError:
         return False
 
 
@@ -211,7 +211,7 @@ def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:
         if is_missing(cell):
             continue
         try:
-            value = number(cell, "", decimal_comma=isinstance(cell, str) and "," in cell)
+            value, _ = measured(cell, "", decimal_comma=isinstance(cell, str) and "," in cell)
         except FieldError:
             return False
         if abs(value) >= below:

@@ -35,7 +35,7 @@ from barograph.sources.formats.cells import (
     direction,
     has_decimal_comma,
     is_missing,
-    numbers,
+    measurements,
     orders,
 )
 from barograph.sources.formats.dates import SLASHED, DateParser, day_order
@@ -253,11 +253,12 @@ class _TableReader:
         named = [column for column in self._named if not is_wide or column[0] in chunk.cells]
         names = [name for name, *_ in named]
         values = _plain(chunk.cells, names) if is_wide else None
+        units: dict[int, list[str]] = {}  # of the cells of a column
         if values is None:
             values = np.empty((len(names), kind_of.size))
             for place, name in enumerate(names):
                 column = chunk.cells.get(name) or (None,) * kind_of.size
-                values[place], found = numbers(column, name, self._comma)
+                values[place], units[place], found = measurements(column, name, self._comma)
                 for row, fault in found.items():
                     # An empty cell of a wide table is no result.
                     if row not in faults and not (is_wide and is_missing(column[row])):
@@ -265,7 +266,12 @@ class _TableReader:
         sound = np.isfinite(values)
         if faults:
             sound[:, list(faults)] = False
-        yield self._batch(shared, kinds, kind_of, values, sound, named)
+        batch = self._batch(shared, kinds, kind_of, values, sound, named)
+        yield (
+            batch._replace(units=_units(batch.units, units, sound))
+            if any(units.values())
+            else batch
+        )
         for row, fault in sorted(faults.items()):
             yield self._skip(chunk, row, fault)
 
@@ -285,7 +291,10 @@ class _TableReader:
         """Return the results of all columns of values, one column after the other."""
         series = [kind for kind in kinds if not isinstance(kind, FieldError)]
         numbers_of = np.cumsum([not isinstance(kind, FieldError) for kind in kinds]) - 1
-        columns, rows = np.nonzero(sound)
+        if sound.all():
+            columns, rows = np.divmod(np.arange(sound.size), kind_of.size)
+        else:
+            columns, rows = np.nonzero(sound)
         texts = {name: found.take(rows) for name, found in shared.texts.items()}
         unknown = Texts.unknown(rows.size)
         units = unknown
@@ -312,8 +321,10 @@ class _TableReader:
             return name
         key = name, column
         if key not in self._measured:
-            measurement = f"{name.measurement} {column}".strip()
-            self._measured[key] = replace(name, measurement=measurement)
+            full = f"{name.measurement} {column}".strip()
+            self._measured[key] = SeriesId(
+                name.project, name.variant, name.task, name.test, full, name.args
+            )
         return self._measured[key]
 
     def _kinds_of(
@@ -351,6 +362,13 @@ class _TableReader:
 
     def _is_wide_only(self) -> bool:
         return all(label for _, label in self.roles.values)
+
+
+def _units(units: Texts, of_cells: Mapping[int, list[str]], sound: np.ndarray) -> Texts:
+    """Return the units of all results; that of a cell counts before that of its column."""
+    columns, rows = np.nonzero(sound)
+    places = zip(columns.tolist(), rows.tolist(), units, strict=True)
+    return Texts.from_strings((of_cells[k] and of_cells[k][row]) or unit for k, row, unit in places)
 
 
 class _Shared:
