@@ -1,7 +1,5 @@
 """The formats of gate and score, with names that try to break out of them."""
 
-import csv
-import io
 import json
 import re
 from dataclasses import replace
@@ -81,21 +79,9 @@ def test_text_has_one_line_for_each_answer_whatever_its_name() -> None:
     assert all(line.isprintable() for line in lines_of(TRICKY))
 
 
-@pytest.mark.parametrize(("no_color", "expected"), [("", True), ("1", False)])
-def test_colour_is_off_where_the_user_wants_none(
-    monkeypatch: pytest.MonkeyPatch, no_color: str, expected: bool
-) -> None:
-    given: list[bool | None] = []
-    monkeypatch.setenv("NO_COLOR", no_color)
-    monkeypatch.setattr(click, "echo", lambda _line, color=None: given.append(color))
-    text.echo(JOB)
-    assert set(given) == {None if expected else False}
-    assert "\x1b[31m" in text.lines(JOB)[0]
-
-
 def test_csv_has_a_row_for_each_answer() -> None:
     for job in (JOB, TRICKY):
-        rows = [*csv.DictReader(io.StringIO(table.table(job), newline=""))]
+        rows = [dict(zip(table.COLUMNS, row, strict=True)) for row in table.rows(job)]
         assert [row["kind"] for row in rows] == [
             *("regression", "suspect", "quiet", "improvement", "too short", "missing")
         ]

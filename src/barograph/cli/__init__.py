@@ -7,6 +7,7 @@ Exit codes of every command: 0 clean, 1 a usage or data error, 2 a regression, 3
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -106,12 +107,15 @@ class LazyGroup(click.Group):
     show_envvar=True,
     help="Configuration. Defaults to barograph.toml in the current folder or above.",
 )
-def group(config: Path | None) -> None:
+@click.pass_context
+def group(context: click.Context, config: Path | None) -> None:  # noqa: ARG001 - commands read it
     """Find where benchmark performance changed, and learn from every verdict.
 
     Exit codes: 0 clean, 1 usage or data error, 2 regression found, 3 not enough data, 4 suspected
     regression.
     """
+    if os.environ.get("NO_COLOR"):
+        context.color = False
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -140,8 +144,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _print_error(error)
         sys.exit(TOO_LITTLE)
     except OSError as error:
-        is_named = error.filename is not None and error.strerror is not None
-        _print_error(f"{error.filename}: {str(error.strerror).lower()}" if is_named else error)
+        reason = str(error.strerror or error).lower()
+        _print_error(reason if error.filename is None else f"{error.filename}: {reason}")
         sys.exit(ERROR)
     except BarographError as error:
         _print_error(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,14 +12,15 @@ import click
 from barograph.cli.bulk import artifact_path, bulk_options, score_parts
 from barograph.cli.inputs import Inputs
 from barograph.cli.options import echo_json
-from barograph.cli.ranking import add_reasons, rank
 from barograph.errors import NotEnoughDataError
+from barograph.series import FINAL, Verdict
 from barograph.wording import plural, printable, probability_text, short_commit
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from barograph.history import History
+    from barograph.models import TriageModel
 
 USE = "label_free"
 
@@ -62,12 +64,12 @@ def command(
         every, history = _in_parts(inputs, model, triaged, workers, scheduler, out)
     else:
         history = inputs.read()
-        every = rank(history, scorer, triaged=triaged)
+        every = _rank(history, scorer, triaged=triaged)
     if not every:
         missing = "no candidate without a verdict" if len(history.candidates) else "no change point"
         raise NotEnoughDataError(f"{inputs.name}: {missing}")
     shown = every[:limit]
-    add_reasons(history, scorer, shown, every)
+    _add_reasons(history, scorer, shown, every)
     real = sum(row["real"] for row in every)
     if output == "json":
         echo_json({"total": len(every), "real": real, "candidates": shown})
@@ -79,6 +81,81 @@ def command(
         click.echo(f"            {paragraph(texts)}")
     verb = "is" if real == 1 else "are"
     click.echo(f"{real:,} of {plural(len(every), 'candidate')} {verb} probably real")
+
+
+def _rank(history: History, model: TriageModel, *, triaged: bool) -> list[dict[str, Any]]:
+    """Return a row for each candidate of a history, the most probable first.
+
+    Candidates are found with `Triaged` if the history has none. Those with a verdict are included
+    if `triaged`.
+    """
+    import numpy as np
+
+    from barograph.detection import Triaged
+    from barograph.detection.reporting import ReportingRule
+    from barograph.detection.scoring import score_candidates
+    from barograph.history import Candidates
+
+    candidates = history.candidates
+    if len(candidates):
+        probability = score_candidates(model, history.values, history.offsets, candidates)
+    else:
+        finder = Triaged(model=model, min_probability=0.0)
+        points = finder.find_many(history.values, history.offsets)
+        candidates = Candidates.at([[point.index for point in run] for run in points])
+        probability = np.array([p.probability for run in points for p in run], dtype=np.float64)
+    least = ReportingRule.of(model).min_probability
+    places = history.offsets[candidates.series] + candidates.index
+    rows = [
+        {
+            "series": series,
+            "index": index,
+            "order": int(history.orders[place]),
+            "commit": history.commits[place] or None,
+            "verdict": verdict,
+            "probability": likely,
+            "real": likely >= least,
+        }
+        for series, index, place, verdict, likely in zip(
+            candidates.series.tolist(),
+            candidates.index.tolist(),
+            places.tolist(),
+            candidates.verdict.tolist(),
+            probability.tolist(),
+            strict=True,
+        )
+        if triaged or verdict not in FINAL
+    ]
+    return sorted(rows, key=lambda row: (-row["probability"], row["series"], row["index"]))
+
+
+def _add_reasons(
+    history: History,
+    model: TriageModel,
+    shown: Sequence[dict[str, Any]],
+    every: Sequence[dict[str, Any]],
+) -> None:
+    """Add the name of the series and the reasons to the rows that are shown.
+
+    It takes every row, because the candidates of a series bound each other.
+    """
+    from barograph.detection.scoring import explain_change_points
+
+    numbers = {row["series"] for row in shown}
+    places: list[list[int]] = [[] for _ in range(len(history))]
+    for row in every:
+        # A candidate that a person called noise bounds no other one.
+        if row["series"] in numbers and (
+            row in shown or row["verdict"] != Verdict.FALSE_POSITIVE.value
+        ):
+            places[row["series"]].append(row["index"])
+    places = [sorted(set(indices)) for indices in places]
+    explained = explain_change_points(model, history.values, history.offsets, places)
+    for row in shown:
+        number = row["series"]
+        reasons = explained[number][places[number].index(row["index"])]
+        row["name"] = str(history[number].id)
+        row["reasons"] = [{"text": reason.text, "contribution": reason.part} for reason in reasons]
 
 
 def _in_parts(

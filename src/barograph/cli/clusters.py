@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +10,15 @@ import click
 
 from barograph.cli.config import current_config, option_defaults
 from barograph.cli.inputs import NAMES, OPTIONS, Inputs, inputs_of
-from barograph.cli.options import F, echo_json, format_option, grouped, open_existing, with_options
+from barograph.cli.options import (
+    F,
+    echo_csv,
+    echo_json,
+    format_option,
+    grouped,
+    open_existing,
+    with_options,
+)
 from barograph.errors import NotEnoughDataError
 from barograph.wording import change_text, percent, plural, printable, short_commit
 
@@ -23,7 +29,10 @@ if TYPE_CHECKING:
     from barograph.store import Store
 
 SHOWN = 5  # members in a line
-COLUMNS = ("project", "commit", "order", "size", "worse", "better", "percent", "step")
+COLUMNS = (
+    *("project", "commit", "order", "size", "worse", "better", "percent", "step"),
+    *("regression", "status"),
+)
 
 
 @dataclass(frozen=True)
@@ -157,7 +166,8 @@ def command(
     if output == "json":
         echo_json({"projects": [_as_dict(traces) for traces in projects]})
     elif output == "csv":
-        click.echo(_as_csv(projects), nl=False)
+        rows = (_row(traces, cluster) for traces in projects for cluster in traces.clusters)
+        echo_csv(COLUMNS, ([row[name] for name in COLUMNS] for row in rows))
     else:
         for line in _lines(projects, every=every):
             click.echo(line)
@@ -285,14 +295,3 @@ def _row(traces: ProjectTraces, cluster: StepCluster) -> dict[str, Any]:
 def _as_dict(traces: ProjectTraces) -> dict[str, Any]:
     rows = [_row(traces, cluster) for cluster in traces.clusters]
     return {"project": traces.project, "series": len(traces.ids), "clusters": rows}
-
-
-def _as_csv(projects: Sequence[ProjectTraces]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow((*COLUMNS, "regression", "status"))
-    for traces in projects:
-        for cluster in traces.clusters:
-            row = _row(traces, cluster)
-            writer.writerow([row[name] for name in (*COLUMNS, "regression", "status")])
-    return text.getvalue()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -12,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from barograph.cli.finding import ChangeSearch, Found, find, search_options
 from barograph.cli.inputs import Inputs, input_options
-from barograph.cli.options import echo_json, format_option
+from barograph.cli.options import echo_csv, echo_json, format_option
+from barograph.cli.search import ChangeSearch, SearchResult, find, search_options
 from barograph.series import UNKNOWN_TIME
 
 if TYPE_CHECKING:
@@ -57,27 +55,27 @@ def command(
         message = f"{figure}: expected a name that ends with {', '.join(FIGURE)}"
         raise click.BadParameter(message, param_hint="--plot")
     history = inputs.read()
-    found = find(history, search, explain=output == "json")
-    findings, seconds = found.findings, time.monotonic() - began
+    result = find(history, search, explain=output == "json")
+    findings, seconds = result.findings, time.monotonic() - began
     if figure is not None:
         draw(findings, figure)
     if output == "json":
-        echo_json(as_dict(found, search, seconds))
+        echo_json(as_dict(result, search, seconds))
     elif output == "csv":
-        click.echo(as_csv(findings), nl=False)
+        echo_csv(CSV_COLUMNS, _rows(findings))
     elif output == "markdown":
         click.echo("\n".join(listing.markdown(findings, seconds)))
     else:
         for line in listing.lines(findings, every=every, width=listing.terminal_width()):
             click.echo(line)
-        if found.discoveries is not None:
-            click.echo(_discoveries_text(found))
+        if result.discoveries is not None:
+            click.echo(_discoveries_text(result))
         click.echo(listing.summary(findings, seconds))
 
 
-def as_dict(found: Found, search: ChangeSearch, seconds: float) -> dict[str, Any]:
+def as_dict(result: SearchResult, search: ChangeSearch, seconds: float) -> dict[str, Any]:
     """Return every series with its change points, as plain values for JSON."""
-    findings = found.findings
+    findings = result.findings
     content: dict[str, Any] = {
         "detector": search.choice.name,
         "summary": {
@@ -102,9 +100,9 @@ def as_dict(found: Found, search: ChangeSearch, seconds: float) -> dict[str, Any
             )
         ],
     }
-    if found.discoveries is not None:
+    if result.discoveries is not None:
         names = ("rate", "tests", "with_pvalue", "removed", "limit")
-        content["false_discoveries"] = {name: getattr(found.discoveries, name) for name in names}
+        content["false_discoveries"] = {name: getattr(result.discoveries, name) for name in names}
     return content
 
 
@@ -134,21 +132,15 @@ def _point(change: ReportedChange) -> dict[str, Any]:
     }
 
 
-def as_csv(findings: Findings) -> str:
-    """Return one row for each change, the worst first."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
+def _rows(findings: Findings) -> Iterator[list[Any]]:
+    """Yield one row for each change, the worst first."""
     for change in findings.worst_first:
         point = change.point
-        writer.writerow(
-            [
-                str(findings.series[change.series].id),
-                *(change.effect, change.percent, *change.levels, point.probability, point.pvalue),
-                *(change.order, change.commit, _iso(change.time), point.index, change.subject),
-            ]
-        )
-    return text.getvalue()
+        yield [
+            str(findings.series[change.series].id),
+            *(change.effect, change.percent, *change.levels, point.probability, point.pvalue),
+            *(change.order, change.commit, _iso(change.time), point.index, change.subject),
+        ]
 
 
 def draw(findings: Findings, path: Path) -> None:
@@ -180,11 +172,12 @@ def draw(findings: Findings, path: Path) -> None:
                 series.times,
             )
 
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure_of([*panels()]).savefig(path)
 
 
-def _discoveries_text(found: Found) -> str:
-    control = found.discoveries
+def _discoveries_text(result: SearchResult) -> str:
+    control = result.discoveries
     if control is None:
         return ""
     return (

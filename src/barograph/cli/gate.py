@@ -11,17 +11,17 @@ import click
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.detectors import DETECTORS, make_detector
-from barograph.cli.finding import searched
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
 from barograph.cli.options import RELEASED, format_option
 from barograph.cli.rendering import FORMATS, render
 from barograph.cli.rerun import MAX_RERUNS, RerunCommand, settle
+from barograph.cli.search import searched
 from barograph.wording import percent
 
 if TYPE_CHECKING:
-    from barograph.cli.asked import Asked
     from barograph.cli.judged import JudgedSeries
+    from barograph.cli.selection import Selection
     from barograph.detection.base import Detector
     from barograph.detection.online import OnlineJudge
     from barograph.history import History
@@ -89,10 +89,10 @@ def gated(
     Args:
         files: What was read from the files.
         aggregate: How the runs of a commit became one value.
-        judging: What is asked, and what fails the job.
+        judging: Which results are judged, and what fails the job.
         detector: The name of a detection method that judges instead of the online model.
     """
-    from barograph.cli.asked import Asked
+    from barograph.cli.selection import Selection
 
     history = files.history
     if detector is None:
@@ -101,10 +101,12 @@ def gated(
     of_branch = [
         count for count, entry in zip(files.of_branch.tolist(), history, strict=True) if len(entry)
     ]
-    asked = Asked.of(series, judging.newest, judging.since, of_branch if files.branch else None)
+    selection = Selection.of(
+        series, judging.newest, judging.since, of_branch if files.branch else None
+    )
     if detector is not None:
         method = make_detector(detector, RELEASED / "label_free.baro")
-        job = judging.detected_job(detected(history, asked, method), asked)
+        job = judging.detected_job(detected(history, selection, method), selection)
         return judging.suppressed(job, series)
     from barograph.detection.online import make_judge
 
@@ -112,18 +114,20 @@ def gated(
     judge, disabled = make_judge(models, judging.second_look())
     if disabled:
         click.echo(disabled, err=True)
-    every = judged(history, asked, judge, aggregate)
-    return judging.suppressed(judging.job(every, asked, judge, models.newest.feature_set), series)
+    every = judged(history, selection, judge, aggregate)
+    return judging.suppressed(
+        judging.job(every, selection, judge, models.newest.feature_set), series
+    )
 
 
 def judged(
-    history: History, asked: Asked, judge: OnlineJudge, aggregate: str = "median"
+    history: History, selection: Selection, judge: OnlineJudge, aggregate: str = "median"
 ) -> list[JudgedSeries]:
     """Return the decisions on the series of a history that have results to ask about.
 
     Args:
         history: The series.
-        asked: What is asked about each series that is not empty.
+        selection: Which results of each series that is not empty are judged.
         judge: Decides.
         aggregate: How the runs of a commit became one value.
     """
@@ -132,7 +136,7 @@ def judged(
     from barograph.detection.online.latest import JudgedHistory, judge_latest
 
     filled = [number for number in range(len(history)) if history.values_of(number).size]
-    chosen = [(k, count) for k, count in zip(filled, asked.counts, strict=True) if count]
+    chosen = [(k, count) for k, count in zip(filled, selection.counts, strict=True) if count]
     runs = [_runs(history, number, count, aggregate) for number, count in chosen]
     values = [
         JudgedHistory(history.values_of(number), runs_of_series)
@@ -147,7 +151,7 @@ def judged(
             orders=series.orders,
             commits=series.commits,
             values=decision.values,
-            asked=count,
+            selected=count,
             answer=decision.answer,
             probability=decision.probability,
             surprise=decision.surprise,
@@ -179,17 +183,17 @@ def _runs(history: History, number: int, newest: int, aggregate: str) -> dict[in
     }
 
 
-def detected(history: History, asked: Asked, detector: Detector) -> Iterator[SeriesAnswer]:
+def detected(history: History, selection: Selection, detector: Detector) -> Iterator[SeriesAnswer]:
     """Yield an answer for each change point of a detector among the newest results.
 
     Args:
         history: The series.
-        asked: What is asked about each series that is not empty.
+        selection: Which results of each series that is not empty are judged.
         detector: Finds the change points.
     """
     points = searched(history, detector)
     filled = [number for number, entry in enumerate(history) if len(entry)]
-    for number, count in zip(filled, asked.counts, strict=True):
+    for number, count in zip(filled, selection.counts, strict=True):
         if not count:
             continue
         series, runs = history[number], history.run_counts(number).tolist()

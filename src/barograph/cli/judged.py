@@ -42,7 +42,7 @@ class JudgedSeries:
         orders: Orders of the commits.
         commits: Names of the commits, empty where unknown.
         values: The settled value of each commit.
-        asked: Number of newest commits that the command asks about.
+        selected: Number of newest commits that the command judges.
         answer: The answer on the newest commit.
         probability: The probability of the change that it is about.
         surprise: How far the newest value departs from what is usual, in nats.
@@ -60,7 +60,7 @@ class JudgedSeries:
     orders: Ints
     commits: Sequence[str]
     values: Floats
-    asked: int
+    selected: int
     answer: Answer
     probability: float
     surprise: float = 0.0
@@ -97,7 +97,7 @@ class JudgedSeries:
         score = -np.inf
         for step in change.steps:
             is_news = step.kind is not StepKind.WITHDRAWN and step.score > score
-            if is_news and step.at > self.newest - self.asked - RECENT:
+            if is_news and step.at > self.newest - self.selected - RECENT:
                 yield step.at, self._rate(step.index, step.at, step.score, step.probability, budget)
             score = max(score, step.score)
 
@@ -115,7 +115,7 @@ class JudgedSeries:
     def answers(
         self, job: Job, budget: JobBudget | None, feature_set: str
     ) -> Iterator[SeriesAnswer]:
-        """Yield an answer for each change that was found at the asked commits, or one without.
+        """Yield an answer for each change that was found at the selected commits, or one without.
 
         Args:
             job: The highest rate that counts, by commit.
@@ -133,7 +133,7 @@ class JudgedSeries:
                 place for place, rate in news if rate <= job.get(self.commit_key(place), -1.0)
             ]
             place = counted[0] if counted else news[-1][0] if news else -1
-            if place <= self.newest - self.asked or (change.is_older and counted):
+            if place <= self.newest - self.selected or (change.is_older and counted):
                 continue
             is_fresh = True
             answer = replace(self._answer(Answer.CHANGE, place), is_certain=bool(counted))

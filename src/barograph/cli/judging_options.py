@@ -23,8 +23,8 @@ from barograph.compiled import interpret_small
 from barograph.series import MIN_CHANGE
 
 if TYPE_CHECKING:
-    from barograph.cli.asked import Asked
     from barograph.cli.judged import JudgedSeries
+    from barograph.cli.selection import Selection
     from barograph.detection.online import OnlineJudge
     from barograph.detection.online.job_budget import JobBudget
     from barograph.models import OnlineModels
@@ -156,13 +156,17 @@ class Judging:
         return JobBudget.released(judge.budget, judge.confirm, config.alarm_policy, share)
 
     def job(
-        self, judged: Sequence[JudgedSeries], asked: Asked, judge: OnlineJudge, feature_set: str
+        self,
+        judged: Sequence[JudgedSeries],
+        selection: Selection,
+        judge: OnlineJudge,
+        feature_set: str,
     ) -> JobAnswer:
         """Return the answer on all series of a job.
 
         Args:
             judged: The series with a result that is asked about.
-            asked: What the job asks about.
+            selection: Which results the job judges.
             judge: Judged them.
             feature_set: The feature set of its model for the newest point.
         """
@@ -172,16 +176,16 @@ class Judging:
         short = [series.name for series in judged if series.baseline_size < self.min_history]
         new = [series.name for series in judged if series.is_new]
         answers = answers_of(long, self.job_budget(judge), feature_set)
-        return JobAnswer(answers, short, new, asked.missing, self._policy)
+        return JobAnswer(answers, short, new, selection.missing, self._policy)
 
-    def detected_job(self, answers: Iterable[SeriesAnswer], asked: Asked) -> JobAnswer:
+    def detected_job(self, answers: Iterable[SeriesAnswer], selection: Selection) -> JobAnswer:
         """Return the answer on a job whose series were judged each by itself."""
         every = [*answers]
         long = [answer for answer in every if answer.baseline_size >= self.min_history]
         short = dict.fromkeys(
             answer.series for answer in every if answer.baseline_size < self.min_history
         )
-        return JobAnswer(long, [*short], asked.new, asked.missing, self._policy)
+        return JobAnswer(long, [*short], selection.new, selection.missing, self._policy)
 
     def suppressed(self, job: JobAnswer, series: Sequence[Series]) -> JobAnswer:
         """Mark the answers that fail no job because people accepted them.
@@ -190,7 +194,7 @@ class Judging:
             job: The answer.
             series: All series, in which commits are looked up.
         """
-        from barograph.cli.asked import order_of
+        from barograph.cli.selection import order_of
         from barograph.cli.suppressions import read_suppressions, suppress
 
         config = current_config()

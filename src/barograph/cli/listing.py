@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from barograph.cli.rendering.markdown import escaped
 from barograph.plotting.changes import BETTER, CHANGED, EFFECTS, WORSE, Findings, ReportedChange
 from barograph.plotting.sparkline import MARK, sparkline
 from barograph.series import Series
@@ -52,7 +53,7 @@ def lines(findings: Findings, *, every: bool = False, width: int = 0) -> Iterato
             notes.append("too short to search")
         yield _heading(series, notes)
         if unicode and len(series):
-            yield f"  {_spark(series, changes, min(width, 60) if width else 60)}"
+            yield f"  {_spark(series, changes, min(width - 4, 60) if width else 60)}"
         for change in changes:
             yield _line(change, rows[id(change)], widths, width)
 
@@ -94,41 +95,37 @@ def markdown(findings: Findings, seconds: float) -> Iterator[str]:
         kind = findings.kind_text(change.series)
         likely = change.point.probability
         cells = (
-            _escaped(name) + (f" ({kind})" if kind else ""),
+            escaped(name) + (f" ({kind})" if kind else ""),
             change_text(change.percent),
             f"**{WORSE}**" if change.effect == WORSE else change.effect,
             "{} to {}".format(*map(number, change.levels)),
             "" if likely is None else probability_text(likely),
-            _escaped(short_commit(printable(change.commit)) or str(change.order)),
+            escaped(short_commit(printable(change.commit)) or str(change.order)),
             day(change.time),
         )
         yield f"| {' | '.join(cells)} |"
 
 
 def terminal_width() -> int:
-    """Return the columns of the terminal; 0 if the output is no terminal."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-
-
-def _escaped(text: str) -> str:
-    """Return text as the cell of a Markdown table shows it."""
-    for sign in "\\`*_[]<>|#":
-        text = text.replace(sign, f"\\{sign}")
-    return text
+    """Return the columns of the terminal, or COLUMNS; 0 if the output has no limit."""
+    is_limited = sys.stdout.isatty() or os.environ.get("COLUMNS")
+    return shutil.get_terminal_size().columns if is_limited else 0
 
 
 def _heading(series: Series, notes: Sequence[str]) -> str:
     name = middle_cut(printable(str(series.id)), NAME)
     known = series.direction.name.lower().replace("_", " ") if series.direction else ""
     facts = [known, plural(len(series), "point"), *notes]
-    return f"{_styled(name, bold=True)}  {_styled(', '.join(filter(None, facts)), dim=True)}"
+    return (
+        f"{click.style(name, bold=True)}  {click.style(', '.join(filter(None, facts)), dim=True)}"
+    )
 
 
 def _spark(series: Series, changes: Sequence[ReportedChange], width: int) -> str:
     """Return the sparkline; the mark before each level has the colour of the change."""
     first, *rest = sparkline(series.values, [change.point.index for change in changes], width)
     marked = [
-        f"{_styled(MARK, fg=COLOURS[change.effect])}{stretch}"
+        f"{click.style(MARK, fg=COLOURS[change.effect])}{stretch}"
         for change, stretch in zip(changes, rest, strict=True)
     ]
     return "".join([first, *marked])
@@ -166,13 +163,8 @@ def _line(change: ReportedChange, cells: Sequence[str], widths: Sequence[int], w
     comment = "  ".join(filter(None, [note, printable(change.subject)]))
     room = max(width - len(plain) - 4, 12) if width else SUBJECT
     text = f"  {plain}  {middle_cut(comment, room)}".rstrip()
-    shown = _styled(word, fg=COLOURS[change.effect], bold=change.effect == WORSE)
+    shown = click.style(word, fg=COLOURS[change.effect], bold=change.effect == WORSE)
     return text.replace(word, shown, 1)
-
-
-def _styled(text: str, **style: object) -> str:
-    """Return text with colours, unless the environment has NO_COLOR; pipes get none from click."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, **style)  # type: ignore[arg-type]
 
 
 def _has_unicode() -> bool:

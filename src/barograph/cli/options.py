@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import inspect
+import io
 import json
 import math
 import os
@@ -186,6 +188,13 @@ def second_look_options(*, on: bool) -> Callable[[F], F]:
 def echo_json(content: dict[str, Any]) -> None:
     """Print one JSON object; numbers that are not finite become null."""
     click.echo(json.dumps(_finite(content), allow_nan=False))
+
+
+def echo_csv(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Print a header and rows as CSV."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    click.echo(text.getvalue(), nl=False)
 
 
 def _finite(content: Any) -> Any:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from barograph.cli.finding import ChangeSearch, find, search_options
 from barograph.cli.inputs import Inputs, input_options
+from barograph.cli.search import ChangeSearch, find, search_options
 from barograph.wording import plural
 
 

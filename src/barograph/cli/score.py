@@ -42,7 +42,7 @@ def command(
     """
     history = inputs.base_history()
     judging.interpret_small(_work(len(history), history.values.size, url))
-    from barograph.cli.asked import Asked
+    from barograph.cli.selection import Selection
     from barograph.cli.stored import stored_series
     from barograph.detection.online import make_judge
     from barograph.store.exchange import import_history
@@ -58,10 +58,10 @@ def command(
                 err=True,
             )
         series = [entry for entry in history if len(entry)]
-        asked = Asked.of(series, judging.newest, judging.since)
-        judged = stored_series(store, series, asked)
+        selection = Selection.of(series, judging.newest, judging.since)
+        judged = stored_series(store, series, selection)
     judge, _ = make_judge(models, judging.second_look())
-    job = judging.job(judged, asked, judge, models.newest.feature_set)
+    job = judging.job(judged, selection, judge, models.newest.feature_set)
     job = judging.suppressed(job, series)
     stored = {"points": filled.points, "reasons": filled.reasons}
     render(job, output, stored, inputs.locations[0])

@@ -23,23 +23,25 @@ from barograph.store.tail import orders_before
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-    from barograph.cli.asked import Asked
+    from barograph.cli.selection import Selection
     from barograph.series import Series
     from barograph.store import Store
     from barograph.store.reading import StoredPoint
 
 
-def stored_series(store: Store, series: Sequence[Series], asked: Asked) -> list[JudgedSeries]:
+def stored_series(
+    store: Store, series: Sequence[Series], selection: Selection
+) -> list[JudgedSeries]:
     """Return what the store decided on the results that a job asks about.
 
     Args:
         store: The store with the results.
         series: The series of the job, as they were read.
-        asked: What is asked about each.
+        selection: Which results of each are judged.
     """
     with store.read() as connection:
         ranges = []
-        for entry, count in zip(series, asked.counts, strict=True):
+        for entry, count in zip(series, selection.counts, strict=True):
             number = reading.number_of(connection, entry.id) if count else None
             if number is not None:
                 first, last = int(entry.orders[-count]), int(entry.orders[-1])
@@ -84,7 +86,7 @@ def _judged(
         orders=np.array(list(places), dtype=np.int64),
         commits=[commit for _, commit, _ in tail],
         values=np.array([value for _, _, value in tail]),
-        asked=len(commits),
+        selected=len(commits),
         answer=decision.answer,
         probability=decision.probability,
         surprise=decision.surprise,

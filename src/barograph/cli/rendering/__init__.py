@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from barograph.cli.answers import JobAnswer
-from barograph.cli.options import echo_json
+from barograph.cli.options import echo_csv, echo_json
 
 FORMATS = ("text", "json", "csv", "markdown", "junit", "github")
 
@@ -27,9 +27,9 @@ def render(
     if output == "json":
         echo_json({**(extra or {}), **job.as_dict()})
     elif output == "csv":
-        from barograph.cli.rendering.table import table
+        from barograph.cli.rendering.table import COLUMNS, rows
 
-        click.echo(table(job), nl=False)
+        echo_csv(COLUMNS, rows(job))
     elif output == "markdown":
         from barograph.cli.rendering.markdown import comment
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
@@ -16,18 +15,14 @@ COLUMNS = (
 )
 
 
-def table(job: JobAnswer) -> str:
-    """Return the table; series that were not judged have a row with their kind alone."""
+def rows(job: JobAnswer) -> Iterator[list[Any]]:
+    """Yield the rows; series that were not judged have a row with their kind alone."""
     kinds = {id(answer): kind for name, kind in KINDS.items() for answer in getattr(job, name)}
-    lines = io.StringIO(newline="")
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow(COLUMNS)
     for answer in job.answers:
-        writer.writerow(_row(answer, kinds.get(id(answer), "quiet"), fails=job.fails(answer)))
+        yield _row(answer, kinds.get(id(answer), "quiet"), fails=job.fails(answer))
     for kind, names in (("too short", job.too_short), ("missing", job.missing)):
-        rows = ([kind, encodable(name)] for name in names)
-        writer.writerows(row + [""] * (len(COLUMNS) - len(row)) for row in rows)
-    return lines.getvalue()
+        for name in names:
+            yield [kind, encodable(name), *[""] * (len(COLUMNS) - 2)]
 
 
 def _row(answer: SeriesAnswer, kind: str, *, fails: bool) -> list[Any]:

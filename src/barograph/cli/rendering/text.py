@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 
 import click
@@ -37,9 +36,8 @@ def echo(job: JobAnswer, clean: Callable[[str], str] = str) -> None:
         job: The answers.
         clean: Removes from a line what another program would read as a command.
     """
-    colour = False if os.environ.get("NO_COLOR") else None  # click looks at the terminal
     for line in lines(job):
-        click.echo(clean(line), color=colour)
+        click.echo(clean(line))
 
 
 def lines(job: JobAnswer) -> list[str]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from barograph.cli.asked import order_of
 from barograph.cli.config import current_config
 from barograph.cli.detectors import WITH_PVALUE, DetectorChoice, detector_options
 from barograph.cli.options import grouped
+from barograph.cli.selection import order_of
 from barograph.compiled import interpret_small
 from barograph.errors import ConfigError
 from barograph.plotting.changes import Findings, ReportedChange
@@ -50,7 +50,7 @@ class ChangeSearch:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The result of a search.
 
     Attributes:
@@ -110,7 +110,7 @@ search_options = grouped(
 )
 
 
-def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Found:
+def find(history: History, search: ChangeSearch, *, explain: bool = False) -> SearchResult:
     """Return the changes of a history, with progress on stderr; print what the user should know.
 
     Args:
@@ -150,7 +150,7 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Fo
         changes = _explained(history, runs, changes, search.choice)
     config = current_config()
     kinds = [config.kind_of(str(series.id)) for series in every] if config.patterns else []
-    return Found(Findings(every, changes, detector.shortest, kinds), discoveries)
+    return SearchResult(Findings(every, changes, detector.shortest, kinds), discoveries)
 
 
 def searched(

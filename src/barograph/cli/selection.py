@@ -1,4 +1,4 @@
-"""Which results a job asks about: those since a commit, or those of the newest commits."""
+"""Which results a job judges: those since a commit, or those of the newest commits."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ SHOWN = 3  # commits that an error names
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The results that a job asks about.
+class Selection:
+    """The results that a job judges.
 
     Attributes:
         counts: Number of newest results of each series.
@@ -37,8 +37,8 @@ class Asked:
         newest: int = 1,
         since: str | None = None,
         most: Sequence[int] | None = None,
-    ) -> Asked:
-        """Return what a job asks about.
+    ) -> Selection:
+        """Return what a job judges.
 
         Args:
             series: All series.
