@@ -154,3 +154,47 @@ def test_columns_of_jmh_influx_and_elastic_are_known(tmp_path: Path) -> None:
     assert "columns ignored: (no name), result, table;" in read_.notes[0]
     rows = [f'{{"@timestamp": "2024-01-0{3 - k}T10:00:00Z", "ms": {k}}}\n' for k in range(2)]
     assert read(tmp_path / "e.ndjson", "".join(rows)).history.values.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("column", "dates"),
+    [
+        ("Datum", ["13.01.2025 08:00", "14.01.2025", "15.01.2025"]),
+        ("when", ["2025-01-13T08:00:00Z", "2025-01-14 08:00", "2025/01/15"]),
+    ],
+)
+def test_the_only_column_of_dates_is_the_time(
+    tmp_path: Path, column: str, dates: list[str]
+) -> None:
+    rows = [f"{date},{value},x\n" for value, date in enumerate(dates, 1)]
+    found = read(tmp_path / "t.csv", f"{column},p50,note\n" + "".join(reversed(rows)))
+    assert values(found) == {"t/p50": [1, 2, 3]}
+    assert found.notes[0] == f"{tmp_path / 't.csv'}: column {column} read as time"
+
+
+def test_one_of_several_columns_of_dates_is_not_guessed(tmp_path: Path) -> None:
+    content = "built,tested,p50\n2025-01-02,2025-01-04,1\n2025-01-01,2025-01-03,2\n"
+    found = read(tmp_path / "t.csv", content)
+    assert values(found) == {"t/p50": [1, 2]}
+    assert "columns ignored: built, tested" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("header", "series"),
+    [
+        ("Benchmark Name,Metric,git.sha,ns", "a/b"),
+        ("Test case,measurement,commit.id,ns", "a/b"),
+        ("scenario,metric,git.commit,ns", "a/b"),
+    ],
+)
+def test_usual_names_of_columns_are_known(tmp_path: Path, header: str, series: str) -> None:
+    found = read(tmp_path / "t.csv", f"{header}\na,b,c1,1\na,b,c2,2\n")
+    assert values(found) == {series: [1, 2]}
+    assert list(found.history.commits) == ["c1", "c2"]
+
+
+def test_times_in_milliseconds_are_no_metric_and_thousands_are_one(tmp_path: Path) -> None:
+    content = 'timestamp_ms,build,memory\n1736755200000,7,"4,992,238"\n1736841600000,8,"5,000"\n'
+    found = read(tmp_path / "t.csv", content)
+    assert values(found) == {"t/memory": [4_992_238, 5_000]}
+    assert found.history.times.tolist() == [1736755200000, 1736841600000]

@@ -200,7 +200,7 @@ def _layout(file: InputFile, content: bytes) -> TextLayout:
         names = [*names[:-1], f"(column {len(names)})"] if len(names) > 1 else names[:-1]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"{file.name}: two columns are called {twice!r}")
+        raise DataError(f"{file.name}: two columns are called {twice!r}; rename one")
     return TextLayout(delimiter, names, skipped + 1)
 
 

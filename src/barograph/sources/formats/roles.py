@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +14,8 @@ from barograph.errors import ConfigError, DataError
 from barograph.series import LABELS
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.cells import is_missing, measured, plain_numbers
+from barograph.sources.formats.cells import is_missing, measured, orders, plain_numbers
+from barograph.sources.formats.dates import SLASHED, DateParser
 from barograph.sources.formats.wide import WideCells
 
 # The names of columns that are read as a field; the first that a table has is taken.
@@ -24,6 +25,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
         "time", "timestamp", "date", "datetime", "commit_time", "commit_date", "commit_timestamp",
         "created_at", "create_time", "measured_at", "measured_on", "push_timestamp", "ts",
         "@timestamp", "_time",
+        "timestamp_ms", "timestamp_s", "timestamp_ns", "unix_time", "unix_timestamp", "epoch",
     ),
     "commit": (
         "commit", "sha", "commit_sha", "commit_hash", "commit_id", "commitid", "git_commit",
@@ -42,7 +44,8 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "variant": ("variant", "machine", "platform", "environment", "env", "host", "os", "testbed"),
     "task": ("task", "suite", "group"),
     "test": ("test", "benchmark", "series", "name", "test_name", "bench", "command",
-        "_measurement",
+        "_measurement", "benchmark_name", "bench_name", "test_case", "testcase", "scenario",
+        "workload",
     ),
     "measurement": ("measurement", "metric", "measure", "statistic", "metric_name", "_field"),
     "args": ("args", "params", "parameters"),
@@ -61,8 +64,11 @@ PARAMETERS = frozenset((
     "threads", "thread_level", "thread_count", "num_threads", "clients", "connections",
     "concurrency", "workers", "processes", "batch_size", "size", "scale", "arg", "param",
 ))  # fmt: skip
+COMMIT = re.compile(r"(?=.*[a-fA-F])[0-9a-fA-F]{7,64}")
+DATED = re.compile(r"\d{4}[-./]\d\d?[-./]\d\d?(?!\d)|\d\d?([-./])\d\d?\1\d\d(?:\d\d)?(?!\d)")
 IDENTITY = (*LABELS, "args")
 SHOWN = 6
+SAMPLED = 100  # cells of a column
 
 
 @dataclass(frozen=True)
@@ -94,10 +100,10 @@ def canonical(column: str) -> str:
     """Return the name of a column as it is compared.
 
     Example:
-        >>> canonical(" Commit-Date ")
-        'commit_date'
+        >>> canonical(" Commit-Date "), canonical("git.sha")
+        ('commit_date', 'git_sha')
     """
-    return re.sub(r"[\s\-]+", "_", column.strip().lower())
+    return re.sub(r"[\s\-]+|\.(?=[^\W\d])", "_", column.strip().lower())
 
 
 def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where: str) -> Roles:
@@ -196,9 +202,16 @@ def _numeric(cells: Mapping[str, Sequence[Any]], names: list[str]) -> list[str]:
 
 def _is_number(text: str) -> bool:
     try:
-        return measured(text, "", decimal_comma="," in text)[0] < np.inf
+        return _number(text) < np.inf
     except FieldError:
         return False
+
+
+def _number(cell: Any) -> float:
+    """Return the number in a cell, whatever its decimal sign."""
+    if isinstance(cell, str) and cell.count(",") == 1:
+        return measured(cell, "", decimal_comma=True)[0]
+    return measured(cell, "")[0]
 
 
 def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:
@@ -211,13 +224,76 @@ def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:
         if is_missing(cell):
             continue
         try:
-            value, _ = measured(cell, "", decimal_comma=isinstance(cell, str) and "," in cell)
+            if abs(_number(cell)) >= below:
+                return False
         except FieldError:
-            return False
-        if abs(value) >= below:
             return False
         found += 1
     return found > 0
+
+
+def checked_roles(roles: Roles, cells_of: Mapping[str, Sequence[Any]]) -> tuple[Roles, list[str]]:
+    """Return roles that fit what the columns hold, and what people should know about them.
+
+    A column of orders may hold times or commits, and one of an unknown name the only dates.
+
+    Args:
+        roles: The roles by name.
+        cells_of: Some cells of each column.
+    """
+    column = roles.fields.get("order")
+    if column is None:
+        return _with_time(roles, cells_of)
+    cells = [cell for cell in cells_of[column][:SAMPLED] if not is_missing(cell)]
+    _, faults = orders(cells, "order")
+    if not cells or len(faults) < len(cells):
+        return roles, []
+    for role, is_role in (("time", _are_times), ("commit", _are_commits)):
+        if is_role(cells):
+            fields = {name: column for name, column in roles.fields.items() if name != "order"}
+            fields[role] = column
+            return replace(roles, fields=fields), [f"column {column} read as {role}"]
+    return roles, []
+
+
+def _with_time(roles: Roles, cells_of: Mapping[str, Sequence[Any]]) -> tuple[Roles, list[str]]:
+    """Read the only column of dates as the time, whatever its name, if no other column is."""
+    if "time" in roles.fields:
+        return roles, []
+    dated = [name for name in roles.ignored if _are_dates(cells_of[name][:SAMPLED])]
+    if len(dated) != 1:
+        return roles, []
+    ignored = [name for name in roles.ignored if name != dated[0]]
+    fields = {**roles.fields, "time": dated[0]}
+    return replace(roles, fields=fields, ignored=ignored), [f"column {dated[0]} read as time"]
+
+
+def _are_dates(cells: Sequence[Any]) -> bool:
+    """Return whether the cells are texts of dates with a year, a month and a day, or empty."""
+    known = [cell for cell in cells if not is_missing(cell)]
+    return (
+        bool(known)
+        and all(isinstance(cell, str) and DATED.match(cell.strip()) for cell in known)
+        and _are_times(list(dict.fromkeys(known)))
+    )
+
+
+def _are_times(cells: Sequence[Any]) -> bool:
+    """Return whether all cells are times, of which none that differ become one in milliseconds."""
+    read = DateParser()
+    times: set[object] = set()
+    for cell in cells:
+        try:
+            times.add(read(cell, ""))
+        except FieldError:
+            if not isinstance(cell, str) or SLASHED.match(cell) is None:
+                return False
+            times.add(cell)
+    return len(times) == len({str(cell) for cell in cells})
+
+
+def _are_commits(cells: Sequence[Any]) -> bool:
+    return all(isinstance(cell, str) and COMMIT.fullmatch(cell.strip()) for cell in cells)
 
 
 def _no_values(names: Sequence[str], where: str) -> str:

@@ -10,7 +10,6 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +40,13 @@ from barograph.sources.formats.cells import (
 from barograph.sources.formats.dates import SLASHED, DateParser, day_order
 from barograph.sources.formats.delimited import DELIMITERS, UTF_16, decoded
 from barograph.sources.formats.outline import outline
-from barograph.sources.formats.roles import SYNONYMS, Roles, assign_roles, canonical
+from barograph.sources.formats.roles import SYNONYMS, Roles, assign_roles, canonical, checked_roles
 from barograph.sources.formats.rows import PARQUET, Chunk, read_rows
 from barograph.sources.formats.units import unit_of
 from barograph.sources.formats.wide import WideCells
 from barograph.texts import Texts
 
 KNOWN = frozenset(itertools.chain.from_iterable(SYNONYMS.values()))
-COMMIT = re.compile(r"(?=.*[a-fA-F])[0-9a-fA-F]{7,64}")
 UNIT = re.compile(r"(.*?)\s*[(\[]([^)\]]+)[)\]]")
 LONGEST = 200  # characters of the name of a column with a unit
 SAMPLED = 100  # cells of each column of a wide table
@@ -119,7 +117,7 @@ def read(file: InputFile) -> Iterator[ResultBatch | Note | Skip]:
 
 def _reader_of(file: InputFile, first: Chunk) -> tuple[_TableReader, list[str]]:
     """Return a reader for a table with these columns, and what people should know about them."""
-    roles, notes = _checked_order(assign_roles(first.cells, file.options, file.name), first)
+    roles, notes = checked_roles(assign_roles(first.cells, file.options, file.name), first.cells)
     reader = _TableReader(file, roles, first, notes)
     if roles.ignored:
         shown = ", ".join(name or "(no name)" for name in roles.ignored[:SHOWN]) + (
@@ -141,41 +139,6 @@ def _require_same(before: Roles, after: Roles, late: list[str], chunk: Chunk, na
             f"{name}: columns {', '.join(late[:SHOWN])} first appear after row {chunk.rows[0]:,}, "
             "and would change how the rows before are read; name all columns in the first row"
         )
-
-
-def _checked_order(roles: Roles, first: Chunk) -> tuple[Roles, list[str]]:
-    """Read a column of orders that holds times or commits as what it holds."""
-    column = roles.fields.get("order")
-    if column is None:
-        return roles, []
-    cells = [cell for cell in first.cells[column][:100] if not is_missing(cell)]
-    _, faults = orders(cells, "order")
-    if not cells or len(faults) < len(cells):
-        return roles, []
-    for role, is_role in (("time", _are_times), ("commit", _are_commits)):
-        if is_role(cells):
-            fields = {name: column for name, column in roles.fields.items() if name != "order"}
-            fields[role] = column
-            return replace(roles, fields=fields), [f"column {column} read as {role}"]
-    return roles, []
-
-
-def _are_times(cells: Sequence[Any]) -> bool:
-    """Return whether all cells are times, of which none that differ become one in milliseconds."""
-    read = DateParser()
-    times: set[object] = set()
-    for cell in cells:
-        try:
-            times.add(read(cell, ""))
-        except FieldError:
-            if not isinstance(cell, str) or SLASHED.match(cell) is None:
-                return False
-            times.add(cell)
-    return len(times) == len({str(cell) for cell in cells})
-
-
-def _are_commits(cells: Sequence[Any]) -> bool:
-    return all(isinstance(cell, str) and COMMIT.fullmatch(cell.strip()) for cell in cells)
 
 
 class _TableReader:
