@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 
-from barograph.series import UNKNOWN_TIME, canonical_text
+from barograph.series import UNKNOWN_TIME, Direction, canonical_text
 from barograph.sources.base import Place, Skip
 from barograph.sources.fields import EPOCH, MILLISECOND, TIME_RANGE, FieldError
 from barograph.sources.formats.base import InputFile
@@ -23,6 +23,11 @@ SHOWN_KEY = 60  # characters of a key that messages show
 # The unit of a Unix time follows from its size: smaller numbers than the first are seconds, then
 # come milliseconds, microseconds and nanoseconds. All times from 1973 to 5138 are recognised.
 SECONDS, MILLISECONDS, MICROSECONDS = 100_000_000_000, 100_000_000_000_000, 100_000_000_000_000_000
+DIRECTIONS = {
+    **dict.fromkeys(("lower", "smaller", "less", "down", "min", "minimize"), -1),
+    **dict.fromkeys(("higher", "bigger", "larger", "greater", "more", "up", "max", "maximize"), 1),
+    **dict.fromkeys(("unknown", "none", "neither"), 0),
+}  # fmt: skip
 DATE = re.compile(
     r"(\d{4})[-./](\d\d?)[-./](\d\d?)"
     r"(?:[T ]\s*(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?"
@@ -161,6 +166,47 @@ def arguments(values: Mapping[str, Any], where: str) -> tuple[tuple[str, str], .
     """
     pairs = ((text(name, where), label(value, at(where, name))) for name, value in values.items())
     return tuple(sorted(pairs))
+
+
+def direction(text: str, field: str) -> Direction:
+    """Return the direction that a text names.
+
+    Args:
+        text: The text, such as "lower", "smaller_is_better" or "-1".
+        field: Its key or column; `lower_is_better` and the like may be true or false.
+
+    Raises:
+        FieldError: It names no direction.
+
+    Example:
+        >>> direction("smaller_is_better", "direction").name, direction("1", "direction").name
+        ('LOWER_IS_BETTER', 'HIGHER_IS_BETTER')
+        >>> direction("true", "lower_is_better").name, direction("0", "lowerIsBetter").name
+        ('LOWER_IS_BETTER', 'HIGHER_IS_BETTER')
+    """
+    word = text.strip().lower().replace("-", "_").replace(" ", "_") if text[:1] != "-" else text
+    if not word:
+        return Direction.UNKNOWN
+    column = field.rpartition(".")[2].lower().replace("_", "")
+    if column.endswith("isbetter") and word in ("true", "false", "1", "0", "yes", "no", "t", "f"):
+        way = -1 if column.startswith(("lower", "smaller", "less")) else 1
+        return Direction(way if word in ("true", "1", "yes", "t") else -way)
+    word = word.removesuffix("_is_better").removesuffix("isbetter").removesuffix("_better")
+    if word in ("-1", "0", "1", "-1.0", "0.0", "1.0", "+1"):
+        return Direction(int(float(word)))
+    if word in DIRECTIONS:
+        return Direction(DIRECTIONS[word])
+    allowed = "direction is not -1, 0, 1, lower_is_better, higher_is_better or unknown"
+    raise FieldError(field, text, allowed)
+
+
+def direction_in(fields: Mapping[str, Any], keys: Iterable[str], where: str) -> Direction:
+    """Return the direction that the first of some keys states; unknown if none is there."""
+    for key in keys:
+        if fields.get(key) is not None:
+            here = at(where, key)
+            return direction(label(fields[key], here), here)
+    return Direction.UNKNOWN
 
 
 def project_of_url(url: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from barograph.series import LARGEST_ORDER, UNKNOWN_TIME, Direction, Floats, Ints, canonical_text
+from barograph.series import LARGEST_ORDER, UNKNOWN_TIME, Floats, Ints, canonical_text
 from barograph.sources.fields import FieldError, order_of, value_of
 from barograph.sources.formats.base import NO_ORDER
 from barograph.sources.formats.dates import iso_times
@@ -38,11 +38,6 @@ MEASURED = re.compile(
 INFINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 CACHED = 1 << 17  # texts
 SAMPLED = 1000  # cells
-DIRECTIONS = {
-    **dict.fromkeys(("lower", "smaller", "less", "down", "min", "minimize", "true"), -1),
-    **dict.fromkeys(("higher", "bigger", "larger", "greater", "more", "up", "max", "maximize"), 1),
-    **dict.fromkeys(("unknown", "none", "neither", "false"), 0),
-}  # fmt: skip
 
 
 def is_missing(cell: Any) -> bool:
@@ -334,28 +329,3 @@ def label(cell: Any, field: str) -> str:
     if isinstance(cell, (dict, list)):
         return json.dumps(cell, sort_keys=True)
     return canonical_text(cell)
-
-
-def direction(text: str, field: str) -> Direction:
-    """Return the direction that a text names.
-
-    Example:
-        >>> direction("smaller_is_better", "direction").name, direction("1", "direction").name
-        ('LOWER_IS_BETTER', 'HIGHER_IS_BETTER')
-        >>> direction("true", "lower_is_better").name, direction("0", "lowerIsBetter").name
-        ('LOWER_IS_BETTER', 'HIGHER_IS_BETTER')
-    """
-    word = text.strip().lower().replace("-", "_").replace(" ", "_") if text[:1] != "-" else text
-    if not word:
-        return Direction.UNKNOWN
-    column = field.lower().replace("_", "")
-    if column.endswith("isbetter") and word in ("true", "false", "1", "0", "yes", "no", "t", "f"):
-        way = -1 if column.startswith(("lower", "smaller", "less")) else 1
-        return Direction(way if word in ("true", "1", "yes", "t") else -way)
-    word = word.removesuffix("_is_better").removesuffix("isbetter").removesuffix("_better")
-    if word in ("-1", "0", "1", "-1.0", "0.0", "1.0", "+1"):
-        return Direction(int(float(word)))
-    if word in DIRECTIONS and word not in ("true", "false"):
-        return Direction(DIRECTIONS[word])
-    allowed = "direction is not -1, 0, 1, lower_is_better, higher_is_better or unknown"
-    raise FieldError(field, text, allowed)

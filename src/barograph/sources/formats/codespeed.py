@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import label, mapping, numeric, skipped, time_ms
+from barograph.sources.formats.access import direction_in, label, mapping, numeric, skipped, time_ms
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import records
@@ -16,7 +16,6 @@ from barograph.sources.formats.records import records
 LABELS = ("project", "environment", "executable", "benchmark")
 SERIES = (*LABELS, "units", "lessisbetter")
 REVISION = ("commitid", "branch", "revision_date", "result_date")
-TRUTH = {"true": True, "false": False, "1": True, "0": False}
 T = TypeVar("T")
 _Series = tuple[SeriesId, str, Direction]
 _Revision = tuple[str, int, str]
@@ -67,7 +66,7 @@ def _cached(
 
 def _series(result: Mapping[str, Any], place: str) -> _Series:
     """Return the identity, the unit and the direction."""
-    direction = _direction(result.get("lessisbetter"), f"{place}.lessisbetter")
+    direction = direction_in(result, ("lessisbetter",), place)
     return _identity(result, place), _text(result, "units", place), direction
 
 
@@ -98,16 +97,6 @@ def _time(result: Mapping[str, Any], place: str) -> int:
         if time != UNKNOWN_TIME:
             return time
     return UNKNOWN_TIME
-
-
-def _direction(value: object, where: str) -> Direction:
-    """Return which way is better, if the result says it: results mostly do not."""
-    if value is None:
-        return Direction.UNKNOWN
-    lower = value if isinstance(value, bool) else TRUTH.get(str(value).lower())
-    if lower is None:
-        raise FieldError(where, value, "is neither true nor false")
-    return Direction.LOWER_IS_BETTER if lower else Direction.HIGHER_IS_BETTER
 
 
 FORMAT = Format(

@@ -18,12 +18,12 @@ from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME, Direction, Ints, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError, identity_of, verdict_of
+from barograph.sources.formats.access import direction
 from barograph.sources.formats.base import Format, InputFile, Judgement, ResultBatch, Sample
 from barograph.sources.formats.cells import (
     Faults,
     TextReader,
     TimeReader,
-    direction,
     label,
     numbers,
     orders,

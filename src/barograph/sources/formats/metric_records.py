@@ -18,6 +18,7 @@ from barograph.sources.formats import nyrkio
 from barograph.sources.formats.access import (
     arguments,
     at,
+    direction_in,
     label,
     mapping,
     numeric,
@@ -52,16 +53,10 @@ LINES = re.compile(rb"\}\s*\n\s*\{")
 HASHES = ("id", "hash", "sha", "oid")  # keys of a commit that is an object
 TIMES = ("timestamp", "date", "time")
 VALUES = ("value", "median", "mean")  # keys of a metric that is an object, in this order
-DIRECTIONS = {
-    "lower_is_better": Direction.LOWER_IS_BETTER,
-    "lower": Direction.LOWER_IS_BETTER,
-    "smaller_is_better": Direction.LOWER_IS_BETTER,
-    "-1": Direction.LOWER_IS_BETTER,
-    "higher_is_better": Direction.HIGHER_IS_BETTER,
-    "higher": Direction.HIGHER_IS_BETTER,
-    "bigger_is_better": Direction.HIGHER_IS_BETTER,
-    "1": Direction.HIGHER_IS_BETTER,
-}
+DIRECTIONS = (
+    *("direction", "lower_is_better", "smaller_is_better", "higher_is_better"),
+    "bigger_is_better",
+)
 Labels = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
 
 
@@ -191,7 +186,7 @@ def _single(
     unit, direction = "", Direction.UNKNOWN
     if isinstance(value, dict):
         unit = optional_text(value.get("unit", value.get("units")), f"{where}.unit")
-        direction = _direction(value, where)
+        direction = direction_in(value, DIRECTIONS, where)
         key = next((key for key in VALUES if key in value), "value")
         value, where = value.get(key), f"{where}.{key}"
     if type(value) is float or type(value) is int:
@@ -277,24 +272,6 @@ class _Record:
         if name[0] and test:
             task = f"{task}/{test}" if task else test
         return SeriesId(project, variant, task, name[0] or test, name[1], args)
-
-
-def _direction(metric: Mapping[str, Any], where: str) -> Direction:
-    """Return which way is better, if the metric says it."""
-    stated = metric.get("direction")
-    if stated is not None:
-        found = DIRECTIONS.get(label(stated, f"{where}.direction").lower())
-        if found is None:
-            raise FieldError(f"{where}.direction", stated, "is not one of lower, higher, -1 and 1")
-        return found
-    for key in ("lower_is_better", "smaller_is_better", "higher_is_better", "bigger_is_better"):
-        value = metric.get(key)
-        if value is None:
-            continue
-        if not isinstance(value, bool):
-            raise FieldError(f"{where}.{key}", value, "is neither true nor false")
-        return Direction(int(DIRECTIONS[key]) * (1 if value else -1))
-    return Direction.UNKNOWN
 
 
 TITLE = "JSON or JSON lines: records with a map of metrics, a commit and a time"

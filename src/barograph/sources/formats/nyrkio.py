@@ -13,10 +13,10 @@ from typing import Any
 
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.fields import FieldError
 from barograph.sources.formats.access import (
     array,
     at,
+    direction_in,
     label,
     mapping,
     number,
@@ -33,13 +33,6 @@ from barograph.sources.formats.records import records
 
 COMMITS = ("git_commit", "commit", "revision", "sha")
 TESTS = ("test_name", "test", "benchmark")
-DIRECTIONS = {
-    "lower_is_better": Direction.LOWER_IS_BETTER,
-    "higher_is_better": Direction.HIGHER_IS_BETTER,
-    -1: Direction.LOWER_IS_BETTER,
-    1: Direction.HIGHER_IS_BETTER,
-    0: Direction.UNKNOWN,
-}
 
 
 def matches(sample: Sample) -> bool:
@@ -94,7 +87,7 @@ def _described(
     """Return the identity, the direction and the unit of a metric."""
     name = text(metric.get("name"), f"{where}.name")
     unit = optional_text(metric.get("unit"), f"{where}.unit")
-    direction = _direction(metric.get("direction"), f"{where}.direction")
+    direction = direction_in(metric, ("direction",), where)
     return SeriesId(project, "", "", test, name), direction, unit
 
 
@@ -107,15 +100,6 @@ def _first(attributes: Mapping[str, Any], names: tuple[str, ...], place: str) ->
         if value is not None:
             return label(value, at(at(place, "attributes"), name))
     return ""
-
-
-def _direction(value: object, where: str) -> Direction:
-    """Return the direction of a metric; unknown if it is missing."""
-    if value is None:
-        return Direction.UNKNOWN
-    if isinstance(value, str | int) and not isinstance(value, bool) and value in DIRECTIONS:
-        return DIRECTIONS[value]
-    raise FieldError(where, value, "is neither lower_is_better nor higher_is_better")
 
 
 TITLE = "Nyrkiö or Otava JSON: runs with a timestamp, a list of metrics, and attributes"

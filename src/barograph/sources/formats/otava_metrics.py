@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from barograph.series import Direction
-from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import at, label, mapping, numeric, optional_text, text
-
-DIRECTIONS = {-1.0: Direction.LOWER_IS_BETTER, 1.0: Direction.HIGHER_IS_BETTER}
+from barograph.sources.formats.access import (
+    at,
+    direction_in,
+    label,
+    mapping,
+    numeric,
+    optional_text,
+    text,
+)
 
 
 @dataclass(frozen=True)
@@ -65,19 +70,9 @@ def metrics_of(test: Mapping[str, Any], where: str, key: str) -> list[Metric]:
             Metric(
                 name,
                 name if source is None else text(source, f"{here}.{key}"),
-                _direction(settings.get("direction"), f"{here}.direction"),
+                direction_in(settings, ("direction",), here),
                 numeric(settings.get("scale", 1), f"{here}.scale"),
                 optional_text(settings.get("unit"), f"{here}.unit"),
             )
         )
     return metrics
-
-
-def _direction(value: object, where: str) -> Direction:
-    """Return the direction 1 or -1; unknown if it is missing."""
-    if value is None:
-        return Direction.UNKNOWN
-    found = DIRECTIONS.get(numeric(value, where))
-    if found is None:
-        raise FieldError(where, value, "is neither 1 nor -1")
-    return found

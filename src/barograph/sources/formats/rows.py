@@ -5,13 +5,18 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from barograph.errors import DataError
+from barograph.extras import needed
 from barograph.sources.base import Place, Skip
 from barograph.sources.formats.base import CUT_OFF, InputFile, decode_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CHUNK = 20_000  # rows
 PARQUET = b"PAR1"
@@ -191,7 +196,52 @@ def check_keys(file: InputFile, count: int) -> None:
         )
 
 
-def _parquet(file: InputFile, content: bytes) -> Table:
-    from barograph.sources.formats.parquet import read_parquet
+def _parquet(file: InputFile, content: bytes) -> Iterator[Chunk]:
+    """Yield the rows of a Parquet file in chunks.
 
-    return read_parquet(file, content)
+    Args:
+        file: The file.
+        content: Its bytes.
+
+    Raises:
+        ConfigError: pyarrow is not installed.
+        DataError: The file is damaged.
+    """
+    with needed(f"{file.name}: a Parquet file"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    try:
+        with pq.ParquetFile(io.BytesIO(content)) as table:
+            check_keys(file, len(table.schema_arrow.names))
+            start = 0
+            for batch in table.iter_batches(batch_size=CHUNK):
+                names = batch.schema.names
+                if len(set(names)) < len(names):
+                    raise DataError(f"{file.name}: two columns of one name")
+                cells = {name: _parquet_cells(batch.column(name)) for name in names}
+                yield Chunk(cells, range(start, start + batch.num_rows), 0)
+                start += batch.num_rows
+    except (pa.ArrowException, OSError) as error:
+        message = str(error).partition("\n")[0][:200]
+        raise DataError(f"{file.name}: not a readable Parquet file: {message}") from None
+
+
+def _parquet_cells(column: pa.Array) -> Sequence[Any]:
+    """Return the cells; times as milliseconds since 1970."""
+    import pyarrow as pa
+
+    types, kind = pa.types, column.type
+    if types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if types.is_timestamp(kind) or types.is_date(kind):
+        moments = column.cast(pa.timestamp("ms")).cast(pa.int64())
+        return [None if cell is None else Milliseconds(cell) for cell in moments.to_pylist()]
+    if types.is_floating(kind) and not column.null_count:
+        found: list[Any] = column.to_numpy(zero_copy_only=False).astype(np.float64).tolist()
+        return found
+    cells: list[Any] = column.to_pylist()
+    return [cell.decode("utf-8", "replace") for cell in cells] if types.is_binary(kind) else cells
+
+
+class Milliseconds(int):
+    """A time in milliseconds since 1970, whatever its size."""

@@ -19,6 +19,7 @@ from barograph.errors import DataError
 from barograph.series import LABELS, UNKNOWN_TIME, Direction, Floats, Ints, SeriesId, normalize_args
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
+from barograph.sources.formats.access import direction
 from barograph.sources.formats.base import (
     NO_ORDER,
     Format,
@@ -31,7 +32,6 @@ from barograph.sources.formats.cells import (
     Faults,
     TextReader,
     TimeReader,
-    direction,
     has_decimal_comma,
     is_missing,
     measurements,
