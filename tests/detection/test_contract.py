@@ -123,8 +123,8 @@ def test_odd_series_are_answered_twice_alike(detector: Detector, name: str) -> N
 @each
 def test_times_and_release_are_taken_by_all(detector: Detector) -> None:
     times = np.arange(80) * 3600.0
-    for given in (times, times.astype("datetime64[s]")):
-        assert detector.detect(STEP, times=given) == detector.detect(STEP, times=times)
+    for item in (times, times.astype("datetime64[s]")):
+        assert detector.detect(STEP, times=item) == detector.detect(STEP, times=times)
     with pytest.raises(DataError, match="times has the shape"):
         detector.detect(STEP, times=times[1:])
     with pytest.raises(DataError, match="release has 2 entries"):
@@ -134,9 +134,9 @@ def test_times_and_release_are_taken_by_all(detector: Detector) -> None:
 
 @each
 def test_fit_predict_returns_the_indices_of_detect(detector: Detector) -> None:
-    found = detector.fit_predict(STEP)
-    assert found.dtype == np.int64
-    assert found.tolist() == indices(detector, STEP)
+    result = detector.fit_predict(STEP)
+    assert result.dtype == np.int64
+    assert result.tolist() == indices(detector, STEP)
 
 
 @each

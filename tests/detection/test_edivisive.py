@@ -106,9 +106,9 @@ def test_tau_kappa_starts_with_the_best_pair(seed: int, least: int, alpha: float
 
 def test_the_same_seed_gives_the_same_change_points() -> None:
     values = steps(0, 0.8, 0, 0.9, length=40)
-    found = [EDivisive(seed=seed).detect(values) for seed in (1, 1, 2)]
-    assert found[0] == found[1]
-    pvalues = [[point.pvalue for point in points] for points in found]
+    points_by_seed = [EDivisive(seed=seed).detect(values) for seed in (1, 1, 2)]
+    assert points_by_seed[0] == points_by_seed[1]
+    pvalues = [[point.pvalue for point in points] for points in points_by_seed]
     assert pvalues[0] != pvalues[2]
 
 

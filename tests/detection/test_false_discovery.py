@@ -46,10 +46,10 @@ def test_false_alarms_of_stable_series_mostly_go_and_clear_steps_stay() -> None:
     random = np.random.default_rng(5)
     series = random.normal(100, 1, (200, 60))
     series[:10, 30:] += 6
-    found = detect_many(Hunter(pvalue=0.01), series.ravel(), np.arange(201) * 60)
-    kept = control_discoveries(found, tests=series.size).kept
+    points_by_series = detect_many(Hunter(pvalue=0.01), series.ravel(), np.arange(201) * 60)
+    kept = control_discoveries(points_by_series, tests=series.size).kept
     assert all(any(p.index == 30 for p in points) for points in kept[:10])
-    assert sum(map(len, kept[10:])) < sum(map(len, found[10:])) / 4
+    assert sum(map(len, kept[10:])) < sum(map(len, points_by_series[10:])) / 4
 
 
 @pytest.mark.parametrize(("rate", "tests"), [(0.0, 9), (1.0, 9), (0.05, 0)])

@@ -30,8 +30,8 @@ def test_pvalue_is_that_of_scipy_with_ties_or_without(
         values += np.arange(values.size) / 1000
     a, b = np.split(values, [len(left)])
     if np.unique(values).size > 1:  # SciPy divides by 0 for equal values
-        found = mann_whitney(values, 0, len(left), values.size)
-        assert found == pytest.approx(plain(a, b), rel=1e-10)
+        result = mann_whitney(values, 0, len(left), values.size)
+        assert result == pytest.approx(plain(a, b), rel=1e-10)
 
 
 @pytest.mark.parametrize(("left", "right"), [(8, 792), (8, 793), (9, 40), (1, 60), (400, 400)])
@@ -53,9 +53,9 @@ def test_equal_values_have_no_change() -> None:
 def test_hunter_by_ranks_is_the_plain_reference(seed: int) -> None:
     random = np.random.default_rng(seed)
     values = np.repeat(random.normal(100, 4, 7), 8) + random.normal(0, 1, 56)
-    found = Hunter(20, 0.01, test="mann_whitney").fit_predict(values)
-    assert found.tolist() == hunter(values, 20, 0.01, 0.0, plain)
-    assert found.size
+    indices = Hunter(20, 0.01, test="mann_whitney").fit_predict(values)
+    assert indices.tolist() == hunter(values, 20, 0.01, 0.0, plain)
+    assert indices.size
 
 
 def test_hunter_refuses_an_unknown_test_and_ranks_with_parity() -> None:

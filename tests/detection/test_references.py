@@ -20,18 +20,18 @@ def series(seed: int) -> Floats:
 @pytest.mark.parametrize("seed", range(8))
 def test_pelt_is_the_pelt_of_ruptures(seed: int) -> None:
     values = series(seed)
-    found = [point.index for point in Pelt(penalty=3.0, minimum=2).detect(values)]
+    places = [point.index for point in Pelt(penalty=3.0, minimum=2).detect(values)]
     price = 3.0 * np.log(values.size) * noise_level(values) ** 2
     peer = ruptures.Pelt(model="l2", min_size=2, jump=1).fit(values).predict(pen=price)
-    assert [*found, values.size] == peer
+    assert [*places, values.size] == peer
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_dynp_is_the_dynp_of_ruptures(seed: int) -> None:
     values = series(seed)
-    found = [point.index for point in Dynp(changes=4, minimum=2).detect(values)]
+    places = [point.index for point in Dynp(changes=4, minimum=2).detect(values)]
     peer = ruptures.Dynp(model="l2", min_size=2, jump=1).fit(values).predict(n_bkps=4)
-    assert [*found, values.size] == peer
+    assert [*places, values.size] == peer
 
 
 def test_the_statistic_is_what_the_change_point_saves() -> None:

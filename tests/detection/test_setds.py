@@ -12,7 +12,7 @@ from tests.shared import SHARED, needs_shared
 
 def plain(values: Floats, detector: Setds) -> list[tuple[int, float]]:
     """The definition, word by word, with the baseline summed anew at every point."""
-    found: list[tuple[int, float]] = []
+    places: list[tuple[int, float]] = []
     start = 0
     t = 0
     while t < len(values):
@@ -30,10 +30,10 @@ def plain(values: Floats, detector: Setds) -> list[tuple[int, float]]:
                     break
                 cumulative.append(total)
             if len(cumulative) == detector.hold:
-                found.append((t, cumulative[-1]))
+                places.append((t, cumulative[-1]))
                 start = t
         t += 1
-    return found
+    return places
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
@@ -51,10 +51,10 @@ def test_the_kernel_does_what_the_definition_says(
     noise = np.random.default_rng(seed).standard_normal(15 * len(steps))
     values = noise + np.repeat(steps, 15)
     detector = Setds(sigmas=sigmas, minimum=minimum, hold=hold, patience=patience)
-    found = [(point.index, point.statistic) for point in detector.detect(values)]
+    places = [(point.index, point.statistic) for point in detector.detect(values)]
     expected = plain(values, detector)
-    assert [index for index, _ in found] == [index for index, _ in expected]
-    assert [s for _, s in found] == pytest.approx([s for _, s in expected], rel=1e-9)
+    assert [index for index, _ in places] == [index for index, _ in expected]
+    assert [s for _, s in places] == pytest.approx([s for _, s in expected], rel=1e-9)
 
 
 def test_the_limits_restart_at_each_change() -> None:
@@ -98,6 +98,6 @@ def test_on_a_real_series_every_change_point_is_the_first_outside_the_limits() -
     lines = (SHARED / "data" / "mongodb" / "demo.csv").read_text(encoding="utf-8").splitlines()
     values = np.array([float(line.split(",")[0]) for line in lines[1:]])
     detector = Setds()
-    found = [(point.index, point.statistic) for point in detector.detect(values)]
-    assert found
-    assert [index for index, _ in found] == [index for index, _ in plain(values, detector)]
+    places = [(point.index, point.statistic) for point in detector.detect(values)]
+    assert places
+    assert [index for index, _ in places] == [index for index, _ in plain(values, detector)]

@@ -141,8 +141,8 @@ def test_missing_commits_do_not_hide_a_step() -> None:
 def test_a_trace_without_values_takes_part_in_nothing() -> None:
     matrix = traces(5)
     matrix[7] = NAN
-    found = cluster_steps(matrix, settings=THREE)
-    assert 7 not in {name for cluster in found for name in cluster.members}
+    clusters = cluster_steps(matrix, settings=THREE)
+    assert 7 not in {name for cluster in clusters for name in cluster.members}
 
 
 def cluster(members: range, status: Status = Status.NEW) -> StepCluster:
@@ -280,10 +280,10 @@ def test_ignored_cluster_swallows_no_other_step_of_the_same_traces(
     orders = np.arange(1000, 1250)
     [first] = cluster_steps(moved(40, 25, 5.0, 120, 1), orders=orders)
     ignored = replace(first, status=Status.IGNORED, key=7)
-    found = cluster_steps(moved(40, 25, step, at, 2), orders=orders, known=[ignored])
-    current = next(cluster for cluster in found if cluster.current)
+    clusters = cluster_steps(moved(40, 25, step, at, 2), orders=orders, known=[ignored])
+    current = next(cluster for cluster in clusters if cluster.current)
     assert (current.status, current.key) == ((Status.IGNORED, 7) if is_same else (Status.NEW, None))
-    assert len(found) == (1 if is_same else 2)
+    assert len(clusters) == (1 if is_same else 2)
 
 
 def test_a_look_needs_four_points() -> None:

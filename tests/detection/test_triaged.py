@@ -137,8 +137,8 @@ def test_many_series_together_equal_each_alone() -> None:
     offsets = np.cumsum([0, *(part.size for part in parts)])
     together = Triaged().find_many(np.concatenate(parts), offsets)
     alone = [Triaged().detect(part) for part in parts]
-    key = [[(p.index, p.probability) for p in own] for own in together]
-    assert key == [[(p.index, p.probability) for p in own] for own in alone]
+    key = [[(p.index, p.probability) for p in item] for item in together]
+    assert key == [[(p.index, p.probability) for p in item] for item in alone]
     assert sum(map(len, key)) > 6
 
 

@@ -17,7 +17,7 @@ def counts(seed: int, tiny: int = 40) -> Floats:
 
 
 def test_tiny_steps_of_counts_are_not_reported_by_the_dozen() -> None:
-    found = [[p.index for p in Triaged().detect(counts(seed))] for seed in range(8)]
-    assert np.mean([200 in own for own in found]) > 0.8
-    assert np.mean([len(own) for own in found]) < 4.0
-    assert max(len(own) for own in found) < 8
+    places_by_seed = [[p.index for p in Triaged().detect(counts(seed))] for seed in range(8)]
+    assert np.mean([200 in places for places in places_by_seed]) > 0.8
+    assert np.mean([len(places) for places in places_by_seed]) < 4.0
+    assert max(len(places) for places in places_by_seed) < 8

@@ -43,15 +43,15 @@ def test_better_calibrated_model_is_shown_with_an_interval_that_excludes_0() -> 
     truth = np.tile([1, 0], 200)
     sure, unsure = (ScoredRows(np.where(truth, p, 1 - p), 0.5) for p in (0.9, 0.6))
     unsure.probability[::7] = 0.0
-    found = judgements_compared(truth, sure, unsure, np.arange(400) // 4, draws=300)
-    assert found["agreement"]["new"] == 1.0
-    assert found["agreement"]["old"] == pytest.approx(1 - 29 / 400)
-    assert found["agreement"]["low"] > 0
-    assert found["brier"]["new"] == pytest.approx(0.01)
-    assert found["brier"]["high"] < 0
+    result = judgements_compared(truth, sure, unsure, np.arange(400) // 4, draws=300)
+    assert result["agreement"]["new"] == 1.0
+    assert result["agreement"]["old"] == pytest.approx(1 - 29 / 400)
+    assert result["agreement"]["low"] > 0
+    assert result["brier"]["new"] == pytest.approx(0.01)
+    assert result["brier"]["high"] < 0
 
 
 def test_equal_judgements_differ_by_nothing() -> None:
     same = ScoredRows(np.array([0.2, 0.7, 0.6]), np.array([0.5, 0.8, 0.5]))
-    found = judgements_compared(np.array([0, 1, 1]), same, same, [1, 1, 2], draws=50)
-    assert found["agreement"] == {"new": 2 / 3, "old": 2 / 3, "low": 0.0, "high": 0.0}
+    result = judgements_compared(np.array([0, 1, 1]), same, same, [1, 1, 2], draws=50)
+    assert result["agreement"] == {"new": 2 / 3, "old": 2 / 3, "low": 0.0, "high": 0.0}

@@ -49,8 +49,8 @@ def test_report_beats_an_empty_report_and_plain_detection_on_new_series(
     triage: CrowdTriage,
 ) -> None:
     fresh = marked(15, 2)
-    found = Hunter(pvalue=0.001).find_many(fresh.values, fresh.offsets)
-    detected = {k: [point.index for point in points] for k, points in enumerate(found)}
+    points_by_series = Hunter(pvalue=0.001).find_many(fresh.values, fresh.offsets)
+    detected = {k: [point.index for point in points] for k, points in enumerate(points_by_series)}
     ours = agreement(fresh, triage.report(fresh))
     assert ours > agreement(fresh, {}) + 0.1
     assert ours > agreement(fresh, detected) + 0.1

@@ -13,15 +13,15 @@ from barograph.evaluation.metrics import (
 
 
 def test_scores_match_hand_calculation() -> None:
-    found = scores([1, 1, 0, 0], [0.9, 0.4, 0.6, 0.1])
-    assert tuple(found) == METRICS
-    assert found["auc"] == 0.75
-    assert found["accuracy"] == 0.5
-    assert found["sensitivity"] == 0.5
-    assert found["specificity"] == 0.5
-    assert found["f1"] == 0.5
-    assert found["mcc"] == 0.0
-    assert found["brier"] == pytest.approx((0.01 + 0.36 + 0.36 + 0.01) / 4)
+    result = scores([1, 1, 0, 0], [0.9, 0.4, 0.6, 0.1])
+    assert tuple(result) == METRICS
+    assert result["auc"] == 0.75
+    assert result["accuracy"] == 0.5
+    assert result["sensitivity"] == 0.5
+    assert result["specificity"] == 0.5
+    assert result["f1"] == 0.5
+    assert result["mcc"] == 0.0
+    assert result["brier"] == pytest.approx((0.01 + 0.36 + 0.36 + 0.01) / 4)
 
 
 def test_threshold_is_inclusive() -> None:
@@ -48,5 +48,5 @@ def test_interval_equals_the_t_interval() -> None:
 
 
 def test_summary_covers_every_metric() -> None:
-    one = scores([1, 0], [0.9, 0.1])
-    assert summary([one, one])["auc"] == Interval(1.0, 1.0, 1.0)
+    result = scores([1, 0], [0.9, 0.1])
+    assert summary([result, result])["auc"] == Interval(1.0, 1.0, 1.0)

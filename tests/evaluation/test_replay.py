@@ -68,14 +68,14 @@ def test_replay_equals_one_update_per_point(folder: Path) -> None:
     table = replay_all(folder, SERIES)
     history = History.read(folder)
     probability = table.column("probability").to_numpy()
-    found = table.column("found").to_numpy()
+    result = table.column("found").to_numpy()
     for number in range(len(history)):
         detector = OnlineDetector(small_model())
         points = slice(history.offsets[number], history.offsets[number + 1])
         decisions = [detector.update(value) for value in history.values_of(number)]
         assert probability[points].tolist() == [d.probability for d in decisions]
-        assert found[points].tolist() == [d.is_change for d in decisions]
-    assert found.any()
+        assert result[points].tolist() == [d.is_change for d in decisions]
+    assert result.any()
 
 
 @pytest.mark.parametrize(("size", "workers"), [(1, 1), (5, 1), (3, 2)])

@@ -64,7 +64,7 @@ def plain_contrasts(series: Floats, start: int, split: int, end: int) -> dict[st
     both = np.concatenate((pre - low, after - high))
     level = (abs(low) + abs(high)) / 2
     usual = max(moves(pre), moves(after))
-    found = {
+    result = {
         "step_over_noise": over(step, n),
         "step_t": over(step * math.sqrt(pre.size * after.size / (end - start)), n),
         "cohen_d": over(abs(after.mean() - pre.mean()), math.sqrt(both @ both / both.size)),
@@ -87,7 +87,7 @@ def plain_contrasts(series: Floats, start: int, split: int, end: int) -> dict[st
         ),
     }
     extent = float(np.quantile(x, 0.995) - np.quantile(x, 0.005))
-    found |= {
+    result |= {
         "step_of_range": over(step, extent),
         "noise_of_range": over(n, extent),
         "step_over_series_moves": over(step, moves(x)),
@@ -101,19 +101,19 @@ def plain_contrasts(series: Floats, start: int, split: int, end: int) -> dict[st
     for width in (6, 12, 25, 50, 100):
         left, right = x[max(0, split - width) : split], x[split : split + width]
         shift = float(np.median(right) - np.median(left))
-        found[f"wide_step_{width}"] = over(shift, noise(left, right) + 0.1 * moves(x))
-        found[f"wide_share_{width}"] = over(shift, extent)
-        found[f"wide_rank_{width}"] = cliff(left, right)
+        result[f"wide_step_{width}"] = over(shift, noise(left, right) + 0.1 * moves(x))
+        result[f"wide_share_{width}"] = over(shift, extent)
+        result[f"wide_rank_{width}"] = cliff(left, right)
     middle = (low + high) / 2
     later, earlier = held(x[split:], middle), held(-x[:split][::-1], -middle)
     left = x[split - min(40, max(1, earlier)) : split]
     right = x[split : split + min(40, max(1, later))]
     shift = float(np.median(right) - np.median(left))
-    found |= {
+    result |= {
         "hold_before": math.log1p(earlier),
         "hold_after": math.log1p(later),
         "hold_shortest": math.log1p(min(earlier, later)),
         "hold_step": over(shift, noise(left, right) + 0.1 * moves(x)),
         "hold_share": over(shift, extent),
     }
-    return found
+    return result

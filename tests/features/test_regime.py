@@ -66,13 +66,13 @@ def test_rows_do_not_depend_on_their_order() -> None:
     st.sampled_from([2.0**-40, 0.25, 2.0**30]),
 )
 def test_rows_are_finite_and_do_not_depend_on_the_unit(values: list[float], unit: float) -> None:
-    one = np.array(values)
-    matrix = rows(one, 2)
+    result = np.array(values)
+    matrix = rows(result, 2)
     assert np.isfinite(matrix).all()
-    sizes = np.abs(one[one != 0.0])
+    sizes = np.abs(result[result != 0.0])
     safe = bool(((sizes > 1e-280) & (sizes < 1e280)).all())
     if safe:
-        assert rows(one * unit, 2).tolist() == matrix.tolist()
+        assert rows(result * unit, 2).tolist() == matrix.tolist()
 
 
 def test_rows_do_not_read_after_the_newest_point() -> None:

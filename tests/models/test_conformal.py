@@ -26,9 +26,9 @@ def test_coverage_holds_for_both_classes(
         truth = generator.integers(0, 2, held_out + 40)
         score = 1 / (1 + np.exp(-skill * (truth - 0.5 + generator.standard_normal(truth.size))))
         score = score.round(2)  # with ties
-        found = Conformal.fit(truth[:held_out], score[:held_out]).sets(score[held_out:], coverage)
+        result = Conformal.fit(truth[:held_out], score[:held_out]).sets(score[held_out:], coverage)
         for label in (0, 1):
-            covered[label] += found[truth[held_out:] == label, label].tolist()
+            covered[label] += result[truth[held_out:] == label, label].tolist()
     for hits in covered:
         # Three standard errors; the held-out part of each sample counts as one block.
         assert np.mean(hits) >= coverage - 3 * np.sqrt(coverage * (1 - coverage) / 60 / 8)

@@ -46,12 +46,12 @@ FRESH = sample(1000, seed=9)[0]
 @pytest.mark.parametrize("rows", [1, 1000])
 def test_predict_proba_equals_the_library(name: str, tolerance: float, rows: int) -> None:
     model = fitted(name)
-    found = flatten(model).predict_proba(FRESH[:rows])
+    result = flatten(model).predict_proba(FRESH[:rows])
     expected = model.predict_proba(FRESH[:rows])
-    assert np.abs(found - expected).max() <= tolerance
+    assert np.abs(result - expected).max() <= tolerance
     # The class is the same unless the probability is within the tolerance of one half.
     sure = np.abs(expected[:, 1] - 0.5) > tolerance
-    assert np.array_equal(found[sure].argmax(axis=1), expected[sure].argmax(axis=1))
+    assert np.array_equal(result[sure].argmax(axis=1), expected[sure].argmax(axis=1))
 
 
 def test_svm_decision_equals_the_library() -> None:

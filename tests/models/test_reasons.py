@@ -38,10 +38,10 @@ def test_a_clear_step_is_explained_by_its_size_and_how_long_it_stayed(
 
 
 def test_reasons_against_a_change_are_named_as_such() -> None:
-    found = reasons_at(QUIET, 50)
-    assert found[0].part is not None
-    assert found[0].part < 0
-    assert paragraph(found).startswith("Against a real change: ")
+    result = reasons_at(QUIET, 50)
+    assert result[0].part is not None
+    assert result[0].part < 0
+    assert paragraph(result).startswith("Against a real change: ")
 
 
 @pytest.mark.parametrize("name", [*FEATURE_SETS])
@@ -52,8 +52,8 @@ def test_every_column_of_every_feature_set_has_a_sentence(name: str) -> None:
     facets = {column: f for f in (*STEP_FACETS, *NEWEST_FACETS) for column in f.columns}
     for k, column in enumerate(columns):
         for value in (row[k], 0.0, -0.4, 1.0):
-            own = dict(zip(columns, row, strict=True)) | {column: value}
-            text = facets[column].text(FeatureRow(own), column) if column in facets else ""
+            result = dict(zip(columns, row, strict=True)) | {column: value}
+            text = facets[column].text(FeatureRow(result), column) if column in facets else ""
             assert text.endswith(".") or column not in facets
             assert "nan" not in text
 

@@ -46,18 +46,18 @@ def test_replay_by_algorithm_1_equals_its_detector() -> None:
     replay.main()
     model = TriageModel.load(REPORTS / "replay/algorithm_1.baro", "online")
     assert (model.feature_set, model.threshold, model.flat.kind) == ("bauer8", 0.5, "forest")
-    found = pd.read_parquet(REPORTS / "replay/found.parquet")
+    table = pd.read_parquet(REPORTS / "replay/found.parquet")
     history = History.read(Path("data/interim"))
     for number in range(10):
         detector = OnlineDetector.algorithm_1(model)
         detector.update_many(history.values_of(number))
         points = [point.index for point in detector.change_points]
-        assert found["index"][found["series"] == number].tolist() == points
-    steps = found[(found["series"] % 2 == 0) & (found["index"] == 15)]
+        assert table["index"][table["series"] == number].tolist() == points
+    steps = table[(table["series"] % 2 == 0) & (table["index"] == 15)]
     assert len(steps) > 40
     metrics = json.loads((REPORTS / "replay.json").read_text())
     assert metrics["method"] == "algorithm_1"
-    assert metrics["found"] == len(found)
+    assert metrics["found"] == len(table)
 
 
 @pytest.mark.usefixtures("tables")
@@ -70,9 +70,9 @@ def test_stage_reports_algorithm_1_beside_the_default_and_the_paper() -> None:
     assert [name in page for name in rows.index] == [True] * 4
     default = json.loads((REPORTS / "replay.json").read_text())
     assert rows["auc"]["default, newest point alone"] == default["auc"]
-    own = json.loads((REPORTS / "algorithm_1.json").read_text())
-    assert rows["alarms per 1,000"]["Algorithm 1"] == own["alarms_per_thousand"]
-    assert own["alarms"] != default["alarms"]
+    result = json.loads((REPORTS / "algorithm_1.json").read_text())
+    assert rows["alarms per 1,000"]["Algorithm 1"] == result["alarms_per_thousand"]
+    assert result["alarms"] != default["alarms"]
 
 
 @pytest.mark.usefixtures("project")

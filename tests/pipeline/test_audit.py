@@ -30,9 +30,9 @@ def test_audit_ranks_planted_wrong_verdicts_first() -> None:
     params = Path("params.yaml")
     params.write_text(params.read_text() + SECTION)
     audit.main()
-    found = pd.read_csv("data/reports/audit/suspects.csv")
-    assert set(found["candidate"].head(len(PLANTED))) == PLANTED
-    assert found["margin"].is_monotonic_decreasing
+    table = pd.read_csv("data/reports/audit/suspects.csv")
+    assert set(table["candidate"].head(len(PLANTED))) == PLANTED
+    assert table["margin"].is_monotonic_decreasing
     assert json.loads(Path("data/reports/audit.json").read_text())["verdicts"] == 100
     page = Path("data/reports/audit/suspects.md").read_text()
     assert page.count("false_positive") == 3

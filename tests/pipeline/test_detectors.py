@@ -58,10 +58,10 @@ def test_second_run_writes_the_same_bytes() -> None:
 def test_triaged_returns_only_series_with_a_decided_candidate() -> None:
     history = History.read("data/interim")
     data = triaged_series(history, limit=1000, seed=0)
-    assert all(any(v.is_final for v in one.verdicts.values()) for one in data)
+    assert all(any(v.is_final for v in item.verdicts.values()) for item in data)
     candidates = history.candidates
     decided = set(candidates.series[np.isin(candidates.verdict, FINAL)].tolist())
-    assert {int(one.series) for one in data} == decided
+    assert {int(item.series) for item in data} == decided
     assert len(triaged_series(history, limit=7, seed=0)) == 7
 
 

@@ -117,10 +117,10 @@ def outs(folder: Path) -> dict[str, str]:
 def digest(path: Path) -> str:
     """Return a hash of a file, or of all files of a folder with their names."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-    found = hashlib.sha256()
+    result = hashlib.sha256()
     for file in files:
-        found.update(f"{file.relative_to(path)}\0".encode() + file.read_bytes() + b"\0")
-    return found.hexdigest()
+        result.update(f"{file.relative_to(path)}\0".encode() + file.read_bytes() + b"\0")
+    return result.hexdigest()
 
 
 def remove(path: Path) -> None:
@@ -152,12 +152,12 @@ def test_studies_run_after_the_pipeline(clone: Path) -> None:
 
 def stages() -> list[tuple[str, list[str]]]:
     """Every stage with its dependencies on code."""
-    found = []
+    dependencies = []
     for path in ("dvc.yaml", "studies/dvc.yaml"):
         for name, stage in yaml.safe_load((ROOT / path).read_text())["stages"].items():
             code = [dep for dep in stage["deps"] if dep.startswith("${package}/")]
-            found.append((name, [dep.removeprefix("${package}/") for dep in code]))
-    return found
+            dependencies.append((name, [dep.removeprefix("${package}/") for dep in code]))
+    return dependencies
 
 
 @pytest.mark.parametrize(("name", "code"), stages())

@@ -27,15 +27,15 @@ def train_with(classifier: str) -> None:
 def test_shapley_values_add_up_to_the_log_odds() -> None:
     train_with("xgboost")
     explain.main()
-    found = pd.read_csv(explain.FOLDER / "candidates.csv")
+    table = pd.read_csv(explain.FOLDER / "candidates.csv")
     model = TriageModel.load("data/models/label_free.baro")
     frame = tables.read("label_free").set_index("candidate")
-    rows = frame.loc[found["candidate"], list(model.columns)].to_numpy()
+    rows = frame.loc[table["candidate"], list(model.columns)].to_numpy()
     raw = model.flat.predict_proba(rows)[:, 1]
-    total = found["base"] + found[list(model.columns)].sum(axis=1)
+    total = table["base"] + table[list(model.columns)].sum(axis=1)
     np.testing.assert_allclose(total, logit(raw), atol=1e-5)
-    assert len(found) == 7
-    assert found["probability"].is_monotonic_decreasing
+    assert len(table) == 7
+    assert table["probability"].is_monotonic_decreasing
     means = pd.read_csv(explain.FOLDER / "importance.csv")
     assert set(means["method"]) == {SHAP}
     assert means.groupby("use").size().eq(16).all()
@@ -59,12 +59,12 @@ def test_explain_uses_decision_paths_for_forests() -> None:
     train_with("random_forest")
     assert not train.LIBRARY.exists()
     explain.main()
-    found = pd.read_csv(explain.FOLDER / "candidates.csv")
-    parts = found.drop(
+    table = pd.read_csv(explain.FOLDER / "candidates.csv")
+    parts = table.drop(
         columns=["name", "candidate", "series", "index", "commit", "probability", "base"]
     )
-    total = found["base"] + parts.sum(axis=1)
-    np.testing.assert_allclose(total, found["probability"], atol=1e-9)
+    total = table["base"] + parts.sum(axis=1)
+    np.testing.assert_allclose(total, table["probability"], atol=1e-9)
     text = (explain.FOLDER / "explain.md").read_text()
     assert "decision paths, in probability" in text
 

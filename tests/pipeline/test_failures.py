@@ -70,8 +70,8 @@ def length(value: int) -> Callable[[bytes], bytes]:
 
 def files() -> set[str]:
     """Every file there is but the input, drafts and hidden ones included."""
-    found = {str(path) for path in Path().rglob("*") if path.is_file()}
-    return {path for path in found if not path.startswith((str(DUMP), "params.yaml"))}
+    result = {str(path) for path in Path().rglob("*") if path.is_file()}
+    return {path for path in result if not path.startswith((str(DUMP), "params.yaml"))}
 
 
 @pytest.mark.parametrize(
@@ -138,10 +138,10 @@ def test_load_skips_and_reports_one_bad_value(
     bad = series("bad", data=[*(point(k) for k in range(5)), point(9, value)])
     write_dump(DUMP, [*SOUND, bad], MARKS)
     run(load.main)
-    said = capsys.readouterr().err
-    assert "points              205 of 206" in said
-    assert "1 skipped: " in said
-    assert f"{DUMP}/time_series.bson: document 41: data.5.value = {value!r}" in said
+    message = capsys.readouterr().err
+    assert "points              205 of 206" in message
+    assert "1 skipped: " in message
+    assert f"{DUMP}/time_series.bson: document 41: data.5.value = {value!r}" in message
     assert len(History.read(FOLDER)) == COUNT + 1
 
 
@@ -201,9 +201,9 @@ class Started:
     def end(self) -> tuple[int | None, str]:
         """Wait for the end; return the exit code and what the stage printed to stderr."""
         with self._said, os.fdopen(self._said.fileno(), closefd=False) as lines:
-            said = lines.read()
+            message = lines.read()
         self.process.join()
-        return self.process.exitcode, said
+        return self.process.exitcode, message
 
 
 @pytest.mark.parametrize("largest", [0, 700, 3000])

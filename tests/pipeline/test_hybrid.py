@@ -65,8 +65,8 @@ def test_bit_is_that_of_the_detector_on_the_whole_series(history: History) -> No
     pairs = zip(sides.starts.tolist(), sides.splits.tolist(), sides.ends.tolist(), strict=True)
     for bit, (start, split, end) in zip(alone, pairs, strict=True):
         both = history.values[start:end]  # noqa: PD011 - no frame
-        found = [p.index + start for p in detector.detect(both)]
-        assert bit == any(abs(place - split) <= 5 for place in found)
+        places = [p.index + start for p in detector.detect(both)]
+        assert bit == any(abs(place - split) <= 5 for place in places)
 
 
 @pytest.mark.parametrize(
@@ -150,14 +150,14 @@ def test_stage_writes_the_tables_of_the_paper() -> None:
         expected = table[rate]["hybrid"] - worst
         assert table[rate]["max. improvement"] == pytest.approx(expected)
     assert table["accuracy"]["voting"] > 0.9
-    found = pd.read_csv(REPORTS / "hybrid/table6_7_detector.csv").iloc[0]
+    result = pd.read_csv(REPORTS / "hybrid/table6_7_detector.csv").iloc[0]
     decided = np.isin(history.candidates.verdict, ("true_positive", "false_positive"))
     detected = [
         len(Setds().detect(history.values_of(k)))
         for k in np.unique(history.candidates.series[decided]).tolist()
     ]
     names = ("true_positive", "false_positive", "not_triaged", "under_investigation")
-    assert sum(found[name] for name in (*names, "not annotated")) == sum(detected)
+    assert sum(result[name] for name in (*names, "not annotated")) == sum(detected)
     metrics = json.loads((REPORTS / "hybrid.json").read_text())
     assert metrics["accuracy"]["hybrid"] == pytest.approx(table["accuracy"]["hybrid"])
 

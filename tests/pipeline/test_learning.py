@@ -36,5 +36,5 @@ def test_stage_reports_every_size_and_way() -> None:
     assert set(table["way"]) == {ALONE, MIXED, SIMULATED}
     assert table["auc"].between(0.5, 1.0).all()
     assert Path("data/reports/learning/learning.png").read_bytes().startswith(b"\x89PNG")
-    found = json.loads(Path("data/reports/learning.json").read_text())
-    assert found["simulated ones alone"]["0"] > 0.9
+    result = json.loads(Path("data/reports/learning.json").read_text())
+    assert result["simulated ones alone"]["0"] > 0.9

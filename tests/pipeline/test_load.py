@@ -50,9 +50,9 @@ def test_load_finds_candidates_where_the_source_has_none(
         f"load: {{kind: {kind}, location: {location}, max_skipped_share: 0}}\n"
     )
     load.main()
-    found = History.read(load.FOLDER).candidates
-    assert (found.index.tolist(), list(found.commits)) == ([40], ["c40"])
-    assert found.verdict.tolist() == ["not_triaged"]
+    result = History.read(load.FOLDER).candidates
+    assert (result.index.tolist(), list(result.commits)) == ([40], ["c40"])
+    assert result.verdict.tolist() == ["not_triaged"]
     report = json.loads(Path("data/reports/load.json").read_text())
     assert report["kept"] == {"series": 1, "points": 60, "candidates": 1}
     assert "candidates found, as the source has none" in report["corrected"]

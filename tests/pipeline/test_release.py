@@ -136,8 +136,8 @@ def test_release_keeps_champion_over_worse_model() -> None:
 def test_model_is_released_unless_its_auc_is_lower_by_more_than_the_margin(
     difference: float, p_worse: float, why: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = {"difference": difference, "p_worse": p_worse, "real": 21, "noise": 20}
-    monkeypatch.setattr(releasing, "compare", lambda *_: found)
+    result = {"difference": difference, "p_worse": p_worse, "real": 21, "noise": 20}
+    monkeypatch.setattr(releasing, "compare", lambda *_: result)
     params = releasing.ReleaseParams(0.5, 0.05, 100, 1)
     twins = {USE: replace(small_model(0, USE), metrics={"auc": 0.9})}
     decision = releasing.decide(twins, Index(USE), params, releasing.Evidence())
@@ -150,11 +150,11 @@ def test_lead_over_the_built_in_model_may_shrink_by_the_margin(
     lead: float, promoted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = small_model(0, USE)
-    found = {"difference": 0.02, "high": 0.09, "p_worse": 0.7, "real": 21, "noise": 20}
+    result = {"difference": 0.02, "high": 0.09, "p_worse": 0.7, "real": 21, "noise": 20}
     champion = replace(made, card={"cross_fit": {"difference": lead}})
     monkeypatch.setattr(TriageModel, "load", lambda *_: champion)
     params = releasing.ReleaseParams(0.5, 0.05, 100, 1)
-    twins = {USE: replace(made, metrics={"auc": 0.9}, card={"cross_fit": found})}
+    twins = {USE: replace(made, metrics={"auc": 0.9}, card={"cross_fit": result})}
     decision = releasing.decide(twins, Index(USE, ("a",)), params, releasing.Evidence())
     assert decision["promoted"] == promoted
 

@@ -55,8 +55,8 @@ def test_stage_reports_rates_delays_and_accuracy() -> None:
 def test_second_look_has_its_own_report_and_finds_steps() -> None:
     replay.main(["--second-look"])
     assert not (REPORTS / "replay.json").exists()
-    found = pd.read_parquet(REPORTS / "replay_second_look/found.parquet")
-    steps = found[(found["series"] % 2 == 0) & (found["index"] == 15)]
+    table = pd.read_parquet(REPORTS / "replay_second_look/found.parquet")
+    steps = table[(table["series"] % 2 == 0) & (table["index"] == 15)]
     assert len(steps) > 30
     report = metrics("replay_second_look")
     assert report["delay"]["share_within_5"] > report["delay"]["share_within_0"]

@@ -51,16 +51,16 @@ def write() -> None:
 def test_summary_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     write()
     report.main()
-    said = capsys.readouterr().out
-    assert max(map(len, said.splitlines())) <= report.WIDTH
-    assert "# A title" in said
-    assert "These words go on" in said
-    assert "## More" not in said
-    assert said.count("| contrast ") == len(CLASSIFIERS)
-    told = "data: data/raw/somewhere, 2,400 series, 295,244 points (2 skipped), 0 candidates\n"
-    assert told in said
-    assert "share 0.25" in said
-    assert "`mlflow ui --backend-store-uri sqlite:///data/mlflow.db`" in said
+    message = capsys.readouterr().out
+    assert max(map(len, message.splitlines())) <= report.WIDTH
+    assert "# A title" in message
+    assert "These words go on" in message
+    assert "## More" not in message
+    assert message.count("| contrast ") == len(CLASSIFIERS)
+    result = "data: data/raw/somewhere, 2,400 series, 295,244 points (2 skipped), 0 candidates\n"
+    assert result in message
+    assert "share 0.25" in message
+    assert "`mlflow ui --backend-store-uri sqlite:///data/mlflow.db`" in message
 
 
 def test_summary_without_results_names_the_command() -> None:

@@ -91,8 +91,8 @@ def test_counts_equal_loaded_data(history: History, tmp_path: Path) -> None:
 def test_every_verdict_occurs(history: History) -> None:
     verdicts = history.candidates.verdict.tolist()
     # The simulated people always make up their minds.
-    given = set(Verdict) - {Verdict.UNSURE}
-    shares = {verdict: verdicts.count(verdict) / len(verdicts) for verdict in given}
+    result = set(Verdict) - {Verdict.UNSURE}
+    shares = {verdict: verdicts.count(verdict) / len(verdicts) for verdict in result}
     assert min(shares.values()) > 0.005
     assert shares[Verdict.NOT_TRIAGED] > 0.3
 
@@ -115,10 +115,10 @@ def test_some_verdicts_precede_later_candidates(history: History, out: Path) -> 
 
 def test_votes_belong_to_candidates_of_the_dump(out: Path, history: History) -> None:
     votes = pq.read_table(out / "votes.parquet").to_pandas()
-    found = pq.read_table(out / "interim" / "candidates.parquet").to_pandas()
-    assert len(found) == len(history.candidates)
-    both = votes.merge(found, on=["series", "index", "order"], how="outer", validate="1:1")
-    assert len(both) == len(votes) == len(found)
+    result = pq.read_table(out / "interim" / "candidates.parquet").to_pandas()
+    assert len(result) == len(history.candidates)
+    both = votes.merge(result, on=["series", "index", "order"], how="outer", validate="1:1")
+    assert len(both) == len(votes) == len(result)
     assert (both["verdict_x"] == both["verdict_y"]).all()
     final = votes[votes["verdict"].isin(FINAL)]
     agrees = (2 * final["votes"] > final["people"]) == (final["verdict"] == "true_positive")

@@ -104,14 +104,14 @@ def test_train_and_release_write_models_and_cards() -> None:
 @pytest.mark.usefixtures("trained")
 def test_classify_lists_most_likely_candidates_first() -> None:
     classify.main()
-    found = pd.read_csv(REPORTS / "classify/classified.csv")
-    assert len(found) == 20
-    assert found["probability"].is_monotonic_decreasing
-    assert found["real"].equals(found["series"] % 2 == 0)
-    assert set(found["answer"]) <= set(classify.ANSWERS.values())
-    assert found["reasons"].str.endswith(".").all()
-    assert found["name"].str.contains("/test").all()
-    assert len(set(found["model"])) == 1
+    table = pd.read_csv(REPORTS / "classify/classified.csv")
+    assert len(table) == 20
+    assert table["probability"].is_monotonic_decreasing
+    assert table["real"].equals(table["series"] % 2 == 0)
+    assert set(table["answer"]) <= set(classify.ANSWERS.values())
+    assert table["reasons"].str.endswith(".").all()
+    assert table["name"].str.contains("/test").all()
+    assert len(set(table["model"])) == 1
     assert sum(metrics("classify")["answers"].values()) == 20
 
 
@@ -144,9 +144,9 @@ def test_train_params_need_a_feature_set_for_every_use(sets: dict[str, Any], say
 @pytest.mark.usefixtures("described")
 def test_training_refuses_one_class_or_one_series() -> None:
     frame = tables.read("adaptive")
-    one = frame[frame["verdict"] == "true_positive"]
+    result = frame[frame["verdict"] == "true_positive"]
     with pytest.raises(NotEnoughDataError, match="50 of them true: both kinds are needed"):
-        tables.labelled(one, "bauer8")
+        tables.labelled(result, "bauer8")
     few = tables.labelled(frame.assign(identity=1), "bauer8")
     with pytest.raises(NotEnoughDataError, match="of 1 series and 17 commits cannot be held out"):
         candidates.held_out(few, 1)
@@ -175,8 +175,8 @@ def test_windows_reports_every_window() -> None:
 @pytest.mark.usefixtures("trained")
 def test_replay_finds_steps_at_their_first_point() -> None:
     replay.main()
-    found = pd.read_parquet(REPORTS / "replay/found.parquet")
-    steps = found[(found["series"] % 2 == 0) & (found["index"] == 15)]
+    table = pd.read_parquet(REPORTS / "replay/found.parquet")
+    steps = table[(table["series"] % 2 == 0) & (table["index"] == 15)]
     assert len(steps) > 50
     assert metrics("replay")["points"] == 3600
 

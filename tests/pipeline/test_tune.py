@@ -41,8 +41,8 @@ def test_tune_records_every_trial_and_train_uses_the_best() -> None:
     np.testing.assert_allclose(folds.mean(axis=1), table["auc"])
     best = table.groupby(["use", "classifier"])["auc"].transform("max")
     assert table.loc[table["chosen"], "auc"].equals(best[table["chosen"]])
-    found = json.loads(Path("data/reports/tune.json").read_text())
-    assert found["online"]["random_forest"]["tried"] == 3
+    result = json.loads(Path("data/reports/tune.json").read_text())
+    assert result["online"]["random_forest"]["tried"] == 3
     assert "| label_free | logistic " in (tune.FOLDER / "tuning.md").read_text()
 
     report.write_json(

@@ -57,7 +57,7 @@ def test_repeat_continues_after_a_killed_run(
     monkeypatch.setattr(repetitions, "repetition", dying)
     with pytest.raises(KeyboardInterrupt):
         repeat(planned, "test")
-    assert [one.path.is_file() for one in planned] == [True, True, False]
+    assert [item.path.is_file() for item in planned] == [True, True, False]
     monkeypatch.setattr(repetitions, "repetition", judge)
     assert len(repeat(planned, "test")) == 3
 
@@ -69,14 +69,14 @@ def test_repeat_replaces_a_damaged_file(planned: list[Repetition]) -> None:
 
 
 def test_path_depends_on_everything_that_scores_depend_on(planned: list[Repetition]) -> None:
-    one = planned[0]
-    other = replace(one.rows, matrix=one.rows.matrix + 1)
+    result = planned[0]
+    other = replace(result.rows, matrix=result.rows.matrix + 1)
     changed = [
-        replace(one, classifier="logistic"),
-        replace(one, seed=9),
-        replace(one, trees=4),
-        replace(one, goal="accuracy"),
-        replace(one, split=planned[1].split),
-        replace(one, rows=other),
+        replace(result, classifier="logistic"),
+        replace(result, seed=9),
+        replace(result, trees=4),
+        replace(result, goal="accuracy"),
+        replace(result, split=planned[1].split),
+        replace(result, rows=other),
     ]
-    assert len({one.path, *(each.path for each in changed)}) == 7
+    assert len({result.path, *(each.path for each in changed)}) == 7

@@ -152,11 +152,11 @@ def test_triaged_requires_both_kinds(small: pd.DataFrame, kind: str) -> None:
 @settings(deadline=None, derandomize=True)
 @given(st.lists(st.integers(0, 9), min_size=1), st.lists(st.integers(0, 9), min_size=1))
 def test_effect_is_the_share_of_pairs_won_minus_lost(real: list[int], false: list[int]) -> None:
-    found = statistics.effect(np.array(real, dtype=float), np.array(false, dtype=float))
+    result = statistics.effect(np.array(real, dtype=float), np.array(false, dtype=float))
     signs = [np.sign(a - b) for a, b in itertools.product(real, false)]
-    assert found["effect"] == pytest.approx(np.mean(signs), abs=1e-12)
-    if not np.isnan(found["effect_low"]):
-        assert -1.0 <= found["effect_low"] <= found["effect"] <= found["effect_high"] <= 1.0
+    assert result["effect"] == pytest.approx(np.mean(signs), abs=1e-12)
+    if not np.isnan(result["effect_low"]):
+        assert -1.0 <= result["effect_low"] <= result["effect"] <= result["effect_high"] <= 1.0
 
 
 def test_effect_interval_has_its_nominal_coverage() -> None:
@@ -164,8 +164,8 @@ def test_effect_interval_has_its_nominal_coverage() -> None:
     # Of N(1, 1) and N(0, 1): 2 Phi(1 / sqrt 2) - 1.
     truth, covered = 0.5204998778130465, 0
     for _ in range(200):
-        found = statistics.effect(rng.normal(1.0, 1.0, 40), rng.normal(0.0, 1.0, 60))
-        covered += found["effect_low"] <= truth <= found["effect_high"]
+        result = statistics.effect(rng.normal(1.0, 1.0, 40), rng.normal(0.0, 1.0, 60))
+        covered += result["effect_low"] <= truth <= result["effect_high"]
     assert 180 <= covered <= 199
 
 

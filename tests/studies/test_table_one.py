@@ -12,11 +12,11 @@ from barograph.studies import table_one
 @pytest.fixture
 def rows() -> list[dict[str, Any]]:
     """Return rows of two classifiers on two feature sets; the last protocol has no repetitions."""
-    found = Interval(0.75, 0.5, 1.0)
+    result = Interval(0.75, 0.5, 1.0)
     return [
         {"policy": "adaptive", "protocol": protocol, "feature_set": feature_set}
         | {"classifier": name, "repetitions": 0 if protocol == "forward" else 3}
-        | dict.fromkeys(METRICS, found)
+        | dict.fromkeys(METRICS, result)
         for feature_set in ("bauer8", "contrast")
         for name in ("svm", "logistic")
         for protocol in PROTOCOLS

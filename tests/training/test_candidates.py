@@ -38,8 +38,8 @@ def test_fit_with_prior_ignores_rows_without_weight(labelled: tables.Labelled) -
         return candidates.fit_with_prior(model, labelled.matrix, labelled.truth, turned, weight)
 
     alone = classifier("random_forest", seed=1, trees=5).fit(labelled.matrix, labelled.truth)
-    said = alone.predict_proba(labelled.matrix)
-    np.testing.assert_array_equal(fitted(0.0).predict_proba(labelled.matrix), said)
+    probability = alone.predict_proba(labelled.matrix)
+    np.testing.assert_array_equal(fitted(0.0).predict_proba(labelled.matrix), probability)
     heavy = fitted(10.0).predict(labelled.matrix)
     assert (heavy != labelled.truth).mean() > 0.9
 
@@ -84,8 +84,8 @@ def test_train_keeps_a_model_of_every_classifier(
 ) -> None:
     sets = dict.fromkeys(USES, "bauer8")
     params = candidates.TrainParams(sets, name, "sigmoid", 5, "accuracy", 1, enough=500)
-    found = candidates.train("label_free", labelled, labelled, params, "tiny", {})
-    found.model.save(tmp_path / "model.baro")
+    result = candidates.train("label_free", labelled, labelled, params, "tiny", {})
+    result.model.save(tmp_path / "model.baro")
     model = TriageModel.load(tmp_path / "model.baro", "label_free")
     assert model.flat.kind == kind
     assert model.card["classifier"] == name

@@ -28,12 +28,12 @@ def forest() -> Any:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_audit_ranks_wrong_verdicts_first(seed: int) -> None:
     matrix, truth, groups, wrong = planted(seed)
-    found = audit(forest, matrix, truth, groups)
-    hits = np.isin(found.rows, wrong)
+    doubted = audit(forest, matrix, truth, groups)
+    hits = np.isin(doubted.rows, wrong)
     assert hits.sum() >= 0.6 * PLANTED  # those at the border cannot be told from right ones
     assert hits[:25].mean() >= 0.9
     assert hits.mean() >= 0.5
-    assert np.all(np.diff(found.margin) <= 0)
+    assert np.all(np.diff(doubted.margin) <= 0)
 
 
 def test_audit_suspects_few_correct_verdicts() -> None:
@@ -46,10 +46,10 @@ def test_suspects_equal_those_computed_by_hand() -> None:
     truth = np.array([0, 0, 0, 1, 1, 1])
     probability = np.array([0.1, 0.2, 0.9, 0.8, 0.9, 0.05])
     # The thresholds: noise (0.9 + 0.8 + 0.1) / 3 = 0.6, real (0.8 + 0.9 + 0.05) / 3 = 0.583.
-    found = suspects(truth, probability)
-    assert found.rows.tolist() == [5, 2]
-    assert found.verdicts.tolist() == [1, 0]
-    assert found.margin.tolist() == pytest.approx([0.9, 0.8])
+    doubted = suspects(truth, probability)
+    assert doubted.rows.tolist() == [5, 2]
+    assert doubted.verdicts.tolist() == [1, 0]
+    assert doubted.margin.tolist() == pytest.approx([0.9, 0.8])
 
 
 def test_held_out_models_never_see_the_same_group() -> None:

@@ -131,8 +131,8 @@ def test_extra_positives_put_each_following_point_in_place_of_the_change() -> No
     assert extra.points.tolist() == [60, 61, 62, 63, 64, 101, 102, 103, 104]
     for row, change, point in zip(extra.X, extra.changes, extra.points, strict=True):
         alone = np.append(truth.values[:change], truth.values[point])
-        wanted = feature_matrix(alone, [0], [change], [change + 1], "online", threads=1)[0]
-        assert row.tolist() == wanted.astype(np.float32).tolist()
+        expected = feature_matrix(alone, [0], [change], [change + 1], "online", threads=1)[0]
+        assert row.tolist() == expected.astype(np.float32).tolist()
 
 
 def test_extra_positives_weigh_classes_by_share_and_later_points_less() -> None:
@@ -185,7 +185,7 @@ def test_detector_raises_the_measured_alarms(setting: str) -> None:
     fresh = Truth.of(histories(1))
     surprises = surprises_of(models.online, models.confirm, fresh)
     budget = Budget.released(models.online, models.confirm, setting, 10)
-    wanted = SecondLookAlarms(fresh, surprises, budget.weights)(budget.threshold)
+    expected = SecondLookAlarms(fresh, surprises, budget.weights)(budget.threshold)
     parts = np.split(fresh.values, fresh.offsets[1:-1])
     seen = replay_many(models.online, parts, models.confirm, budget=budget)
     called = [
@@ -194,7 +194,7 @@ def test_detector_raises_the_measured_alarms(setting: str) -> None:
         for step in one.steps
         if step.kind is StepKind.CALLED
     ]
-    assert list(zip(*map(list, wanted), strict=True)) == called
+    assert list(zip(*map(list, expected), strict=True)) == called
     assert called
 
 
@@ -211,10 +211,10 @@ def test_alarms_at_any_threshold_are_those_of_the_second_look() -> None:
             values[first : first + FIRST + window] = -np.inf
     for weights in ALARM_POLICIES.values():
         for threshold in (1.0, 4.0, 8.0):
-            wanted = second_look(truth, surprises, Budget({}, weights, threshold))
+            expected = second_look(truth, surprises, Budget({}, weights, threshold))
             at, places = SecondLookAlarms(truth, surprises, weights)(threshold)
-            assert list(zip(at.tolist(), places.tolist(), strict=True)) == wanted
-            assert wanted
+            assert list(zip(at.tolist(), places.tolist(), strict=True)) == expected
+            assert expected
 
 
 def second_look(
@@ -257,22 +257,30 @@ def test_twin_does_not_learn_from_held_out_points() -> None:
     both = learn(Truth.of(histories_), held_out=held_out, make=forest)
     alone = learn(Truth.of(first), make=forest)
     X = rows_of(Truth.of(histories(1)), 0).X[:, : len(alone.online.columns)].astype(np.float64)
-    said = [one.flat.predict_proba(X) for one in (both.twins["online"], alone.online, both.online)]
-    np.testing.assert_array_equal(said[0], said[1])
-    np.testing.assert_array_equal(said[2], whole.online.flat.predict_proba(X))
+    probability = [
+        item.flat.predict_proba(X) for item in (both.twins["online"], alone.online, both.online)
+    ]
+    np.testing.assert_array_equal(probability[0], probability[1])
+    np.testing.assert_array_equal(probability[2], whole.online.flat.predict_proba(X))
     assert both.confirm.card == both.twins["confirm"].card
     assert both.confirm.card["changes"] == alone.confirm.card["changes"]
 
 
 def test_prior_adds_weighted_changes() -> None:
-    one = histories()
-    nobody = Truth.of(Marked(one.values, one.offsets, (((), ()),) * len(one), one.groups))
+    result = histories()
+    nobody = Truth.of(
+        Marked(result.values, result.offsets, (((), ()),) * len(result), result.groups)
+    )
     with pytest.raises(NotEnoughDataError, match="0 changes"):
         learn(nobody, make=forest)
     fresh = Truth.of(histories(1))
     part = rows_of(fresh, 0)
     few = Truth.of_verdicts(
-        one.values, one.offsets, one.groups, true=fresh.changes[:0], undecided=fresh.changes[:0]
+        result.values,
+        result.offsets,
+        result.groups,
+        true=fresh.changes[:0],
+        undecided=fresh.changes[:0],
     )
     prior = Prior(fresh, 0.5)
     X, y, weights = prior.samples(0)["online"]
@@ -289,10 +297,10 @@ def test_algorithm_1_raises_fewer_alarms_at_a_higher_threshold() -> None:
 
 
 def test_learn_refuses_one_group_or_no_change() -> None:
-    one = histories()
-    alone = Marked(one.values, one.offsets, one.marks, np.zeros_like(one.groups))
+    result = histories()
+    alone = Marked(result.values, result.offsets, result.marks, np.zeros_like(result.groups))
     with pytest.raises(NotEnoughDataError, match="1 group"):
         learn(Truth.of(alone), make=forest)
-    nobody = Marked(one.values, one.offsets, (((), ()),) * len(one), one.groups)
+    nobody = Marked(result.values, result.offsets, (((), ()),) * len(result), result.groups)
     with pytest.raises(NotEnoughDataError, match="0 changes"):
         learn(Truth.of(nobody), make=forest)

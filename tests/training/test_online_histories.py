@@ -168,8 +168,8 @@ def test_pair_mixes_simulated_histories_if_verdicts_are_scarce(
         pair.train_pair(history, rows, parameters(candidates.TrainParams, "train"), "tiny")
     )
     matrix = rows["online"].matrix
-    said = [one["online"].model.predict_proba(matrix)[:, 1] for one in (alone, mixed)]
-    assert not np.array_equal(said[0], said[1])
+    probabilities = [item["online"].model.predict_proba(matrix)[:, 1] for item in (alone, mixed)]
+    assert not np.array_equal(probabilities[0], probabilities[1])
     taught.write_text(taught.read_text().replace("long_series: 6", "series: 6"))
     with pytest.raises(ConfigError, match=r"train\.simulated: .*series"):
         dict(pair.train_pair(history, rows, parameters(candidates.TrainParams, "train"), "tiny"))

@@ -75,11 +75,11 @@ def run(capsys: pytest.CaptureFixture[str], *options: str) -> Run:
 
 def models(folder: Path) -> dict[str, bytes]:
     """Return the newest candidate for release of each name."""
-    found: dict[str, bytes] = {}
+    result: dict[str, bytes] = {}
     for name in FILES:
         for path in (folder / name).glob("*/model.baro"):
-            found[name] = path.read_bytes()
-    return found
+            result[name] = path.read_bytes()
+    return result
 
 
 def test_printed_parameters_are_those_that_are_used(
@@ -89,8 +89,8 @@ def test_printed_parameters_are_those_that_are_used(
         main(["retrain", "--print-params"])
     assert not ended.value.code
     (tmp_path / "own.yaml").write_text(capsys.readouterr().out, encoding="utf-8")
-    own: Any = read_params(tmp_path / "own.yaml", None, None)
-    assert own == read_params(None, None, None)
+    result: Any = read_params(tmp_path / "own.yaml", None, None)
+    assert result == read_params(None, None, None)
 
 
 def test_retrain_releases_the_models_of_the_pipeline(
@@ -146,8 +146,8 @@ def test_lines_name_the_figures_of_each_decision() -> None:
     better = {"promoted": True, "why": "not worse than the champion", "uses": {"adaptive": facts}}
     beside = {"changes": 80, "reported": [0.5, 0.6, 0.7], "reported_by_other": [0.6, 0.7, 0.8]}
     worse = {"promoted": False, "why": "reports no more changes", BESIDE: beside}
-    found = Retrained(30, 20, 12, {"adaptive": better, "online": worse}, ())
-    assert [*found.lines()] == [
+    result = Retrained(30, 20, 12, {"adaptive": better, "online": worse}, ())
+    assert [*result.lines()] == [
         "50 verdicts: 30 real, 20 noise, in 12 series",
         "adaptive: better or equal: not worse than the champion; AUC 0.900, it 0.875, on 50 "
         "verdicts; agreement with people 84%, 80%",

@@ -84,8 +84,8 @@ def test_one_commit_with_many_series_counts_once_in_the_delay() -> None:
 
 def test_median_interval_covers_the_median_in_95_percent_of_samples() -> None:
     generator = np.random.default_rng(3)
-    found = [median_of(generator.exponential(size=15)) for _ in range(1000)]
-    inside = [one.low <= np.log(2) <= one.high for one in found if one.low and one.high]
+    medians = [median_of(generator.exponential(size=15)) for _ in range(1000)]
+    inside = [m.low <= np.log(2) <= m.high for m in medians if m.low and m.high]
     assert len(inside) == 1000
     assert np.mean(inside) >= 0.95
 
@@ -113,9 +113,9 @@ GOOD, BAD = share_of([True] * 27 + [False] * 3), share_of([True] * 15 + [False] 
 def test_retraining_is_due_by_new_verdicts_or_by_lost_agreement(
     new: int, learned: int, recent: Share, promised: float | None, due: bool, needed: int
 ) -> None:
-    found = retraining_due(new, learned, recent, promised)
-    assert (found.due, found.needed, found.new) == (due, needed, new)
-    assert str(new) in found.why
+    result = retraining_due(new, learned, recent, promised)
+    assert (result.due, result.needed, result.new) == (due, needed, new)
+    assert str(new) in result.why
 
 
 def test_verdicts_refuse_columns_that_do_not_match() -> None:

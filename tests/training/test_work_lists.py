@@ -18,8 +18,8 @@ def table(probability: list[float], looks: list[float], **more: list[int]) -> Op
 def test_doubted_labels_are_the_most_contradicted_first() -> None:
     real = np.array([False, False, False, True, True, True])
     probability = np.array([0.1, 0.2, 0.9, 0.8, 0.9, 0.05])
-    found = doubted_labels(np.arange(10, 16), real, probability)
-    assert [(one.candidate, one.real) for one in found] == [(15, True), (12, False)]
+    result = doubted_labels(np.arange(10, 16), real, probability)
+    assert [(point.candidate, point.real) for point in result] == [(15, True), (12, False)]
     assert len(doubted_labels(np.arange(6), real, probability, count=1)) == 1
     assert doubted_labels(np.arange(3), real[:3], probability[:3]) == []
 
@@ -38,8 +38,8 @@ def test_most_informative_differ_from_each_other_and_from_decided_ones() -> None
 @pytest.mark.parametrize("name", ["series", "commits"])
 def test_most_informative_take_one_of_a_series_and_of_a_commit(name: str) -> None:
     same = {name: [1, 1, 1, 2, 2]}
-    found = most_informative(table([0.5] * 5, [0.0, 1.0, 2.0, 3.0, 4.0], **same), count=5)
-    assert found == [100, 104]
+    result = most_informative(table([0.5] * 5, [0.0, 1.0, 2.0, 3.0, 4.0], **same), count=5)
+    assert result == [100, 104]
 
 
 def test_most_informative_accept_unknown_features_and_an_empty_queue() -> None:

@@ -34,13 +34,13 @@ def run(detector: OnlineDetector, values: Floats) -> list[Decision]:
 def algorithm_1(values: Floats) -> list[int]:
     """Algorithm 1 as the paper writes it."""
     model = paper_model()
-    found: list[int] = []
+    places: list[int] = []
     for i in range(1, values.size):
-        start = found[-1] if found else 0
+        start = places[-1] if places else 0
         row = feature_matrix(values[: i + 1], [start], [i], [i + 1], "bauer8")
         if model.predict_proba(row)[0, 1] >= model.threshold:
-            found.append(i)
-    return found
+            places.append(i)
+    return places
 
 
 def test_detector_follows_algorithm_1_of_the_paper() -> None:
@@ -68,10 +68,10 @@ def test_replay_equals_update_to_the_bit(model: TriageModel, history: int) -> No
     decisions = run(detector, values)
     batch = replay(model, values, history=history)
     assert [d.probability for d in decisions] == batch.probability.tolist()
-    found = list(detector._memory.change_points)
-    assert found == batch.change_points.tolist() == batch.alarms.tolist()
+    result = list(detector._memory.change_points)
+    assert result == batch.change_points.tolist() == batch.alarms.tolist()
     assert tuple(detector.steps) == batch.steps
-    assert found
+    assert result
 
 
 def test_dropped_values_do_not_influence_decisions() -> None:
@@ -88,8 +88,8 @@ def test_change_points_and_steps_are_bounded_by_history() -> None:
     decisions = run(detector, values)
     batch = replay(model, values, history=64)
     assert [d.probability for d in decisions] == batch.probability.tolist()
-    found = list(detector._memory.change_points)
-    assert found == batch.change_points[-64:].tolist() == list(range(236, 300))
+    result = list(detector._memory.change_points)
+    assert result == batch.change_points[-64:].tolist() == list(range(236, 300))
     kept = kept_from(299, 64)
     assert [point.index for point in detector.change_points] == list(range(kept + 1, 300))
     assert tuple(detector.steps) == batch.steps[-64:]

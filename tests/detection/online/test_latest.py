@@ -36,25 +36,25 @@ def test_decision_is_that_of_a_replay_of_the_whole_history(
     look_back: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(latest, "LOOK_BACK", look_back)
-    found = judge_latest(JUDGE, [JudgedHistory(values) for values in cuts()])
+    result = judge_latest(JUDGE, [JudgedHistory(values) for values in cuts()])
     pending = [PendingSeries(values, 0, 0) for values in cuts()]
     whole = advance_all(pending, JUDGE.model, JUDGE.confirm, JUDGE.budget, history=JUDGE.history)
     end = 0
-    for one, values, log in zip(found, cuts(), whole.logs, strict=True):
+    for point, values, log in zip(result, cuts(), whole.logs, strict=True):
         end += values.size
-        assert one.probability == whole.probability[end - 1]
-        assert (one.answer is Answer.CHANGE) == (values.size - 1 in log.alarms)
+        assert point.probability == whole.probability[end - 1]
+        assert (point.answer is Answer.CHANGE) == (values.size - 1 in log.alarms)
         known = int(whole.known_since[end - 1])
-        assert one.known_since == (None if known < 0 else known)
+        assert point.known_since == (None if known < 0 else known)
         since = values.size - 1 - max(0, look_back - latest.FORGOTTEN - 3)
         recent = [step for step in log.steps if step.at >= since]
-        steps = [step for step in one.steps if step.at >= since]
+        steps = [step for step in point.steps if step.at >= since]
         assert [(step.kind, step.index, step.at, step.moved_from) for step in steps] == [
             (step.kind, step.index, step.at, step.moved_from) for step in recent
         ]
-        assert one.baseline_size == whole.baseline_size[end - 1]
-    assert {one.answer for one in found} >= {Answer.CHANGE, Answer.QUIET}
-    assert any(one.known_since is not None for one in found)
+        assert point.baseline_size == whole.baseline_size[end - 1]
+    assert {point.answer for point in result} >= {Answer.CHANGE, Answer.QUIET}
+    assert any(point.known_since is not None for point in result)
 
 
 def test_change_stands_until_it_is_withdrawn() -> None:
@@ -73,10 +73,10 @@ def test_change_stands_until_it_is_withdrawn() -> None:
 
 def test_judge_without_a_second_look_reads_the_whole_history() -> None:
     judge, _ = make_judge(OnlineModels.default(), None)
-    found = judge_latest(judge, [JudgedHistory(busy(0)[:end]) for end in range(100, 150)])
-    assert {one.answer for one in found} == {Answer.CHANGE, Answer.QUIET}
-    assert all(one.known_since is None for one in found)
-    assert all(step.score == np.inf for one in found for step in one.steps)
+    result = judge_latest(judge, [JudgedHistory(busy(0)[:end]) for end in range(100, 150)])
+    assert {point.answer for point in result} == {Answer.CHANGE, Answer.QUIET}
+    assert all(point.known_since is None for point in result)
+    assert all(step.score == np.inf for point in result for step in point.steps)
 
 
 def test_runs_are_settled_as_the_detector_settles_them() -> None:
@@ -95,8 +95,8 @@ def test_runs_are_settled_as_the_detector_settles_them() -> None:
             decision = detector.repeat(result)
         if end < 15:
             continue
-        values = np.array([np.median(one) for one in series[:end]])
-        runs = {place: one for place, one in enumerate(series[:end]) if one.size > 1}
+        values = np.array([np.median(item) for item in series[:end]])
+        runs = {place: item for place, item in enumerate(series[:end]) if item.size > 1}
         [found] = judge_latest(JUDGE, [JudgedHistory(values, runs)])
         assert (found.answer, found.reruns) == (decision.answer, decision.reruns)
         assert found.probability == pytest.approx(decision.probability, abs=1e-12)
@@ -119,5 +119,5 @@ def test_each_history_may_be_asked_about_another_number_of_points() -> None:
         judge_latest(JUDGE, [JudgedHistory(busy(0))], 1)[0],
         judge_latest(JUDGE, [JudgedHistory(busy(1))], 90)[0],
     ]
-    assert [one.steps for one in together] == [one.steps for one in alone]
+    assert [item.steps for item in together] == [item.steps for item in alone]
     assert len(together[1].steps) > len(together[0].steps)

@@ -134,8 +134,8 @@ def in_chunks(
     known, state, logs = values[:0], None, []
     for begin, end in zip([0, *cuts], [*cuts, values.size], strict=True):
         fresh = {at: found for at, found in runs.items() if begin <= at < end}
-        given = np.concatenate([known, values[begin:end]])
-        pending = PendingSeries(given, begin, 0, 0, state, fresh)
+        result = np.concatenate([known, values[begin:end]])
+        pending = PendingSeries(result, begin, 0, 0, state, fresh)
         log = advance_all([pending], FIRST, SECOND, **options)
         known, state = np.concatenate([known, log.settled]), log.logs[0].state
         logs.append(log)
@@ -170,8 +170,8 @@ def test_batch_settles_each_commit_by_the_settled_ones_before_it() -> None:
     pending = PendingSeries(values, 0, 0, runs=runs)
     settled = advance_all([pending], FIRST, SECOND, BUDGET, history=500).settled
     for at, value in enumerate(settled.tolist()):
-        found = settle(settled[:at], runs.get(at, values[at : at + 1]))
-        assert value == found.value
+        result = settle(settled[:at], runs.get(at, values[at : at + 1]))
+        assert value == result.value
     assert pending.values is values  # the caller's array is unchanged
     assert (settled != values).any()
 

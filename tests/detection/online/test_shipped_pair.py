@@ -40,8 +40,8 @@ def shifted(seed: int, size: float, last: int | None = None) -> list[Floats]:
 @pytest.mark.parametrize("size", [5.0, 8.0, 15.0])
 def test_clean_step_is_one_alarm_and_one_change_point(size: float) -> None:
     seen = replayed(shifted(1, size))
-    after = [int((one.alarms >= AT - 1).sum()) for one in seen]
-    standing = [one.change_points[one.change_points >= AT - 1].tolist() for one in seen]
+    after = [int((item.alarms >= AT - 1).sum()) for item in seen]
+    standing = [item.change_points[item.change_points >= AT - 1].tolist() for item in seen]
     assert sum(count == 1 for count in after) >= 95
     assert sum(len(places) == 1 and abs(places[0] - AT) <= 1 for places in standing) >= 95
 
@@ -49,15 +49,15 @@ def test_clean_step_is_one_alarm_and_one_change_point(size: float) -> None:
 def test_spike_of_one_point_leaves_no_change_point() -> None:
     for size in (8.0, 20.0):
         seen = replayed(shifted(2, size, AT + 1))
-        assert sum((one.change_points < AT - 5).all() for one in seen) >= 95
+        assert sum((item.change_points < AT - 5).all() for item in seen) >= 95
 
 
 @pytest.mark.parametrize("points", [3, 5, 8, 12])
 def test_pulse_leaves_nothing_but_its_begin_and_end(points: int) -> None:
     seen = replayed(shifted(3, 10.0, AT + points))
     kept = both = 0
-    for one in seen:
-        places = one.change_points[one.change_points >= AT - 5].tolist()
+    for item in seen:
+        places = item.change_points[item.change_points >= AT - 5].tolist()
         kept += all(min(abs(p - AT), abs(p - AT - points)) <= 1 for p in places)
         both += len(places) == 2
     assert kept >= 95
@@ -85,7 +85,7 @@ def test_quiet_noise_raises_at_most_three_alarms_per_thousand(
 ) -> None:
     rng = np.random.default_rng(4)
     seen = replayed([100.0 + noise(rng) for _ in range(20)])
-    alarms = sum(one.alarms.size for one in seen)
+    alarms = sum(item.alarms.size for item in seen)
     assert alarms <= 3 * 20 * POINTS / 1000
 
 

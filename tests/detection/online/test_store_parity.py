@@ -70,11 +70,11 @@ def said(store: Store, name: str) -> tuple[list[int], list[tuple[object, ...]], 
         points = reading.points_of(connection, number)
         noted = steps_of(connection, number, 0, LENGTH)
     steps: list[tuple[object, ...]] = [
-        (one.kind, one.order, at, one.probability, one.from_order)
-        for at, (one, _) in sorted(noted.items())
+        (point.kind, point.order, at, point.probability, point.from_order)
+        for at, (point, _) in sorted(noted.items())
     ]
-    alarms = [one.order for one in points if one.decision.is_change]
-    return alarms, steps, [one.decision.probability for one in points]
+    alarms = [point.order for point in points if point.decision.is_change]
+    return alarms, steps, [point.decision.probability for point in points]
 
 
 def detected(values: Floats) -> tuple[list[int], list[tuple[object, ...]], list[float]]:
@@ -82,11 +82,11 @@ def detected(values: Floats) -> tuple[list[int], list[tuple[object, ...]], list[
     detector = OnlineDetector(models.online, models.confirm, budget=budget())
     decisions = [detector.update(float(value)) for value in values]
     steps: list[tuple[object, ...]] = [
-        (one.kind.value, one.index, one.at, one.probability, one.moved_from)
-        for one in detector.steps
+        (item.kind.value, item.index, item.at, item.probability, item.moved_from)
+        for item in detector.steps
     ]
-    alarms = [one.at for one in decisions if one.is_change]
-    return alarms, steps, [one.probability for one in decisions]
+    alarms = [item.at for item in decisions if item.is_change]
+    return alarms, steps, [item.probability for item in decisions]
 
 
 def batches(points: Sequence[Measurement], size: int) -> list[Sequence[Measurement]]:
@@ -97,20 +97,20 @@ def batches(points: Sequence[Measurement], size: int) -> list[Sequence[Measureme
 def test_store_equals_the_detector_for_any_batch_size(
     new_url: Callable[[], str], size: int
 ) -> None:
-    points = sent() if size > 1 else [one for one in sent() if one.series == series("b")]
+    points = sent() if size > 1 else [item for item in sent() if item.series == series("b")]
     with Store(new_url(), judge()) as store:
         answers = [store.ingest(batch, "ci") for batch in batches(points, size)]
-        told = [step for answer in answers for one in answer.points for step in one.steps]
+        steps = [step for answer in answers for item in answer.points for step in item.steps]
         kinds = set()
-        wanted = 0
+        result = 0
         for name, values in histories_by_name().items():
             if size == 1 and name != "b":
                 continue
             expected = detected(values)
             assert said(store, name) == expected
             kinds |= {str(step[0]) for step in expected[1]}
-            wanted += len(expected[1])
-        assert len(told) == wanted
+            result += len(expected[1])
+        assert len(steps) == result
     assert kinds >= {"called", "confirmed"}
 
 
@@ -120,14 +120,14 @@ def test_late_and_repeated_points_are_decided_again(new_url: Callable[[], str]) 
         for _ in range(2):
             points = sent()
             # Not wholly shuffled: a point comes up to forty places late.
-            points.sort(key=lambda one: (one.order or 0) + rng.uniform(0, 40))
+            points.sort(key=lambda point: (point.order or 0) + rng.uniform(0, 40))
             for batch in batches(points, 60):
                 store.ingest(batch, "ci")
         for name, values in histories_by_name().items():
             assert said(store, name) == detected(values)
         again = store.ingest(sent(), "ci")
         assert again.counts["duplicate"] == len(sent())
-        steps = [step for one in again.points for step in one.steps]
+        steps = [step for point in again.points for step in point.steps]
         assert len(steps) == sum(
             len(detected(values)[1]) for values in histories_by_name().values()
         )
@@ -138,7 +138,7 @@ def test_restart_between_any_two_points_changes_nothing(new_url: Callable[[], st
     values = histories_by_name()["a"]
     expected = detected(values)
     [first, *_] = expected[0]
-    points = [one for one in sent() if one.series == series("a")]
+    points = [item for item in sent() if item.series == series("a")]
     with Store(url, judge()) as store:
         store.ingest(points[: first - 2], "ci")
     for at in range(first - 2, first + 15):
@@ -152,14 +152,14 @@ def test_restart_between_any_two_points_changes_nothing(new_url: Callable[[], st
 def test_bounded_history_gives_the_same_store_for_any_batch(
     new_url: Callable[[], str],
 ) -> None:
-    found = set()
+    result = set()
     for size in (50, 333):
         with Store(new_url(), judge(history=80)) as store:
             for batch in batches(sent(), size):
                 store.ingest(batch, "ci")
             with store.read() as connection:
-                found.add(digest(connection))
-    assert len(found) == 1
+                result.add(digest(connection))
+    assert len(result) == 1
 
 
 def test_second_look_refuses_models_whose_rows_depend_on_alarms() -> None:

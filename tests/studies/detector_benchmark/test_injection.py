@@ -86,19 +86,19 @@ def test_rank_deviation_of_noise_follows_the_kolmogorov_distribution() -> None:
 
 
 def test_calmest_segment_contains_no_step() -> None:
-    found = calmest_segment(Segment("one", STEPPED), 100)
-    assert found is not None
-    start = int(np.argmin(np.abs(STEPPED - found.values[0])))
+    segment = calmest_segment(Segment("one", STEPPED), 100)
+    assert segment is not None
+    start = int(np.argmin(np.abs(STEPPED - segment.values[0])))
     assert start == 0 or start >= 100
-    assert found.values.size == 100
-    assert rank_deviation(found.values) < CALM
+    assert segment.values.size == 100
+    assert rank_deviation(segment.values) < CALM
 
 
 def test_calmest_segment_keeps_its_times() -> None:
-    found = calmest_segment(Segment("one", STEPPED, np.arange(400.0)), 100)
-    assert found is not None
-    assert found.times is not None
-    np.testing.assert_array_equal(STEPPED[found.times.astype(int)], found.values)
+    segment = calmest_segment(Segment("one", STEPPED, np.arange(400.0)), 100)
+    assert segment is not None
+    assert segment.times is not None
+    np.testing.assert_array_equal(STEPPED[segment.times.astype(int)], segment.values)
 
 
 def test_history_without_a_calm_part_has_no_segment() -> None:

@@ -32,7 +32,7 @@ def test_longer_changes_are_marked_by_more_people() -> None:
 def test_change_without_a_step_is_never_marked() -> None:
     assert mark_chances(np.ones(50), (25,), np.zeros(1)).tolist() == [[0.0]]
     marks = [o.marks for seed in range(20) for o in simulated_opinions(np.ones(50), (25,), (seed,))]
-    assert np.mean([len(own) for own in marks]) < 0.2
+    assert np.mean([len(mark) for mark in marks]) < 0.2
 
 
 def test_changes_of_equal_size_have_the_chances_of_the_simulator() -> None:
