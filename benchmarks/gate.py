@@ -38,9 +38,9 @@ from barograph.detection.online import (
 from barograph.detection.online.batch import advance_all
 from barograph.evaluation.annotators import MARGIN
 from barograph.models import OnlineModels
-from barograph.series import Floats
+from barograph.series import Flags, Floats
 from barograph.training.online.alarm_rates import Raised, found_within, known_within, measure
-from barograph.training.online.truth import Flags, Truth
+from barograph.training.online.truth import Truth
 
 MIN_CHANGE = 0.5  # percent, as in the command
 NEAR = 10

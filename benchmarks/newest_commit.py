@@ -31,7 +31,7 @@ from barograph.detection.online.batch import advance_all
 from barograph.detection.online.newest import BEYOND, COMPARED, departures
 from barograph.detection.online.views import HISTORY, kept_from
 from barograph.models import OnlineModels
-from barograph.series import Floats, Ints
+from barograph.series import Flags, Floats, Ints
 
 FACTORS = (1.1, 2.0, 10.0)
 FOLLOWING, BEFORE, NEAR = 8, 40, 5  # what makes a commit quiet
@@ -40,7 +40,6 @@ PVALUES = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10)
 HUNTER_HISTORY = 100
 SIZES, GAUSSIAN = (8.0, 12.0, 20.0), 80
 QUIET, SUSPECT, CHANGE = (ANSWERS.index(a) for a in (Answer.QUIET, Answer.SUSPECT, Answer.CHANGE))
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

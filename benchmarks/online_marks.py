@@ -38,7 +38,7 @@ from barograph.detection.online.budget import ALARM_POLICIES
 from barograph.errors import NotEnoughDataError
 from barograph.evaluation.annotators import Marked
 from barograph.models import TriageModel
-from barograph.series import Floats
+from barograph.series import Flags, Floats
 from barograph.training.online.alarm_rates import (
     RATES,
     Alarms,
@@ -51,7 +51,7 @@ from barograph.training.online.histories import Simulated
 from barograph.training.online.learn import Prior, learn, surprises_of
 from barograph.training.online.rows import NAMES, rows_of
 from barograph.training.online.second_look_alarms import SecondLookAlarms
-from barograph.training.online.truth import FIRST, Flags, Truth
+from barograph.training.online.truth import FIRST, Truth
 
 DEFAULT = SHARED / "sap_hana"
 PEOPLE = 3

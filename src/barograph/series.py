@@ -18,6 +18,7 @@ from barograph.errors import DataError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 LABELS = (
     "project",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from barograph.compiled import kernel
 from barograph.detection.numerics import mean_and_squares
 from barograph.errors import ConfigError, DataError
-from barograph.series import ChangePoint, Floats, Ints, Region, as_floats
+from barograph.series import ChangePoint, Flags, Floats, Ints, Region, as_floats
 
 Missing = Literal["error", "drop", "fill"]
 
@@ -254,7 +254,7 @@ def observe(
     )
 
 
-def _kept(numbers: Floats, finite: npt.NDArray[np.bool], missing: Missing) -> tuple[Ints, Ints]:
+def _kept(numbers: Floats, finite: Flags, missing: Missing) -> tuple[Ints, Ints]:
     """Return the indices of the kept points, and the index of the value that each takes."""
     if missing == "error":
         index = int(np.argmin(finite))

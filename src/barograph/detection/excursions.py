@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.detection.numerics import insert_sorted, remove_sorted
+from barograph.detection.numerics import MAD_TO_SD, insert_sorted, remove_sorted
 from barograph.series import Floats, Ints
 
 HALF_WINDOW = 12
@@ -23,7 +23,6 @@ FAR = 8.0
 RATIO = 1.5
 # Points on either side whose median fills an excursion.
 LEVEL = 8
-_MAD_TO_SD = 1.4826
 
 
 class Excursion(NamedTuple):
@@ -103,7 +102,7 @@ def _mark_far_points(values: Floats, side: Ints) -> None:
             size = remove_sorted(window, size, values[i - HALF_WINDOW - 1])
         level = 0.5 * (window[(size - 1) // 2] + window[size // 2])
         distance = abs(values[i] - level)
-        if distance > FAR * _MAD_TO_SD * _median_distance(window, size, level):
+        if distance > FAR * MAD_TO_SD * _median_distance(window, size, level):
             low, high = level / RATIO, level * RATIO
             if values[i] >= max(low, high):
                 side[i] = 1

@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 
 from barograph.detection.base import Detector, Observations, RawChangePoint, require
-from barograph.detection.numerics import power_of_two
+from barograph.detection.numerics import MAD_TO_SD, power_of_two
 from barograph.extras import needed
 from barograph.series import Floats
-
-MAD_TO_SD = 1.4826
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from barograph.detection.excursions import Excursion, excursions, fill
 from barograph.detection.reporting import ReportingRule
@@ -20,7 +19,7 @@ from barograph.features import (
 from barograph.history import Candidates
 from barograph.models import TriageModel
 from barograph.models.reasons import ReasonText, explain
-from barograph.series import UNKNOWN_TIME, Floats, Ints, Verdict
+from barograph.series import UNKNOWN_TIME, Flags, Floats, Ints, Verdict
 
 CERTAIN = 1e-6  # no probability is nearer to 0 or 1 in the mean of log odds
 
@@ -152,7 +151,7 @@ class CandidateScorer:
         return feature_matrix(self._values, *sides, name, context=context)
 
 
-def _without(candidates: Candidates, weak: npt.NDArray[np.bool_]) -> Candidates:
+def _without(candidates: Candidates, weak: Flags) -> Candidates:
     """Return the candidates, the weak ones as if a person had called them false at first sight.
 
     So they bound no other candidate.

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from barograph.errors import DataError
-from barograph.series import Floats
+from barograph.series import Flags, Floats
 
 DRAWS = 1000
 
@@ -68,7 +68,7 @@ class ScoredRows(NamedTuple):
     threshold: Floats | float
 
     @property
-    def alarms(self) -> npt.NDArray[np.bool_]:
+    def alarms(self) -> Flags:
         """Whether the model calls each row a real change."""
         return self.probability >= self.threshold
 

@@ -28,9 +28,8 @@ from barograph.evaluation import resume
 from barograph.features import FEATURES_VERSION
 from barograph.history import History
 from barograph.models import OnlineModels, TriageModel
-from barograph.series import FINAL, Floats, Ints, Verdict
+from barograph.series import FINAL, Flags, Floats, Ints, Verdict
 
-Flags = npt.NDArray[np.bool_]
 Arrays = dict[str, npt.NDArray[Any]]
 COLUMNS = ("probability", "alarm", "found")
 DELAYS = (0, 2, 5, 10)

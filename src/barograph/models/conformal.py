@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from barograph.errors import ArtifactError, ConfigError, DataError
 from barograph.models.artifact import Arrays, check_range, finite_array
-from barograph.series import Floats
+from barograph.series import Flags, Floats
 
 UNSURE = -1
 
@@ -45,7 +45,7 @@ class Conformal:
             )
         return cls(np.sort(s[y == 0]), np.sort(1.0 - s[y == 1]))
 
-    def sets(self, score: npt.ArrayLike, coverage: float) -> npt.NDArray[np.bool_]:
+    def sets(self, score: npt.ArrayLike, coverage: float) -> Flags:
         """Return whether the set of each point contains noise, and whether it contains real."""
         if not 0 < coverage < 1:
             raise ConfigError(f"the coverage must be between 0 and 1, not {coverage}")

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from barograph.errors import DataError
 from barograph.features import FEATURE_SETS, leznik
 from barograph.models.columns import column_names, select_columns
-from barograph.series import Floats, Ints
+from barograph.series import Flags, Floats, Ints
 
 DISTANCE = "distance"
 DISTANCE_COLUMN = 5  # in a matrix without column names
@@ -179,7 +179,7 @@ def _sides(matrix: Floats, names: Sequence[str] | None) -> Floats:
     return matrix
 
 
-def _learn_vote(values: Floats, real: npt.NDArray[np.bool_]) -> tuple[float, bool, float]:
+def _learn_vote(values: Floats, real: Flags) -> tuple[float, bool, float]:
     """Return the median of a column, the side that votes, and the share of real changes there."""
     known = ~np.isnan(values)
     if not known.any():

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from barograph.errors import ConfigError
+from barograph.series import Flags
 
-Bits = npt.NDArray[np.bool_]
+Bits = Flags
 Fitness = Callable[[Sequence[int]], Sequence[float]]
 
 

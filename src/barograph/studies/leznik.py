@@ -19,7 +19,7 @@ from barograph.errors import DataError
 from barograph.features import FEATURE_SETS
 from barograph.models.stacked import StackedTriage
 from barograph.models.voting import VotingTriage
-from barograph.series import Floats, Ints, Verdict
+from barograph.series import Flags, Floats, Ints, Verdict
 
 FEATURES = FEATURE_SETS["leznik"]
 PROTOCOLS = ("rows", "series")
@@ -39,7 +39,7 @@ class TriagedPoints:
     """Triaged points, as Leznik et al. published theirs."""
 
     features: Floats  # the five deltas and the distance
-    perfomalist: npt.NDArray[np.bool_]  # whether this detector found the point
+    perfomalist: Flags  # whether this detector found the point
     truth: Ints
     series: Ints
     projects: npt.NDArray[np.object_]

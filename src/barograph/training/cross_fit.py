@@ -18,7 +18,7 @@ from barograph.evaluation.protocols import hashed
 from barograph.models.calibration import Calibration
 from barograph.models.catalogue import real_probability
 from barograph.models.triage import TriageModel
-from barograph.series import Floats, Ints
+from barograph.series import Flags, Floats, Ints
 from barograph.training import tables
 
 CROSS_FIT = "cross_fit"  # the entry of a card that holds the comparison
@@ -88,7 +88,7 @@ def _decided(rows: tables.Labelled, score: Floats, rule: Rule) -> ScoredRows:
     return ScoredRows(probability, threshold)
 
 
-def _blocks(rows: tables.Labelled, is_known: npt.NDArray[np.bool_]) -> Iterator[tuple[Ints, Ints]]:
+def _blocks(rows: tables.Labelled, is_known: Flags) -> Iterator[tuple[Ints, Ints]]:
     """Yield rows with those of other series and commits, if these are of both classes."""
     series = _parts(rows.identities, "series")
     commits = _parts(rows.commits, "commit")

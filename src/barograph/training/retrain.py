@@ -138,7 +138,6 @@ def retrain(
     evidence = Evidence(frames, learned_from)
     decisions: dict[str, Decision] = {}
     champions: list[Index] = []
-    challengers: dict[str, str] = {}
     with TemporaryDirectory(prefix="barograph-") as folder:
         for name in FILES:
             files = _save(Path(folder), name, trained)
@@ -146,16 +145,13 @@ def retrain(
                 indices[name], *files, params.release, evidence, dry_run=dry_run
             )
             champions += better
-            challengers |= {index.name: str(index.champion) for index in better}
             next(steps)
-    if not release:
-        return Retrained(*_counts(history), decisions, (), challengers)
-    put_in_service(champions, folders)
-    released = tuple(
-        folders.served / f"{index.name}.baro"
-        for index in champions
-        if decisions[index.name]["promoted"]
-    )
+    released: tuple[Path, ...] = ()
+    if release:
+        put_in_service(champions, folders)
+        promoted_names = (i.name for i in champions if decisions[i.name]["promoted"])
+        released = tuple(folders.served / f"{name}.baro" for name in promoted_names)
+    challengers = {index.name: str(index.champion) for index in champions}
     return Retrained(*_counts(history), decisions, released, challengers)
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
-import numpy.typing as npt
 
 from barograph.evaluation.shares import (
     CalibrationBin,
@@ -22,7 +21,7 @@ from barograph.evaluation.shares import (
     median_of,
     share_of,
 )
-from barograph.series import Floats, Ints
+from barograph.series import Flags, Floats, Ints
 from barograph.training.work_lists import check_columns
 
 WEEK = timedelta(weeks=1)
@@ -47,7 +46,7 @@ class JudgedVerdicts:
     """
 
     given: Ints
-    real: npt.NDArray[np.bool_]
+    real: Flags
     probability: Floats
     threshold: Floats
     commits: Ints
@@ -62,11 +61,11 @@ class JudgedVerdicts:
         return int(self.given.size)
 
     @property
-    def alarms(self) -> npt.NDArray[np.bool_]:
+    def alarms(self) -> Flags:
         """Whether the model called the candidate real."""
         return self.probability >= self.threshold
 
-    def part(self, chosen: npt.NDArray[np.bool_]) -> JudgedVerdicts:
+    def part(self, chosen: Flags) -> JudgedVerdicts:
         """Return some of the verdicts."""
         columns = (getattr(self, name)[chosen] for name in self.__dataclass_fields__)
         return JudgedVerdicts(*columns)
@@ -218,7 +217,7 @@ def _mondays(today: date, weeks: int) -> Iterator[date]:
     return (this - back * WEEK for back in range(weeks - 1, -1, -1))
 
 
-def _is_between(judged: JudgedVerdicts, start: date, end: date) -> npt.NDArray[np.bool_]:
+def _is_between(judged: JudgedVerdicts, start: date, end: date) -> Flags:
     return (judged.given >= _milliseconds(start)) & (judged.given < _milliseconds(end))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from barograph.errors import DataError, NotEnoughDataError
-from barograph.series import Floats, Ints
+from barograph.series import Flags, Floats, Ints
 from barograph.training.label_audit import held_out, suspects
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def check_columns(columns: Mapping[str, npt.NDArray[Any]], what: str) -> None:
 
 
 def doubted_labels(
-    candidates: Ints, real: npt.NDArray[np.bool_], probability: Floats, count: int = LENGTH
+    candidates: Ints, real: Flags, probability: Floats, count: int = LENGTH
 ) -> list[DoubtedLabel]:
     """Return the verdicts that models contradict most; none while verdicts are of one kind.
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from barograph.detection.online.budget import Budget
 from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer
 from barograph.detection.online.newest import MODEL_LEAD, SUSPECT, departures
-from barograph.detection.online.pending import Flags, PendingBatch, PendingSeries, batches_of
+from barograph.detection.online.pending import PendingBatch, PendingSeries, batches_of
 from barograph.detection.online.second_look import (
     SECOND_LOOK_WINDOWS,
     AlarmRule,
@@ -38,7 +38,7 @@ from barograph.detection.online.views import (
 from barograph.features import feature_matrix
 from barograph.models import TriageModel
 from barograph.parallel import map_threads, row_ranges
-from barograph.series import Floats, Ints
+from barograph.series import Flags, Floats, Ints
 
 Answers = npt.NDArray[np.int8]
 # If Pre starts at the last change point, scores after an alarm are void and computed again. So a

@@ -58,6 +58,14 @@ class AlarmStep:
     probability: float
     moved_from: int | None = None
 
+    def apply(self, change_points: dict[int, float]) -> None:
+        """Update the probability of each standing change point by what happened."""
+        dropped = self.index if self.kind is StepKind.WITHDRAWN else self.moved_from
+        if dropped is not None:
+            change_points.pop(dropped, None)
+        if self.kind is not StepKind.WITHDRAWN:
+            change_points[self.index] = self.probability
+
 
 class Reason(NamedTuple):
     """A feature, its value, and its contribution to the probability."""

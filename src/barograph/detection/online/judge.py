@@ -9,11 +9,11 @@ from typing import NamedTuple, Protocol
 from barograph.detection.online.batch import AlarmLog, Answers, advance_all
 from barograph.detection.online.budget import DEFAULT_POLICY, Budget
 from barograph.detection.online.decision import ANSWERS, Answer
-from barograph.detection.online.pending import Flags, PendingSeries
+from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.views import HISTORY, check_pair
 from barograph.errors import ConfigError, DataError
 from barograph.models import OnlineModels, TriageModel
-from barograph.series import Floats, Ints
+from barograph.series import Flags, Floats, Ints
 
 
 class BatchDecisions(NamedTuple):

@@ -19,10 +19,10 @@ from barograph.detection.online.changes import ScoredStep
 from barograph.detection.online.decision import ANSWERS, Answer
 from barograph.detection.online.judge import OnlineJudge
 from barograph.detection.online.newest import COMPARED, settle
-from barograph.detection.online.pending import Flags, PendingSeries
+from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.second_look import NEAR, SECOND_LOOK_WINDOWS
 from barograph.detection.online.views import kept_from
-from barograph.series import Floats, Ints
+from barograph.series import Flags, Floats, Ints
 
 LOOK_BACK = 48  # points replayed before the newest ones, at first
 # Without an alarm for as many points, no change stands that later points depend on.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.detection.numerics import insert_sorted, remove_sorted
+from barograph.detection.numerics import MAD_TO_SD, insert_sorted, remove_sorted
 from barograph.series import Floats, Ints
 
 COMPARED = 80  # results whose range and median the newest is compared with
@@ -42,7 +42,6 @@ CONFIRMED_BY_RERUNS = 0.98
 # The value of several runs departs only if it is this many of their standard errors away: two runs
 # that contradict each other are noise.
 CLEAR = 2.0
-_MAD = 1.4826
 
 _KNOTS, _LOG_SHARES = np.array(BEYOND), np.log(SHARES)
 _UNITS, _KNOWN, _EARLIER, _AS_FAR, _SURPRISE, _WIDTH = range(6)
@@ -170,7 +169,7 @@ def settle(before: Floats, runs: Floats) -> Settled:
     counted = runs[1:] if has_departed else runs
     value = _middle_of(counted)
     is_step = has_departed and _way(departed.level, first, value) > 0.5
-    spread = _MAD * _middle_of(np.abs(counted - value))
+    spread = MAD_TO_SD * _middle_of(np.abs(counted - value))
     is_clear = abs(value - departed.level) > CLEAR * spread / math.sqrt(counted.size)
     is_between = has_departed and 0.25 <= _way(departed.level, first, float(runs[1])) <= 0.75
     advised = 2 if runs.size == 2 and is_between else 0
@@ -246,7 +245,7 @@ def _is_within(last: Floats, value: float) -> bool:
 def _distance(last: Floats, value: float) -> float:
     """Return how far a value lies beyond sorted ones, in their noise."""
     level = _median(last)
-    noise = max(_MAD * _median(_ordered(np.abs(last - level))), LEAST_NOISE * abs(level))
+    noise = max(MAD_TO_SD * _median(_ordered(np.abs(last - level))), LEAST_NOISE * abs(level))
     if last.size < COMPARED:
         noise = max(noise, 0.5 * _smallest_step(last))
     distance = max(value - last[-1], last[0] - value)

@@ -8,14 +8,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from barograph.detection.online.newest import Settled, settle
 from barograph.detection.online.second_look import AlarmState
 from barograph.detection.online.views import kept_from
 from barograph.series import Floats, Ints
 
-Flags = npt.NDArray[np.bool_]
 VALUES_PER_BATCH = 2_000_000  # bounds the memory for copies of values to 16 MB
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from barograph.detection.online.batch import AlarmLog, Answers, advance_all
 from barograph.detection.online.budget import Budget
-from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer, StepKind
+from barograph.detection.online.decision import ANSWERS, AlarmStep, Answer
 from barograph.detection.online.pending import PendingSeries
 from barograph.detection.online.views import HISTORY, check_pair
 from barograph.models import TriageModel
@@ -38,11 +38,9 @@ class Replay:
     @classmethod
     def of(cls, probability: Floats, answer: Answers, log: AlarmLog) -> Replay:
         """Derive the change points from the steps of a log."""
-        standing: set[int] = set()
+        standing: dict[int, float] = {}
         for step in log.steps:
-            standing.discard(step.index if step.moved_from is None else step.moved_from)
-            if step.kind is not StepKind.WITHDRAWN:
-                standing.add(step.index)
+            step.apply(standing)
         alarms, change_points = (
             np.array(places, dtype=np.int64) for places in (log.alarms, sorted(standing))
         )

@@ -50,11 +50,7 @@ class Memory:
         """Return the memory after further steps."""
         change_points = self.change_points.copy()
         for step in steps:
-            dropped = step.index if step.kind is StepKind.WITHDRAWN else step.moved_from
-            if dropped is not None:
-                change_points.pop(dropped, None)
-            if step.kind is not StepKind.WITHDRAWN:
-                change_points[step.index] = step.probability
+            step.apply(change_points)
         # A change point dropped here is older than all kept values: no Pre starts there.
         change_points = dict(sorted(change_points.items())[-(self.steps.maxlen or 0) :])
         return type(self)(self.steps + deque(steps), alarm, change_points, reason)

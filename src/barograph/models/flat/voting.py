@@ -11,7 +11,7 @@ import numpy.typing as npt
 from barograph.errors import ArtifactError, ConfigError
 from barograph.features import leznik
 from barograph.models.artifact import Arrays, check_range, finite_array
-from barograph.series import Floats, Ints
+from barograph.series import Flags, Floats, Ints
 
 FEATURES = len(leznik.NAMES)
 
@@ -99,7 +99,7 @@ class FlatVoting:
             raise ArtifactError("the votes need sides of 0 or 1, and a weight above 0")
         return cls(thresholds, above, weights, ranges)
 
-    def _votes(self, matrix: Floats) -> npt.NDArray[np.bool_]:
+    def _votes(self, matrix: Floats) -> Flags:
         if self.ranges is not None:
             named = dict(zip(leznik.NAMES, self.ranges.tolist(), strict=True))
             matrix = leznik.with_distance(matrix, named)

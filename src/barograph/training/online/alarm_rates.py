@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.evaluation.annotators import MARGIN
-from barograph.series import Floats, Ints
-from barograph.training.online.truth import Flags, Truth
+from barograph.series import Flags, Floats, Ints
+from barograph.training.online.truth import Truth
 
 DELAYS = (0, 2, 5)
 RATES = (1.0, 3.0, 10.0)

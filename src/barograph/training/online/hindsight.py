@@ -18,8 +18,8 @@ from barograph.detection.hunter import Hunter
 from barograph.detection.triaged import Triaged
 from barograph.evaluation.annotators import MARGIN
 from barograph.models.triage import TriageModel
-from barograph.series import Floats, Ints
-from barograph.training.online.truth import Flags, Truth
+from barograph.series import Flags, Floats, Ints
+from barograph.training.online.truth import Truth
 
 DETECTORS = (EDivisive(), Hunter())
 SAME = 1  # candidates of two detectors at most this far apart are one candidate

@@ -12,7 +12,7 @@ from barograph.errors import NotEnoughDataError
 from barograph.evaluation.annotators import Marked
 from barograph.evaluation.protocols import stable_split
 from barograph.history import History
-from barograph.series import FINAL, Ints, Verdict
+from barograph.series import FINAL, Flags, Ints, Verdict
 from barograph.sources.simulator import (
     CI,
     LONG,
@@ -25,7 +25,7 @@ from barograph.sources.simulator import (
     survey,
 )
 from barograph.training.online.hindsight import truth_in_hindsight
-from barograph.training.online.truth import Flags, Truth
+from barograph.training.online.truth import Truth
 
 PEOPLE = 5
 

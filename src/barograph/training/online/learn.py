@@ -20,7 +20,7 @@ from barograph.models.flat import flatten
 from barograph.models.flat.boosted import library_bytes
 from barograph.models.triage import TriageModel
 from barograph.parallel import map_threads
-from barograph.series import Floats, Ints
+from barograph.series import Flags, Floats, Ints
 from barograph.training.online.alarm_rates import at_rate, every_alarm
 from barograph.training.online.rows import (
     WIDTH,
@@ -32,7 +32,7 @@ from barograph.training.online.rows import (
     sample,
 )
 from barograph.training.online.second_look_alarms import SecondLookAlarms
-from barograph.training.online.truth import Flags, Truth
+from barograph.training.online.truth import Truth
 
 FOLDS = 5
 THREADS = 2

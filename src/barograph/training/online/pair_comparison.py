@@ -11,11 +11,11 @@ import numpy as np
 from barograph.detection.online.budget import ALARM_POLICIES, DEFAULT_POLICY
 from barograph.errors import NotEnoughDataError
 from barograph.models.triage import TriageModel
-from barograph.series import Floats
+from barograph.series import Flags, Floats
 from barograph.training.online.alarm_rates import DELAYS, at_rate, known_within
 from barograph.training.online.learn import ALWAYS, NEVER, surprises_of
 from barograph.training.online.second_look_alarms import SecondLookAlarms
-from barograph.training.online.truth import Flags, Truth
+from barograph.training.online.truth import Truth
 
 BESIDE = "beside_shipped"  # the entry of a card that holds the comparison with the shipped pair
 RATE = 3.0  # false alarms in a thousand points

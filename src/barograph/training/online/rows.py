@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from barograph.detection.online.second_look import SECOND_LOOK_WINDOWS
 from barograph.features import FEATURE_SETS, feature_matrix
-from barograph.series import Floats, Ints
-from barograph.training.online.truth import FIRST, Flags, Truth
+from barograph.series import Flags, Floats, Ints
+from barograph.training.online.truth import FIRST, Truth
 
 Singles = npt.NDArray[np.float32]
 Sample = tuple[Singles, Ints, Floats]  # rows, classes and weights

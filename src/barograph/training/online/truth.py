@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from barograph.evaluation.annotators import MAJORITY, MARGIN, Marked, mark_clusters
-from barograph.series import Floats, Ints
+from barograph.series import Flags, Floats, Ints
 
-Flags = npt.NDArray[np.bool_]
 FIRST = 5  # points of a series before the first that is judged
 
 
