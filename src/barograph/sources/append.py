@@ -128,9 +128,9 @@ def append(
     results = _results(collected, ordered.orders.tolist(), branch, run)
     path = Path(history).resolve()  # a link to the history stays one
     with locked(path):
-        found = HistoryFile.read(path)
-        replaced, commits = _merge(found, results, run)
-        found.write()
+        table = HistoryFile.read(path)
+        replaced, commits = _merge(table, results, run)
+        table.write()
     more = (f"{name}: {note}" for note in (*notes_of_runs, *ordered.notes))
     refused = skipped > 0 and any(file.form in TABULAR for file in collected.files)
     unusable = tuple(report.skips("points"))
@@ -141,21 +141,21 @@ def append(
 def _results(collected: Collected, ranks: list[int], branch: str, run: str) -> list[_Result]:
     """Return the results as the history will hold them; those of equal names are numbered."""
     seen: dict[tuple[SeriesId, int, str, str], int] = {}
-    found = []
+    results = []
     for row, rank in enumerate(ranks):
         owner = int(collected.owners[row])
         series = collected.ids[owner]
-        own = collected.branches[row] or branch
+        of_branch = collected.branches[row] or branch
         name = PART.join(part for part in (run, collected.runs[row]) if part)
-        key = (series, rank, own, name)
+        key = (series, rank, of_branch, name)
         seen[key] = seen.get(key, 0) + 1
         if seen[key] > 1:
             name = PART.join(part for part in (name, str(seen[key])) if part)
         direction = int(collected.directions[owner])
         commit, time = collected.commits[row], int(collected.times[row])
         unit, value = collected.units[row], float(collected.values[row])
-        found.append(_Result(series, rank, commit, time, own, name, unit, direction, value))
-    return found
+        results.append(_Result(series, rank, commit, time, of_branch, name, unit, direction, value))
+    return results
 
 
 def _merge(history: HistoryFile, results: list[_Result], run: str) -> tuple[int, dict[str, int]]:
@@ -239,14 +239,14 @@ def _remove(
     return removed
 
 
-def _directions(history: HistoryFile, wanted: set[SeriesId]) -> dict[SeriesId, str]:
+def _directions(history: HistoryFile, unknown: set[SeriesId]) -> dict[SeriesId, str]:
     """Return the directions that the history states for some series."""
-    if not wanted:
+    if not unknown:
         return {}
     identify = _identifier(history)
     pairs = zip(history.rows, history.texts("direction"), strict=True)
     known = {identify(row): direction for row, direction in pairs if direction}
-    return {series: known[series] for series in wanted & known.keys()}
+    return {series: known[series] for series in unknown & known.keys()}
 
 
 def _identifier(history: HistoryFile) -> Callable[[list[Any]], SeriesId]:
@@ -257,13 +257,13 @@ def _identifier(history: HistoryFile) -> Callable[[list[Any]], SeriesId]:
     cached: dict[tuple[str, ...], SeriesId] = {}
 
     def identify(row: list[Any]) -> SeriesId:
-        own = tuple([_text(row[place]) for place in places])
-        if own not in cached:
-            found = {name: "" if place is None else _text(row[place]) for name, place in labels}
+        key = tuple([_text(row[place]) for place in places])
+        if key not in cached:
+            parts = {name: "" if place is None else _text(row[place]) for name, place in labels}
             more = {name[len(ARGUMENT) :]: row[place] for place, name in named if _text(row[place])}
             pairs = () if args is None else _arguments(_text(row[args]))
-            cached[own] = SeriesId(**found, args=pairs + normalize_args(more))
-        return cached[own]
+            cached[key] = SeriesId(**parts, args=pairs + normalize_args(more))
+        return cached[key]
 
     chosen = [place for _, place in labels] + [args] + [place for place, _ in named]
     places = [place for place in chosen if place is not None]

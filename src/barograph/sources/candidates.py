@@ -193,7 +193,7 @@ class PointGroup:
         return indices
 
 
-def rows_of(orders: Ints, lows: Ints, highs: Ints, wanted: Ints) -> Ints:
+def rows_of(orders: Ints, lows: Ints, highs: Ints, searched: Ints) -> Ints:
     """Search each wanted order in its own sorted range of `orders`, all at once.
 
     Returns:
@@ -202,9 +202,9 @@ def rows_of(orders: Ints, lows: Ints, highs: Ints, wanted: Ints) -> Ints:
     low, high = lows, highs
     while (low < high).any():
         middle = (low + high) // 2
-        below = (low < high) & (orders[np.minimum(middle, orders.size - 1)] < wanted)
+        below = (low < high) & (orders[np.minimum(middle, orders.size - 1)] < searched)
         low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
-    matches = (low < highs) & (orders[np.minimum(low, orders.size - 1)] == wanted)
+    matches = (low < highs) & (orders[np.minimum(low, orders.size - 1)] == searched)
     return np.where(matches, low, -1)
 
 
@@ -282,8 +282,8 @@ def _one_per_point(candidates: pa.Table, rows: Ints, report: LoadReport) -> Ints
 
 def _commits(group: PointGroup, kept: pa.Table, rows: Ints, report: LoadReport) -> pa.Array:
     """Return the commits of the points, or of the candidate where the point has none."""
-    of_points, own = group.commits.take(pa.array(rows)), kept.column("commit").combine_chunks()
-    differ = pc.sum(pc.not_equal(of_points, own)).as_py() or 0
+    of_points, stated = group.commits.take(pa.array(rows)), kept.column("commit").combine_chunks()
+    differ = pc.sum(pc.not_equal(of_points, stated)).as_py() or 0
     if differ:
         report.corrected["candidates placed by order, whose commit is another"] += differ
-    return pc.coalesce(of_points, own)
+    return pc.coalesce(of_points, stated)

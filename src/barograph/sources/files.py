@@ -131,19 +131,19 @@ class Files(Source):
     def change_points(self) -> Iterator[Document | Skip]:
         """Stream the candidates."""
         history = self._found.history
-        found = history.candidates
-        for number in range(len(found)):
-            series = history.ids[int(found.series[number])]
-            dates = (int(found.calculated_on[number]), int(found.triaged_on[number]))
+        candidates = history.candidates
+        for number in range(len(candidates)):
+            series = history.ids[int(candidates.series[number])]
+            dates = (int(candidates.calculated_on[number]), int(candidates.triaged_on[number]))
             calculated, triaged = (None if date == UNKNOWN_TIME else date for date in dates)
             info = {**series.labels, "args": dict(series.args)}
             fields = {
                 "time_series_info": info,
-                "order": int(found.orders[number]),
-                "commit": found.commits[number] or None,
+                "order": int(candidates.orders[number]),
+                "commit": candidates.commits[number] or None,
                 "calculated_on": calculated,
-                "algorithm": found.algorithms[number] or None,
-                "triage": {"triage_status": str(found.verdict[number]), "triaged_on": triaged},
+                "algorithm": candidates.algorithms[number] or None,
+                "triage": {"triage_status": str(candidates.verdict[number]), "triaged_on": triaged},
             }
             yield Document(Place(self.name, number + 1), fields)
 

@@ -186,13 +186,13 @@ def read_archive(path: Path, collection: str, name: str) -> Iterator[Frames]:
     with opened(path) as file:
         reader = BlockReader(file, str(path))
         reader.skip_magic()
-        wanted = _database(reader, collection, str(path)), collection
+        name_of_stream = _database(reader, collection, str(path)), collection
         batch, number, crc = Batch(), 1, 0
         while not reader.at_end():
             where, header = reader.where, reader.fields()
             if header is None:
                 raise DataError(f"{where}: a block without a header")
-            ours = (header.get("db"), header.get("collection")) == wanted
+            ours = (header.get("db"), header.get("collection")) == name_of_stream
             if ours and header.get("EOF") is True:
                 frames = batch.flush(number)
                 crc = crc64(frames.data, crc)

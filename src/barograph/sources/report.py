@@ -78,9 +78,9 @@ class LoadReport:
         self.corrected.update(other.corrected)
         for kind, reasons in other.skipped.items():
             for reason, entry in reasons.items():
-                own = self.skipped[kind].setdefault(reason, Skipped())
-                own.count += entry.count
-                own.examples = [*own.examples, *entry.examples][:EXAMPLES]
+                skipped = self.skipped[kind].setdefault(reason, Skipped())
+                skipped.count += entry.count
+                skipped.examples = [*skipped.examples, *entry.examples][:EXAMPLES]
 
     def skipped_share(self, kind: str) -> float:
         """Return the share of a kind that was read and skipped."""

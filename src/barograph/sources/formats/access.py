@@ -86,11 +86,11 @@ def number(value: object, where: str) -> float:
         return value
     if type(value) is float or type(value) is int:
         try:
-            found = float(value)
+            converted = float(value)
         except OverflowError:
-            found = math.inf
-        if math.isfinite(found):
-            return found
+            converted = math.inf
+        if math.isfinite(converted):
+            return converted
         raise FieldError(where, value, "is not finite")
     raise FieldError(where, value, "is missing" if value is None else "is not a number")
 
@@ -112,10 +112,10 @@ def numeric(value: object, where: str) -> float:
     try:
         if "," in value or "_" in value:
             value = value.replace(",", "") if "_" not in value else ""
-        found = float(value)
+        converted = float(value)
     except ValueError:
         raise FieldError(where, value, "is not a number") from None
-    return number(found, where)
+    return number(converted, where)
 
 
 def text(value: object, where: str) -> str:
@@ -252,14 +252,14 @@ def time_ms(value: object, where: str) -> int:
     if value is None or value == "":
         return UNKNOWN_TIME
     if isinstance(value, str):
-        found = _time_of_text(value)
+        time = _time_of_text(value)
     elif type(value) is int or type(value) is float:
-        found = _unix_time(value)
+        time = _unix_time(value)
     else:
-        found = None
-    if found is None or not TIME_RANGE[0] <= found <= TIME_RANGE[1]:
+        time = None
+    if time is None or not TIME_RANGE[0] <= time <= TIME_RANGE[1]:
         raise FieldError(where, value, "is not a time")
-    return found
+    return time
 
 
 def _unix_time(value: float) -> int | None:
@@ -280,8 +280,8 @@ def _time_of_text(value: str) -> int | None:
     try:
         if len(stripped) >= 9 and stripped.replace(".", "", 1).isdigit() and stripped.isascii():
             return _unix_time(float(stripped) if "." in stripped else int(stripped))
-        found = DATE.fullmatch(stripped)
-        moment = _moment(*found.groups()) if found else _other_date(stripped)
+        match = DATE.fullmatch(stripped)
+        moment = _moment(*match.groups()) if match else _other_date(stripped)
         return (moment - EPOCH) // MILLISECOND
     except (ValueError, OverflowError, TypeError, IndexError):
         return None

@@ -171,19 +171,19 @@ class _Reader:
     ) -> list[int]:
         """Return the kind of each combination of parameters, at most `count`."""
         key = (variant, name, msgspec.json.encode(params) if params else b"", count)
-        found = self.kinds.get(key)
-        if found is None:
+        kinds = self.kinds.get(key)
+        if kinds is None:
             names = about.get("param_names")
             names = names if isinstance(names, list) and len(names) == len(params) else []
             measurement, direction = _kind(name, about), _direction(name, about)
             unit = optional_text(about.get("unit"), "benchmarks.json: unit")
-            found = self.kinds[key] = [
+            kinds = self.kinds[key] = [
                 self.batches.kind(
                     SeriesId("", variant, "", name, measurement, args), direction, unit
                 )
                 for args in _combinations(params, names, count, f"{where}.params")
             ]
-        return found
+        return kinds
 
 
 def _variant(run: Mapping[str, Any], prefix: str) -> str:

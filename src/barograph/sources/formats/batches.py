@@ -23,10 +23,10 @@ def finite_numbers(values: Sequence[object]) -> Floats | None:
     if not set(map(type, values)) <= {int, float}:
         return None
     try:
-        found = np.array(values, dtype=np.float64)
+        numbers = np.array(values, dtype=np.float64)
     except OverflowError:
         return None
-    return found if np.isfinite(found).all() else None
+    return numbers if np.isfinite(numbers).all() else None
 
 
 def batch_of_series(

@@ -90,11 +90,11 @@ def _measured(cell: Node) -> tuple[float, str]:
 
 def _time(title: str) -> int:
     """Return the time that the title of a report ends with, taken as UTC."""
-    found = TITLE_TIME.fullmatch(title)
-    if not found:
+    match = TITLE_TIME.fullmatch(title)
+    if not match:
         return UNKNOWN_TIME
     try:
-        moment = datetime.strptime(found[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+        moment = datetime.strptime(match[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
     except ValueError:
         return UNKNOWN_TIME
     return (moment - EPOCH) // MILLISECOND

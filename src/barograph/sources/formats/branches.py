@@ -53,10 +53,10 @@ def split_branches(results: Collected, options: ReadOptions, context: RunContext
     counts = Counter(
         {names[code]: n for code, n in enumerate(np.bincount(codes, minlength=len(names)).tolist())}
     )
-    own = options.branch or context.branch
-    if own:  # the branch of single runs that name none
+    of_runs = options.branch or context.branch
+    if of_runs:  # the branch of single runs that name none
         is_run = results.of_runs() & ~results.branches.known()
-        names, codes, counts = _renamed(names, codes, is_run, own, counts)
+        names, codes, counts = _renamed(names, codes, is_run, of_runs, counts)
     present = [name for name, count in counts.items() if name and count]
     everything = np.ones(len(results), dtype=np.bool_)
     nothing = ~everything
@@ -78,17 +78,17 @@ def split_branches(results: Collected, options: ReadOptions, context: RunContext
 
 
 def _renamed(
-    names: list[str], codes: np.ndarray, rows: Mask, own: str, counts: Counter[str]
+    names: list[str], codes: np.ndarray, rows: Mask, branch: str, counts: Counter[str]
 ) -> tuple[list[str], np.ndarray, Counter[str]]:
     """Give some results a branch."""
     if not rows.any():
         return names, codes, counts
     count = int(rows.sum())
-    if own not in names:
-        names = [*names, own]
-    counts = counts + Counter({own: count})
+    if branch not in names:
+        names = [*names, branch]
+    counts = counts + Counter({branch: count})
     counts[""] -= count
-    return names, np.where(rows, names.index(own), codes), counts
+    return names, np.where(rows, names.index(branch), codes), counts
 
 
 def _base(
@@ -101,8 +101,8 @@ def _base(
         if name in present:
             return name
     if counts[""]:  # they are the history; nothing says that the others are not
-        own = options.branch or (context.branch if context.base_branch else "")
-        others = [name for name in present if name != own]
+        judged = options.branch or (context.branch if context.base_branch else "")
+        others = [name for name in present if name != judged]
         # Of a branch without a known target it takes the CI job to say that it is the base.
         return others[0] if others == [context.branch] else ""
     others = [name for name in present if name != options.branch] or present

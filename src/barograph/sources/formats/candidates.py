@@ -57,12 +57,12 @@ def _number(numbers: dict[SeriesId, int], name: SeriesId) -> int:
     """Return the number of a series, also if the options gave it a project or a machine."""
     if name in numbers:
         return numbers[name]
-    found = [
+    matching = [
         number
         for known, number in numbers.items()
         if replace(known, project=name.project, variant=name.variant) == name
     ]
-    return found[0] if len(found) == 1 else -1
+    return matching[0] if len(matching) == 1 else -1
 
 
 def _index(

@@ -69,14 +69,14 @@ def plain_numbers(cells: Sequence[Any]) -> Floats | None:
     """Convert to finite numbers all at once; None if a cell needs a closer look."""
     try:
         if set(map(type, cells)) <= {int, float}:
-            found = np.array(cells, dtype=np.float64)
+            values = np.array(cells, dtype=np.float64)
         else:
-            found = np.fromiter(map(float, cells), np.float64, len(cells))
+            values = np.fromiter(map(float, cells), np.float64, len(cells))
             if _is_odd(cells):
                 return None
     except (ValueError, TypeError, OverflowError):
         return None
-    return found if np.isfinite(found).all() else None
+    return values if np.isfinite(values).all() else None
 
 
 def _is_odd(cells: Sequence[Any]) -> bool:
@@ -151,9 +151,9 @@ def measurements(
         field: The name of the column.
         decimal_comma: Whether a comma is the decimal sign, and a dot separates thousands.
     """
-    found = None if decimal_comma else plain_numbers(cells)
-    if found is not None:
-        return found, [], {}
+    plain = None if decimal_comma else plain_numbers(cells)
+    if plain is not None:
+        return plain, [], {}
     values = np.full(len(cells), np.nan)
     units = [""] * len(cells)
     faults: Faults = {}
@@ -190,9 +190,12 @@ def orders(cells: Sequence[Any], field: str) -> tuple[Ints, Faults]:
     kinds = set(map(type, cells))
     if (kinds <= {str} and not _is_odd(cells)) or kinds <= {int}:
         try:
-            found = np.fromiter(map(int, cells), np.int64, len(cells))
-            if not found.size or max(-int(found.min()), int(found.max())) <= LARGEST_ORDER:
-                return found, {}
+            converted = np.fromiter(map(int, cells), np.int64, len(cells))
+            if (
+                not converted.size
+                or max(-int(converted.min()), int(converted.max())) <= LARGEST_ORDER
+            ):
+                return converted, {}
         except (ValueError, OverflowError):
             pass
     return _one_by_one(cells, field, _order, NO_ORDER)
@@ -207,21 +210,21 @@ def _order(cell: Any, field: str) -> int:
             cell = int(text)
         elif NUMBER.fullmatch(text):
             cell = float(text)
-    found = order_of(cell, field)
-    return NO_ORDER if found is None else found
+    order = order_of(cell, field)
+    return NO_ORDER if order is None else order
 
 
 def _one_by_one(
     cells: Sequence[Any], field: str, convert: Callable[[Any, str], int], missing: int
 ) -> tuple[Ints, Faults]:
-    found = np.full(len(cells), missing, dtype=np.int64)
+    converted = np.full(len(cells), missing, dtype=np.int64)
     faults: Faults = {}
     for row, cell in enumerate(cells):
         try:
-            found[row] = convert(cell, field)
+            converted[row] = convert(cell, field)
         except FieldError as fault:
             faults[row] = fault
-    return found, faults
+    return converted, faults
 
 
 class TimeReader(dict[Any, int]):
@@ -238,9 +241,9 @@ class TimeReader(dict[Any, int]):
 
     def __missing__(self, cell: Any) -> int:
         """Convert a cell, and remember the time."""
-        found = UNKNOWN_TIME if is_missing(cell) else self._convert(cell, self._field)
-        self[cell] = found
-        return found
+        time = UNKNOWN_TIME if is_missing(cell) else self._convert(cell, self._field)
+        self[cell] = time
+        return time
 
     def read(self, cells: Sequence[Any]) -> tuple[Ints, Faults]:
         """Convert cells; `UNKNOWN_TIME` in place of those that cannot be used."""
@@ -248,9 +251,9 @@ class TimeReader(dict[Any, int]):
             self.clear()
         try:
             if len(set(cells[:SAMPLED])) * 2 > SAMPLED:  # few times repeat
-                found = iso_times(cells)
-                if found is not None:
-                    return found, {}
+                times = iso_times(cells)
+                if times is not None:
+                    return times, {}
             return np.fromiter(map(self.__getitem__, cells), np.int64, len(cells)), {}
         except (FieldError, TypeError):
             pass
@@ -296,8 +299,8 @@ class TextReader(dict[Any, int]):
                 return Texts(codes, self.names), {}
         except (FieldError, TypeError):
             pass
-        found, faults = _one_by_one(cells, self._field, self._plain, 0)
-        return Texts(found.astype(np.int32), self.names), faults
+        converted, faults = _one_by_one(cells, self._field, self._plain, 0)
+        return Texts(converted.astype(np.int32), self.names), faults
 
     def _ambiguous(self, cells: Sequence[Any]) -> bool:
         """Return whether a cell may have got the number of another text: True equals 1."""

@@ -56,12 +56,12 @@ def _cached(
     """Return what some fields of a result say; most results repeat those of others."""
     values = tuple(map(result.get, keys))
     try:
-        found = known.get(values)
+        described = known.get(values)
     except TypeError:  # a list or an object, which `read_of` refuses
         return read_of(result, place)
-    if found is None:
-        found = known[values] = read_of(result, place)
-    return found
+    if described is None:
+        described = known[values] = read_of(result, place)
+    return described
 
 
 def _series(result: Mapping[str, Any], place: str) -> _Series:

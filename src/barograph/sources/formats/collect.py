@@ -131,7 +131,7 @@ class Collector:
             project = name.project or self._options.project
             full = replace(name, project=project, variant=name.variant or self._options.machine)
         patterns = self._options.metrics
-        if patterns and not any(fnmatchcase(name.measurement, one) for one in patterns):
+        if patterns and not any(fnmatchcase(name.measurement, pattern) for pattern in patterns):
             self.left_out += 1
             self._numbers[name] = DROPPED
             return DROPPED

@@ -128,13 +128,13 @@ def iso_times(cells: Sequence[Any]) -> Ints | None:
     """
     try:
         sizes = np.fromiter(map(len, cells), np.int64, len(cells))
-        found = np.empty(len(cells), dtype=np.int64)
+        times = np.empty(len(cells), dtype=np.int64)
         for size in set(sizes.tolist()):  # np.unique would import numpy.ma
             rows = np.flatnonzero(sizes == size)
-            found[rows] = _times_of_one_form([cells[row] for row in rows.tolist()])
+            times[rows] = _times_of_one_form([cells[row] for row in rows.tolist()])
     except (TypeError, ValueError):  # not text, or a day that no calendar has
         return None
-    return found if found.size and found.min() >= TIME_RANGE[0] else None
+    return times if times.size and times.min() >= TIME_RANGE[0] else None
 
 
 def _times_of_one_form(cells: Sequence[str]) -> Ints:

@@ -58,11 +58,11 @@ def table_in(folder: Path, name: str) -> Path | None:
     Raises:
         DataError: There are several.
     """
-    found = [folder / f"{name}{ending}" for ending in ALLOWED]
-    found = [path for path in found if path.is_file()]
-    if len(found) > 1:
-        raise DataError(f"{folder}: {[path.name for path in found]}: there must be one of them")
-    return found[0] if found else None
+    paths = [folder / f"{name}{ending}" for ending in ALLOWED]
+    paths = [path for path in paths if path.is_file()]
+    if len(paths) > 1:
+        raise DataError(f"{folder}: {[path.name for path in paths]}: there must be one of them")
+    return paths[0] if paths else None
 
 
 def read(file: InputFile) -> Iterator[ResultBatch | Judgement | Skip]:
@@ -88,7 +88,7 @@ def _require(file: InputFile, chunk: Chunk, names: Sequence[str]) -> None:
         raise DataError(f"{file.name}: misses the columns {missing}; has {list(chunk.cells)[:12]}")
 
 
-def _series(file: InputFile, found: dict[int, _SeriesRow | None]) -> Iterator[Skip]:
+def _series(file: InputFile, series: dict[int, _SeriesRow | None]) -> Iterator[Skip]:
     """Add the series by number; yield those that cannot be used, which are None."""
     for chunk in read_rows(file):
         _require(file, chunk, ("test",))
@@ -96,9 +96,9 @@ def _series(file: InputFile, found: dict[int, _SeriesRow | None]) -> Iterator[Sk
         for k, number in enumerate(chunk.rows):
             row = {name: cells[k] for name, cells in chunk.cells.items()}
             try:
-                found[number] = _series_row(row)
+                series[number] = _series_row(row)
             except FieldError as fault:
-                found[number] = None
+                series[number] = None
                 place = chunk.place(file, k)
                 yield Skip(place, fault.field, fault.value, fault.reason, "series")
 
@@ -135,18 +135,18 @@ def _points(file: InputFile, series: dict[int, _SeriesRow | None]) -> Iterator[R
             continue
         empty: Sequence[Any] = (None,) * size
         faults: Faults = {}
-        owners, found = orders(chunk.cells["series"], "series")
-        faults |= found
-        places, found = orders(chunk.cells["order"], "order")
-        faults = found | faults
-        values, found = numbers(chunk.cells["value"], "value", decimal_comma=False)
-        faults = found | faults
-        moments, found = times.read(chunk.cells.get("time", empty))
-        faults = found | faults
+        owners, unusable = orders(chunk.cells["series"], "series")
+        faults |= unusable
+        places, unusable = orders(chunk.cells["order"], "order")
+        faults = unusable | faults
+        values, unusable = numbers(chunk.cells["value"], "value", decimal_comma=False)
+        faults = unusable | faults
+        moments, unusable = times.read(chunk.cells.get("time", empty))
+        faults = unusable | faults
         columns = {}
         for name, reader in texts.items():
-            columns[name], found = reader.read(chunk.cells.get(name, empty))
-            faults = found | faults
+            columns[name], unusable = reader.read(chunk.cells.get(name, empty))
+            faults = unusable | faults
         inside = (owners >= 0) & (owners < place_of.size - 1)
         numbers_of = place_of[np.where(inside, owners, place_of.size - 1)]
         for row in np.flatnonzero(numbers_of < 0).tolist():
@@ -155,8 +155,8 @@ def _points(file: InputFile, series: dict[int, _SeriesRow | None]) -> Iterator[R
             faults.setdefault(row, FieldError("series", number, reason))
         runs: list[dict[str, float]] = [{} for _ in range(size)]
         if any(chunk.cells.get("results", ())):
-            runs, found = _run_values(chunk.cells["results"])
-            faults = found | faults
+            runs, unusable = _run_values(chunk.cells["results"])
+            faults = unusable | faults
         yield from (
             Skip(chunk.place(file, row), f.field, f.value, f.reason)
             for row, f in sorted(faults.items())
@@ -176,16 +176,16 @@ def _points(file: InputFile, series: dict[int, _SeriesRow | None]) -> Iterator[R
             units=Texts.unknown(int(sound.sum())),
             rows=np.asarray(chunk.rows, dtype=np.int64)[sound],
         )
-        of_rows = [own for own, keep in zip(runs, sound.tolist(), strict=True) if keep]
+        of_rows = [run for run, keep in zip(runs, sound.tolist(), strict=True) if keep]
         yield _with_runs(batch, of_rows) if any(of_rows) else batch
 
 
 def _with_runs(batch: ResultBatch, runs: Sequence[dict[str, float]]) -> ResultBatch:
     """Replace each point with several runs by a result for each of them."""
-    counts: Ints = np.array([max(1, len(found)) for found in runs], dtype=np.int64)
+    counts: Ints = np.array([max(1, len(values)) for values in runs], dtype=np.int64)
     place = np.repeat(np.arange(counts.size), counts)
     pairs = zip(runs, batch.runs, batch.values.tolist(), strict=True)
-    every = [pair for found, run, value in pairs for pair in (found.items() or [(run, value)])]
+    every = [pair for values, run, value in pairs for pair in (values.items() or [(run, value)])]
     return batch._replace(
         owners=batch.owners[place],
         values=np.array([value for _, value in every], dtype=np.float64),
@@ -201,10 +201,10 @@ def _with_runs(batch: ResultBatch, runs: Sequence[dict[str, float]]) -> ResultBa
 
 def _run_values(cells: Sequence[Any]) -> tuple[list[dict[str, float]], Faults]:
     """Return the value of each run by its name; none for a single run without a name."""
-    found: list[dict[str, float]] = []
+    values: list[dict[str, float]] = []
     faults: Faults = {}
     for row, cell in enumerate(cells):
-        found.append({})
+        values.append({})
         if cell is None or cell == "":
             continue
         try:
@@ -212,10 +212,10 @@ def _run_values(cells: Sequence[Any]) -> tuple[list[dict[str, float]], Faults]:
         except (ValueError, TypeError, RecursionError):
             runs = None
         if isinstance(runs, dict) and runs and all(map(_is_finite, runs.values())):
-            found[-1] = runs
+            values[-1] = runs
         else:
             faults[row] = FieldError("results", cell, "not a JSON object of the value of each run")
-    return found, faults
+    return values, faults
 
 
 def _is_finite(value: Any) -> bool:
@@ -244,8 +244,8 @@ def _judgement(
     [owner], faults = orders([row["series"]], "series")
     if faults:
         raise faults[0]
-    found = series.get(int(owner))
-    if found is None:
+    row_of_series = series.get(int(owner))
+    if row_of_series is None:
         raise FieldError("series", int(owner), SKIPPED if int(owner) in series else NO_SERIES)
     has_order = row["order"] is not None and row["order"] != ""
     [order], faults = orders([row["order"]], "order") if has_order else ([0], {})
@@ -255,7 +255,7 @@ def _judgement(
     if not has_order and not commit:
         raise FieldError("order", None, "neither order nor commit")
     return Judgement(
-        found.name,
+        row_of_series.name,
         verdict_of(label(row["verdict"], "verdict") or None, "verdict"),
         f"row {line}",
         order=int(order) if has_order else None,

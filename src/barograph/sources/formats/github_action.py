@@ -64,9 +64,9 @@ def matches(sample: Sample) -> bool:
 def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     """Yield the benchmarks of all entries of all suites."""
     source = file.text()
-    found = ASSIGNMENT.match(source)
-    if found:
-        source = source[found.end() :].rstrip().removesuffix(";")
+    match = ASSIGNMENT.match(source)
+    if match:
+        source = source[match.end() :].rstrip().removesuffix(";")
     data = mapping(decode_json(source, file.name), "data")
     project = project_of_url(optional_text(data.get("repoUrl"), "repoUrl"))
     for suite, entries in mapping(data.get("entries"), "entries").items():

@@ -59,8 +59,8 @@ def points(
     """
     place = at(where, "datapoints")
     datapoints = array(target.get("datapoints"), place)
-    found = _sound(datapoints)
-    values, times = _checked(datapoints, place) if found is None else found
+    sound = _sound(datapoints)
+    values, times = _checked(datapoints, place) if sound is None else sound
     return batch_of_series(series, values * scale, times, first_row, direction=direction)
 
 

@@ -91,21 +91,21 @@ def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
 
 def _values(fields: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any, str, str | int]]:
     """Yield the name and the value of each metric of a record, and its place in two parts."""
-    found = False
+    has_map = False
     for key in MAPS:
         metrics = fields.get(key)
         where = at(place, key)
         if isinstance(metrics, dict):
-            found = True
+            has_map = True
             for name, value in metrics.items():
                 yield name if name.isascii() else text(name, where), value, where, name
         elif isinstance(metrics, list):  # of objects with a name
-            found = True
+            has_map = True
             for index, item in enumerate(metrics):
                 metric = mapping(item, at(where, index))
                 name = text(metric.get("name"), f"{at(where, index)}.name")
                 yield name, metric, where, index
-    if not found:
+    if not has_map:
         raise FieldError(at(place, "metrics"), fields.get("metrics"), "is not an object")
 
 
@@ -150,8 +150,8 @@ class _Metrics:
 
     def end(self, record: _Record, run: str | None = None) -> None:
         """End a record, or a part of it that has a run of its own."""
-        own = record.run if run is None else run
-        self.batches.end_record(record.commit, record.time, own, record.branch, record.order)
+        name = record.run if run is None else run
+        self.batches.end_record(record.commit, record.time, name, record.branch, record.order)
 
 
 def _metric(

@@ -183,8 +183,8 @@ def _count_ties(numbers: Ints) -> int:
 def _git_places(moments: _Moments, repository: Repository, hashes: dict[str, str]) -> Ints | None:
     """Return the position of each moment in git, -1 where unknown; None if too few are known."""
     positions = repository.order([*set(hashes.values())])
-    found = [positions.get(hashes.get(name, ""), -1) for name in moments.commits]
-    places = np.array(found, dtype=np.int64)
+    known = [positions.get(hashes.get(name, ""), -1) for name in moments.commits]
+    places = np.array(known, dtype=np.int64)
     return places if (places >= 0).mean() >= ENOUGH else None
 
 
@@ -221,9 +221,9 @@ def _neighbours(times: Ints, ranks: npt.NDArray[np.integer]) -> Ints:
     last = np.maximum.accumulate(np.where(known, np.arange(listed.size), -1))
     first = listed[known][0]
     filled = np.where(last >= 0, listed[np.maximum(last, 0)], first)
-    found = np.empty_like(times)
-    found[order] = filled
-    return found
+    placed = np.empty_like(times)
+    placed[order] = filled
+    return placed
 
 
 def _filled(places: Ints, missing: int, ranks: npt.NDArray[np.integer]) -> Ints:

@@ -98,14 +98,14 @@ def _tests(config: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     templates = mapping(config.get("templates") or {}, "templates")
     for name, settings in mapping(config.get("tests") or {}, "tests").items():
         where = at("tests", str(name))
-        own = mapping(settings, where)
-        inherited = own.get("inherit") or []
+        test = mapping(settings, where)
+        inherited = test.get("inherit") or []
         merged: dict[str, Any] = {}
         for template in inherited if isinstance(inherited, list) else [inherited]:
             if not isinstance(template, str) or template not in templates:
                 raise FieldError(f"{where}.inherit", template, "is not one of the templates")
             merged = _merged(merged, mapping(templates[template], at("templates", template)))
-        yield text(name, where), _merged(merged, own)
+        yield text(name, where), _merged(merged, test)
 
 
 def _merged(base: dict[str, Any], other: dict[str, Any], level: int = 0) -> dict[str, Any]:
@@ -133,9 +133,9 @@ def _paths(file: InputFile, test: Mapping[str, Any], where: str) -> list[Path]:
         if path.is_file():
             return [path]
         prefix = "" if Path(pattern).is_absolute() else f"{escape(str(folder))}/"
-        found = sorted(glob(prefix + pattern)) if has_magic(pattern) else []  # noqa: PTH207
-        if found:
-            return [Path(name) for name in found if Path(name).is_file()]
+        names = sorted(glob(prefix + pattern)) if has_magic(pattern) else []  # noqa: PTH207
+        if names:
+            return [Path(name) for name in names if Path(name).is_file()]
     raise FieldError(f"{where}.file", pattern, "is not an existing file")
 
 

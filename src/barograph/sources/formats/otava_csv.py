@@ -82,7 +82,7 @@ def read(
 def _of_plain_lines(stream: TextIO, delimiter: str, layout: _Layout) -> list[ResultBatch] | None:
     """Return the results of all lines, converted many at once; None if a cell needs care."""
     table = TextLayout(delimiter, layout.names, 1)
-    found, count = [], 0
+    batches, count = [], 0
     if len(set(layout.names)) < len(layout.names) or not layout.metrics:
         return None
     for part in parts_of(stream):
@@ -90,9 +90,9 @@ def _of_plain_lines(stream: TextIO, delimiter: str, layout: _Layout) -> list[Res
         batch = None if cut is None else layout.batch(cut[1], count)
         if cut is None or batch is None:
             return None
-        found.append(batch)
+        batches.append(batch)
         count += cut[0]
-    return found
+    return batches
 
 
 class _Layout:
@@ -144,10 +144,10 @@ class _Layout:
         count = values.shape[1]
         times = np.full(count, UNKNOWN_TIME)
         if self.time is not None:
-            found = iso_times([*map(str.strip, cells[self.names[self.time]])])
-            if found is None:
+            converted = iso_times([*map(str.strip, cells[self.names[self.time]])])
+            if converted is None:
                 return None
-            times = found
+            times = converted
         columns, rows = np.divmod(np.arange(values.size), count)
         return ResultBatch(
             series=self.ids,
@@ -191,13 +191,13 @@ class _Layout:
         """Return the values of a row in which every cell is a plain number."""
         try:
             cells = [row[index] for index in self.indices]
-            found = list(map(float, cells))
+            values = list(map(float, cells))
         except (IndexError, ValueError):
             return None
         # `float` also takes underscores, NaN and infinite values, which are errors.
-        if "_" in "".join(cells) or not math.isfinite(sum(found)):
+        if "_" in "".join(cells) or not math.isfinite(sum(values)):
             return None
-        return list(map(operator.mul, found, self.scales))
+        return list(map(operator.mul, values, self.scales))
 
 
 def _cell(row: Sequence[str], index: int | None) -> str:
@@ -208,9 +208,9 @@ def _cell(row: Sequence[str], index: int | None) -> str:
 def _dialect(config: Mapping[str, Any], test: Mapping[str, Any], where: str) -> tuple[str, str]:
     """Return the delimiter and the quote character; those of all files have priority."""
     every = mapping(config.get("csv") or {}, "csv")
-    own = mapping(test.get("csv_options") or {}, f"{where}.csv_options")
-    delimiter = every.get("delimiter", own.get("delimiter", ","))
-    quote = own.get("quote_char", own.get("quotechar", '"'))
+    of_test = mapping(test.get("csv_options") or {}, f"{where}.csv_options")
+    delimiter = every.get("delimiter", of_test.get("delimiter", ","))
+    quote = of_test.get("quote_char", of_test.get("quotechar", '"'))
     quote = every.get("quote_char", every.get("quotechar", quote))
     for value, key in ((delimiter, "delimiter"), (quote, "quote_char")):
         if not isinstance(value, str) or len(value) != 1 or value in "\r\n\0":

@@ -53,7 +53,7 @@ def read(
     url = _server(config)
     paths = _paths(config, test, where)
     answers = [answer for query in _queries(list(paths)) for answer in _ask(file, url, query)]
-    found: list[ResultBatch] = []
+    batches: list[ResultBatch] = []
     count = 0
     times: list[list[int]] = []  # also of gaps, which `found` lacks
     for index, answer in enumerate(answers):
@@ -65,11 +65,11 @@ def read(
             continue
         series = SeriesId("", "", "", name, metric.name)
         batch = graphite.points(answer, place, series, count, metric.direction, metric.scale)
-        found.append(batch._replace(units=Texts(batch.units.codes, [metric.unit])))
+        batches.append(batch._replace(units=Texts(batch.units.codes, [metric.unit])))
         count += batch.values.size
         times.append([time_ms(point[1], place) for point in answer["datapoints"]])
     if not test.get("tags"):
-        yield from found
+        yield from batches
         return
     events: Events = {}
     step = _resolution(times)
@@ -77,7 +77,7 @@ def read(
         events = _events(file, url, test, where, step)
     except SourceError as error:
         yield skipped(file, f"{where}.tags", str(error), "no events")
-    for batch in found:
+    for batch in batches:
         named = [events.get(time // step, ("", "")) for time in batch.times.tolist()]
         commits = Texts.from_strings(commit for commit, _branch in named)
         branches = Texts.from_strings(branch for _commit, branch in named)
@@ -168,13 +168,13 @@ def _events(file: InputFile, url: str, test: Mapping[str, Any], where: str, step
 
 def _data(value: object) -> dict[str, Any]:
     """Return the data of an event: an object, its JSON, or a Python literal as Otava expects."""
-    found = value
+    data = value
     if isinstance(value, str) and len(value) <= DATA:
         try:
-            found = decode_json(value, "event")
+            data = decode_json(value, "event")
         except DataError:
             try:
-                found = ast.literal_eval(value)
+                data = ast.literal_eval(value)
             except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-                found = None
-    return found if isinstance(found, dict) else {}
+                data = None
+    return data if isinstance(data, dict) else {}

@@ -55,13 +55,13 @@ def metrics_of(test: Mapping[str, Any], where: str, key: str) -> list[Metric]:
         >>> metric.name, metric.source, metric.scale
         ('p99', 'read_p99', 0.5)
     """
-    found = test.get("metrics")
+    stated = test.get("metrics")
     place = f"{where}.metrics"
-    if isinstance(found, list):
-        names = [label(name, at(place, index)) for index, name in enumerate(found)]
+    if isinstance(stated, list):
+        names = [label(name, at(place, index)) for index, name in enumerate(stated)]
         return [Metric(name, name) for name in names]
     metrics = []
-    for key_of, value in mapping(found, place).items():
+    for key_of, value in mapping(stated, place).items():
         here = at(place, str(key_of))
         name = label(key_of, here)
         settings = mapping({} if value is None else value, here)

@@ -52,8 +52,8 @@ def _places(text: str) -> Iterator[str]:
     parents: list[str] = []  # the place of each open container,
     kinds: list[str] = []  # and its bracket
     place = ""
-    for found in TOKEN.finditer(text):
-        string, colon, opening, closing, _scalar = found.groups()
+    for token in TOKEN.finditer(text):
+        string, colon, opening, closing, _scalar = token.groups()
         if closing:
             if kinds:
                 parents.pop()

@@ -197,11 +197,11 @@ class _Export:
         self, signature: str, point: Mapping[str, Any]
     ) -> tuple[SeriesId, Direction, str]:
         """Return the identity, the direction and the unit of a signature."""
-        found = self.ids.get(signature)
-        if found is None:
+        known = self.ids.get(signature)
+        if known is None:
             about = self.signatures.get(signature, {})
-            found = self.ids[signature] = _described(signature, about, point)
-        return found
+            known = self.ids[signature] = _described(signature, about, point)
+        return known
 
 
 def _described(

@@ -60,14 +60,14 @@ def matches(sample: Sample) -> bool:
 def read(file: InputFile) -> Iterator[Result | Judgement | Skip]:
     """Yield the values of all suites and subtests of all lines."""
     content = (file.content or b"").decode("utf-8-sig", "replace")
-    found = False
+    has_line = False
     line, start = 1, 0
     for match in LINE.finditer(content):
         line += content.count("\n", start, match.start())
-        start, found = match.start(), True
+        start, has_line = match.start(), True
         data = decode_json(match[1], f"{file.name} line {line}")
         yield from _artifact(file, data, f"line {line}: ")
-    if not found:
+    if not has_line:
         if MARKER.decode() in content:
             raise DataError(f"{file.name}: no JSON object after PERFHERDER_DATA:")
         yield from _artifact(file, file.json(), "")

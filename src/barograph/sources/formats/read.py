@@ -171,7 +171,9 @@ def _refuse_missing_orders(report: LoadReport) -> None:
         return
     file, column = entry.examples[0]["file"], entry.examples[0]["field"]
     unit = "line" if "line" in entry.examples[0] else "row"
-    rows = [str(one[unit]) for one in entry.examples if one["file"] == file][:SHOWN_ROWS]
+    rows = [str(example[unit]) for example in entry.examples if example["file"] == file][
+        :SHOWN_ROWS
+    ]
     more = ", ..." if entry.count > len(rows) else ""
     raise DataError(
         f"{file}: {entry.count:,} of {report.read['points']:,} results have no {column} "
@@ -219,10 +221,10 @@ def directed(
     directions = history.directions.copy()
     for number in np.flatnonzero(directions == int(Direction.UNKNOWN)).tolist():
         series = history.ids[number]
-        found = direction_of(str(series)) if direction_of is not None else 0
-        if not found and by_name:
-            found = int(direction_of_name(series.measurement))
-        directions[number] = found
+        direction = direction_of(str(series)) if direction_of is not None else 0
+        if not direction and by_name:
+            direction = int(direction_of_name(series.measurement))
+        directions[number] = direction
     return replace(history, directions=directions)
 
 

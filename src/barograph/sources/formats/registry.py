@@ -79,8 +79,8 @@ def formats() -> Iterator[Format]:
 
 
 def _format(module: str) -> Format:
-    found: Format = import_module(f"barograph.sources.formats.{module}").FORMAT
-    return found
+    form: Format = import_module(f"barograph.sources.formats.{module}").FORMAT
+    return form
 
 
 def named(name: str) -> Format:
@@ -116,9 +116,9 @@ def recognise(sample: Sample, name: str) -> Format:
         >>> recognise(Sample(None, b"commit,value\na1,5\n"), "-").name
         'tables'
     """
-    found = recognised(sample)
-    if found is not None:
-        return found
+    form = recognised(sample)
+    if form is not None:
+        return form
     looks, hint = described(sample)
     raise DataError(f"{name}: {looks}; {hint}")
 

@@ -149,12 +149,12 @@ def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where
 
 def _column(name: str, names: Sequence[str], where: str) -> str:
     """Return a column that the user named, whatever its case."""
-    for found in names:
-        if found == name:
-            return found
-    for found in names:
-        if canonical(found) == canonical(name):
-            return found
+    for column in names:
+        if column == name:
+            return column
+    for column in names:
+        if canonical(column) == canonical(name):
+            return column
     raise ConfigError(f"{where}: no column {name!r}; there are {_list(names)}")
 
 
@@ -166,10 +166,10 @@ def _by_name(
     for role, synonyms in SYNONYMS.items():
         if role in fields or (role == "value" and skip_value):
             continue
-        found = next((known[synonym] for synonym in synonyms if synonym in known), None)
-        if found is not None:
-            fields[role] = found
-            taken.add(found)
+        column = next((known[synonym] for synonym in synonyms if synonym in known), None)
+        if column is not None:
+            fields[role] = column
+            taken.add(column)
 
 
 def _metrics(
@@ -177,9 +177,9 @@ def _metrics(
 ) -> list[tuple[str, str]]:
     """Return the columns of a wide table that hold values."""
     names = [name for name in cells if name not in taken and canonical(name) not in NOT_TRACKED]
-    found = [(name, name.strip()) for name in _numeric(cells, names)]
-    if found or "time" not in fields:
-        return found
+    metrics = [(name, name.strip()) for name in _numeric(cells, names)]
+    if metrics or "time" not in fields:
+        return metrics
     # Without other numbers a column `time` of small numbers holds what was measured.
     name = fields["time"]
     if not _is_numeric(cells[name], below=1e8):
@@ -219,7 +219,7 @@ def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:
     values = plain_numbers(cells)
     if values is not None:
         return values.size > 0 and bool((np.abs(values) < below).all())
-    found = 0
+    count = 0
     for cell in cells:
         if is_missing(cell):
             continue
@@ -228,8 +228,8 @@ def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:
                 return False
         except FieldError:
             return False
-        found += 1
-    return found > 0
+        count += 1
+    return count > 0
 
 
 def checked_roles(roles: Roles, cells_of: Mapping[str, Sequence[Any]]) -> tuple[Roles, list[str]]:

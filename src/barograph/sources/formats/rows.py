@@ -94,10 +94,10 @@ def _array(raw: msgspec.Raw, file: InputFile) -> list[msgspec.Raw]:
 
 def _lenient(file: InputFile) -> list[Any]:
     """Decode JSON with NaN and Infinity, which msgspec refuses."""
-    found = file.json()
-    if isinstance(found, dict):
-        found = found.get("points", [found])
-    return found if isinstance(found, list) else [found]
+    document = file.json()
+    if isinstance(document, dict):
+        document = document.get("points", [document])
+    return document if isinstance(document, list) else [document]
 
 
 def _raw(value: Any) -> msgspec.Raw:
@@ -172,13 +172,13 @@ def _flattened(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return rows
     flat = []
     for row in rows:
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for name, value in row.items():
             if isinstance(value, dict) and name.lower() not in ("args", "params", "parameters"):
-                found |= {f"{name}.{inner}": part for inner, part in value.items()}
+                columns |= {f"{name}.{inner}": part for inner, part in value.items()}
             else:
-                found[name] = value
-        flat.append(found)
+                columns[name] = value
+        flat.append(columns)
     return flat
 
 
@@ -237,8 +237,8 @@ def _parquet_cells(column: pa.Array) -> Sequence[Any]:
         moments = column.cast(pa.timestamp("ms")).cast(pa.int64())
         return [None if cell is None else Milliseconds(cell) for cell in moments.to_pylist()]
     if types.is_floating(kind) and not column.null_count:
-        found: list[Any] = column.to_numpy(zero_copy_only=False).astype(np.float64).tolist()
-        return found
+        numbers: list[Any] = column.to_numpy(zero_copy_only=False).astype(np.float64).tolist()
+        return numbers
     cells: list[Any] = column.to_pylist()
     return [cell.decode("utf-8", "replace") for cell in cells] if types.is_binary(kind) else cells
 

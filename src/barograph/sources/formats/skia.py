@@ -73,9 +73,9 @@ def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
 
 def _hour(path: str) -> int:
     """Return the hour that the folders of a path say."""
-    found = HOUR.search(path)
+    match = HOUR.search(path)
     try:
-        return time_ms("{}-{}-{} {}:00".format(*found.groups()), path) if found else UNKNOWN_TIME
+        return time_ms("{}-{}-{} {}:00".format(*match.groups()), path) if match else UNKNOWN_TIME
     except FieldError:
         return UNKNOWN_TIME
 
@@ -105,10 +105,10 @@ class _Reader:
         last = ""  # the branch of the results since the last record
         for index, item_of in enumerate(array(run.get("results"), results)):
             quick = self._known(common, item_of)
-            found = (
+            known = (
                 self._checked(common, item_of, f"{results}[{index}]") if quick is None else [quick]
             )
-            for each in found:
+            for each in known:
                 if isinstance(each, Skip):
                     yield each
                     continue
@@ -148,28 +148,28 @@ class _Reader:
         """Return the kind and the branch of a trace."""
         cached = tuple(key.items())
         try:
-            found = self.traces.get(cached)
+            trace = self.traces.get(cached)
         except TypeError:
             raise FieldError(f"{where}.key", key, "holds a value that is not text") from None
-        if found is None:
+        if trace is None:
             series, unit, direction, branch = _described(key, f"{where}.key")
-            found = self.traces[cached] = self.batches.kind(series, direction, unit), branch
-        return found
+            trace = self.traces[cached] = self.batches.kind(series, direction, unit), branch
+        return trace
 
 
 def _measurements(entry: Mapping[str, Any], where: str) -> list[tuple[dict[str, Any], object, str]]:
     """Return each measurement of a result: what it adds to the key, its value and its place."""
     if "measurements" not in entry:
         return [({}, entry.get("measurement"), f"{where}.measurement")]
-    found: list[tuple[dict[str, Any], object, str]] = []
+    measurements: list[tuple[dict[str, Any], object, str]] = []
     place = f"{where}.measurements"
     for name, values in mapping(entry["measurements"], place).items():
         for index, item in enumerate(array(values, at(place, name))):
             here = f"{at(place, name)}[{index}]"
             single = mapping(item, here)
             extra = {name: label(single.get("value"), f"{here}.value")}
-            found.append((extra, single.get("measurement"), f"{here}.measurement"))
-    return found
+            measurements.append((extra, single.get("measurement"), f"{here}.measurement"))
+    return measurements
 
 
 def _described(key: Mapping[str, Any], where: str) -> tuple[SeriesId, str, Direction, str]:

@@ -167,10 +167,10 @@ class _TableReader:
         ):
             return DateParser()
         cells = (cell for chunk in read_rows(self._file) for cell in chunk.cells.get(column, ()))
-        found = day_order(cells, european=self._comma)
-        if found.note:
-            notes.append(found.note)
-        return DateParser(day_first=found.day_first)
+        order = day_order(cells, european=self._comma)
+        if order.note:
+            notes.append(order.note)
+        return DateParser(day_first=order.day_first)
 
     def read(self, chunk: Chunk) -> Iterator[ResultBatch | Skip]:
         """Yield a batch for each column of values, and the rows that cannot be used."""
@@ -185,17 +185,17 @@ class _TableReader:
 
         texts = {}
         for name, reader in self._texts.items():
-            texts[name], found = reader.read(cells(self._columns[name]))
-            faults = found | faults
+            texts[name], unusable = reader.read(cells(self._columns[name]))
+            faults = unusable | faults
         order_column = self.roles.fields.get("order")
         places = np.full(count, NO_ORDER)
         if order_column is not None:
-            places, found = orders(cells(order_column), order_column)
-            faults = found | faults
+            places, unusable = orders(cells(order_column), order_column)
+            faults = unusable | faults
         times = np.full(count, UNKNOWN_TIME)
         if "time" in self.roles.fields:
-            times, found = self._times.read(cells(self.roles.fields["time"]))
-            faults = found | faults
+            times, unusable = self._times.read(cells(self.roles.fields["time"]))
+            faults = unusable | faults
         shared = _Shared(np.asarray(chunk.rows, dtype=np.int64), places, times, texts)
         kinds, kind_of = self._kinds_of(texts, count)
         for kind, found_kind in enumerate(kinds):
@@ -221,8 +221,8 @@ class _TableReader:
             values = np.empty((len(names), kind_of.size))
             for place, name in enumerate(names):
                 column = chunk.cells.get(name) or (None,) * kind_of.size
-                values[place], units[place], found = measurements(column, name, self._comma)
-                for row, fault in found.items():
+                values[place], units[place], unusable = measurements(column, name, self._comma)
+                for row, fault in unusable.items():
                     # An empty cell of a wide table is no result.
                     if row not in faults and not (is_wide and is_missing(column[row])):
                         yield self._skip(chunk, row, fault)
@@ -258,7 +258,7 @@ class _TableReader:
             columns, rows = np.divmod(np.arange(sound.size), kind_of.size)
         else:
             columns, rows = np.nonzero(sound)
-        texts = {name: found.take(rows) for name, found in shared.texts.items()}
+        texts = {name: texts_of.take(rows) for name, texts_of in shared.texts.items()}
         unknown = Texts.unknown(rows.size)
         units = unknown
         if any(unit for *_, unit in named):
@@ -343,16 +343,16 @@ class _Shared:
 
 def _arguments(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     text = row.get("args", "")
-    found: Any = {}
+    decoded: Any = {}
     if text:
         try:
-            found = json.loads(text)
+            decoded = json.loads(text)
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            decoded = None
+        if not isinstance(decoded, dict):
             raise FieldError("args", text, "args is not a JSON object")
     more = {name[5:]: value for name, value in row.items() if name[:5] == "args." and value}
-    return normalize_args({**found, **more})
+    return normalize_args({**decoded, **more})
 
 
 def _stem(path: Path | None) -> str:

@@ -143,10 +143,10 @@ def _marks(
     annotated: Annotations,
 ) -> list[int]:
     """Return the indices that a majority of the annotators mark."""
-    found, where = top.get("annotations"), f"{prefix}annotations"
-    if found is None and path is not None:
-        found, where = _above(path.absolute().parent, annotated, file.name), ANNOTATIONS
-    people = mapping({} if found is None else found, where)
+    annotations, where = top.get("annotations"), f"{prefix}annotations"
+    if annotations is None and path is not None:
+        annotations, where = _above(path.absolute().parent, annotated, file.name), ANNOTATIONS
+    people = mapping({} if annotations is None else annotations, where)
     if isinstance(people.get(name), dict):  # of all data sets, by name
         people = people[name]
     elif where == ANNOTATIONS:
@@ -156,7 +156,7 @@ def _marks(
 
 def _above(folder: Path, annotated: Annotations, name: str) -> object:
     """Return the annotations in a folder or in one of the next above it; `name` is for errors."""
-    found = None
+    annotations = None
     for place in [folder, *folder.parents][:ABOVE]:
         if place not in annotated:
             try:
@@ -164,20 +164,20 @@ def _above(folder: Path, annotated: Annotations, name: str) -> object:
                 annotated[place] = decode_json(content, f"{name}: {ANNOTATIONS}")
             except OSError:
                 annotated[place] = None
-        found = annotated[place]
-        if found is not None:
+        annotations = annotated[place]
+        if annotations is not None:
             break
-    return found
+    return annotations
 
 
 def _indices(marks: object, where: str) -> list[int]:
     """Return the marks of one annotator."""
-    found = []
+    indices = []
     for index, mark in enumerate(array(marks, where)):
         if type(mark) is not int or not 0 <= mark < 2**53:
             raise FieldError(f"{where}[{index}]", mark, "is not an index")
-        found.append(mark)
-    return found
+        indices.append(mark)
+    return indices
 
 
 def agreed(annotators: list[list[int]], margin: int = MARGIN) -> list[int]:

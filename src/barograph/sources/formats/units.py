@@ -151,9 +151,9 @@ def direction_of_name(name: str) -> Direction:
     *before, last = words
     if before[-1:] == ["per"]:
         above, counter = " ".join(before[-2:-1]), before[:-1]
-        found = direction_of_unit(f"{above}/{last}")
+        direction = direction_of_unit(f"{above}/{last}")
         is_rate = last in TIMES and bool(above)
-        way = HIGHER if found == NEITHER and is_rate else found
+        way = HIGHER if direction == NEITHER and is_rate else direction
         return NEITHER if any(map(COUNTER_WORDS.search, counter)) else way
     # `ops_s` and `mb_s` may be rates, or seconds.
     may_be_rate = last in ("s", "sec") and not {*before[-1:]}.isdisjoint((*SIZES, *COUNTED))

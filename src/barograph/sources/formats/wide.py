@@ -77,21 +77,21 @@ class WideCells(Mapping[str, Sequence[str]]):
         span = range(min(places), max(places) + 1)
         if self._block[0] != span:
             self._block = span, self._numbers_in(span)
-        found = self._block[1]
-        if found is None:
+        block = self._block[1]
+        if block is None:
             return None
-        return found[:, np.array(places) - span.start].T
+        return block[:, np.array(places) - span.start].T
 
     def _numbers_in(self, span: range) -> Floats | None:
         """Return the numbers of a span of columns, a row for each line; cut the other columns."""
         before, after = span.start, len(self) - span.stop
         heads = [line.split(self._delimiter, before) for line in self._lines]
         tails = [head.pop().rsplit(self._delimiter, after) for head in heads]
-        found = number_block([tail.pop(0) for tail in tails], self._delimiter, len(span))
-        if found is not None:
+        block = number_block([tail.pop(0) for tail in tails], self._delimiter, len(span))
+        if block is not None:
             self._cut |= dict(enumerate(zip(*heads, strict=True)))
             self._cut |= dict(enumerate(zip(*tails, strict=True), span.stop))
-        return found
+        return block
 
 
 def number_block(lines: Sequence[str], delimiter: str, width: int) -> Floats | None:
@@ -112,7 +112,7 @@ def number_block(lines: Sequence[str], delimiter: str, width: int) -> Floats | N
         text = text.replace(",,", ",null,").replace(",,", ",null,")
         text = text.replace("[,", "[null,").replace(",]", ",null]")
     try:
-        found = np.array(DECODER.decode(text), dtype=np.float64)
+        block = np.array(DECODER.decode(text), dtype=np.float64)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
-    return found.reshape(len(lines), width) if found.size == len(lines) * width else None
+    return block.reshape(len(lines), width) if block.size == len(lines) * width else None

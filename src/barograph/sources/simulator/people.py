@@ -55,10 +55,10 @@ def survey(values: Floats, events: Sequence[Event], people: int, rng: np.random.
     stray_places = rng.integers(1, max(2, values.size), people)
     marks = []
     for person in range(people):
-        own = (places + off[person])[marked[person]]
+        marked_places = (places + off[person])[marked[person]]
         if strays[person]:
-            own = np.append(own, stray_places[person])
-        marks.append(np.unique(np.clip(own, 1, values.size - 1)).astype(np.int64))
+            marked_places = np.append(marked_places, stray_places[person])
+        marks.append(np.unique(np.clip(marked_places, 1, values.size - 1)).astype(np.int64))
     return Crowd(tuple(marks), chances.mean(axis=0))
 
 
