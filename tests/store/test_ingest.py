@@ -15,7 +15,6 @@ from barograph.store import (
     PointResult,
     PointStatus,
     Store,
-    judging,
     reading,
     registry,
 )
@@ -350,17 +349,3 @@ def test_store_without_a_judge_takes_no_measurements(url: str) -> None:
         with pytest.raises(ConfigError, match="without a model"):
             store.ingest([point(0)], "ci")
         store.preload()
-
-
-def test_histories_judged_again_in_parts_give_the_same_store(
-    new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sent = history("abc", 30)
-    found = set()
-    for together in (1, 40, 20_000):
-        monkeypatch.setattr(judging, "REJUDGED_TOGETHER", together)
-        with Store(new_url(), Rule()) as store:
-            store.ingest(sent[6:], "ci")
-            store.ingest(sent[:6], "ci")  # late points of all three series
-            found.add(contents(store))
-    assert len(found) == 1

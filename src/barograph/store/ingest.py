@@ -1,19 +1,21 @@
 """Take a group of measurements into the store: placed, written and judged in one transaction."""
 
-from collections.abc import Sequence
-from itertools import chain, pairwise
+from collections.abc import Container, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from barograph.detection.online import Judge
 from barograph.series import LARGEST_ORDER, ORDER_HINT, Direction, SeriesId
+from barograph.store import stale
 from barograph.store.judging import (
     ChangedHistory,
     Unjudged,
     UnjudgedCommit,
     UnjudgedRun,
     decide,
-    rejudged,
+    judge_again,
 )
 from barograph.store.measurement import (
     Limits,
@@ -38,6 +40,20 @@ from barograph.store.upsert import (
 )
 
 Arrived = dict[int, list[Entry]]  # by series
+
+
+class Taken(NamedTuple):
+    """What became of the measurements of one transaction.
+
+    Attributes:
+        results: The result of each measurement.
+        waiting: Those whose decisions are left for later transactions.
+        unfinished: All series of which decisions are left.
+    """
+
+    results: list[PointResult]
+    waiting: list[PointResult]
+    unfinished: set[int]
 
 
 class Ingest:
@@ -75,7 +91,9 @@ class Ingest:
         judge: Judge,
         model: int,
         at: int,
-    ) -> tuple[list[PointResult], list[int]]:
+        *,
+        complete: bool = False,
+    ) -> Taken:
         """Write new points and judge them, and judge again the points after a late one.
 
         Args:
@@ -84,14 +102,17 @@ class Ingest:
             judge: Decides.
             model: Number of its model.
             at: Time of arrival.
-
-        Returns:
-            The result of each measurement, and the series whose history changed.
+            complete: Whether to leave no decision for a later transaction.
         """
         results = [PointResult(PointStatus.REJECTED) for _ in measurements]
         arrived = self._locate(connection, measurements, results, judge.history)
         self._load(connection, list(arrived), judge.history)
-        late = {series for series, entries in arrived.items() if not self._follows(series, entries)}
+        unjudged = stale.unjudged_from(connection)
+        late = {
+            series
+            for series, entries in arrived.items()
+            if not self._follows(series, entries) or series in unjudged
+        }
         stored = stored_values(
             connection, {(series, entry.order) for series in late for entry in arrived[series]}
         )
@@ -100,18 +121,57 @@ class Ingest:
         changed: dict[int, ChangedHistory] = {}
         for series, entries in arrived.items():
             if series in late:
-                history = self._upsert(series, entries, measurements, stored, changes, results)
+                since = unjudged.get(series)
+                history = self._upsert(
+                    series, entries, measurements, stored, changes, results, since
+                )
                 if history is not None:
                     changed[series] = history
             elif commits := self._append(series, entries, measurements, changes, results):
                 appended[series] = commits
         changes.write(connection)
-        rewound = rejudged(connection, self.tails, changed, judge.history)
-        for unjudged in chain([appended], rewound):
-            decide(connection, self.tails, unjudged, judge, changes)
+        decide(connection, self.tails, appended, judge, changes)
+        stale.mark(connection, appended)
+        left = self._judge_again(connection, changed, judge, changes)
+        while left and complete:
+            left = self._judge_again(connection, left, judge, changes)
         name_known_changes(connection, results)
         self.tails.trim()
-        return results, [*appended, *changed]
+        waiting = [
+            result
+            for since, late_results in left.values()
+            for order, of_commit in late_results.items()
+            if order >= since
+            for result in of_commit
+        ]
+        return Taken(results, waiting, (unjudged.keys() - changed.keys()) | left.keys())
+
+    def go_on(
+        self, connection: sa.Connection, numbers: Container[int], judge: Judge, model: int, at: int
+    ) -> bool:
+        """Make further decisions on some series again; return whether all are made."""
+        changed = {
+            series: ChangedHistory(since, {})
+            for series, since in stale.unjudged_from(connection).items()
+            if series in numbers
+        }
+        return not self._judge_again(connection, changed, judge, Changes(at, model))
+
+    def _judge_again(
+        self,
+        connection: sa.Connection,
+        changed: dict[int, ChangedHistory],
+        judge: Judge,
+        changes: Changes,
+    ) -> dict[int, ChangedHistory]:
+        """Make decisions again, as many as fit into a transaction; note and return what is left."""
+        if not changed:
+            return {}
+        left = judge_again(connection, self.tails, changed, judge, changes)
+        orders = {series: history.since for series, history in left.items()}
+        stale.note_unjudged(connection, orders, changed.keys() - left.keys())
+        stale.mark(connection, changed)
+        return left
 
     def _locate(
         self,
@@ -273,27 +333,30 @@ class Ingest:
         stored: StoredValues,
         changes: Changes,
         results: list[PointResult],
+        since: int | None,
     ) -> ChangedHistory | None:
-        """Add or revise points of a series; return from which order its history changes."""
+        """Add or revise points of a series; return from which order it must be judged again.
+
+        `since` is the order from which it must be in any case.
+        """
         count = self.tails[series].count
-        since: int | None = None
         accepted: dict[int, list[PointResult]] = {}
         for entry in entries:
             measurement, runs = measurements[entry.row], stored[series, entry.order]
-            before = runs.get(entry.run)
+            is_new = entry.run not in runs
             reason = self._fault(measurement, entry, runs, count)
             if reason:
                 results[entry.row].reason = reason
                 continue
-            result, changed = upsert(series, entry, measurement, before, changes)
+            result, changed = upsert(series, entry, measurement, runs, changes)
             results[entry.row] = result
-            if before is None:
+            if is_new:
                 count += not runs
                 runs[entry.run] = StoredValue(
                     measurement.commit, measurement.time, stored_value(measurement)
                 )
             accepted.setdefault(entry.order, []).append(result)
-            if changed and since is None:
+            if changed and (since is None or entry.order < since):
                 since = entry.order
         return None if since is None else ChangedHistory(since, accepted)
 

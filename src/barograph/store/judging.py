@@ -1,4 +1,8 @@
-"""Judge commits that are new, or that come after a change of their series' past."""
+"""Judge commits that are new, or that come after a change of their series' past.
+
+A late result changes all later decisions of its series. If they are many, they are made again in
+several transactions, so that others need not wait; `stale` notes from where they are left.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
@@ -31,7 +35,8 @@ from barograph.store.upsert import (
 
 COMMIT = NEW_POINT.names.index("commit")
 LOOK_BACK = 16  # orders that are read in advance
-REJUDGED_TOGETHER = 20_000  # stored results that are read and judged in one go
+JUDGED_AGAIN = 2_000  # stored results that one transaction judges again: a tenth of a second
+PER_SERIES = 15  # results that take as long to judge as it takes to find where a series stands
 STEP = Insertion(
     steps,
     (
@@ -107,24 +112,39 @@ class ChangedHistory(NamedTuple):
 Unjudged = dict[int, list[UnjudgedCommit]]  # by series, each in the order of its commits
 
 
-def rejudged(
-    connection: sa.Connection, tails: TailCache, changed: dict[int, ChangedHistory], history: int
-) -> Iterator[Unjudged]:
-    """Take the cached tails back to where histories change; yield the commits from there on."""
+def judge_again(
+    connection: sa.Connection,
+    tails: TailCache,
+    changed: dict[int, ChangedHistory],
+    judge: Judge,
+    changes: Changes,
+) -> dict[int, ChangedHistory]:
+    """Make decisions again from where histories change on, as many as fit into a transaction.
+
+    Returns:
+        What is left. The tails of these series are not cached.
+    """
+    left: dict[int, ChangedHistory] = {}
     unjudged: Unjudged = {}
-    count = 0
-    for series, (since, results) in changed.items():
-        tail, later = rewind(connection, series, since, history)
+    room = JUDGED_AGAIN
+    for series, history in changed.items():
+        if room <= 0:
+            left[series] = history
+            continue
+        since, results = history
+        tail, later, following = rewind(connection, series, since, judge.history, room)
         tails.put(series, tail)
         unjudged[series] = [
             UnjudgedCommit.stored(order, runs, results.get(order, ()))
             for order, runs in groupby(later, attrgetter("order"))
         ]
-        count += len(later)
-        if count >= REJUDGED_TOGETHER:
-            yield unjudged
-            unjudged, count = {}, 0
-    yield unjudged
+        if following is not None:
+            left[series] = history._replace(since=following)
+        room -= len(later) + PER_SERIES
+    decide(connection, tails, unjudged, judge, changes)
+    for series in left:
+        tails.drop(series)
+    return left
 
 
 def decide(

@@ -86,10 +86,7 @@ series = sa.Table(
 
 # Former identities of series that were renamed or merged: results under them go to the series.
 aliases = sa.Table(
-    "aliases",
-    metadata,
-    sa.Column("digest", sa.LargeBinary, primary_key=True),
-    _series(key=False),
+    "aliases", metadata, sa.Column("digest", sa.LargeBinary, primary_key=True), _series(key=False)
 )
 
 # The order of each commit in its project, for points that give a commit but no order.
@@ -191,6 +188,11 @@ steps = sa.Table(
 
 # Series whose candidates are older than their points: see `stale`.
 touched = sa.Table("touched", metadata, _only_series(), _time("version"))
+
+# Series of which the decisions from an order on are still to be made again: see `judging`.
+unjudged = sa.Table(
+    "unjudged", metadata, _only_series(), sa.Column("order", sa.BigInteger, nullable=False)
+)
 
 candidates = sa.Table(
     "candidates",

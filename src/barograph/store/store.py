@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Self, TypeVar
 
 import sqlalchemy as sa
@@ -31,6 +31,7 @@ from barograph.store.ingest import Ingest
 from barograph.store.measurement import IngestResult, Limits, Measurement, PointResult, PointStatus
 from barograph.store.schema import models, state
 from barograph.store.sqlite_file import MODE
+from barograph.store.upsert import report_stored
 from barograph.store.writer import TOGETHER, Request, Writer, cut, joined
 
 T = TypeVar("T")
@@ -74,6 +75,7 @@ class Store:
         self._name = uuid.uuid4().hex
         self._ingest = Ingest(self.limits, room)
         self._models: dict[tuple[str, float], int] = {}
+        self._finishing: set[int] = set()  # series whose decisions are being made again
         self._writer: Writer[Measurement, IngestResult] = Writer(self._commit)
 
     def __enter__(self) -> Self:
@@ -138,6 +140,10 @@ class Store:
         judge, last = self.judge, 0
         if judge is None:
             return
+        with self.read() as connection:
+            left = set(stale.unjudged_from(connection))  # when the store was last closed
+        if left:
+            self._finish(left)
 
         def load_chunk() -> int:
             with writing(self._engine) as connection:
@@ -230,7 +236,8 @@ class Store:
             self._ingest.forget()
             model = self.model(connection, judge.version, judge.threshold)
             rest = [result for result in results if result not in moved]
-            _check_fit(self._ingest.take(connection, rest, judge, model, audit.now())[0])
+            taken = self._ingest.take(connection, rest, judge, model, audit.now(), complete=True)
+            _check_fit(taken.results)
             stale.mark(connection, [target])
             return len(results)
 
@@ -248,25 +255,81 @@ class Store:
             self._models[name] = connection.execute(number).scalar_one()
         return self._models[name]
 
-    def _commit(self, group: Sequence[Request[Measurement, IngestResult]]) -> list[IngestResult]:
-        """Write a group of requests in one transaction."""
+    def _commit(
+        self, group: Sequence[Request[Measurement, IngestResult]]
+    ) -> Sequence[IngestResult | Future[IngestResult]]:
+        """Write a group of requests in one transaction; those with decisions left get a future."""
+        measurements = [measurement for request in group for measurement in request.items]
+        with self._judging() as (connection, judge, model, at):
+            taken = self._ingest.take(connection, measurements, judge, model, at)
+            results = _by_request(group, taken.results, judge.version)
+            _note(connection, at, group, results)
+        numbers = {point.series for point in taken.waiting} | (taken.unfinished - self._finishing)
+        if not numbers:
+            return results
+        waiting = set(map(id, taken.waiting))
+        futures: list[IngestResult | Future[IngestResult]] = [
+            result if waiting.isdisjoint(map(id, result.points)) else Future() for result in results
+        ]
+        answers = [
+            (future, result)
+            for future, result in zip(futures, results, strict=True)
+            if isinstance(future, Future)
+        ]
+        self._finish(numbers, taken.waiting, answers)
+        return futures
+
+    def _finish(
+        self,
+        numbers: set[int],
+        waiting: Sequence[PointResult] = (),
+        answers: Sequence[tuple[Future[IngestResult], IngestResult]] = (),
+    ) -> None:
+        """Queue the transactions that make decisions of series again; answer requests after them.
+
+        Args:
+            numbers: The series.
+            waiting: Results whose decisions are made then.
+            answers: The futures of requests, and what they get.
+        """
+        self._finishing |= numbers
+
+        def go_on() -> None:
+            try:
+                with self._judging() as (connection, judge, model, at):
+                    is_done = self._ingest.go_on(connection, numbers, judge, model, at)
+                    if is_done:
+                        report_stored(connection, waiting)
+            except Exception as error:
+                self._finishing -= numbers  # the next request tries again
+                failed = StoreError(f"not all decisions are made again, send it once more: {error}")
+                for future, _ in answers:
+                    future.set_exception(failed)
+                raise
+            if not is_done:
+                self._writer.add(go_on)
+                return
+            self._finishing -= numbers
+            for future, result in answers:
+                future.set_result(result)
+
+        self._writer.add(go_on)
+
+    @contextmanager
+    def _judging(self) -> Iterator[tuple[sa.Connection, Judge, int, int]]:
+        """Open a transaction that judges; yield it, the judge, its number, and the time."""
         judge, at = self.judge, audit.now()
         assert judge is not None  # noqa: S101 - `submit` checks it
-        measurements = [measurement for request in group for measurement in request.items]
         try:
             with writing(self._engine) as connection:
                 self._claim(connection)
                 model = self.model(connection, judge.version, judge.threshold)
-                points, changed = self._ingest.take(connection, measurements, judge, model, at)
-                stale.mark(connection, changed)
-                results = _by_request(group, points, judge.version)
-                _note(connection, at, group, results)
+                yield connection, judge, model, at
         except BaseException:
             # The cache has state of a transaction that was rolled back.
             self._ingest.forget()
             self._models.clear()
             raise
-        return results
 
     def _claim(self, connection: sa.Connection) -> None:
         """Wait for other writers; empty the cache if another process ingested meanwhile."""

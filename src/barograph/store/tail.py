@@ -139,9 +139,7 @@ class TailCache:
 
     def put(self, series: int, tail: SeriesTail) -> None:
         """Add or replace the tail of a series."""
-        old = self._tails.pop(series, None)
-        if old is not None:
-            self._used -= old.counted
+        self.drop(series)
         self._tails[series] = tail
         self.recount(tail)
 
@@ -149,6 +147,12 @@ class TailCache:
         """Count the room of a cached tail again."""
         self._used += tail.room - tail.counted
         tail.counted = tail.room
+
+    def drop(self, series: int) -> None:
+        """Evict the tail of a series."""
+        tail = self._tails.pop(series, None)
+        if tail is not None:
+            self._used -= tail.counted
 
     def trim(self) -> None:
         """Evict the least recently used tails until the rest fits."""
@@ -175,18 +179,41 @@ def load_tails(
 
 
 def rewind(
-    connection: sa.Connection, series: int, since: int, history: int
-) -> tuple[SeriesTail, list[StoredRun]]:
-    """Take a series back to just before an order; return its tail, and all runs from there on."""
+    connection: sa.Connection, series: int, since: int, history: int, limit: int
+) -> tuple[SeriesTail, list[StoredRun], int | None]:
+    """Take a series back to just before an order.
+
+    Args:
+        connection: Of the writing transaction.
+        series: Number of the series.
+        since: The order.
+        history: Number of values that a decision reads.
+        limit: Maximum number of runs, except that the first commit is always complete.
+
+    Returns:
+        The tail, the runs of whole commits from there on, and the order of the first commit that
+        is left.
+    """
     p, s = points.c, steps.c
+    before = p.series == series, p.order < since, p.settled.is_not(None)
+    total = sa.select(sa.func.count()).where(*before).scalar_subquery().label("total")
+    settled = sa.select(p.order, p.settled, p.answer, p.baseline_size, total).where(*before)
+    newest = connection.execute(settled.order_by(p.order.desc()).limit(history))
+    rows = list(reversed(newest.all()))
     tail = SeriesTail()
-    for _, rows in _settled(connection, p.series == series, p.order < since):
-        tail = _appended(tail, rows, history)
+    if rows:
+        tail = _appended(SeriesTail(count=rows[0].total - len(rows)), rows, history)
     connection.execute(sa.delete(steps).where(s.series == series, s.order >= since))
     tail.state = _states(connection, [series]).get(series)
     query = sa.select(p.order, p.run, p.value).where(p.series == series, p.order >= since)
-    later = connection.execute(query.order_by(p.order, p.run))
-    return tail, [StoredRun(*row) for row in later]
+    ordered = query.order_by(p.order, p.run)
+    later = [StoredRun(*row) for row in connection.execute(ordered.limit(limit + 1))]
+    if len(later) <= limit:
+        return tail, later, None
+    left = later[-1].order
+    if left == later[0].order:
+        return rewind(connection, series, since, history, 2 * limit)
+    return tail, [run for run in later if run.order < left], left
 
 
 def is_block_due(series: int, before: int, after: int) -> bool:

@@ -1,7 +1,7 @@
 """Decide whether an arriving point is new, a duplicate, or another value for a stored point."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -156,6 +156,17 @@ def name_known_changes(connection: sa.Connection, results: Iterable[PointResult]
                 result.decision = result.decision._replace(known_since=since)
 
 
+def report_stored(connection: sa.Connection, results: Sequence[PointResult]) -> None:
+    """Report the decisions that are stored by now."""
+    stored = stored_values(connection, {(result.series, result.order or 0) for result in results})
+    for result in results:
+        runs = stored.get((result.series, result.order or 0), {})  # it may have been deleted
+        for run in runs.values():
+            if run.decision is not None:
+                result.decision, result.steps = commit_decision(run.decision), run.steps
+    name_known_changes(connection, results)
+
+
 def batched_lookups(places: Iterable[tuple[int, int]]) -> Iterator[tuple[list[int], list[int]]]:
     """Split pairs of series and order into queries that the database answers by key.
 
@@ -201,10 +212,13 @@ class Changes:
     replaced: list[Row] = field(default_factory=list)
     revised: dict[Row, Row | None] = field(default_factory=dict)
 
-    def add(self, series: int, entry: Entry, measurement: Measurement) -> None:
-        """Add a point; it is judged together with those after it."""
+    def add(
+        self, series: int, entry: Entry, measurement: Measurement, *, is_new_commit: bool
+    ) -> None:
+        """Add a point; it is judged together with those after it, perhaps later."""
         row = self.measured(series, entry, measurement)
-        self.added.append((*row, *self.decided(None, UNDECIDED)))
+        settled = stored_value(measurement) if is_new_commit else None
+        self.added.append((*row, *self.decided(settled, UNDECIDED)))
 
     def measured(self, series: int, entry: Entry, measurement: Measurement) -> Row:
         """Return the columns of a point that do not depend on the decision."""
@@ -264,12 +278,13 @@ def upsert(
     series: int,
     entry: Entry,
     measurement: Measurement,
-    stored: StoredValue | None,
+    runs: StoredRuns,
     changes: Changes,
 ) -> tuple[PointResult, bool]:
     """Add the rows that a measurement needs; return its result, and whether the history changes."""
+    stored = runs.get(entry.run)
     if stored is None:
-        changes.add(series, entry, measurement)
+        changes.add(series, entry, measurement, is_new_commit=not runs)
         return PointResult(PointStatus.WRITTEN, series=series, order=entry.order), True
     status, changed = changes.resolve_conflict(series, entry, stored, measurement)
     reason = f"the value {stored.value!r} holds" if status is PointStatus.REVISED else ""

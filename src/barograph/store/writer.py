@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Generic, TypeVar
 
@@ -48,15 +49,16 @@ class Writer(Generic[T, A]):
     """A queue of requests, and the thread that writes groups of them.
 
     Args:
-        commit: Writes a group of requests in one transaction, and returns their results. If it
-            fails because of its content, each request is retried alone.
+        commit: Writes a group of requests in one transaction, and returns their results, or futures
+            of those that need further work. If it fails because of its content, each request is
+            retried alone.
         together: Maximum number of items in a group, unless a single request has more.
         backlog: Number of items that may wait; beyond it requests are refused.
     """
 
     def __init__(
         self,
-        commit: Callable[[Sequence[Request[T, A]]], list[A]],
+        commit: Callable[[Sequence[Request[T, A]]], Sequence[A | Future[A]]],
         *,
         together: int = TOGETHER,
         backlog: int = 1_000_000,
@@ -99,6 +101,12 @@ class Writer(Generic[T, A]):
             self._put(job)
         return job.future.result()  # type: ignore[return-value]
 
+    def add(self, work: Callable[[], object]) -> None:
+        """Queue further work of a request; it is done even if the writer is closed meanwhile."""
+        with self._wake:
+            self._queue.append(_Job(work))
+            self._wake.notify()
+
     def close(self) -> None:
         """Finish the queue, then stop the thread."""
         with self._wake:
@@ -129,21 +137,21 @@ class Writer(Generic[T, A]):
             if live:
                 self._write(live)
             for request in group:
-                self._continue(request)
+                if request.following is not None:
+                    following = partial(self._continue, request.following)
+                    request.future.add_done_callback(following)
 
-    def _continue(self, request: Request[T, A]) -> None:
+    def _continue(self, following: Request[T, A], done: Future[A]) -> None:
         """Queue the request that follows one that is done; if that failed, it fails as well."""
-        following = request.following
-        if following is None:
-            return
-        error = request.future.exception()
+        error = done.exception()
         if error is None:
             self._queue.append(following)  # the queue is finished even if it was closed meanwhile
             return
         with self._wake:
             self._waiting -= len(following.items)
         following.future.set_exception(error)
-        self._continue(following)
+        if following.following is not None:
+            self._continue(following.following, following.future)
 
     def _next(self) -> list[Request[T, A]] | _Job:
         """Take the first job, or as many of the first requests as fit into a group."""
@@ -175,7 +183,18 @@ class Writer(Generic[T, A]):
                 self._write([request])
         else:
             for request, result in zip(group, results, strict=True):
-                request.future.set_result(result)
+                if isinstance(result, Future):
+                    result.add_done_callback(partial(_copy, request.future))
+                else:
+                    request.future.set_result(result)
+
+
+def _copy(future: Future[A], done: Future[A]) -> None:
+    error = done.exception()
+    if error is None:
+        future.set_result(done.result())
+    else:
+        future.set_exception(error)
 
 
 def _resolve(future: Future[object], work: Callable[[], object]) -> None:

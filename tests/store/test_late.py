@@ -1,0 +1,187 @@
+"""Decisions after a late result are made again in several transactions, with others in between."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from barograph.detection.online import BatchDecisions, PendingSeries
+from barograph.errors import StoreError
+from barograph.store import Measurement, PointResult, Store, judging, life, reading, stale
+from tests.store.digest import digest
+from tests.store.judges import Rule
+from tests.store.samples import history, point, series
+
+LENGTH = 120
+TOGETHER = 20
+
+
+class Recorder(Rule):
+    """The rule, with the number of points of each call; it fails once `left` calls were made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+        self.left = 10**9
+        self.during: Callable[[], None] | None = None
+
+    def judge(self, stretches: Sequence[PendingSeries]) -> BatchDecisions:
+        if not self.left:
+            raise StoreError("the disk is full")
+        self.left -= 1
+        if self.during is not None:
+            during, self.during = self.during, None
+            during()
+        self.sizes.append(sum(one.values.size - one.first for one in stretches))
+        return super().judge(stretches)
+
+
+@pytest.fixture(autouse=True)
+def _in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "JUDGED_AGAIN", TOGETHER)
+
+
+def unjudged(store: Store) -> dict[int, int]:
+    with store.read() as connection:
+        return stale.unjudged_from(connection)
+
+
+def contents(store: Store) -> str:
+    """Return the digest once all decisions are made."""
+    until = time.monotonic() + 60
+    while unjudged(store):
+        assert time.monotonic() < until
+        time.sleep(0.005)
+    with store.read() as connection:
+        return digest(connection)
+
+
+def answers(results: Sequence[PointResult]) -> list[object]:
+    return [(one.status, one.order, one.decision, one.steps) for one in results]
+
+
+def expected(url: str, sent: Sequence[Measurement]) -> str:
+    with Store(url, Rule()) as store:
+        store.ingest(sent, "ci")
+        return contents(store)
+
+
+def test_others_are_written_before_all_decisions_are_made_again(
+    new_url: Callable[[], str],
+) -> None:
+    sent, judge = history("ab", LENGTH), Recorder()
+    seen: list[int] = []
+    with Store(new_url(), judge) as store:
+        store.ingest([one for one in sent if one.order != 1], "ci")
+        judge.sizes.clear()
+        judge.during = lambda: store._writer.add(lambda: seen.append(len(judge.sizes)))
+        late = store.ingest([one for one in sent if one.order == 1], "ci")
+        assert all(result.decision is not None for result in late.points)
+        found = contents(store)
+    assert seen == [1]  # the job that came meanwhile waited for one transaction
+    assert max(judge.sizes) <= TOGETHER
+    assert sum(judge.sizes) == 2 * (LENGTH - 1)
+    assert found == expected(new_url(), sent)
+
+
+def test_request_is_answered_once_all_its_decisions_are_made(
+    new_url: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = history("a", LENGTH)
+    late = [sent[place] for place in (1, 50, 51, 117)]
+    late.append(sent[70])  # a duplicate, whose decision changes
+    late.append(sent[90]._replace(value=-90.0, time=1))
+    rest = [one for one in sent if one not in late or one in (sent[70], sent[90])]
+    found = []
+    for together in (TOGETHER, 10**6):
+        monkeypatch.setattr(judging, "JUDGED_AGAIN", together)
+        with Store(new_url(), Rule()) as store:
+            store.ingest(rest, "ci")
+            found.append((answers(store.ingest(late, "ci").points), contents(store)))
+    (in_parts, left), (at_once, whole) = found
+    assert left == whole
+    # A duplicate that is judged in the same transaction is answered as it was stored before.
+    assert [one for k, one in enumerate(in_parts) if k != 4] == [
+        one for k, one in enumerate(at_once) if k != 4
+    ]
+
+
+def test_what_an_error_left_is_made_by_the_next_request(new_url: Callable[[], str]) -> None:
+    sent, judge = [*history("a", LENGTH), *history("b", 5)], Recorder()
+    with Store(new_url(), judge) as store:
+        store.ingest([one for one in sent if one.order not in (1, 110)], "ci")
+        judge.left = 2
+        with pytest.raises(StoreError, match="send it once more: the disk is full"):
+            store.ingest([sent[1], sent[110]], "ci")
+        assert list(unjudged(store).values()) == [41]
+        judge.left = 10**9
+        store.ingest(sent[-5:], "ci")  # another series
+        assert contents(store) == expected(new_url(), sent)
+
+
+def test_what_was_left_when_the_process_ended_is_made_by_the_next_one(
+    url: str, new_url: Callable[[], str]
+) -> None:
+    sent, judge = history("a", LENGTH), Recorder()
+    with Store(url, judge) as store:
+        store.ingest(sent[:1] + sent[2:], "ci")
+        judge.left = 3
+        store.ingest([sent[1]], "ci")
+        store.write(lambda _: None)  # waits for what was queued
+    judge.left = 10**9
+    with Store(url, judge) as store:
+        assert list(unjudged(store).values()) == [61]
+        store.preload()
+        assert contents(store) == expected(new_url(), sent)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_contents_do_not_depend_on_what_arrives_meanwhile(
+    new_url: Callable[[], str], seed: int
+) -> None:
+    """Two processes send results of two series in any order, in small batches, without waiting."""
+    rng = random.Random(seed)
+    sent = history("ab", LENGTH // 2, seed, runs=2)
+    sent += [one._replace(value=one.value + 5, time=1) for one in rng.sample(sent, 20)]
+    shuffled = rng.sample(sent, len(sent)) + rng.sample(sent, 40)
+    url = new_url()
+    with Store(url, Rule(history=15)) as one, Store(url, Rule(history=15), room=40) as other:
+        waiting = []
+        while shuffled:
+            size = rng.randint(1, 12)
+            waiting.append(rng.choice((one, other)).submit(shuffled[:size], "ci"))
+            del shuffled[:size]
+        for future in waiting:
+            future.result(60)
+        found = contents(one)
+    with Store(new_url(), Rule(history=15)) as whole:
+        whole.ingest(sent, "ci")
+        assert contents(whole) == found
+
+
+def test_next_order_of_a_series_with_decisions_left_is_after_all_its_results(store: Store) -> None:
+    sent, judge = history("a", LENGTH), Recorder()
+    store.judge = judge
+    store.ingest(sent[:1] + sent[2:], "ci")
+    judge.left = 1
+    store.ingest([sent[1]], "ci")
+    store.write(lambda _: None)  # waits for what was queued
+    judge.left = 10**9
+    new = Measurement(series("a"), 20.0, None, "new")
+    assert store.ingest([new], "ci").points[0].order == LENGTH
+
+
+def test_series_with_decisions_left_can_be_merged_and_deleted(store: Store) -> None:
+    sent, judge = [*history("a", LENGTH), point(500, name="b")], Recorder()
+    store.judge = judge
+    store.ingest(sent[:1] + sent[2:], "ci")
+    judge.left = 1
+    store.ingest([sent[1]], "ci")
+    store.write(lambda _: None)  # waits for what was queued
+    judge.left = 10**9
+    with store.read() as connection:
+        numbers = {one.name.test: one.id for one in reading.find_series(connection)}
+    store.merge(numbers["b"], numbers["a"], "me")
+    assert not unjudged(store)
+    store.change(lambda connection: life.delete(connection, numbers["a"], "me"))
