@@ -37,6 +37,24 @@ def test_store_is_private_by_default_and_keeps_given_permissions(tmp_path: Path)
     assert mode_of(path) == 0o640
 
 
+def test_store_behind_a_link_is_private_and_has_one_gate(tmp_path: Path) -> None:
+    link, path = tmp_path / "link.db", tmp_path / "store.db"
+    link.symlink_to(path)
+    with Store(str(link)) as store, Store(str(path)) as other:
+        store.write(lambda _: None)
+        other.write(lambda _: None)
+        assert sorted(file.name for file in tmp_path.iterdir()) == sorted(("link.db", *FILES))
+        assert mode_of(path) == 0o600
+
+
+def test_pipe_in_the_place_of_the_gate_holds_nobody_up(tmp_path: Path) -> None:
+    Store(str(tmp_path / "store.db")).close()
+    (tmp_path / "store.db-gate").unlink()
+    os.mkfifo(tmp_path / "store.db-gate")
+    with Store(str(tmp_path / "store.db")) as store:
+        store.write(lambda _: None)
+
+
 @pytest.mark.parametrize("is_replaced", [False, True])
 def test_nothing_is_acknowledged_after_the_file_was_taken_away(
     tmp_path: Path, is_replaced: bool

@@ -38,7 +38,9 @@ class SQLiteFile:
 
     def __init__(self, path: Path, mode: int, wait: float) -> None:
         self._path = path
-        self._gate = path.with_name(f"{path.name}-gate")
+        # A link leads to the file, and writers that open it by any name share one gate.
+        self._target = Path(os.path.realpath(path))
+        self._gate = self._target.with_name(f"{self._target.name}-gate")
         self._mode = mode
         self._wait = wait
         self._identity: tuple[int, int] | None = None  # unknown before the first connection
@@ -49,7 +51,7 @@ class SQLiteFile:
             self.check()
             return
         with suppress(OSError):  # it exists, or SQLite reports why it cannot be created
-            _create(self._path, self._mode)
+            _create(self._target, self._mode)
 
     def opened(self) -> None:
         """Remember which file the first connection opened, and create its gate."""
@@ -127,7 +129,8 @@ def _locked(path: Path, mode: int, seconds: float) -> Iterator[None]:
     if fcntl is not None:
         # Without the file writers are not in order, but as safe as with it.
         with suppress(OSError):
-            handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, mode)
+            flags = os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK  # it may be a pipe
+            handle = os.open(path, flags, mode)
             handle = _lock(handle, seconds)
     try:
         yield
