@@ -70,6 +70,26 @@ def test_worker_computes_at_low_priority_and_writes_at_that_of_the_service(
     assert found == [min(usual + background.NICE, 19), usual]
 
 
+def test_clusters_are_due_by_the_clock_however_long_rounds_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = threading.Event()
+    asked: list[bool] = []
+
+    def run_once(_loop: object, *, clusters: bool, stop: threading.Event) -> None:
+        asked.append(clusters)
+        time.sleep(0.2)
+        if len(asked) == 5:
+            stop.set()
+
+    monkeypatch.setattr(background.RefreshLoop, "run_once", run_once)
+    url = str(tmp_path / "store.db")
+    config = WorkerConfig(url, Hunter(), "hunter", None, pause=0.01, cluster_pause=0.1)
+    with Store(url) as store:
+        background.RefreshLoop(store, config).run(stop)
+    assert asked == [False, True, False, True, False]  # the pause begins after a round
+
+
 def test_worker_refreshes_restarts_after_a_crash_and_stops(start: Start, tmp_path: Path) -> None:
     client = start()
     store = store_of(client)

@@ -97,18 +97,19 @@ class RefreshLoop:
 
     def run(self, stop: threading.Event) -> None:
         """Refresh until the stop."""
-        every = max(1, round(self._config.cluster_pause / self._config.pause))
-        rounds = 0
+        clustered = time.monotonic()
         while not stop.wait(self._config.pause):
-            rounds += 1
+            clusters = time.monotonic() - clustered >= self._config.cluster_pause
             try:
-                self.run_once(clusters=rounds % every == 0, stop=stop)
+                self.run_once(clusters=clusters, stop=stop)
                 self._store.write_back()
             # The points are safe and the series still marked: the next round tries again.
             except StoreError as error:
                 LOG.warning("the refresh of candidates failed: %s", error)
             except Exception:
                 LOG.exception("the refresh of candidates failed")
+            if clusters:
+                clustered = time.monotonic()
 
     def _observe(self) -> None:
         """Note when the results of the series came that are refreshed next."""
