@@ -45,7 +45,9 @@ CSV = "test,order,value\n" + "".join(
 CSV += "rerun,70,501.0\n"  # a further run of the newest commit
 
 
-@pytest.mark.parametrize(("command", "size"), [("detect", None), ("gate", None), ("score", 180)])
+@pytest.mark.parametrize(
+    ("command", "size"), [("detect", None), ("gate", None), ("score", 180), ("classify", None)]
+)
 def test_small_input_needs_no_compiler_and_gets_the_same_answer(
     command: str,
     size: int | None,

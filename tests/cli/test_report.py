@@ -14,7 +14,7 @@ def test_report_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
     assert "page.html: 1 change in 1 series (0.1 MB)" in capsys.readouterr().out
     page = (tmp_path / "a" / "page.html").read_text(encoding="utf-8")
-    assert "1 of 1 series changed" in page
+    assert "1 change in 1 of 1 series" in page
     assert "The level rose by " in page
     assert "Found by triaged, scored by a model." in page
 

@@ -153,7 +153,7 @@ def test_names_of_any_script_are_isolated(html: str) -> None:
 
 
 def test_page_says_what_changed_and_what_did_not(page: Page) -> None:
-    assert "4 of 5 series changed: 4 worse" in page.text
+    assert "4 changes in 4 of 5 series: 4 worse" in page.text
     assert "1 did not change. Found." in page.text
     assert "The level rose. Against: It held for 2 points." in page.text
     assert "90 % real" in page.text
@@ -189,7 +189,7 @@ def test_worst_changes_come_first_and_improvements_last() -> None:
     found = Findings(series, [[change(k, one, 20)] for k, one in enumerate(series)])
     assert found.changed == [3, 1, 2, 0]
     assert Report(found).headline == (
-        "4 of 4 series changed: 2 worse, 1 of unknown direction, 1 better"
+        "4 changes in 4 of 4 series: 2 worse, 1 of unknown direction, 1 better"
     )
 
 
@@ -244,7 +244,7 @@ def test_a_browser_draws_the_charts(html: str, tmp_path: Path) -> None:
     if browser is None:
         pytest.skip("needs chromium")
     (tmp_path / "report.html").write_text(html, encoding="utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=1000"]
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000"]
     address = (tmp_path / "report.html").as_uri()
     command = [browser, *options, f"--user-data-dir={tmp_path}", "--dump-dom", address]
     done = subprocess.run(  # noqa: S603 - the browser that was found

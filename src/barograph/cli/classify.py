@@ -12,6 +12,7 @@ import click
 from barograph.cli.bulk import artifact_path, bulk_options, score_parts
 from barograph.cli.inputs import Inputs
 from barograph.cli.options import echo_json
+from barograph.compiled import interpret_small
 from barograph.errors import NotEnoughDataError
 from barograph.series import FINAL, Verdict
 from barograph.wording import plural, printable, probability_text, short_commit
@@ -56,14 +57,17 @@ def command(
     probability. A folder of the three tables is scored in parts, as is everything with --scheduler,
     whose workers must see the folder, or --out.
     """
+    in_parts = inputs.is_tables or scheduler is not None or out is not None
+    history = None if in_parts else inputs.read()
+    if history is not None and not model.exists():
+        interpret_small(history.values.size)
     from barograph.models import TriageModel
     from barograph.models.reasons import ReasonText, paragraph
 
     scorer = TriageModel.load(model, USE) if model.exists() else TriageModel.default(USE)
-    if inputs.is_tables or scheduler is not None or out is not None:
+    if history is None:
         every, history = _in_parts(inputs, model, triaged, workers, scheduler, out)
     else:
-        history = inputs.read()
         every = _rank(history, scorer, triaged=triaged)
     if not every:
         missing = "no candidate without a verdict" if len(history.candidates) else "no change point"

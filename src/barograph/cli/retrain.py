@@ -70,12 +70,12 @@ def command(
     model on verdicts that neither of them has seen. Too few verdicts, or a worse model, change
     nothing. A running service that uses the same folder loads a released model by itself.
     """
+    _require_xgboost()  # first, because its extra has all that is imported next
     from barograph.parallel import Progress
     from barograph.store.export import read_all
     from barograph.training.registry import ReleaseFolders
     from barograph.training.retrain import STEPS, retrain
 
-    _require_xgboost()
     params = read_params(path, profile, seed)
     folders = ReleaseFolders.beside(release_to)
     show = Progress("retrain", STEPS)

@@ -94,9 +94,11 @@ class Report:
 
     @property
     def changed_text(self) -> str:
-        """How many series changed."""
-        total = len(self.findings.series)
-        return f"{len(self.findings.changed):,} of {total:,} series changed"
+        """How many changes there are, and in how many series."""
+        findings = self.findings
+        series = f"{len(findings.changed):,} of {len(findings.series):,} series"
+        count = len(findings.worst_first)
+        return f"{plural(count, 'change')} in {series}" if count else f"{series} changed"
 
     @property
     def counts(self) -> list[tuple[str, str]]:
