@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from barograph.errors import DataError
@@ -80,3 +81,8 @@ def test_summary_names_only_outputs_of_the_default_pipeline() -> None:
         assert place.rstrip("/") in text or place == "params.yaml" or place.endswith(".md")
         stage = place.split("/")[2] if place.startswith("data/reports/") else "release"
         assert f"  {stage}:\n" in text
+
+
+def test_bars_in_names_do_not_divide_cells() -> None:
+    lines = report.markdown(pd.DataFrame({"a|b": ["c|d"]})).splitlines()
+    assert [lines[0], lines[2]] == [r"| a\|b |", r"| c\|d |"]

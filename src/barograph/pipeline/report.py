@@ -69,7 +69,8 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 def markdown(frame: pd.DataFrame) -> str:
     """Render a table in Markdown, with aligned columns."""
-    cells = [[str(name) for name in frame.columns], *frame.astype(str).to_numpy().tolist()]
+    rows = [[str(name) for name in frame.columns], *frame.astype(str).to_numpy().tolist()]
+    cells = [[cell.replace("|", r"\|") for cell in row] for row in rows]
     widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
     lines = [
         "| " + " | ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)) + " |" for r in cells

@@ -5,7 +5,7 @@ Without options, the stage runs on the candidates of the data set. For another t
     python -m barograph.pipeline.statistics --rows points.csv --out folder
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.studies import statistics
-from barograph.studies.statistics_page import page
+from barograph.studies.statistics_page import NOTE, sections
 
 FOLDER = report.FOLDER / "statistics"
 
@@ -65,6 +65,14 @@ def write(tables: dict[str, pd.DataFrame], folder: Path, origin: str) -> None:
         folder / "statistics.json", {name: records(table) for name, table in tables.items()}
     )
     report.write_text(folder / "statistics.md", page(tables, origin))
+
+
+def page(tables: Mapping[str, pd.DataFrame], origin: str) -> str:
+    """Return all tables as one Markdown page; `origin` describes the data."""
+    parts = ["# Statistics of the triaged points", f"{origin} {NOTE}"]
+    for title, cells in sections(tables):
+        parts += [f"## {title}", report.markdown(cells)]
+    return "\n\n".join(parts) + "\n"
 
 
 def records(table: pd.DataFrame) -> list[dict[Hashable, Any]]:

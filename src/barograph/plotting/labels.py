@@ -71,34 +71,16 @@ def _label(
         The boxes that are taken now.
     """
     base, shift = GAP + lane * LANE, {"center": 0, "left": -4, "right": 4}[side]
-    styles: list[dict[str, Any]] = [
-        {"color": colour, "fontweight": "bold", "xytext": (shift, base + 12)},
-        {"color": INK_3, "fontsize": 8, "xytext": (shift, base)},
-    ]
-    top = axes.get_xaxis_transform()
-    added: list[Annotation] = [
-        axes.annotate(
-            text,
-            (place, 1.0),
-            xycoords=top,
-            textcoords="offset points",
-            ha=side,
-            annotation_clip=False,
-            **style,
-        )
-        for text, style in zip(texts, styles, strict=True)
+    change, details = texts
+    bold = {"ha": side, "color": colour, "fontweight": "bold"}
+    added = [
+        _annotate(axes, change, place, (shift, base + 12), **bold),
+        _annotate(axes, details, place, (shift, base), ha=side, color=INK_3, fontsize=8),
     ]
     if lane:
         leader = {"arrowstyle": "-", "color": INK_3, "linewidth": 0.9, "linestyle": DOTTED}
-        added.append(
-            axes.annotate(
-                *("", (place, 1.0), (0, base - 3)),
-                xycoords=top,
-                textcoords="offset points",
-                arrowprops=leader | {"shrinkA": 0, "shrinkB": 3},
-                annotation_clip=False,
-            )
-        )
+        ends = {"shrinkA": 0, "shrinkB": 3}
+        added.append(_annotate(axes, "", place, (0, base - 3), arrowprops=leader | ends))
     _keep_inside(axes, added[:2])
     boxes = [label.get_window_extent().padded(4) for label in added]
     if any(box.count_overlaps(occupied) for box in boxes):
@@ -106,6 +88,21 @@ def _label(
             label.remove()
         return []
     return boxes
+
+
+def _annotate(
+    axes: Axes, text: str, place: float, offset: tuple[float, float], **style: Any
+) -> Annotation:
+    """Write a text above the axes, some points away from a place on their upper edge."""
+    return axes.annotate(
+        text,
+        (place, 1.0),
+        offset,
+        xycoords=axes.get_xaxis_transform(),
+        textcoords="offset points",
+        annotation_clip=False,
+        **style,
+    )
 
 
 def _keep_inside(axes: Axes, labels: Sequence[Annotation]) -> None:

@@ -1,7 +1,7 @@
-"""The tables of `statistics` as a Markdown page, in the layout and notation of the paper."""
+"""The tables of `statistics` for people, in the layout and notation of the paper."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
@@ -26,24 +26,10 @@ def scientific(p_value: float) -> str:
     return f"{p_value:.2E}" if p_value > 0.0 else BELOW
 
 
-def page(tables: Mapping[str, pd.DataFrame], origin: str) -> str:
-    """Return all tables as one Markdown page; `origin` describes the data."""
-    lines = ["# Statistics of the triaged points", "", f"{origin} {NOTE}"]
+def sections(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the title and the formatted cells of each table."""
     for name, title in TITLES.items():
-        lines += ["", f"## {title}", "", *markdown(_CELLS[name](tables[name]))]
-    return "\n".join(lines) + "\n"
-
-
-def markdown(cells: pd.DataFrame) -> Iterable[str]:
-    """Return the lines of a Markdown table."""
-    yield _line(str(name) for name in cells.columns)
-    yield _line("---" for _ in cells.columns)
-    for row in cells.itertuples(index=False):
-        yield _line(str(cell).replace("|", r"\|") for cell in row)
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+        yield title, _CELLS[name](tables[name])
 
 
 def _normality(table: pd.DataFrame) -> pd.DataFrame:
