@@ -110,6 +110,47 @@ def test_undo_brings_the_row_back_in_place(queue: "Page") -> None:
     assert set(verdict_of(queue).values()) == {"not_triaged"}
 
 
+def test_undo_leaves_one_cursor_on_the_row_that_came_back(queue: "Page") -> None:
+    first = groups(queue).first.get_attribute("data-name")
+    press(queue, "a")
+    queue.get_by_role("status").get_by_text("Marked 3 series of").wait_for()
+    press(queue, "u")
+    marked = queue.locator("tr[aria-current=true], tr[tabindex='0']")
+    assert marked.evaluate_all("(rows) => rows.map((row) => row.dataset.name)") == [first]
+    queue.locator("[data-preview] h2").get_by_text(str(first)).wait_for()
+
+
+def test_a_verdict_updates_what_the_page_counts(queue: "Page") -> None:
+    assert queue.get_by_text("2 groups from 2 commits, 4 series.").is_visible()
+    press(queue, "h")
+    queue.locator("[data-left]").get_by_text("1 group", exact=True).wait_for()
+    assert queue.get_by_text("from 2 commits").is_hidden()
+    queue.locator("[data-nav-count=queue]").get_by_text("1", exact=True).wait_for()
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_arguments_stay_readable_beside_long_labels(board: Board, page: "Page", width: int) -> None:
+    name = SeriesId("db", "v" * 30, "t" * 30, "insert", "m" * 30, (("thread_level", "64"),))
+
+    def filled(store: Store) -> None:
+        values = [100.0 + (k * 7919 % 13) / 13 + 20.0 * (k >= 25) for k in range(LENGTH)]
+        store.ingest(
+            [Measurement(name, value, k, direction=LOWER) for k, value in enumerate(values)], "ci"
+        )
+        RefreshLoop(store, WorkerConfig("", Hunter(), "Hunter", None)).run_once(clusters=False)
+
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(board(filled))
+    ready(page)
+    press(page, "o")
+    page.locator("tr.member").wait_for()
+    arguments = page.locator(".labels > bdi + bdi")
+    assert arguments.all_inner_texts() == [" · thread_level 64"] * 2
+    assert arguments.evaluate_all(
+        "(all) => all.every((one) => one.scrollWidth <= one.clientWidth + 1)"
+    )
+
+
 def test_a_selection_is_decided_at_once(queue: "Page") -> None:
     press(queue, "x", "j", "Shift+X")
     assert queue.get_by_text("2 selected").is_visible()
@@ -194,7 +235,7 @@ def test_letters_do_nothing_in_fields_and_where_they_are_switched_off(queue: "Pa
     queue.keyboard.type("ha")
     assert groups(queue).count() == 2
     press(queue, "Escape", "?")
-    queue.get_by_role("dialog").get_by_text("Single keys act").click()
+    queue.get_by_role("dialog").get_by_text("Single-key shortcuts").click()
     queue.get_by_role("button", name="Close").click()
     press(queue, "h")
     assert groups(queue).count() == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
@@ -67,7 +67,8 @@ class RowView(NamedTuple):
     percent: float | None
     tone: str  # the class of its colour
     word: str
-    detail: str  # the second line
+    detail: str  # the second line: labels, which narrow windows cut
+    args: str  # and the arguments, often all that tells two rows apart
 
 
 class GroupView(NamedTuple):
@@ -196,19 +197,22 @@ def rows_of(
 def _row(entry: QueueEntry, trace: Trace | None, *, with_project: bool) -> RowView:
     tone = entry.effect if entry.effect in ("worse", "better") else "changed"
     word = EFFECT_WORDS.get(entry.effect, entry.effect)
-    detail = _detail(entry, with_project=with_project)
+    detail, args = _detail(entry, with_project=with_project)
     known = None if trace is None else trace.levels
     percent = None if known is None else known.percent
-    return RowView(entry, sparkline(trace), percent, tone, word, detail)
+    return RowView(entry, sparkline(trace), percent, tone, word, detail, args)
 
 
-def _detail(entry: QueueEntry, *, with_project: bool) -> str:
-    """Return what tells a series from others of its test; the heading has its project."""
+def _detail(entry: QueueEntry, *, with_project: bool) -> tuple[str, str]:
+    """Return what tells a series from others of its test: its labels, and its arguments."""
     identity = entry.identity
-    args = (f"{name} {value}" for name, value in identity.args)
-    parts = [identity.variant, identity.task, identity.measurement, *args]
-    if with_project:
-        parts.insert(0, identity.project)
+    labels = [identity.variant, identity.task, identity.measurement]
+    if with_project:  # the heading of a group has it
+        labels.insert(0, identity.project)
+    return _joined(labels), _joined(f"{name} {value}" for name, value in identity.args)
+
+
+def _joined(parts: Iterable[str]) -> str:
     return " · ".join(wording.middle_cut(wording.printable(part), CUT) for part in parts if part)
 
 

@@ -5,6 +5,7 @@ import { get } from "./http.js";
 import { ago } from "./wording.js";
 
 const EVERY = 60_000; // milliseconds between two questions for the state of the board
+const PAUSE = 1000; // milliseconds after a verdict
 
 const root = document.documentElement;
 const system = matchMedia("(prefers-color-scheme: dark)");
@@ -50,3 +51,8 @@ async function showState() {
 }
 showState();
 setInterval(showState, EVERY);
+let soon = 0;
+document.addEventListener("verdictssaved", () => {
+  clearTimeout(soon);
+  soon = setTimeout(showState, PAUSE); // once for several verdicts in a row
+});

@@ -78,7 +78,11 @@ export class Grid extends EventTarget {
     const follower = body.nextElementSibling;
     const table = this.table;
     this.#select(row, false);
-    for (const part of parts) part.remove();
+    for (const part of parts) {
+      part.removeAttribute("aria-current"); // or it would come back as a second cursor
+      part.tabIndex = -1;
+      part.remove();
+    }
     const isEmpty = !body.querySelector("tr.group");
     if (isEmpty) body.remove();
     this.#announce();

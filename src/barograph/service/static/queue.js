@@ -123,7 +123,7 @@ async function judge(verdict, { rows, note = "", reason = "" } = {}) {
   if (!mayJudge || !chosen.length) return;
   const points = chosenPoints(chosen);
   const name = chosen[0].dataset.name;
-  const label = chosen.length > 1 ? `${chosen.length} rows` : name;
+  const label = chosen.length > 1 ? `${chosen.length} rows` : points.length > 1 ? `${points.length} series of ${name}` : name;
   const next = follower(chosen);
   const parts = takeAway(chosen, verdict);
   grid.selectAll(false);
@@ -221,7 +221,9 @@ onChange(({ type, step }) => {
 
 function refreshCounts() {
   const away = [...gone.values()].flat().filter(({ row }) => row.matches(".group") && !row.isConnected).length;
-  $("left").textContent = Math.max(Number(root.dataset.total) - away, 0);
+  const left = Math.max(Number(root.dataset.total) - away, 0);
+  $("left").textContent = left === 1 ? "1 group" : `${left} groups`;
+  $("at-first").hidden = away > 0; // what the page counted when it was opened
   const isEmpty = !grid.groups.length && $("more").hidden;
   $("grid").hidden = isEmpty;
   $("clear").hidden = !isEmpty;

@@ -68,7 +68,7 @@ function matching(event) {
 function build() {
   const made = element("dialog", { class: "keys-dialog", "aria-labelledby": "keys-title" });
   made.innerHTML = `<h2 id="keys-title">Keyboard</h2><dl></dl>
-    <label class="choice"><input class="check" type="checkbox"> Single keys act</label>
+    <label class="choice"><input class="check" type="checkbox"> Single-key shortcuts</label>
     <form method="dialog"><button class="button">Close</button></form>`;
   const choice = made.querySelector("input");
   choice.checked = enabled();
@@ -84,9 +84,9 @@ function build() {
 }
 
 function fill() {
-  const rows = shortcuts.flatMap(({ keys, text }) => {
+  const rows = shortcuts.map(({ keys, text }) => {
     const caps = keys.flatMap((key) => key.split("+")).map((name) => element("kbd", {}, NAMES[name] ?? name));
-    return [element("dt", {}, ...caps), element("dd", {}, text)];
+    return element("div", {}, element("dt", {}, ...caps), element("dd", {}, text));
   });
   dialog.querySelector("dl").replaceChildren(...rows);
 }

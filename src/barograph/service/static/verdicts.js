@@ -142,6 +142,7 @@ function finish(job, { batch = null, saved, refused }) {
   if (refused.length) showRefused(kind, step, refused);
   notify(kind === "give" ? "saved" : "undone", step, outcome);
   notifyPending();
+  if (!queue.length) document.dispatchEvent(new CustomEvent("verdictssaved"));
   job.resolve(outcome);
 }
 
