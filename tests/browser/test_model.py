@@ -145,6 +145,10 @@ def test_retraining_is_followed_released_and_rolled_back(desk: Desk, page: "Page
     page.get_by_role("heading", name="Model 1 scores the queue").wait_for()
     assert "Released by local" in page.locator("[aria-labelledby=compared]").inner_text()
 
+    for width in (1024, 1280, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Roll back to the built-in model").click()
     page.get_by_role("heading", name="The built-in model scores the queue").wait_for()
