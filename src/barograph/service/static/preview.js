@@ -19,10 +19,16 @@ export class Preview {
   #shown = null;
   #charts = [];
   #timer = 0;
+  #hidden = null; // the row to fill the panel for when the window is wide enough to show it
 
   constructor(panel) {
     this.panel = panel;
     document.addEventListener("themechange", () => this.#charts.forEach((chart) => chart.draw()));
+    new ResizeObserver(() => {
+      if (!this.#hidden || !this.#isVisible) return;
+      this.#fill(this.#hidden);
+      this.#hidden = null;
+    }).observe(panel);
   }
 
   get #isVisible() { return this.panel.offsetParent !== null; }
@@ -40,7 +46,8 @@ export class Preview {
     this.#release();
     this.panel.replaceChildren(...frame(row, onVerdict));
     this.panel.scrollTop = 0;
-    if (!this.#isVisible) return;
+    this.#hidden = this.#isVisible ? null : row;
+    if (this.#hidden) return;
     clearTimeout(this.#timer);
     const wait = this.#cache.has(candidate) ? 0 : AHEAD / 2;
     this.#timer = setTimeout(() => this.#fill(row), wait);
