@@ -32,9 +32,10 @@ paper: setup ## both with the papers' numbers of splits and trees (hours)
 	@python -m barograph.pipeline.report
 
 test: setup ## check the code, then run all tests
-	@# mypy uses one core, and the kernels would otherwise be compiled by both workers of pytest.
+	@# mypy uses one core, and the kernels would otherwise be compiled by each worker of pytest.
 	$(MAKE) --jobs=2 check kernels
-	python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=10
+	@# Four workers on two cores: tests wait for disks, servers and browsers almost half of the time.
+	python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --durations=10
 
 check: setup ## formatting, lint and types
 	ruff format --check .

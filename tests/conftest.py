@@ -1,8 +1,12 @@
-"""Property tests draw the same cases every time; stores are tested on every database."""
+"""Property tests draw the same cases every time; stores are tested on every database.
+
+Several workers of pytest-xdist share the files so that all of them end at about the same time.
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -12,12 +16,42 @@ from tests.postgres import running
 settings.register_profile("house", deadline=None, derandomize=True)
 settings.load_profile("house")
 NUMBERS = count()
-# Each file runs on one worker, so these start first: no worker waits at the end for one of them.
-LONGEST = ("test_dvc.py", "test_reliability.py")
+TESTS = Path(__file__).parent
+# Each file runs on one worker, so the longest start first: no worker waits for one of them at the
+# end. All tests in a browser run on the same worker, because several Chromium at once are slow.
+BROWSER = "browser/"
+LONGEST = (
+    "pipeline/test_dvc.py",
+    BROWSER,
+    "service/test_reliability.py",
+    "service/test_fuzz.py",
+    "store/test_reliability.py",
+    "service/test_learning_loop.py",
+    "service/test_background.py",
+    "service/test_second_look.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    """Return the place of a test in the order of `LONGEST`; all others come after it."""
+    path = item.path.relative_to(TESTS).as_posix()
+    return next((k for k, name in enumerate(LONGEST) if path.startswith(name)), len(LONGEST))
+
+
+@pytest.hookimpl(optionalhook=True)  # unknown without pytest-xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    scheduler = LoadFileScheduling(config, log)
+    file_of, folder = scheduler._split_scope, f"{TESTS.name}/{BROWSER}"
+    scheduler._split_scope = lambda name: folder if name.startswith(folder) else file_of(name)
+    return scheduler
 
 
 @pytest.fixture(scope="session")
