@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,13 @@ def test_units_in_cells_are_converted_to_the_first_of_their_column(
 def test_unit_of_a_cell_counts_before_that_of_its_column(tmp_path: Path) -> None:
     found = read(tmp_path / "t.csv", "commit,p50 (ms),ops\na,3,5\nb,4000 us,6\nc,5 \u00b1 1,7\n")
     assert values(found) == {"t/p50": [3, 4, 5], "t/ops": [5, 6, 7]}
+
+
+def test_very_long_cell_of_digits_is_refused_in_linear_time() -> None:
+    started = time.process_time()
+    with pytest.raises(FieldError, match="is not a number"):
+        measured("9" * 100_000 + "x", "value")
+    assert time.process_time() - started < 5
 
 
 MIDNIGHT = 1_706_659_200_000  # 2024-01-31
