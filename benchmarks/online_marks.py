@@ -76,7 +76,7 @@ class Method:
     low: float
     high: float
     chosen_on: Truth | None = None  # histories for the threshold, where not all of --train
-    threshold: float | None = None  # known beforehand
+    threshold: float | None = None  # of a method that has a fixed one
 
 
 @dataclass(frozen=True)

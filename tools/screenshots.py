@@ -48,7 +48,7 @@ def main() -> None:
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         closed = str(scratch / "closed.db")
-        with Store(closed) as store:  # nobody has to sign in before the first token exists
+        with Store(closed) as store:  # without a token, pages need no sign-in
             store.write(lambda c: tokens.create(c, "reader", [Scope.READ], "screenshots"))
         demo = stack.enter_context(_serving("--demo"))
         empty = stack.enter_context(_serving("--store", str(scratch / "empty.db")))

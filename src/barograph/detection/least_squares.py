@@ -90,7 +90,7 @@ class Pelt(_LeastSquares):
 
 @dataclass(frozen=True)
 class Dynp(_LeastSquares):
-    """Fit a given number of levels, whether the series has so many or not.
+    """Fit a fixed number of levels, even to a series with fewer changes.
 
     Args:
         changes: Number of change points to report; fewer in a series too short for them. The

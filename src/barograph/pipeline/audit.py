@@ -19,13 +19,13 @@ class AuditParams:
     """Which models contradict, and how many verdicts the page lists.
 
     Attributes:
-        policy: Of the bounds.
-        feature_set: What the classifier sees.
-        classifier: One of the catalogue.
-        trees: Of every forest.
-        folds: Of the cross-validation.
+        policy: The policy of the bounds.
+        feature_set: The feature set of the classifier.
+        classifier: The name of the classifier in the catalogue.
+        trees: Number of trees of every forest.
+        folds: Number of folds of the cross-validation.
         listed: Number of verdicts that the page lists.
-        seed: Of the folds and the classifier.
+        seed: Seed of the folds and the classifier.
     """
 
     policy: str

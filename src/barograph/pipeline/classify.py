@@ -27,8 +27,8 @@ class ClassifyParams:
     """How candidates are classified.
 
     Attributes:
-        use: Of the model.
-        coverage: Of the prediction sets.
+        use: The use of the model.
+        coverage: The coverage of the prediction sets.
         reasons: Maximum number of sentences that explain each candidate.
     """
 

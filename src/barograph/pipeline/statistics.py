@@ -30,8 +30,8 @@ class StatisticsParams:
     """What the tables are of.
 
     Attributes:
-        policy: Of the bounds that the features see.
-        seed: Of the sample for Shapiro-Wilk.
+        policy: The policy of the bounds.
+        seed: Seed of the sample for Shapiro-Wilk.
         ranges: The ranges of the distance: `published` or `own`.
     """
 

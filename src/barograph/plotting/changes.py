@@ -33,7 +33,7 @@ class ReportedChange:
         time: Its time in milliseconds since 1970, or `UNKNOWN_TIME`.
         is_last: Whether it is the newest change of its series.
         subject: The first line of the commit's message; empty if unknown.
-        reasons: Why the model gives it this probability; empty if nobody asked.
+        reasons: Why the model gives it this probability; empty if they were not computed.
     """
 
     series: int

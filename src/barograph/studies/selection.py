@@ -149,7 +149,7 @@ def study(
     Args:
         pool: The candidates and their characteristics.
         splits: One for each run; the search sees train and validation only.
-        parameters: Of the search.
+        parameters: The parameters of the search.
         forest: The classifier of the fitness.
         folder: Where the accuracies of every generation are kept. An interrupted study that starts
             again with the same arguments gives the same result.

@@ -37,18 +37,18 @@ class TrainParams:
 
     Attributes:
         feature_sets: The feature set of each use.
-        classifier: Of the candidate models; one of the catalogue.
+        classifier: The classifier of the candidate models, one of the catalogue.
         calibration: `sigmoid` or `isotonic`.
-        trees: Of every forest.
+        trees: Number of trees of every forest.
         goal: What the threshold is chosen for.
-        seed: Of everything that is drawn.
+        seed: Seed of all that is drawn.
         enough: With this many verdicts or more, no simulated row is mixed in.
         prior_weight: Weight of a simulated row if there were no verdict.
         histories: What the online models learn from, `own` or `simulated` histories.
-        points: Of own histories, at most.
+        points: Maximum number of points of own histories.
         simulated: Simulated histories: the seed and the numbers of series.
         disputed_as_noise: Whether candidates under investigation are learned from as not real.
-        settings: Of the classifier, where they differ from the catalogue's and the tuned ones.
+        settings: Settings of the classifier that replace those of the catalogue and of tuning.
         reporting: Simulated histories that the reporting rule is chosen on while verdicts are
             scarce: the seed, unlike that of any data learned from, and the numbers of series.
     """
@@ -100,8 +100,8 @@ class Trained:
         model: Learned from everything.
         twin: Judged on the held-out rows.
         truth: The verdicts of the held-out rows.
-        probability: What the twin says of them.
-        library: The model in its library's own form, if that can explain it.
+        probability: The probability of a real change that the twin gives to each.
+        library: The model as a file of its library, if that can explain it.
     """
 
     model: TriageModel
@@ -127,7 +127,7 @@ def train(
         prior: Simulated rows to mix in, if verdicts are scarce.
         params: What is learned.
         profile: Named on the card.
-        settings: Of the classifier, where they differ from the catalogue's.
+        settings: Settings of the classifier that replace those of the catalogue.
     """
     split = held_out(rows, params.seed)
     method = None if params.classifier in RULES else params.calibration

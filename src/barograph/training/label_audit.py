@@ -26,7 +26,7 @@ class Suspects:
     Attributes:
         rows: Numbers of the rows.
         verdicts: What people decided, 0 or 1.
-        probability: Of a real change, by models that have not seen the verdict.
+        probability: The probability of a real change, from models that have not seen the verdict.
         margin: The probability of the other class less that of the verdict.
     """
 
@@ -53,7 +53,7 @@ def audit(
         truth: The verdicts, 1 for real.
         groups: Points of one group, such as a series, are never on both sides: a near copy with
             the same wrong verdict would support it.
-        seed: Of the folds.
+        seed: Seed of the folds.
         folds: Number of parts that are held out in turn.
     """
     probability = held_out(make, matrix, truth, groups, seed=seed, folds=folds)

@@ -51,7 +51,7 @@ class ReleaseParams:
         least_auc: Models below are never released.
         level: A new model counts as worse than the champion if p is below this.
         draws: Bootstrap draws of the comparison.
-        seed: Of the bootstrap.
+        seed: Seed of the bootstrap.
         least_verdicts: The minimum number of verdicts of each kind that two models are compared on.
         margin: A new model also counts as worse if its AUC is lower by more than this.
     """

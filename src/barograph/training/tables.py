@@ -57,7 +57,7 @@ class Labelled:
         truth: 1 where a person said true positive.
         series: Number of the series.
         identities: Names the series in every data set.
-        commits: Of the candidates.
+        commits: The commit of each candidate.
         candidates: Number of the candidate.
         decided: When the verdict was given, in milliseconds since 1970.
     """

@@ -97,8 +97,8 @@ class TuneParams:
     Attributes:
         searches: The classifiers that are tuned for each use.
         trials: Settings that are tried for each.
-        folds: Of the cross-validation.
-        seed: Of the search.
+        folds: Number of folds of the cross-validation.
+        seed: Seed of folds, draws and classifiers.
         least_verdicts: With fewer, the settings of the catalogue stay: a search on so few rows
             prefers settings that fail with simulated rows mixed in.
     """

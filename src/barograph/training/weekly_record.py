@@ -38,8 +38,8 @@ class JudgedVerdicts:
     Attributes:
         given: When each verdict was given, in milliseconds since 1970.
         real: Whether it was real.
-        probability: Of the candidate when the verdict was given.
-        threshold: Of the model then; the candidate was an alarm from this probability on.
+        probability: The probability of the candidate when the verdict was given.
+        threshold: The threshold of the model then; the candidate was an alarm from there on.
         commits: A number for the commit of each candidate. Verdicts on one commit are seldom
             independent, so intervals count commits rather than verdicts.
         delay: Commits from the change to the first alarm; NaN where none was raised.
@@ -84,7 +84,7 @@ class Record:
         agreement: How often the model and the person said the same.
         useful: How many of the model's alarms were real.
         missed: How many real changes the model gave a probability below its threshold.
-        alarmed: For how many real changes an alarm was raised when the results arrived.
+        alarmed: How many real changes raised an alarm when the results arrived.
         delay: Commits from such a change to its alarm; one value for each commit.
     """
 

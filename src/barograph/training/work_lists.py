@@ -29,7 +29,7 @@ class DoubtedLabel:
     Attributes:
         candidate: Number of the candidate.
         real: What the person said.
-        probability: Of a real change, by a model that had not seen the verdict.
+        probability: The probability of a real change, from a model that had not seen the verdict.
     """
 
     candidate: int
@@ -42,8 +42,8 @@ class OpenCandidates:
     """Candidates without a verdict.
 
     Attributes:
-        numbers: Of the candidates.
-        probability: That people call it real.
+        numbers: The numbers of the candidates.
+        probability: The probability that people call each real.
         features: What the candidates look like: one row each, on any scale; NaN where unknown.
         series: Number of the series of each.
         commits: A number for the commit of each.
@@ -78,7 +78,7 @@ def doubted_labels(
     Args:
         candidates: Numbers of the decided candidates.
         real: What people said.
-        probability: By models that had not seen the verdict.
+        probability: The probability of a real change, from models that had not seen the verdict.
         count: At most this many.
 
     Example:

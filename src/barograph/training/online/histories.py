@@ -36,8 +36,8 @@ class Histories:
 
     Attributes:
         truth: All points, and what is a change.
-        identities: Of the series of each point.
-        commits: Of each point.
+        identities: The identity of the series of each point.
+        commits: The commit of each point.
     """
 
     truth: Truth

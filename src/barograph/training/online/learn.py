@@ -91,7 +91,7 @@ class Learned:
         surprises: By window, the surprise of each point as the newest one, from models that did
             not see its group; -inf where there is none.
         twins: By use, the same model learned without the held-out points.
-        libraries: By use, the model in its library's own form, if that can explain it.
+        libraries: By use, the model as a file of its library, if that can explain it.
     """
 
     online: TriageModel
@@ -119,7 +119,7 @@ def learn(
         held_out: Points that the final models learn from, but their twins do not.
         prior: Further histories to learn from.
         make: Makes an unfitted classifier from a seed.
-        seed: Of everything that is drawn.
+        seed: Seed of all that is drawn.
     """
     everything = np.ones(truth.values.size, dtype=np.bool_)
     allowed = everything if held_out is None else ~held_out
@@ -187,9 +187,9 @@ class _Fitter:
     Attributes:
         rows: The rows of each window.
         extra: More rows of changes, for window 0.
-        prior: By use, what is learned from in any case.
+        prior: By use, rows that every model learns from.
         make: Makes an unfitted classifier from a seed.
-        seed: Of everything that is drawn.
+        seed: Seed of all that is drawn.
     """
 
     rows: Mapping[int, Rows]

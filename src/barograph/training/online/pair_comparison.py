@@ -80,7 +80,7 @@ def compare_pairs(
         labels: Where the changes come from.
         new: By window, the surprise of each point as the newest one, for the new pair.
         other: The same for the other pair.
-        seed: Of the bootstrap over groups.
+        seed: Seed of the bootstrap over groups.
 
     Raises:
         NotEnoughDataError: There is no change to find.

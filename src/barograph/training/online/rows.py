@@ -106,8 +106,8 @@ class ExtraPositives:
         changes: Where the level of each row begins.
         points: The point that is put in the place of the change.
         X: The columns.
-        share: Of the people who saw the change; 1 where a majority did.
-        weights: Of each row.
+        share: The share of the people who saw the change; 1 where a majority did.
+        weights: The weight of each row.
     """
 
     changes: Ints
