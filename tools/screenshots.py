@@ -1,4 +1,4 @@
-"""Take a picture of every page of the board, light and dark, wide and on a phone.
+"""Take a picture of every page of the board, light and dark, wide, narrow and on a phone.
 
 Run it after a change of a page: `make screenshots`. The pictures are in data/screenshots, of the
 pages of `barograph serve --demo`, of a service without results, and of the form to sign in. A
@@ -33,6 +33,7 @@ FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 THEMES = ("light", "dark")
 SIZES: dict[str, ViewportSize] = {
     "": {"width": 1440, "height": 1000},
+    "-narrow": {"width": 1024, "height": 768},
     "-phone": {"width": 390, "height": 844},
 }
 SETTLING = 300  # milliseconds until what loads late has its place

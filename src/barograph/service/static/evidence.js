@@ -102,11 +102,12 @@ function fillAlike(panel, { cases }) {
 function fillSiblings(panel, answer, mark, own) {
   const { siblings, rose, fell, steady, waiting } = answer;
   const note = panel.querySelector("[data-note]");
-  if (!siblings.length) { note.textContent = "No other series has this test."; return; }
+  const list = panel.querySelector("[data-list]"), more = panel.querySelector("[data-more]");
+  list.hidden = !siblings.length;
+  if (list.hidden) { note.textContent = "No other series has this test."; return; }
   const parts = [[fell, "fell"], [rose, "rose"], [steady, "did not move"], [waiting, "without a result yet or with too few"]];
   const counts = parts.filter(([count]) => count).map(([count, verb]) => `${count} ${verb}`).join(", ");
   note.textContent = `${counts}. Each plot has its own scale; the dotted line is the same commit.`;
-  const list = panel.querySelector("[data-list]"), more = panel.querySelector("[data-more]");
   const shown = (many) => list.append(...siblings.slice(list.children.length, many).map((one) => siblingItem(one, answer.first_after, own)));
   shown(FIRST);
   more.hidden = siblings.length <= FIRST;
