@@ -15,6 +15,7 @@ TYPE_CHECKING = False  # type checkers know the name; importing it from typing w
 if TYPE_CHECKING:
     from barograph.api import detect, read
     from barograph.detection import (
+        DetectorUnion,
         Dynp,
         EDivisive,
         Gesd,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "ChangePoint",
+    "DetectorUnion",
     "Dynp",
     "EDivisive",
     "Gesd",

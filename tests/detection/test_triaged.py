@@ -1,12 +1,13 @@
 """The default detector: candidates and ends of pulses, scored and reported."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from barograph.detection import EDivisive, Hunter, Triaged
+from barograph.detection import DetectorUnion, EDivisive, Hunter, Triaged
+from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.errors import ConfigError
 from barograph.models import TriageModel
 from barograph.series import ChangePoint, Floats
@@ -51,6 +52,19 @@ def test_pulse_is_found_with_begin_and_end(seed: int, size: int, factor: float) 
         values[150 : 150 + size] *= factor
 
     assert found(series(pulse, seed)) == [150, 150 + size]
+
+
+@pytest.mark.parametrize("lasting", [14, 18, 24])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_level_that_lasts_for_a_few_points_of_a_long_series_is_found(
+    seed: int, lasting: int
+) -> None:
+    def regression(values: Floats) -> None:
+        values[300 : 300 + lasting] += 6.0
+
+    begin, end = found(series(regression, seed, 600))
+    assert abs(begin - 300) <= 1
+    assert abs(end - 300 - lasting) <= 1
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -147,6 +161,28 @@ def test_candidates_come_from_the_given_detector() -> None:
     detector = Triaged(Hunter(), model=MODEL)
     assert found(values, detector) == [150]
     assert detector.shortest == Hunter().shortest
+
+
+def test_of_the_candidates_of_two_detectors_near_each_other_the_first_is_kept() -> None:
+    @dataclass(frozen=True)
+    class At(Detector):
+        places: tuple[int, ...] = ()
+        shortest = 4
+
+        def find(self, series: Observations) -> list[RawChangePoint]:
+            return [RawChangePoint(i, 0.0) for i in self.places if i < series.values.size]
+
+    both = DetectorUnion((At(places=(10, 30)), At(places=(5, 16, 24, 27, 35))), apart=5)
+    assert [point.index for point in both.detect(np.ones(40))] == [10, 16, 24, 30]
+    many = both.find_many(np.ones(43), np.array([0, 40, 43]))
+    assert [[point.index for point in points] for points in many] == [[10, 16, 24, 30], []]
+
+
+def test_combined_detectors_are_checked() -> None:
+    with pytest.raises(ConfigError, match=r"detectors is \(\): it must be at least one"):
+        DetectorUnion(())
+    with pytest.raises(ConfigError, match="apart is -1: it must be at least 0"):
+        DetectorUnion((Hunter(),), apart=-1)
 
 
 def test_wrong_parameters_are_refused() -> None:

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from barograph.detection.setds import Setds
     from barograph.detection.stepfit import ClusterSettings, StepCluster, StepFit, cluster_steps
     from barograph.detection.threshold import Threshold
-    from barograph.detection.triaged import Triaged
+    from barograph.detection.triaged import DetectorUnion, Triaged
 
 __all__ = [
     "ClusterSettings",
+    "DetectorUnion",
     "Discoveries",
     "Dynp",
     "EDivisive",
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "DetectorUnion": "triaged",
     "Discoveries": "false_discovery",
     "Dynp": "least_squares",
     "EDivisive": "edivisive",

@@ -1,14 +1,14 @@
 """Candidates of a detector, scored by a model: the default way to find change points.
 
-A detector proposes candidates, and the ends of pulses are proposed too. A model says how likely a
+Detectors propose candidates, and the ends of pulses are proposed too. A model says how likely a
 person would call each of them a real change, and the reporting rule in the model's file says which
 of them are reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,7 +18,8 @@ import numpy as np
 from barograph.detection.base import Detector, Observations, RawChangePoint, require
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.excursions import Excursion, excursions, fill
-from barograph.detection.reporting import ReportingRule
+from barograph.detection.hunter import Hunter
+from barograph.detection.reporting import SAME_CHANGE, ReportingRule
 from barograph.detection.scoring import CandidateScorer
 from barograph.history import Candidates
 from barograph.models import TriageModel
@@ -28,15 +29,62 @@ USE = "label_free"
 # Excursions of fewer points are spikes: their ends are not proposed.
 PULSE = 3
 HUGE = 2.0**900
+# E-Divisive divides a whole series and misses a level that lasts for a few points of a long one.
+# Windows find it; the small p-value keeps most of what is noise out.
+DETECTORS = (EDivisive(), Hunter(pvalue=1e-4))
+
+
+@dataclass(frozen=True)
+class DetectorUnion(Detector):
+    """Propose the candidates of several detectors.
+
+    Args:
+        detectors: One or more; of candidates near each other, that of the earlier one is kept.
+            By default `EDivisive`, then `Hunter` with a p-value of 1e-4.
+        apart: Candidates of two detectors at most this many points apart are one candidate.
+
+    Example:
+        >>> values = [10.0, 10.1, 9.9] * 10 + [12.0, 12.1, 11.9] * 10
+        >>> [point.index for point in DetectorUnion().detect(values)]
+        [30]
+    """
+
+    detectors: tuple[Detector, ...] = DETECTORS
+    apart: int = SAME_CHANGE
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        require(len(self.detectors) > 0, "detectors", self.detectors, "at least one")
+        require(self.apart >= 0, "apart", self.apart, "at least 0")
+
+    @property
+    def shortest(self) -> int:
+        """Fewest points that every detector can divide."""
+        return max(detector.shortest for detector in self.detectors)
+
+    def find(self, series: Observations) -> list[RawChangePoint]:
+        """Return the candidates of a series."""
+        return _merged((detector.find(series) for detector in self.detectors), self.apart)
+
+    def find_many(self, values: Floats, offsets: Ints) -> list[list[RawChangePoint]]:
+        """Return the candidates of many series: values[offsets[i]:offsets[i + 1]] is one."""
+        proposed = [detector.find_many(values, offsets) for detector in self.detectors]
+        return [
+            _merged(sources, self.apart) if size >= self.shortest else []
+            for sources, size in zip(
+                zip(*proposed, strict=True), np.diff(offsets).tolist(), strict=True
+            )
+        ]
 
 
 @dataclass(frozen=True)
 class Triaged(Detector):
-    """Report the candidates of another detector that a model calls real.
+    """Report the candidates of other detectors that a model calls real.
 
     The ends of pulses, excursions of 3 to 12 points, are candidates too. Each change point has a
     `probability`; `statistic` is its log odds. `pvalue`, `order` and `q` are those of the
-    other detector, None at the ends of pulses.
+    detector that proposed it, None at the ends of pulses.
 
     Args:
         candidates: Proposes the candidates.
@@ -50,7 +98,7 @@ class Triaged(Detector):
         [30]
     """
 
-    candidates: Detector = field(default_factory=EDivisive)
+    candidates: Detector = DetectorUnion()
     model: TriageModel | None = None
     min_probability: float | None = None
 
@@ -111,7 +159,7 @@ class Triaged(Detector):
                 known[k] = runs = excursions(part)
                 if any(run.size >= PULSE for run in runs):
                     again = self.candidates.find_many(fill(part, runs), np.array([0, part.size]))
-                    candidates = with_pulses(_merged(candidates, again[0]), runs, part.size)
+                    candidates = with_pulses(_merged((candidates, again[0]), 1), runs, part.size)
             points.append(candidates)
         return Proposed(values, offsets, points, known)
 
@@ -157,13 +205,13 @@ def _within_range(values: Floats, offsets: Ints) -> Floats:
     return scaled
 
 
-def _merged(
-    first: Sequence[RawChangePoint], second: Sequence[RawChangePoint]
-) -> list[RawChangePoint]:
-    """Return the candidates of two searches; of neighbours within a point, that of the first."""
-    near = {point.index + step for point in first for step in (-1, 0, 1)}
-    additional = [point for point in second if point.index not in near]
-    return sorted([*first, *additional], key=lambda point: point.index)
+def _merged(sources: Iterable[Sequence[RawChangePoint]], apart: int) -> list[RawChangePoint]:
+    """Return the candidates of several searches; of those near each other, that of the first."""
+    result: list[RawChangePoint] = []
+    for points in sources:
+        near = {point.index + step for point in result for step in range(-apart, apart + 1)}
+        result += [point for point in points if point.index not in near]
+    return sorted(result, key=lambda point: point.index)
 
 
 def with_pulses(

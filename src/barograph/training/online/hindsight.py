@@ -7,22 +7,18 @@ a person nothing is labelled: the verdict decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from barograph.detection.base import Detector, Observations, RawChangePoint
 from barograph.detection.batch import detect_many
 from barograph.detection.edivisive import EDivisive
 from barograph.detection.hunter import Hunter
-from barograph.detection.triaged import Triaged
+from barograph.detection.triaged import DetectorUnion, Triaged
 from barograph.evaluation.annotators import MARGIN
 from barograph.models.triage import TriageModel
 from barograph.series import Flags, Floats, Ints
 from barograph.training.online.truth import Truth
 
-DETECTORS = (EDivisive(), Hunter())
-SAME = 1  # candidates of two detectors at most this far apart are one candidate
+CANDIDATES = DetectorUnion((EDivisive(), Hunter()), apart=1)
 LIKELY = 0.5  # a candidate of at least this probability is a change
 DOUBTFUL = 0.15  # below this one it is noise; what lies between is left out
 
@@ -81,34 +77,13 @@ def look_back(values: Floats, offsets: Ints, model: TriageModel | None = None) -
         offsets: Where each series begins, and the end of the last.
         model: Judges candidates with all later points; by default the shipped one.
     """
-    teacher = Triaged(_AllCandidates(DETECTORS), model, min_probability=DOUBTFUL)
+    teacher = Triaged(CANDIDATES, model, min_probability=DOUBTFUL)
     places, likely = [], []
     for first, points in zip(offsets, detect_many(teacher, values, offsets), strict=False):
         places += [int(first) + point.index for point in points]
         likely += [(point.probability or 0.0) >= LIKELY for point in points]
     at, sure = np.array(places, dtype=np.int64), np.array(likely, dtype=np.bool_)
     return at[sure], at[~sure]
-
-
-@dataclass(frozen=True)
-class _AllCandidates(Detector):
-    """The candidates of several detectors; of neighbours that are one candidate, the first."""
-
-    detectors: tuple[Detector, ...]
-
-    @property
-    def shortest(self) -> int:
-        """Fewest points that every detector can divide."""
-        return max(detector.shortest for detector in self.detectors)
-
-    def find(self, series: Observations) -> list[RawChangePoint]:
-        """Return the candidates of a series."""
-        candidates = [point for detector in self.detectors for point in detector.find(series)]
-        kept: list[RawChangePoint] = []
-        for point in sorted(candidates, key=lambda point: point.index):
-            if not kept or point.index - kept[-1].index > SAME:
-                kept.append(point)
-        return kept
 
 
 def _is_near(points: Ints, decided: Ints, offsets: Ints) -> Flags:
