@@ -1,6 +1,7 @@
 """Typed access to foreign JSON: right types pass, everything else is one error with its place."""
 
 import contextlib
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -8,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME
 from barograph.sources.fields import TIME_RANGE, FieldError
 from barograph.sources.formats import access
+from barograph.sources.formats.base import decode_json
 
 MOMENT = 1_706_220_908_000
 ANYTHING = st.recursive(
@@ -106,3 +109,16 @@ def test_every_value_is_read_or_refused(value: Any) -> None:
     with contextlib.suppress(FieldError):
         found = access.time_ms(value, "here")
         assert found == UNKNOWN_TIME or TIME_RANGE[0] <= found <= TIME_RANGE[1]
+
+
+@pytest.mark.parametrize("text", ['{"a": [1]}', "[NaN]", "[", "nonsense", "[" * 100_000])
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_decoding_leaves_the_garbage_collector_as_it_was(text: str, is_enabled: bool) -> None:
+    before = gc.isenabled()
+    (gc.enable if is_enabled else gc.disable)()
+    try:
+        with contextlib.suppress(DataError):
+            decode_json(text, "f.json")
+        assert gc.isenabled() == is_enabled
+    finally:
+        (gc.enable if before else gc.disable)()

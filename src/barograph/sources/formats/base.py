@@ -6,6 +6,7 @@ collector fills what is missing from options, CI variables and git, and assigns 
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -254,6 +255,8 @@ def decode_json(text: str | bytes, name: str) -> Any:
         DataError: The text is not valid JSON, or nested too deeply.
         EndsEarlyError: The text is only the beginning of valid JSON.
     """
+    is_collecting = gc.isenabled()
+    gc.disable()  # a search for cycles among millions of fresh lists takes as long as the decoding
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
@@ -262,6 +265,9 @@ def decode_json(text: str | bytes, name: str) -> Any:
         raise DataError(f"{name}: not valid UTF-8 at byte {error.start}") from None
     except RecursionError:
         raise DataError(f"{name}: nested too deeply") from None
+    finally:
+        if is_collecting:
+            gc.enable()
     try:
         decoded = json.loads(text, parse_constant=lambda _name: None)
         escaped = text if isinstance(text, str) else text.decode("utf-8", "replace")

@@ -68,14 +68,15 @@ def _sound(datapoints: list[Any]) -> tuple[Floats, Ints] | None:
     """Return values and times of points without gaps whose times are Unix seconds."""
     try:
         measured, moments = zip(*datapoints, strict=True)
-    except (TypeError, ValueError):  # not pairs, or no points at all
+        if set(map(type, moments)) != {int} or set(map(type, datapoints)) != {list}:
+            return None
+        seconds = np.array(moments, dtype=np.int64)
+    except (TypeError, ValueError, OverflowError):  # not pairs, or no points at all
         return None
-    values, seconds = finite_numbers(measured), finite_numbers(moments)
-    if values is None or seconds is None or set(map(type, moments)) != {int}:
+    values = finite_numbers(measured)
+    if values is None or max(-int(seconds.min()), int(seconds.max())) >= SECONDS:
         return None
-    if np.abs(seconds).max() >= SECONDS or set(map(type, datapoints)) != {list}:
-        return None
-    return values, seconds.astype(np.int64) * 1000
+    return values, seconds * 1000
 
 
 def _checked(datapoints: list[Any], place: str) -> tuple[Floats, Ints]:
