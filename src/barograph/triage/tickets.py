@@ -60,9 +60,8 @@ def file(
     at = now()
     if number is None:
         row = {"key": key, "url": url, "title": title, "status": STATUSES[0], "opened": at}
-        connection.execute(sa.insert(tickets), row)
-        number = connection.scalar(sa.select(tickets.c.id).where(tickets.c.key == key))
-    assert number is not None  # noqa: S101 - it was just inserted
+        insertion = sa.insert(tickets).returning(tickets.c.id)
+        number = int(connection.execute(insertion, row).scalar_one())
     LINK.into(connection, [(number, candidate) for candidate in numbers])
     audit.note(connection, at, who, "ticket", key, candidates=numbers)
     return number
@@ -74,11 +73,6 @@ def close(connection: sa.Connection, key: str, who: str) -> None:
     if not connection.execute(update).rowcount:
         raise DataError(f"there is no ticket {key!r}")
     audit.note(connection, now(), who, "ticket closed", key)
-
-
-def close_number(connection: sa.Connection, number: int, who: str) -> None:
-    """Close a ticket by its number in the store."""
-    close(connection, get(connection, number).key, who)
 
 
 def find(

@@ -143,9 +143,8 @@ def write_batch(
     refusals = _refusals(connection, refused, known)
     row = {"who": given.who, "given": given.at, "request": given.request}
     row |= {"content": given.content, "refused": json.dumps(refusals)}
-    key = connection.execute(sa.insert(verdict_batches).values(row)).inserted_primary_key
-    assert key is not None  # noqa: S101 - one row was inserted
-    batch = int(key[0])
+    insertion = sa.insert(verdict_batches).returning(verdict_batches.c.id)
+    batch = int(connection.execute(insertion, row).scalar_one())
     texts = given.who, given.at, given.note, given.reason
     entries: list[Row] = []
     updates: list[Row] = []

@@ -97,10 +97,9 @@ def get_members(
     with context.store.read() as connection, or_404():
         members = clusters.get(connection, number).cluster.members
         page = members[after : after + limit]
-        found = [reading.get_series(connection, int(str(member))) for member in page]
-    end = after + len(found)
-    following = end if end < len(members) else None
-    return {"series": found, "next": following}
+        rows = [reading.get_series(connection, int(str(member))) for member in page]
+    end = after + len(rows)
+    return {"series": rows, "next": end if end < len(members) else None}
 
 
 @statuses.post(
@@ -115,8 +114,7 @@ def post_status(
 
     def work(connection: sa.Connection) -> clusters.Cluster:
         with or_404():
-            clusters.get(connection, number)
-        clusters.set_status(connection, number, body.status, caller)
+            clusters.set_status(connection, number, body.status, caller)
         return clusters.get(connection, number)
 
     return context.store.write(work)

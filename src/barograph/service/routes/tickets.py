@@ -75,8 +75,8 @@ def get_tickets(
 @routes.get("/api/v1/tickets/{number}", response_model=TicketResponse, summary="Get a ticket")
 def get_ticket(context: Context, number: Number) -> Any:
     """Return one ticket."""
-    with context.store.read() as connection:
-        return _existing(connection, number)
+    with context.store.read() as connection, or_404():
+        return tickets.get(connection, number)
 
 
 @filing.post(
@@ -102,13 +102,9 @@ def post_close(context: Context, number: Number, caller: CallerName) -> Any:
     """Mark a ticket as closed."""
 
     def work(connection: sa.Connection) -> tickets.Ticket:
-        _existing(connection, number)
-        tickets.close_number(connection, number, caller)
-        return _existing(connection, number)
+        with or_404():
+            ticket = tickets.get(connection, number)
+        tickets.close(connection, ticket.key, caller)
+        return tickets.get(connection, number)
 
     return context.store.write(work)
-
-
-def _existing(connection: sa.Connection, number: int) -> tickets.Ticket:
-    with or_404():
-        return tickets.get(connection, number)
