@@ -177,7 +177,7 @@ def _candidate_query() -> sa.Select[Any]:
 
 
 def _candidate(row: sa.Row[Any]) -> CandidateRecord:
-    fields = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
+    fields = row._asdict()
     for side in ("before", "after"):
         fields[side] = None if fields[side] is None else Region(**json.loads(fields[side]))
     return CandidateRecord(**{**fields, "verdict": Verdict(fields["verdict"])})

@@ -120,6 +120,6 @@ def new_verdicts(connection: sa.Connection, last_verdict: int) -> int:
 
 
 def _record(row: sa.Row[Any]) -> RetrainingRecord:
-    fields = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
+    fields = row._asdict()
     result = fields["result"]
     return RetrainingRecord(**{**fields, "result": None if result is None else json.loads(result)})

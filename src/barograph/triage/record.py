@@ -159,7 +159,7 @@ def given_verdicts(connection: sa.Connection, since: int) -> list[GivenVerdict]:
         .where(v.probability.is_not(None))
         .order_by(v.id)
     )
-    rows = (row._mapping for row in connection.execute(query))  # noqa: SLF001 - its public name
+    rows = (row._asdict() for row in connection.execute(query))
     return [GivenVerdict(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
 
 
