@@ -77,6 +77,8 @@ def test_results_under_a_former_name_go_to_the_renamed_series(store: Store, url:
     assert store.ingest([sent], "ci").points[0].order == 1
     with store.read() as connection:
         assert reading.number_of(connection, series("a")) == 1
+        renamed = reading.series_named(connection, [series("a")])[series("a")]
+        assert (renamed.id, renamed.name) == (1, series("new", "q"))
 
 
 def test_name_that_is_taken_or_invalid_is_refused(store: Store) -> None:

@@ -22,6 +22,8 @@ def test_find_series_filters_by_label_and_pages(store: Store) -> None:
         assert reading.get_series(connection, one.id) == one
         assert reading.number_of(connection, series("c")) == one.id
         assert reading.number_of(connection, series("nobody")) is None
+        named = reading.series_named(connection, [series("nobody"), series("c")])
+        assert named == {series("c"): one}
         with pytest.raises(DataError, match="no label 'id'"):
             reading.find_series(connection, id="1")
         with pytest.raises(DataError, match="no series 99"):

@@ -18,7 +18,6 @@ from barograph.detection.online.newest import COMPARED
 from barograph.series import Floats
 from barograph.store import reading
 from barograph.store.reading import scored_steps
-from barograph.store.tail import orders_before
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from barograph.cli.selection import Selection
     from barograph.series import Series
     from barograph.store import Store
-    from barograph.store.reading import StoredPoint
+    from barograph.store.reading import StoredPoint, StoredSeries
 
 
 def stored_series(
@@ -40,39 +39,48 @@ def stored_series(
         selection: Which results of each are judged.
     """
     with store.read() as connection:
-        ranges = []
-        for entry, count in zip(series, selection.counts, strict=True):
-            number = reading.number_of(connection, entry.id) if count else None
-            if number is not None:
-                first, last = int(entry.orders[-count]), int(entry.orders[-1])
-                ranges.append((number, first, last))
-        steps = scored_steps(connection, [number for number, _, _ in ranges])
+        chosen = [pair for pair in zip(series, selection.counts, strict=True) if pair[1]]
+        known = reading.series_named(connection, [entry.id for entry, _ in chosen])
+        steps = scored_steps(connection, [entry.id for entry in known.values()])
         decided = [
-            _judged(connection, number, first, last, steps[number])
-            for number, first, last in ranges
+            _judged(
+                connection,
+                known[entry.id],
+                int(entry.orders[-count]),
+                int(entry.orders[-1]),
+                steps[known[entry.id].id],
+            )
+            for entry, count in chosen
+            if entry.id in known
         ]
     return [entry for entry in decided if entry is not None]
 
 
 def _judged(
-    connection: sa.Connection, number: int, first: int, last: int, steps: Sequence[ScoredStep]
+    connection: sa.Connection,
+    stored: StoredSeries,
+    first: int,
+    last: int,
+    steps: Sequence[ScoredStep],
 ) -> JudgedSeries | None:
     """Return the decisions on the commits between two orders, given all steps of the series."""
+    number = stored.id
     points = reading.points_of(connection, number, first=first, last=last)
     if not points:
         return None
     commits = [[*runs] for _, runs in groupby(points, attrgetter("order"))]
     newest = commits[-1][0]
-    decision, name = newest.decision, reading.get_series(connection, number)
+    decision = newest.decision
     alarms = [_alarm(runs[0]) for runs in commits if runs[0].decision.is_change]
-    before = orders_before(connection, number, first, RECENT)
+    size = len(commits) + RECENT
+    tail = reading.settled_tail(connection, number, newest.order, size)
+    before = [order for order, _, _ in tail if order < first]
     since = min(before, default=first)
     recent = [step for step in steps if since <= step.at <= last] or alarms
     is_plain = decision.answer is Answer.QUIET and not decision.reruns
-    size = len(commits)
     if recent or decision.known_since or not is_plain:
-        size += decision.baseline_size + COMPARED + RECENT
-    tail = reading.settled_tail(connection, number, newest.order, size)
+        size += decision.baseline_size + COMPARED
+        tail = reading.settled_tail(connection, number, newest.order, size)
     places = {order: place for place, (order, _, _) in enumerate(tail)}
     known = None if decision.known_since is None else places.get(decision.known_since.order)
     at_once = {step.at for step in recent if step.at == step.index < first}
@@ -80,9 +88,9 @@ def _judged(
         reading.points_of(connection, number, first=order, last=order) for order in sorted(at_once)
     ]
     return JudgedSeries(
-        name=str(name.name),
-        project=name.name.project,
-        direction=int(name.direction),
+        name=str(stored.name),
+        project=stored.name.project,
+        direction=int(stored.direction),
         orders=np.array(list(places), dtype=np.int64),
         commits=[commit for _, commit, _ in tail],
         values=np.array([value for _, _, value in tail]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,6 +122,22 @@ def number_of(connection: sa.Connection, name: SeriesId) -> int | None:
     return number
 
 
+def series_named(
+    connection: sa.Connection, names: Iterable[SeriesId]
+) -> dict[SeriesId, StoredSeries]:
+    """Return series by their identities, present or former; those that are unknown are left out."""
+    by_digest = {name.digest: name for name in names}
+    present = sa.select(series.c.digest.label("sent"), series)
+    former = sa.select(aliases.c.digest.label("sent"), series).join_from(
+        aliases, series, series.c.id == aliases.c.series
+    )
+    stored = {}
+    for query, digest in ((former, aliases.c.digest), (present, series.c.digest)):
+        for row in rows_in(connection, query, digest, [*by_digest]):
+            stored[by_digest[row.sent]] = stored_series(row)
+    return stored
+
+
 def points_of(
     connection: sa.Connection,
     number: int,
@@ -142,26 +159,36 @@ def points_of(
         newest: Whether to return the last ones, not the first ones, if there are more.
         reruns: Whether to return all runs of a commit, not the first one alone.
     """
+    query = _points_query(first is not None, last is not None, newest, reruns)
+    values = {"number": number, "first": first, "last": last, "count": limit}
+    rows = connection.execute(query, values).all()
+    commits = commits_at(connection, number, {row.known_since for row in rows})
+    return [_point(row, commits) for row in rows]
+
+
+@lru_cache
+def _points_query(is_from: bool, is_until: bool, newest: bool, reruns: bool) -> sa.Select[Any]:
+    """Return the query of `points_of`; to build it takes longer than to run it."""
     p = points.c
-    selected = sa.select(*(p[name] for name in (*POINT, "model"))).where(p.series == number)
-    if first is not None:
-        selected = selected.where(p.order >= first)
-    if last is not None:
-        selected = selected.where(p.order <= last)
+    selected = sa.select(*(p[name] for name in (*POINT, "model"))).where(
+        p.series == sa.bindparam("number")
+    )
+    if is_from:
+        selected = selected.where(p.order >= sa.bindparam("first"))
+    if is_until:
+        selected = selected.where(p.order <= sa.bindparam("last"))
     if not reruns:
         selected = selected.where(p.settled.is_not(None))
     direction: Callable[[Any], sa.UnaryExpression[Any]] = sa.desc if newest else sa.asc
-    page = selected.order_by(direction(p.order), direction(p.run)).limit(limit).subquery()
+    ordered = selected.order_by(direction(p.order), direction(p.run))
+    page = ordered.limit(sa.bindparam("count", type_=sa.Integer)).subquery()
     # With the join inside the subquery PostgreSQL would read the whole series for each page.
-    query = (
+    return (
         sa.select(*(page.c[name] for name in POINT))
         .add_columns(models.c.version.label("model"), models.c.threshold)
         .join_from(page, models, models.c.id == page.c.model)
         .order_by(page.c.order, page.c.run)
     )
-    rows = connection.execute(query).all()
-    commits = commits_at(connection, number, {row.known_since for row in rows})
-    return [_point(row, commits) for row in rows]
 
 
 def commits_at(
