@@ -48,7 +48,7 @@ function palette({ ownerDocument: page }) {
 }
 
 // Where the parts of a chart are: the lane of marks, the plot, and the overview below it.
-export function layout(state, { width, height }) {
+function layout(state, { width, height }) {
   const { rows, hasOverview, limits } = state;
   const widest = Math.max(...limits.map((value) => formatTick(value).length));
   const left = Math.max(40, widest * 7 + 12);
@@ -59,7 +59,7 @@ export function layout(state, { width, height }) {
   return { box, overview, lane: 14 };
 }
 
-export function scalesOf(state, { box }) {
+function scalesOf(state, { box }) {
   const [start, end] = state.range;
   const across = (box.right - box.left) / (end - start || 1);
   const x = (at) => box.left + (at - start) * across;

@@ -24,7 +24,7 @@ export function register(entries) {
 }
 
 // Whether single characters act.
-export function enabled() {
+function enabled() {
   try {
     return localStorage.getItem(STORED) !== "off";
   } catch {
@@ -32,7 +32,7 @@ export function enabled() {
   }
 }
 
-export function showKeys() {
+function showKeys() {
   dialog ??= build();
   fill();
   if (!dialog.open) dialog.showModal();
