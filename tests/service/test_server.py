@@ -1,5 +1,6 @@
 """The server behind a proxy that ends TLS, and on IPv6."""
 
+import asyncio
 import os
 import shutil
 import signal
@@ -181,6 +182,32 @@ def test_sigterm_closes_the_store_and_exits_with_0(tmp_path: Path) -> None:
     assert os.waitstatus_to_exitcode(status) == 0
     assert path.exists()
     assert not path.with_name("store.db-wal").exists()  # written back and closed
+
+
+def test_request_that_outlives_the_grace_of_a_shutdown_is_told_to_come_again(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered = threading.Event()
+    answers: list[httpx2.Response] = []
+
+    async def endless(_: Request) -> JSONResponse:
+        entered.set()
+        await asyncio.Event().wait()
+        return JSONResponse({})
+
+    def ask(port: int) -> None:
+        answers.append(httpx2.get(f"http://127.0.0.1:{port}/endless", timeout=30))
+
+    monkeypatch.setattr("barograph.service.server.GRACE", 1)
+    app.add_route("/endless", endless)
+    with serving(app, "127.0.0.1", ConnectionLimits()) as port:
+        thread = threading.Thread(target=ask, args=(port,))
+        thread.start()
+        assert entered.wait(30)
+    thread.join()
+    [answer] = answers
+    assert (answer.status_code, answer.json()["error"]["kind"]) == (503, "unavailable")
+    assert answer.headers["Retry-After"] == "1"
 
 
 def test_server_listens_on_ipv6(app: FastAPI) -> None:
