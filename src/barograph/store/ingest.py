@@ -70,11 +70,13 @@ class Ingest:
         self.limits = limits
         self.registry = Registry()
         self.tails = TailCache(room)
+        self._unjudged: dict[int, int] | None = None  # unknown until they are read
 
     def forget(self) -> None:
         """Empty the cache."""
         self.registry.clear()
         self.tails.clear()
+        self._unjudged = None
 
     def preload(self, connection: sa.Connection, after: int, count: int, history: int) -> int:
         """Cache the series whose numbers follow one; return the last number, 0 at the end."""
@@ -107,7 +109,7 @@ class Ingest:
         results = [PointResult(PointStatus.REJECTED) for _ in measurements]
         arrived = self._locate(connection, measurements, results, judge.history)
         self._load(connection, list(arrived), judge.history)
-        unjudged = stale.unjudged_from(connection)
+        unjudged = self._unjudged_from(connection)
         late = {
             series
             for series, entries in arrived.items()
@@ -152,7 +154,7 @@ class Ingest:
         """Make further decisions on some series again; return whether all are made."""
         changed = {
             series: ChangedHistory(since, {})
-            for series, since in stale.unjudged_from(connection).items()
+            for series, since in self._unjudged_from(connection).items()
             if series in numbers
         }
         return not self._judge_again(connection, changed, judge, Changes(at, model))
@@ -169,9 +171,18 @@ class Ingest:
             return {}
         left = judge_again(connection, self.tails, changed, judge, changes)
         orders = {series: history.since for series, history in left.items()}
-        stale.note_unjudged(connection, orders, changed.keys() - left.keys())
+        unjudged = self._unjudged_from(connection)
+        done = changed.keys() - left.keys()
+        stale.note_unjudged(connection, orders, done & unjudged.keys())
+        self._unjudged = {k: unjudged[k] for k in unjudged.keys() - done} | orders
         stale.mark(connection, changed)
         return left
+
+    def _unjudged_from(self, connection: sa.Connection) -> dict[int, int]:
+        """Return the order from which decisions are left, by series."""
+        if self._unjudged is None:
+            self._unjudged = stale.unjudged_from(connection)
+        return self._unjudged
 
     def _locate(
         self,

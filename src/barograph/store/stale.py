@@ -8,6 +8,7 @@ Decisions are older while those after a late result are made again, in several t
 
 import time
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
 import sqlalchemy as sa
 
@@ -59,7 +60,10 @@ def unjudged_from(connection: sa.Connection) -> dict[int, int]:
     return dict(connection.execute(sa.select(unjudged)).all())
 
 
-def note_unjudged(connection: sa.Connection, left: Mapping[int, int], done: Iterable[int]) -> None:
+def note_unjudged(
+    connection: sa.Connection, left: Mapping[int, int], done: AbstractSet[int]
+) -> None:
     """Note from which orders the decisions of series are left, and which series are done."""
-    connection.execute(sa.delete(unjudged).where(unjudged.c.series.in_(list(done))))
+    if done:
+        connection.execute(sa.delete(unjudged).where(unjudged.c.series.in_(done)))
     UNJUDGED.into(connection, list(left.items()))

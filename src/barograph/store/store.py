@@ -128,7 +128,8 @@ class Store:
             who: Name for the audit trail.
 
         Raises:
-            StoreError: Nothing was written, or only parts of a large request: send it again.
+            StoreError: Nothing was written, or only parts of a large request, or decisions after
+                late results are not made again yet: send it again.
         """
         return self.submit(measurements, who).result()
 
