@@ -171,7 +171,7 @@ for command in sys.argv[1:]:
 COMMANDS = (
     *("detect results.csv", "gate results.csv", "score results.csv", "append own.csv run.json"),
     *("report results.csv --out report.html", "classify results.csv", "import results.csv"),
-    *("recompute", "token add ci --scope read", "formats", "export tables", "serve"),
+    *("recompute", "token add ci --scope read", "formats", "export tables", "serve", "retrain"),
 )
 
 
@@ -195,6 +195,7 @@ def test_core_works_without_any_extra(tmp_path: Path) -> None:
     assert named == ["ruptures:", "matplotlib:", "pyarrow:", "sklearn:"]
     codes = {line[1]: line[2] for line in lines if line[:1] == ["left"]}
     assert list(codes) == [command.split()[0] for command in COMMANDS]
-    assert {name for name, code in codes.items() if code != "0"} == {"export", "serve"}
+    assert {name for name, code in codes.items() if code != "0"} == {"export", "serve", "retrain"}
     assert "export needs the package pyarrow: pip install" in done.stderr
+    assert "retrain needs the package xgboost: pip install '.[train]'" in done.stderr
     assert re.search("the service needs the package [a-z]+: pip install", done.stderr)

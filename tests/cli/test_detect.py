@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from barograph.cli import group
+from barograph.cli import group, main
 from barograph.cli.detectors import DETECTORS, DetectorChoice
 from barograph.detection import EDivisive, Hunter, StepFit, Threshold, Triaged
 from tests.cli.test_commands import code
@@ -93,6 +93,24 @@ def test_colour_is_for_terminals_without_no_color(table: Path) -> None:
     assert "\x1b[31m" in detect(table, color=True).stdout
     assert "\x1b[" not in detect(table, color=True, NO_COLOR="1").stdout
     assert "\x1b[" not in detect(table).stdout
+
+
+def test_lines_fit_the_columns_that_the_environment_sets(table: Path) -> None:
+    lines = detect(table, COLUMNS="40").stdout.splitlines()
+    assert len(lines[1]) <= 40 < len(detect(table).stdout.splitlines()[1])
+
+
+def test_full_output_is_reported_without_an_error_number(
+    table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("barograph.cli.detect.echo_json", full)
+    with pytest.raises(SystemExit) as left:
+        main(["detect", str(table), "--format", "json"])
+    assert left.value.code == 1
+    assert capsys.readouterr().err.endswith("barograph: no space left on device\n")
 
 
 def test_json_has_places_levels_and_reasons(table: Path) -> None:
