@@ -24,6 +24,8 @@ import numpy as np
 import store as stores
 from side_by_side import arguments, at_once, pace, seconds, show
 
+from barograph.detection.online.cold_start import LARGEST
+
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 PATH = "/api/v1/points"
 CLIENTS, RATE = 8, 100
@@ -124,6 +126,13 @@ class Load:
         return HTTPConnection("127.0.0.1", self.port)
 
 
+def wait_until_compiled(load: Load) -> None:
+    """Send a few results of a commit until a service without compiled kernels takes them."""
+    body = b"[%s]" % b",".join(load.commit()[: LARGEST + 1])
+    while ask(load.connect(), "POST", PATH, body)[0] == 503:
+        time.sleep(1.0)
+
+
 def open_loop(load: Load, length: float) -> list[float]:
     """Return the milliseconds from the due time of each request to its answer, sorted."""
     rows = load.commit()
@@ -207,6 +216,7 @@ def main() -> None:
         gc.freeze()  # the memory of the client is not measured
         with serving(folder, url) as (port, process, figures):
             load = Load(port, size["series"])
+            wait_until_compiled(load)
             whole = load.commit()
             figures["one commit of every series, cold, s"] = seconds(
                 lambda: post(load.connect(), whole)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import service
 import store as stores
-from service import Load, ask, post, result
+from service import Load, ask, post, result, wait_until_compiled
 from side_by_side import Row, arguments, show
 
 CLIENTS, RATE = 8, 100  # clients, and their requests a second together
@@ -138,7 +138,9 @@ def main() -> None:
         url = str(folder / "store.db")
         stores.Bench(url, stores.Silent(), SERIES, HISTORY).store.close()
         with service.serving(folder, url) as (port, process, _):
-            samples = loaded(Load(port, SERIES), process.pid, 60 * options.minutes)
+            load = Load(port, SERIES)
+            wait_until_compiled(load)
+            samples = loaded(load, process.pid, 60 * options.minutes)
     if options.plot is not None:
         samples.draw(options.plot)
     title = f"{options.minutes:g} minutes of {RATE} requests/s, batches of {BATCH}, and the queue"

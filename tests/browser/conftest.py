@@ -12,6 +12,9 @@ import pytest
 
 from barograph.service import Settings
 from tests.browser.serving import Fill, serving
+from tests.service.conftest import compiled_kernels
+
+__all__ = ["compiled_kernels"]
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -8,8 +8,10 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from barograph.cli import warmup
 from barograph.detection import Hunter
 from barograph.detection.online import SecondLookConfig
+from barograph.detection.online.cold_start import is_cold
 from barograph.service import ModelWatch, RefreshLoop, Settings, WorkerConfig, create_app
 from barograph.store import Limits, Store, tokens
 from barograph.store.tokens import Scope
@@ -17,6 +19,13 @@ from tests.service.models import small_model
 
 Start = Callable[..., TestClient]
 HERE = "http://127.0.0.1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_kernels() -> None:
+    """Compile what a service computes with: a cold one refuses large requests for some seconds."""
+    if is_cold():
+        warmup.command.main([], standalone_mode=False)
 
 
 @pytest.fixture

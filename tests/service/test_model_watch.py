@@ -1,5 +1,6 @@
 """New model files are used without a restart; refused files change nothing."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -8,11 +9,13 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.errors import ArtifactError
+from barograph.detection.online import PendingSeries
+from barograph.detection.online.judge import BatchDecisions
+from barograph.errors import ArtifactError, NotReadyError
 from barograph.models import OnlineModels
 from barograph.service import ModelWatch, create_app, model_watch
 from barograph.store import Store
-from tests.service.conftest import HERE, app_of
+from tests.service.conftest import HERE, Start, app_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result
 from tests.service.test_background import wait_for
@@ -141,7 +144,7 @@ def test_each_batch_is_judged_by_one_model(client: TestClient, artifact: Path) -
 
 
 def test_store_uses_the_judge_of_the_loaded_model(client: TestClient) -> None:
-    store = app_of(client).state.context.store
+    store: Store = app_of(client).state.context.store
     assert isinstance(store, Store)
     assert store.judge is not None
     assert store.judge.version == client.get(MODEL).json()["version"]
@@ -180,3 +183,32 @@ def test_failure_of_the_first_model_is_reported_to_whoever_started_the_app(
             assert failed.wait(60)
             assert client.get("/ready").status_code == 503
     assert isinstance(watch.failure, ArtifactError)
+
+
+def test_large_request_is_refused_while_kernels_are_compiled(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = start()
+    compiled = Event()
+    store: Store = app_of(client).state.context.store
+    warm = store.judge
+    assert warm is not None
+
+    class Cold:
+        """A judge whose kernels are compiled when `compiled` is set."""
+
+        version, threshold, history = warm.version, warm.threshold, warm.history
+
+        def judge(self, pending: Sequence[PendingSeries]) -> BatchDecisions:
+            if len(pending) > 1 and not compiled.is_set():
+                raise NotReadyError("the model is being compiled")
+            return warm.judge(pending)
+
+    monkeypatch.setattr(store, "judge", Cold())
+    rows = [{**result(1), "test": f"test{number}"} for number in range(3)]
+    refused = client.post(POINTS, json=rows)
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+    assert "is being compiled" in refused.json()["error"]["message"]
+    assert client.post(POINTS, json=rows[0]).json()["written"] == 1
+    compiled.set()
+    assert client.post(POINTS, json=rows).json()["written"] == 2

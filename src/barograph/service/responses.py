@@ -20,11 +20,12 @@ from pydantic import AliasPath, BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from barograph.errors import BarographError, DataError, StoreError
+from barograph.errors import BarographError, DataError, NotReadyError, StoreError
 from barograph.series import SeriesId
 
 LOG = logging.getLogger("barograph.service")
 RETRY = {"Retry-After": "1"}
+RETRY_LATER = {"Retry-After": "5"}
 MAX_DETAILS = 20
 KINDS = {
     400: "malformed",
@@ -109,6 +110,8 @@ async def _barograph_error(_request: Request, error: Exception) -> Response:
     if isinstance(error, StoreError):
         LOG.error("%s", error)
         return error_response(503, str(error), headers=RETRY)
+    if isinstance(error, NotReadyError):
+        return error_response(503, str(error), headers=RETRY_LATER)
     return error_response(422, str(error))
 
 

@@ -6,7 +6,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
+from time import sleep
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from barograph.detection.online import (
     make_judge,
 )
 from barograph.detection.online.cold_start import ColdStartJudge, JudgeProcess
+from barograph.errors import NotReadyError
 from barograph.models import OnlineModels
 
 
@@ -58,18 +61,38 @@ def test_error_of_the_judge_is_raised_and_the_process_goes_on(interpreter: Judge
     assert interpreter.judge(pending()).probability.size
 
 
-def test_large_batches_wait_for_the_compiler(
-    judge: OnlineJudge, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cold_start, "LARGEST", 0)
+def test_large_batches_are_refused_until_the_kernels_are_compiled(judge: OnlineJudge) -> None:
     is_compiled = Event()
     cold = ColdStartJudge(judge, pending(), is_compiled.set)
+    many = [PendingSeries(pending()[0].values, 0, 0)] * (cold_start.LARGEST // 60 + 1)
     try:
-        got = cold.judge(pending())
+        with pytest.raises(NotReadyError, match="at most 300 results"):
+            cold.judge(many)
+        assert cold.judge(pending()).probability.size
         assert is_compiled.wait(60)
-        assert got.probability.tolist() == judge.judge(pending()).probability.tolist()
+        got = cold.judge(many)
+        assert got.probability.tolist() == judge.judge(many).probability.tolist()
     finally:
         cold.close()
+
+
+def test_process_is_closed_while_it_judges(judge: OnlineJudge) -> None:
+    for pause in (0.0, 0.05, 0.2, 0.5):
+        process, errors = JudgeProcess(judge, interprets=True), list[BaseException]()
+
+        def judged(process: JudgeProcess = process, errors: list[Any] = errors) -> None:
+            try:
+                while True:
+                    process.judge(pending(400))
+            except BaseException as error:
+                errors.append(error)
+
+        thread = Thread(target=judged)
+        thread.start()
+        sleep(pause)
+        process.close()
+        thread.join()
+        assert isinstance(errors[0], OSError | EOFError | pickle.UnpicklingError)
 
 
 def test_closed_judge_still_decides(judge: OnlineJudge) -> None:

@@ -19,10 +19,11 @@ from barograph.compiled import is_cached
 from barograph.detection.online.judge import BatchDecisions, OnlineJudge
 from barograph.detection.online.newest import describe_all
 from barograph.detection.online.pending import PendingSeries
+from barograph.errors import NotReadyError
 from barograph.features.regime.family import rows
 from barograph.models.flat.trees import walk_trees
 
-LARGEST = 20_000  # values that are judged interpreted, in about a second
+LARGEST = 300  # results that are judged interpreted, in about a second
 COMMAND = (sys.executable, "-c", f"from {__name__} import serve; serve()")
 
 
@@ -50,18 +51,21 @@ class JudgeProcess:
             start_new_session=True,  # Ctrl-C reaches the service only, which closes the pipes
         )
         self._judge: OnlineJudge | None = judge
+        self._is_closed = False
         self._lock = threading.Lock()
 
     def judge(self, pending: Sequence[PendingSeries]) -> BatchDecisions:
         """Decide on the new points of every series.
 
         Raises:
-            OSError, EOFError: The process ended.
+            OSError, EOFError: The process ended, or was closed.
         """
         # A mapping proxy cannot be pickled.
         sent = [series._replace(runs=dict(series.runs)) for series in pending]
         requests, replies = _pipe(self._process.stdin), _pipe(self._process.stdout)
         with self._lock:
+            if self._is_closed:
+                raise EOFError
             if self._judge is not None:
                 pickle.dump(self._judge, requests)
                 self._judge = None
@@ -77,15 +81,18 @@ class JudgeProcess:
         """End the process, and the call that waits for it."""
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):  # what was not sent yet is of no use
-                _pipe(pipe).close()
+        with self._lock:  # a pipe must not be closed while it is read
+            self._is_closed = True
+            for pipe in (self._process.stdin, self._process.stdout):
+                with suppress(OSError):  # what was not sent yet is of no use
+                    _pipe(pipe).close()
 
 
 class ColdStartJudge:
     """A judge that another process interprets until a third has compiled the kernels.
 
-    The decisions are those of the judge. Large batches wait for the compiled kernels.
+    The decisions are those of the judge. Large batches are refused until then: whoever asks may
+    hold a transaction, in which others wait.
 
     Args:
         judge: The judge.
@@ -107,12 +114,26 @@ class ColdStartJudge:
         self.version, self.threshold, self.history = judge.version, judge.threshold, judge.history
 
     def judge(self, pending: Sequence[PendingSeries]) -> BatchDecisions:
-        """Decide on the new points of every series."""
-        if not self._is_compiled.is_set() and sum(len(s.values) for s in pending) <= LARGEST:
-            with suppress(OSError, EOFError, pickle.UnpicklingError):  # the process was closed
-                return self._interpreter.judge(pending)
-        self._is_compiled.wait()
-        return self._judge.judge(pending)
+        """Decide on the new points of every series.
+
+        Raises:
+            NotReadyError: The kernels are not compiled yet, and there are too many of them.
+        """
+        if self._is_compiled.is_set():
+            return self._judge.judge(pending)
+        if sum(len(series.values) - series.first for series in pending) > LARGEST:
+            raise NotReadyError(
+                f"the model is being compiled: at most {LARGEST} results are judged at once until "
+                "then; send these again in some seconds"
+            )
+        try:
+            return self._interpreter.judge(pending)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            if not self._is_compiled.is_set():  # then it was not closed, but failed
+                raise NotReadyError(
+                    "the model is being compiled; try again in some seconds"
+                ) from None
+            return self._judge.judge(pending)
 
     def close(self) -> None:
         """End both processes; whatever is not compiled yet, this process compiles."""
