@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.detection.online import PendingSeries
+from barograph.detection.online import Judge, PendingSeries
 from barograph.detection.online.judge import BatchDecisions
 from barograph.errors import ArtifactError, NotReadyError
 from barograph.models import OnlineModels
@@ -191,8 +191,8 @@ def test_large_request_is_refused_while_kernels_are_compiled(
     client = start()
     compiled = Event()
     store: Store = app_of(client).state.context.store
-    warm = store.judge
-    assert warm is not None
+    assert store.judge is not None
+    warm: Judge = store.judge
 
     class Cold:
         """A judge whose kernels are compiled when `compiled` is set."""
