@@ -8,7 +8,17 @@ import pytest
 
 from barograph.detection.online import BatchDecisions, PendingSeries
 from barograph.errors import StoreError
-from barograph.store import Measurement, PointResult, Store, database, judging, life, reading, stale
+from barograph.store import (
+    Measurement,
+    PointResult,
+    Store,
+    database,
+    judging,
+    life,
+    reading,
+    retention,
+    stale,
+)
 from tests.store.digest import digest
 from tests.store.judges import Rule
 from tests.store.samples import history, point, series
@@ -186,3 +196,19 @@ def test_series_with_decisions_left_can_be_merged_and_deleted(store: Store) -> N
     store.merge(numbers["b"], numbers["a"], "me")
     assert not unjudged(store)
     store.change(lambda connection: life.delete(connection, numbers["a"], "me"))
+
+
+def test_decisions_left_on_deleted_results_are_dropped(store: Store) -> None:
+    sent, judge = history("a", LENGTH), Recorder()
+    store.judge = judge
+    store.ingest(sent[:1] + sent[2:], "ci")
+    judge.left = 1
+    store.ingest([sent[1]], "ci")
+    store.write(lambda _: None)  # waits for what was queued
+    judge.left = 10**9
+    [number] = unjudged(store)
+    store.change(lambda connection: life.retire(connection, number, "me"))
+    assert retention.prune(store, 1, "me", at=2**45).points
+    store.ingest([point(500, name="b")], "ci")
+    store.write(lambda _: None)
+    assert not unjudged(store)

@@ -134,10 +134,11 @@ def judge_again(
         since, results = history
         tail, later, following = rewind(connection, series, since, judge.history, room)
         tails.put(series, tail)
-        unjudged[series] = [
-            UnjudgedCommit.stored(order, runs, results.get(order, ()))
-            for order, runs in groupby(later, attrgetter("order"))
-        ]
+        if later:  # else they were deleted meanwhile
+            unjudged[series] = [
+                UnjudgedCommit.stored(order, runs, results.get(order, ()))
+                for order, runs in groupby(later, attrgetter("order"))
+            ]
         if following is not None:
             left[series] = history._replace(since=following)
         room -= len(later) + PER_SERIES
