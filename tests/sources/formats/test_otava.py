@@ -261,8 +261,12 @@ def test_a_failing_url_is_one_error_without_secrets(
         "{[1]: 2}",
         "a: [",
         "\x00",
+        "a: 1" + ":1" * 400 + ":1.5",  # of base 60, and larger than any float
+        "a: 1" + ":1" * 5_000,
+        "a: 0x" + "f" * 5_000,
+        "&a <<: {x: 1}\nb: *a",
     ],
-    ids=range(12),
+    ids=range(16),
 )
 def test_hostile_yaml_is_one_error(text: str) -> None:
     with pytest.raises(DataError, match=r"^f\.yaml: "):

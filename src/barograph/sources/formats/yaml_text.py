@@ -17,8 +17,11 @@ SIZE = 4 * 2**20  # characters of a document
 ALIASES = 2_000  # uses of anchors
 DEPTH = 100  # levels of nesting
 NODES = 200_000  # values of a document, where an alias counts as all values that it stands for
+LONGEST = 1_000  # characters of a number, which is read in quadratic time
 TAG = "tag:yaml.org,2002:"
+NUMBERS = (TAG + "int", TAG + "float")
 MERGE = object()  # the key "<<"
+ODD = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -50,7 +53,7 @@ def decode_yaml(text: str, name: str) -> Any:
         mark = error.problem_mark or error.context_mark
         place = f" in line {mark.line + 1}" if mark else ""
         raise DataError(f"{name}: not valid YAML{place}: {error.problem}"[:300]) from None
-    except (yaml.YAMLError, ValueError, TypeError, IndexError, KeyError, AttributeError) as error:
+    except (yaml.YAMLError, *ODD) as error:
         # Odd scalars, such as "!!int ''", make the library raise other errors, too.
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{name}: not valid YAML: {reason}"[:300]) from None
@@ -137,13 +140,16 @@ class _Builder:
                 self._plain[event.value] = self._converted(event)
             return self._plain[event.value]
         parent = self._open[-1]
-        is_key = isinstance(parent.start, yaml.MappingStartEvent) and not len(parent.values) % 2
-        return MERGE if is_key and event.value == "<<" and is_plain else self._converted(event)
+        is_key = parent.is_mapping and not len(parent.values) % 2
+        is_merge = is_key and event.value == "<<" and is_plain and event.anchor is None
+        return MERGE if is_merge else self._converted(event)
 
     def _converted(self, event: Any) -> Any:
         tag = event.tag
         if tag is None or tag == "!":
             tag = self._scalars.resolve(yaml.ScalarNode, event.value, event.implicit)
+        if len(event.value) > LONGEST and tag in NUMBERS:
+            raise _problem(f"a number of more than {LONGEST:,} characters", event)
         node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark)
         return self._scalars.construct_object(node)
 
