@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from barograph.git import Repository
-from barograph.series import UNKNOWN_TIME, Direction
+from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.formats.base import ReadOptions, Result
 from barograph.sources.formats.collected import Collected
 from barograph.sources.formats.context import RunContext
@@ -154,6 +154,14 @@ def test_direction_is_that_of_the_unit(unit: str, expected: int) -> None:
 def test_direction_of_the_file_is_preferred_to_that_of_the_unit() -> None:
     said = [result(unit="ms", direction=Direction.HIGHER_IS_BETTER)]
     assert in_one_unit(collected(said), LoadReport("all")).directions.tolist() == [1]
+
+
+def test_direction_of_a_measurement_that_is_not_read_does_not_matter() -> None:
+    of_other = result()._replace(
+        series=SeriesId("", "", "", "a", "p50"), direction=Direction.HIGHER_IS_BETTER
+    )
+    options = ReadOptions(metrics=("p99",))
+    assert collected([of_other, of_other], options=options).values.size == 0
 
 
 def test_branch_that_is_checked_out_comes_with_its_commit(tree: Tree) -> None:

@@ -100,7 +100,7 @@ class Collector:
         number = self._numbers.get(name)
         if number is None:
             number = self._new(name, direction)
-        elif direction and direction != self._directions[number] and number != DROPPED:
+        elif number != DROPPED and direction and direction != self._directions[number]:
             if self._directions[number]:
                 self.report.corrected[OTHER_DIRECTION] += count
             else:
