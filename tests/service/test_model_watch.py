@@ -1,5 +1,6 @@
 """New model files are used without a restart; refused files change nothing."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Event, Thread
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from barograph.detection.online import Judge, PendingSeries
+from barograph.detection.online import Judge, PendingSeries, cold_start
 from barograph.detection.online.judge import BatchDecisions
 from barograph.errors import ArtifactError, NotReadyError
 from barograph.models import OnlineModels
@@ -212,3 +213,14 @@ def test_large_request_is_refused_while_kernels_are_compiled(
     assert client.post(POINTS, json=rows[0]).json()["written"] == 1
     compiled.set()
     assert client.post(POINTS, json=rows).json()["written"] == 2
+
+
+@pytest.mark.parametrize("command", [(sys.executable, "-c", ""), ("/missing",)])
+def test_service_compiles_by_itself_where_no_other_process_can_judge(
+    monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(cold_start, "COMMAND", command)
+    monkeypatch.setattr(model_watch, "is_cold", lambda: True)
+    loaded = model_watch.load_model(None)
+    decided = loaded.judge.judge([PendingSeries(np.full(400, 100.0), 0, 0)])
+    assert decided.probability.size == 400

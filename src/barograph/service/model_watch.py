@@ -13,9 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from barograph.detection.online import Judge, PendingSeries, SecondLookConfig, make_judge
+from barograph.detection.online import (
+    Judge,
+    OnlineJudge,
+    PendingSeries,
+    SecondLookConfig,
+    make_judge,
+)
 from barograph.detection.online.cold_start import ColdStartJudge, is_cold
-from barograph.errors import ArtifactError, BarographError
+from barograph.errors import ArtifactError, BarographError, NotReadyError
 from barograph.models import OnlineModels, TriageModel
 from barograph.triage.refresh import label_free_model
 
@@ -49,19 +55,34 @@ def load_model(path: Path | None, second_look: SecondLookConfig | None = None) -
         ArtifactError: The file is not a model, is made for another use, or fails its trial.
     """
     models = OnlineModels.load(path) if path is not None else OnlineModels.default()
-    online, disabled_reason = make_judge(models, second_look)
-    judge: Judge = online
+    judge, disabled_reason = make_judge(models, second_look)
     source = str(path) if path is not None else "the built-in model"
     rng = np.random.default_rng(0)
     histories = [PendingSeries(rng.standard_normal(n) + 100.0, n - 1, 0) for n in TRIAL_LENGTHS]
-    if is_cold():
-        LOG.info("kernels are being compiled; until then, decisions are interpreted")
-        judge = ColdStartJudge(
-            online, histories, lambda: LOG.info("decisions use compiled kernels now")
+    in_use = _cold_start(judge, histories, source) if is_cold() else None
+    if in_use is None:
+        _try(judge, histories, source)
+    second_look_is_on = judge.confirm is not None
+    return LoadedModel(models.newest, in_use or judge, source, second_look_is_on, disabled_reason)
+
+
+def _cold_start(
+    judge: OnlineJudge, histories: list[PendingSeries], source: str
+) -> ColdStartJudge | None:
+    """Return a judge for the time until kernels are compiled; None if no process can judge."""
+    cold = None
+    try:
+        cold = ColdStartJudge(
+            judge, histories, lambda: LOG.info("decisions use compiled kernels now")
         )
-    _try(judge, histories, source)
-    second_look_is_on = online.confirm is not None
-    return LoadedModel(models.newest, judge, source, second_look_is_on, disabled_reason)
+        _try(cold, histories, source)
+    except (OSError, NotReadyError) as error:
+        LOG.warning("the service waits until kernels are compiled, as no process judges: %s", error)
+        if cold is not None:
+            cold.close()
+        return None
+    LOG.info("kernels are being compiled; until then, decisions are interpreted")
+    return cold
 
 
 def _try(judge: Judge, histories: list[PendingSeries], source: str) -> None:

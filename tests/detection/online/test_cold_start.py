@@ -61,6 +61,18 @@ def test_error_of_the_judge_is_raised_and_the_process_goes_on(interpreter: Judge
     assert interpreter.judge(pending()).probability.size
 
 
+def test_files_in_the_current_folder_do_not_stand_in_for_modules(
+    judge: OnlineJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "random.py").write_text("raise SystemExit('the wrong module')\n")
+    monkeypatch.chdir(tmp_path)
+    process = JudgeProcess(judge, interprets=True)
+    try:
+        assert process.judge(pending()).probability.size
+    finally:
+        process.close()
+
+
 def test_large_batches_are_refused_until_the_kernels_are_compiled(judge: OnlineJudge) -> None:
     is_compiled = Event()
     cold = ColdStartJudge(judge, pending(), is_compiled.set)

@@ -24,7 +24,8 @@ from barograph.features.regime.family import rows
 from barograph.models.flat.trees import walk_trees
 
 LARGEST = 300  # results that are judged interpreted, in about a second
-COMMAND = (sys.executable, "-c", f"from {__name__} import serve; serve()")
+# -P: files in the current folder must not stand in for modules.
+COMMAND = (sys.executable, "-P", "-c", f"from {__name__} import serve; serve()")
 
 
 def is_cold() -> bool:
