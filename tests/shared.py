@@ -1,6 +1,8 @@
-"""Where the real data lies that tests may read, and the mark that skips them without it."""
+"""What tests of several rooms share: the place of the real data, and waiting for a condition."""
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,3 +13,12 @@ SHARED = Path(os.environ.get("BAROGRAPH_SHARED", ROOT.parent / "shared"))
 needs_shared = pytest.mark.skipif(
     not (SHARED / "data").is_dir(), reason="the shared data folder is not beside the checkout"
 )
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 120.0) -> None:
+    """Wait until a condition is true; fail if it is not in time, which a busy machine needs."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            pytest.fail("the condition did not become true")
+        time.sleep(0.05)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONGEST, TESTS
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "barograph"
 
@@ -141,3 +143,7 @@ def test_public_class_names_are_unique() -> None:
     shared = {name: paths for name, paths in modules.items() if len(paths) > 1}
     assert {name: paths for name, paths in shared.items() if name not in SHARED} == {}
     assert len(shared) <= 8
+
+
+def test_files_that_start_first_exist() -> None:
+    assert [name for name in LONGEST if not (TESTS / name).exists()] == []

@@ -6,7 +6,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -18,14 +17,7 @@ from barograph.store import Store, stale
 from tests.service.conftest import Start, store_of
 from tests.service.samples import POINTS, steps
 from tests.service.test_reliability import server
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    for _ in range(2400):  # two minutes: a process that starts under load is slow
-        if condition():
-            return
-        time.sleep(0.05)
-    pytest.fail("the condition did not become true")
+from tests.shared import wait_for
 
 
 def gone(pid: int) -> bool:
@@ -131,6 +123,6 @@ def test_worker_ends_with_the_service_on_any_signal(
         }
         assert children
         process.send_signal(how)
-        process.wait(timeout=20)
+        process.wait(timeout=120)
         for pid in children:
             wait_for(partial(gone, pid))

@@ -19,7 +19,7 @@ from barograph.store import Store
 from tests.service.conftest import HERE, Start, app_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result
-from tests.service.test_background import wait_for
+from tests.shared import wait_for
 
 MODEL = "/api/v1/model"
 

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from barograph.store import Store, audit, database, sqlite_file
 from barograph.store.schema import audit as entries
+from tests.shared import wait_for
 
 LONG = 0.03  # seconds of one transaction
 
@@ -70,9 +71,12 @@ def test_writer_waits_for_few_transactions_of_busy_processes(busy_store: Store) 
     assert max(waited) <= 6, waited  # one that runs, one of each that waits, and some slack
     with busy_store.read() as connection:  # and nobody starves the others
         before = written(connection)
-    time.sleep(0.3)
-    with busy_store.read() as connection:
-        assert written(connection) - before >= 3
+
+    def have_written() -> bool:
+        with busy_store.read() as connection:
+            return written(connection) - before >= 3
+
+    wait_for(have_written)
 
 
 def test_suspended_process_at_the_gate_only_costs_the_time_limit(

@@ -80,7 +80,7 @@ def test_error_at_any_statement_is_reported_and_rolled_back(store: Store) -> Non
         while True:
             with failing(store, event, at) as seen:
                 waiting = store.submit(batch, "ci")
-                error = waiting.exception(20)
+                error = waiting.exception(120)
                 if error is None:
                     assert seen[0] <= at
                     break
@@ -172,10 +172,10 @@ def test_failing_judge_affects_only_its_request(url: str) -> None:
     with Store(url, Fragile(), limits=Limits()) as store:
         store.ingest([point(0, 1.0, name) for name in "abc"], "ci")
         waiting = [store.submit([point(1, value, name)], "ci") for name, value in PAIRS]
-        assert waiting[0].result(20).counts["written"] == 1
-        assert waiting[2].result(20).counts["written"] == 1
+        assert waiting[0].result(120).counts["written"] == 1
+        assert waiting[2].result(120).counts["written"] == 1
         with pytest.raises(StoreError, match="nothing was written: ValueError: unlucky"):
-            waiting[1].result(20)
+            waiting[1].result(120)
         assert store.ingest([point(1, 2.0, "b")], "ci").counts["written"] == 1
 
 

@@ -20,7 +20,7 @@ class Recorder:
 
     def __call__(self, group: Sequence[Request[int, int]]) -> list[int]:
         self.entered.set()
-        assert self.go_on.wait(10)
+        assert self.go_on.wait(60)
         items = [one for request in group for one in request.items]
         if 13 in items:
             raise StoreError("the disk is full")
@@ -47,7 +47,7 @@ def hold(writer: Ints, recorder: Recorder) -> None:
     """Keep the thread busy with a first request, so that what follows must wait."""
     recorder.go_on.clear()
     writer.submit([1], "me")
-    assert recorder.entered.wait(10)
+    assert recorder.entered.wait(60)
 
 
 def test_waiting_requests_are_written_together(writer: Ints, recorder: Recorder) -> None:
