@@ -73,6 +73,16 @@ def test_csv_of_benchmarkdotnet_in_another_culture() -> None:
     assert (skip.field, skip.reason) == ("line 4.Mean", "is not a time")
 
 
+def test_csv_of_benchmarkdotnet_has_one_decimal_sign() -> None:
+    content = (
+        "Method;Job;WarmupCount;Mean;Error;Allocated\n"
+        "Graft;ShortRun;3;1,234 us;0,01 us;-\nPrune;ShortRun;3;12,34 us;0,02 us;-\n"
+    )
+    assert [result.value for result in results(benchmarkdotnet.FORMAT, content)] == pytest.approx(
+        [1_234, 12_340]
+    )
+
+
 def test_catch2_refuses_declarations_of_entities() -> None:
     lines = [f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 20)]
     document = (

@@ -7,9 +7,10 @@ much from the mean, so it gives the mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from barograph.series import UNKNOWN_TIME, SeriesId
 from barograph.sources.base import Skip
@@ -40,14 +41,23 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
     """Yield the median or the mean of each benchmark, and its allocated bytes."""
     header = CSV.match(file.text())
     if header:
-        yield from each(file, csv_rows(file, header[1]), _row)
+        rows = list(csv_rows(file, header[1]))
+        decimal_comma = has_decimal_comma(_statistics(row.mapping()) for row in rows)
+        yield from each(file, rows, partial(_row, decimal_comma))
         return
     document = Node(file.json())
     time = _time(document.get("Title", "").text())
     yield from each(file, document["Benchmarks"].entries(), partial(_results, time))
 
 
-def _row(row: Node) -> Iterator[Result]:
+def _statistics(cells: Mapping[str, Any]) -> list[Any]:
+    """Return the cells of a row from the mean on, which are numbers of one culture."""
+    names = list(cells)
+    first = names.index(STATISTICS) if STATISTICS in names else len(names)
+    return list(cells.values())[first:]
+
+
+def _row(decimal_comma: bool, row: Node) -> Iterator[Result]:
     """Read a row of the CSV."""
     names = list(row.mapping())
     if STATISTICS not in names:
@@ -67,7 +77,7 @@ def _row(row: Node) -> Iterator[Result]:
         known = ((name, row.get(name, "Default").text()) for name in SETTINGS)
         job = ", ".join(f"{name}={value}" for name, value in known if value != "Default") or job
     test = row["Method"].text().strip("'")
-    value, unit = _measured(cell)
+    value, unit = measured(cell.text(), cell.where, decimal_comma)
     nanoseconds = conversion(unit or "ns", "ns")
     if nanoseconds is None:
         raise FieldError(cell.where, cell.value, "is not a time")
@@ -75,17 +85,11 @@ def _row(row: Node) -> Iterator[Result]:
     yield Result(series, value * nanoseconds, cell.where, "ns", LOWER)
     allocated = row["Allocated"]
     if not is_missing(allocated.value):
-        value, unit = _measured(allocated)
+        value, unit = measured(allocated.text(), allocated.where, decimal_comma)
         if (unit or "B") not in SIZES:
             raise FieldError(allocated.where, allocated.value, "is not a size")
         series = SeriesId("", job, task, test, "allocated", args)
         yield Result(series, value * SIZES[unit or "B"], allocated.where, "B", LOWER)
-
-
-def _measured(cell: Node) -> tuple[float, str]:
-    """Return a number and its unit; cultures write a comma or a dot before the decimals."""
-    text = cell.text()
-    return measured(text, cell.where, decimal_comma=has_decimal_comma([[text]]))
 
 
 def _time(title: str) -> int:
