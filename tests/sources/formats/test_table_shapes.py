@@ -139,6 +139,16 @@ def test_parquet_with_types_of_all_kinds(tmp_path: Path) -> None:
     assert found.history.times.tolist() == [0, 86_400_000, UNKNOWN_TIME]
 
 
+@pytest.mark.parametrize(("unit", "time"), [("us", 1_234_567), ("ns", 1_234_567_891)])
+def test_times_of_parquet_may_be_finer_than_milliseconds(
+    tmp_path: Path, unit: str, time: int
+) -> None:
+    times = pa.array([time, 2 * time], pa.timestamp(unit, "UTC"))
+    pq.write_table(pa.table({"value": [1.0, 2.0], "time": times}), tmp_path / "x")
+    found = read(tmp_path / "t", (tmp_path / "x").read_bytes())
+    assert found.history.times.tolist() == [1234, 2469]
+
+
 def test_columns_of_jmh_influx_and_elastic_are_known(tmp_path: Path) -> None:
     jmh = '"Benchmark","Mode","Threads","Score","Score Error (99.9%)","Unit","Param: size"\n'
     jmh += '"a.Sort","thrpt",1,12.5,0.1,"ops/ms",10\n"a.Sort","thrpt",1,3.5,0.1,"ops/ms",100\n'

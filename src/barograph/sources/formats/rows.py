@@ -234,7 +234,8 @@ def _parquet_cells(column: pa.Array) -> Sequence[Any]:
     if types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if types.is_timestamp(kind) or types.is_date(kind):
-        moments = column.cast(pa.timestamp("ms")).cast(pa.int64())
+        is_finer = types.is_timestamp(kind) and kind.unit in ("us", "ns")
+        moments = column.cast(pa.timestamp("ms"), safe=not is_finer).cast(pa.int64())
         return [None if cell is None else Milliseconds(cell) for cell in moments.to_pylist()]
     if types.is_floating(kind) and not column.null_count:
         numbers: list[Any] = column.to_numpy(zero_copy_only=False).astype(np.float64).tolist()
