@@ -123,8 +123,8 @@ def test_odd_series_are_answered_twice_alike(detector: Detector, name: str) -> N
 @each
 def test_times_and_release_are_taken_by_all(detector: Detector) -> None:
     times = np.arange(80) * 3600.0
-    for item in (times, times.astype("datetime64[s]")):
-        assert detector.detect(STEP, times=item) == detector.detect(STEP, times=times)
+    dates = times.astype("datetime64[s]")
+    assert detector.detect(STEP, times=dates) == detector.detect(STEP, times=times)
     with pytest.raises(DataError, match="times has the shape"):
         detector.detect(STEP, times=times[1:])
     with pytest.raises(DataError, match="release has 2 entries"):

@@ -48,5 +48,5 @@ def test_interval_equals_the_t_interval() -> None:
 
 
 def test_summary_covers_every_metric() -> None:
-    result = scores([1, 0], [0.9, 0.1])
-    assert summary([result, result])["auc"] == Interval(1.0, 1.0, 1.0)
+    perfect = scores([1, 0], [0.9, 0.1])
+    assert summary([perfect, perfect])["auc"] == Interval(1.0, 1.0, 1.0)

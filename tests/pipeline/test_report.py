@@ -58,8 +58,8 @@ def test_summary_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert "These words go on" in message
     assert "## More" not in message
     assert message.count("| contrast ") == len(CLASSIFIERS)
-    result = "data: data/raw/somewhere, 2,400 series, 295,244 points (2 skipped), 0 candidates\n"
-    assert result in message
+    source = "data: data/raw/somewhere, 2,400 series, 295,244 points (2 skipped), 0 candidates\n"
+    assert source in message
     assert "share 0.25" in message
     assert "`mlflow ui --backend-store-uri sqlite:///data/mlflow.db`" in message
 

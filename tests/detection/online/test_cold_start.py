@@ -81,7 +81,7 @@ def test_large_batches_are_refused_until_the_kernels_are_compiled(judge: OnlineJ
         with pytest.raises(NotReadyError, match="at most 300 results"):
             cold.judge(many)
         assert cold.judge(pending()).probability.size
-        assert is_compiled.wait(60)
+        assert is_compiled.wait(120)
         got = cold.judge(many)
         assert got.probability.tolist() == judge.judge(many).probability.tolist()
     finally:

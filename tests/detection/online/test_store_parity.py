@@ -102,15 +102,15 @@ def test_store_equals_the_detector_for_any_batch_size(
         answers = [store.ingest(batch, "ci") for batch in batches(points, size)]
         steps = [step for answer in answers for item in answer.points for step in item.steps]
         kinds = set()
-        result = 0
+        expected_steps = 0
         for name, values in histories_by_name().items():
             if size == 1 and name != "b":
                 continue
             expected = detected(values)
             assert said(store, name) == expected
             kinds |= {str(step[0]) for step in expected[1]}
-            result += len(expected[1])
-        assert len(steps) == result
+            expected_steps += len(expected[1])
+        assert len(steps) == expected_steps
     assert kinds >= {"called", "confirmed"}
 
 
