@@ -160,6 +160,21 @@ def test_github_prints_ten_annotations_of_a_level(tmp_path: Path) -> None:
     assert lines[-1] == "::error title=Barograph::16 more are in the log"
 
 
+def test_github_warns_if_nothing_could_be_judged_yet() -> None:
+    [line] = github.workflow_commands(JobAnswer([], ["db/a", "db/b"], ["db/b"], []))
+    assert line == (
+        "::warning title=Barograph::0 regressions, 0 suspects, 0 improvements; "
+        "0 series judged, 2 too short to judge, 1 new"
+    )
+
+
+def test_github_reports_missing_series_that_fail_the_job_as_an_error() -> None:
+    strict = replace(JOB.policy, fail_on_missing=True)
+    [line] = github.workflow_commands(JobAnswer([], [], [], ["db/gone"], policy=strict))
+    assert line.startswith("::error title=Barograph::")
+    assert line.endswith("1 without the newest commit")
+
+
 def test_github_appends_to_the_job_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

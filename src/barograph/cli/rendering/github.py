@@ -9,7 +9,7 @@ import click
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
 from barograph.cli.rendering import markdown, text
-from barograph.cli.rendering.words import answers_by_kind, headline, sentence
+from barograph.cli.rendering.words import answers_by_kind, coverage, headline, sentence
 from barograph.wording import printable
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -45,7 +45,10 @@ def workflow_commands(job: JobAnswer, file: str = "") -> list[str]:
             level = "error" if job.fails(answer) else usual
             levels[level].append(_command(level, kind, answer, file))
     if job.exit_code and not levels["error"]:
-        levels["error"].append(f"::error title=Barograph::{message(headline(job))}")
+        # The first jobs with a new history judge nothing, which alone is no failure.
+        level = "error" if job.answers or job.missing else "warning"
+        reason = f"{headline(job)}; {coverage(job)}"
+        levels[level].append(f"::{level} title=Barograph::{message(reason)}")
     lines = []
     for level, commands in levels.items():
         shown = commands if len(commands) <= MOST else commands[: MOST - 1]
