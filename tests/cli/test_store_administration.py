@@ -32,6 +32,7 @@ def test_mistyped_store_is_an_error_and_not_created(
         (("score", "results.csv", "--store", "mysql://x/y"), "mysql"),
         (("score", "none.csv"), "none.csv"),
         (("score", "results.csv", "--store", "results.csv"), "results.csv: not an SQLite database"),
+        (("score", "results.csv", "--store", "."), ".: is a directory; an SQLite store needs a"),
         (("replay", "results.csv", "--scheduler", "tcp://127.0.0.1:1"), "cannot be reached"),
     ],
 )

@@ -62,6 +62,8 @@ def connect(url: str, log: int = LOG_PAGES, mode: int = MODE) -> sa.Engine:
         return _postgresql(address.set(drivername="postgresql+psycopg"))
     if address.database in (None, "", ":memory:"):
         raise ConfigError("an SQLite store needs a file; a database in memory would be lost")
+    if Path(address.database).is_dir():
+        raise ConfigError(f"{address.database}: is a directory; an SQLite store needs a file")
     file = SQLiteFile(Path(address.database), mode, BUSY_MS / 1000)
     engine = sa.create_engine(
         address, pool_size=8, max_overflow=-1, execution_options={"file": file}
