@@ -73,7 +73,7 @@ def test_gate_judges_the_branch_of_the_ci_job_after_the_base_branch(
 def test_append_prints_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     history, result = tmp_path / "history.csv", benchmark(tmp_path, 7, 0.0126)
     assert code("append", str(history), str(result)) == 0
-    assert capsys.readouterr().out == f"{history}: 1 results of commit 000000000000\n"
+    assert capsys.readouterr().out == f"{history}: 1 result of commit 000000000000\n"
     assert code("append", str(history), str(result), "--format", "json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found == {
@@ -90,7 +90,25 @@ def test_failed_benchmark_is_left_out_and_counted(
 ) -> None:
     history, result = tmp_path / "history.csv", SAMPLES / "hyperfine" / "run.json"
     assert code("append", str(history), str(result), "--commit", "a1") == 0
-    assert "1 unusable results left out" in capsys.readouterr().out
+    assert ", 1 unusable result left out\n" in capsys.readouterr().out
+
+
+def test_results_without_a_commit_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history, results = tmp_path / "history.csv", tmp_path / "results.csv"
+    results.write_text("test,value\nsort,1\nscan,2\n", encoding="utf-8")
+    assert code("append", str(history), str(results)) == 0
+    assert capsys.readouterr().out == f"{history}: 2 results without a commit\n"
+
+
+def test_errors_name_the_history_as_it_was_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("history.csv").write_bytes(b"order,test,value\n1,f\xfcr,1\n")
+    assert code("append", "history.csv", str(benchmark(tmp_path, 7, 0.0126))) == 1
+    assert capsys.readouterr().err == "barograph: history.csv: not valid UTF-8 at byte 20\n"
 
 
 @pytest.mark.parametrize("name", ["history.csv", "history.parquet"])

@@ -234,6 +234,13 @@ def test_json_histories_are_extended(tmp_path: Path, name: str) -> None:
     assert "run" not in entries[0]
 
 
+def test_error_about_one_unusable_result_counts_it_in_the_singular(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.csv"
+    broken.write_bytes(b"test,value\nf\xfcr,1\n")
+    with pytest.raises(DataError, match=r"not valid text \(1 time, first "):
+        append(tmp_path / "history.csv", [broken])
+
+
 def test_link_to_the_history_stays_a_link(tmp_path: Path) -> None:
     target, link = tmp_path / "target.csv", tmp_path / "link.csv"
     add(target, output(tmp_path, 1), commit="a1")

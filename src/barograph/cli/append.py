@@ -11,6 +11,7 @@ from barograph.cli import LONGEST
 from barograph.cli.inputs import DATABASES, NAMES, OPTIONS, inputs_of
 from barograph.cli.options import F, echo_json, format_option, with_options
 from barograph.errors import ConfigError
+from barograph.wording import plural
 
 if TYPE_CHECKING:
     from barograph.sources.append import Appended
@@ -79,8 +80,8 @@ def command(
     unusable = appended.unusable[:UNUSABLE]
     for line in unusable:
         click.echo(f"left out: {line}"[:LONGEST], err=True)
-    if appended.skipped > len(unusable):
-        click.echo(f"left out: {appended.skipped - len(unusable):,} more results", err=True)
+    if more := appended.skipped - len(unusable):
+        click.echo(f"left out: {plural(more, 'more result')}", err=True)
     if output == "json":
         counts = {
             "results": appended.results,
@@ -96,10 +97,13 @@ def command(
 
 def _summary(appended: Appended) -> str:
     """Return what was appended, in one line."""
-    names = [name[:12] or "without a name" for name in appended.commits]
+    names = [name[:12] or "unnamed" for name in appended.commits]
     shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
-    what = f"commit {shown}" if len(names) == 1 else f"{len(names)} commits ({shown})"
-    counts = f"{appended.results:,} results of {what}"
-    replaced = f", {appended.replaced:,} earlier results replaced" if appended.replaced else ""
-    skipped = f", {appended.skipped:,} unusable results left out" if appended.skipped else ""
-    return counts + replaced + skipped
+    what = f"commit {shown}" if len(names) == 1 else f"{len(names):,} commits ({shown})"
+    origin = "without a commit" if [*appended.commits] == [""] else f"of {what}"
+    parts = [f"{plural(appended.results, 'result')} {origin}"]
+    if appended.replaced:
+        parts.append(f"{plural(appended.replaced, 'earlier result')} replaced")
+    if appended.skipped:
+        parts.append(f"{plural(appended.skipped, 'unusable result')} left out")
+    return ", ".join(parts)

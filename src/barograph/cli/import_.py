@@ -20,6 +20,7 @@ from barograph.cli.options import (
     store_option,
 )
 from barograph.errors import DataError
+from barograph.wording import plural
 
 if TYPE_CHECKING:
     from barograph.history import History
@@ -113,13 +114,14 @@ def report_rejected(filled: ImportResult) -> None:
     count = filled.points["rejected"]
     if not count:
         return
-    reasons = [f"{reason} ({number} times)" for reason, number in filled.reasons.items()]
+    reasons = [f"{reason} ({plural(number, 'time')})" for reason, number in filled.reasons.items()]
     rest = "" if len(reasons) <= REASONS else f"; {len(reasons) - REASONS} more reasons"
-    text = f"{count} points were rejected: {'; '.join(reasons[:REASONS])}{rest}"
+    text = f"{plural(count, 'point')} rejected: {'; '.join(reasons[:REASONS])}{rest}"
     for line in filled.rejected:
         click.echo(f"rejected: {line}"[:LONGEST], err=True)
     if count > len(filled.rejected):
-        click.echo(f"rejected: {count - len(filled.rejected)} more points", err=True)
+        more = plural(count - len(filled.rejected), "more point")
+        click.echo(f"rejected: {more}", err=True)
     if count == sum(filled.points.values()):
         raise DataError(text[:LONGEST])
     click.echo(text[:LONGEST], err=True)

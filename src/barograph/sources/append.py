@@ -126,7 +126,9 @@ def append(
     ordered = order_results(collected, repository)
     branch = options.branch or context.branch
     results = _results(collected, ordered.orders.tolist(), branch, run)
-    path = Path(history).resolve()  # a link to the history stays one
+    path = Path(history)
+    if path.is_symlink():
+        path = path.resolve()  # the link stays one
     with locked(path):
         table = HistoryFile.read(path)
         replaced, commits = _merge(table, results, run)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from barograph.sources.base import Place, Skip, shortened
+from barograph.wording import plural
 
 KINDS = ("series", "points", "candidates")
 EXAMPLES = 20  # that are kept
@@ -90,7 +91,8 @@ class LoadReport:
     def first_skip(self, kind: str) -> str:
         """Describe the most frequent reason and its first example."""
         reason, entry = max(self.skipped[kind].items(), key=lambda item: item[1].count)
-        return f"{reason} ({entry.count} times, first {_describe(entry.examples[0])})"
+        times = plural(entry.count, "time")
+        return f"{reason} ({times}, first {_describe(entry.examples[0])})"
 
     def skips(self, kind: str) -> list[str]:
         """Describe what was skipped of a kind, one line each, at most 20 for each reason."""
