@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,6 +177,14 @@ def test_of_the_candidates_of_two_detectors_near_each_other_the_first_is_kept() 
     assert [point.index for point in both.detect(np.ones(40))] == [10, 16, 24, 30]
     many = both.find_many(np.ones(43), np.array([0, 40, 43]))
     assert [[point.index for point in points] for points in many] == [[10, 16, 24, 30], []]
+
+
+@pytest.mark.parametrize("wrong", [("hunter",), Hunter(), "hunter", None])
+def test_what_is_no_detector_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="it must be at least one detector, in a tuple"):
+        DetectorUnion(wrong)
+    with pytest.raises(ConfigError, match="candidates is 'hunter': it must be a detector"):
+        Triaged(candidates="hunter")  # type: ignore[arg-type]
 
 
 def test_combined_detectors_are_checked() -> None:

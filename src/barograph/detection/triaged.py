@@ -55,7 +55,10 @@ class DetectorUnion(Detector):
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
-        require(len(self.detectors) > 0, "detectors", self.detectors, "at least one")
+        several: object = self.detectors
+        is_usable = isinstance(several, tuple | list) and bool(several)
+        is_usable = is_usable and all(isinstance(each, Detector) for each in self.detectors)
+        require(is_usable, "detectors", several, "at least one detector, in a tuple")
         require(self.apart >= 0, "apart", self.apart, "at least 0")
 
     @property
@@ -105,6 +108,8 @@ class Triaged(Detector):
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
+        is_detector = isinstance(self.candidates, Detector)
+        require(is_detector, "candidates", self.candidates, "a detector")
         least = self.min_probability
         require(least is None or 0 <= least <= 1, "min_probability", least, "from 0 to 1")
         use = USE if self.model is None else self.model.use
