@@ -47,7 +47,21 @@ def test_cell_with_a_unit_or_a_spread_is_read(cell: str, expected: tuple[float, 
     assert measured(cell, "value") == expected
 
 
-@pytest.mark.parametrize("cell", ["7b", "5 apples", "v1.2", "1.2.3 ms", "ms", "1 ms 2", "\u00b1 3"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "7b",
+        "5 apples",
+        "v1.2",
+        "1.2.3 ms",
+        "ms",
+        "1 ms 2",
+        "\u00b1 3",
+        "1 2 3",
+        "12 3456",
+        "1'5 ms",
+    ],
+)
 def test_cell_that_only_looks_like_a_value_with_a_unit_is_no_number(cell: str) -> None:
     with pytest.raises(FieldError):
         measured(cell, "value")

@@ -26,7 +26,9 @@ NO_ORDER_GIVEN = "order is missing"
 REPLACED = "\N{REPLACEMENT CHARACTER}"  # of bytes that are not UTF-8
 WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 NUMBER = re.compile(r"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?", re.ASCII)
-THOUSANDS = re.compile(r"[\s'\u2019]")  # separators other than commas and dots
+THOUSANDS = re.compile(
+    r"(?<=\d)[\s'\u2019](?=\d{3}(?!\d))"
+)  # separators other than commas and dots
 COMMA = re.compile(r"[+-]?\d*,\d+")
 # "12.5 ms", "1,234.5 \u00b1 3 us", "8 ms +- 1 ms"
 MEASURED = re.compile(
