@@ -67,6 +67,16 @@ def contents(store: Store) -> str:
         return digest(connection)
 
 
+def leave_decisions(store: Store, sent: Sequence[Measurement]) -> None:
+    """Send results, the second as the last, and fail before all decisions are made again."""
+    store.judge = judge = Recorder()
+    store.ingest([*sent[:1], *sent[2:]], "ci")
+    judge.left = 1
+    store.ingest([sent[1]], "ci")
+    store.write(lambda _: None)  # waits for what was queued
+    judge.left = 10**9
+
+
 def answers(results: Sequence[PointResult]) -> list[object]:
     return [(one.status, one.order, one.decision, one.steps) for one in results]
 
@@ -172,25 +182,13 @@ def test_contents_do_not_depend_on_what_arrives_meanwhile(
 
 
 def test_next_order_of_a_series_with_decisions_left_is_after_all_its_results(store: Store) -> None:
-    sent, judge = history("a", LENGTH), Recorder()
-    store.judge = judge
-    store.ingest(sent[:1] + sent[2:], "ci")
-    judge.left = 1
-    store.ingest([sent[1]], "ci")
-    store.write(lambda _: None)  # waits for what was queued
-    judge.left = 10**9
+    leave_decisions(store, history("a", LENGTH))
     new = Measurement(series("a"), 20.0, None, "new")
     assert store.ingest([new], "ci").points[0].order == LENGTH
 
 
 def test_series_with_decisions_left_can_be_merged_and_deleted(store: Store) -> None:
-    sent, judge = [*history("a", LENGTH), point(500, name="b")], Recorder()
-    store.judge = judge
-    store.ingest(sent[:1] + sent[2:], "ci")
-    judge.left = 1
-    store.ingest([sent[1]], "ci")
-    store.write(lambda _: None)  # waits for what was queued
-    judge.left = 10**9
+    leave_decisions(store, [*history("a", LENGTH), point(500, name="b")])
     with store.read() as connection:
         numbers = {one.name.test: one.id for one in reading.find_series(connection)}
     store.merge(numbers["b"], numbers["a"], "me")
@@ -199,13 +197,7 @@ def test_series_with_decisions_left_can_be_merged_and_deleted(store: Store) -> N
 
 
 def test_decisions_left_on_deleted_results_are_dropped(store: Store) -> None:
-    sent, judge = history("a", LENGTH), Recorder()
-    store.judge = judge
-    store.ingest(sent[:1] + sent[2:], "ci")
-    judge.left = 1
-    store.ingest([sent[1]], "ci")
-    store.write(lambda _: None)  # waits for what was queued
-    judge.left = 10**9
+    leave_decisions(store, history("a", LENGTH))
     [number] = unjudged(store)
     store.change(lambda connection: life.retire(connection, number, "me"))
     assert retention.prune(store, 1, "me", at=2**45).points
