@@ -65,7 +65,7 @@ def _wait(client: httpx2.Client, process: subprocess.Popen[bytes]) -> None:
     pytest.fail("the service did not become ready")
 
 
-def test_serve_reports_a_port_in_use(tmp_path: Path) -> None:
+def test_serve_names_its_store_and_reports_a_port_in_use(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -79,6 +79,7 @@ def test_serve_reports_a_port_in_use(tmp_path: Path) -> None:
             check=False,
         )
     assert done.returncode == 1
+    assert f"serving http://127.0.0.1:{port} from s.db; " in done.stderr
     assert f"barograph: cannot listen on http://127.0.0.1:{port}" in done.stderr
 
 

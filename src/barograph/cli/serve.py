@@ -189,8 +189,10 @@ def command(
         app = create_app(store, watch, settings, worker, stop, retraining)
         limits = ConnectionLimits(trusted_proxies=settings.trusted_proxies)
         server = make_server(app, host, port, limits)
+        kept = "a database" if "://" in url else url  # a URL may hold a password
         click.echo(
-            f"serving {address(host, port)}; /ready answers 200 once the model is loaded",
+            f"serving {address(host, port)} from {kept}; "
+            "/ready answers 200 once the model is loaded",
             err=True,
         )
         if not run_server(server):
