@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from barograph.features import FEATURE_SETS, GrowingHistory, feature_matrix
@@ -65,6 +65,7 @@ def test_rows_do_not_depend_on_their_order() -> None:
     st.lists(st.floats(-1e300, 1e300), min_size=14, max_size=40),
     st.sampled_from([2.0**-40, 0.25, 2.0**30]),
 )
+@example([0.0] * 12 + [1.0, 1e9], 0.25)  # a step is more than 1e308 times the noise before it
 def test_rows_are_finite_and_do_not_depend_on_the_unit(values: list[float], unit: float) -> None:
     result = np.array(values)
     matrix = rows(result, 2)

@@ -165,4 +165,7 @@ def bimodality(ordered: Floats) -> float:
 @kernel
 def log_ratio(part: float, unit: float) -> float:
     """Return log(1 + |part| / unit) with the sign of the part."""
-    return math.copysign(math.log1p(abs(part) / unit), part)
+    ratio = abs(part) / unit
+    if ratio == math.inf:  # after values that are all zero, the unit may be almost zero
+        return math.copysign(math.log(abs(part)) - math.log(unit), part)
+    return math.copysign(math.log1p(ratio), part)
