@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,21 @@ def doubled(shape: {name}) -> int:
 
 RESULT = doubled({name}(21))
 HITS = sum(doubled.stats.cache_hits.values())
+"""
+
+
+SORTED = """
+import re
+import numpy as np
+from barograph.compiled import kernel
+
+@kernel
+def first(values):
+    return np.sort(values)[0]
+
+first(np.zeros(3))
+[code] = first.inspect_llvm().values()
+print(*set(re.findall(r"run_quicksort\\d?B\\d*v(\\d+)", code)))
 """
 
 
@@ -50,3 +66,40 @@ def test_kernel_is_compiled_again_if_a_cached_class_was_renamed(tmp_path: Path) 
     modules = [load(path, name) for name in ("Shape", "Sizes", "Sizes")]
     assert [module.RESULT for module in modules] == [42, 42, 42]
     assert [module.HITS for module in modules] == [0, 0, 1]
+
+
+def test_code_that_different_processes_compile_has_different_names(tmp_path: Path) -> None:
+    (tmp_path / "sorting.py").write_text(SORTED)
+    numbers = []
+    for cache in ("first", "second"):
+        printed_numbers = printed("import sorting", tmp_path, NUMBA_CACHE_DIR=str(tmp_path / cache))
+        numbers.append(set(printed_numbers.split()))
+        assert numbers[-1]
+    assert numbers[0].isdisjoint(numbers[1])
+
+
+def test_forked_processes_number_functions_differently(tmp_path: Path) -> None:
+    script = """
+import os
+from numba.core.bytecode import FunctionIdentity
+import barograph.jit
+for _ in range(2):
+    if os.fork() == 0:
+        print(next(FunctionIdentity._unique_ids), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+    assert len(set(printed(script, tmp_path).split())) == 2
+
+
+def printed(script: str, folder: Path, **environment: str) -> str:
+    """Return what a script prints that imports from a folder."""
+    done = subprocess.run(  # noqa: S603 - no part of it is input
+        [sys.executable, "-c", script],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Any, ParamSpec, TypeVar
 
 import numba
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def number_functions() -> None:
+    """Let Numba number functions from a random number on.
+
+    Numba names compiled code by the function, the types of its arguments, and a number that counts
+    from 1 in each process. Sorting values and sorting indices by values have the same names and
+    types inside Numba. If two processes compile one each under the same number, a third that loads
+    both from disk runs one of them for both, silently.
+    """
+    identity: Any = FunctionIdentity
+    identity._unique_ids = count(secrets.randbits(48))  # noqa: SLF001 - there is no public way
+
+
+number_functions()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=number_functions)  # each child compiles on its own
 
 
 class KernelCache(FunctionCache):
