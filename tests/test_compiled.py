@@ -68,6 +68,19 @@ def test_kernel_is_compiled_again_if_a_cached_class_was_renamed(tmp_path: Path) 
     assert [module.HITS for module in modules] == [0, 0, 1]
 
 
+def test_kernel_is_compiled_again_if_a_kernel_that_it_calls_has_changed(tmp_path: Path) -> None:
+    decorated = "from barograph.compiled import kernel\n\n@kernel\n"
+    (tmp_path / "outer.py").write_text(
+        f"from inner import add\n{decorated}def run(x):\n    return add(x)\n\n"
+        "print(run(1), sum(run.stats.cache_hits.values()))"
+    )
+    outputs = []
+    for number in (1, 1, 2):
+        (tmp_path / "inner.py").write_text(f"{decorated}def add(x):\n    return x + {number}\n")
+        outputs.append(printed("import outer", tmp_path, PYTHONDONTWRITEBYTECODE="1"))
+    assert outputs == ["2 0", "2 1", "3 0"]
+
+
 def test_code_that_different_processes_compile_has_different_names(tmp_path: Path) -> None:
     (tmp_path / "sorting.py").write_text(SORTED)
     numbers = []

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import count
+from pathlib import Path
+from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 import numba
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache
+from numba.core.dispatcher import Dispatcher
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,24 +43,75 @@ class KernelCache(FunctionCache):
 
     Numba unpickles an index before it compares it with the source file. The index of a former
     version may name a class, such as a NamedTuple among the arguments, that no longer exists.
+    And it compares with the file of the function alone, although the code of the kernels that it
+    calls, in whichever files, is part of what was compiled.
     """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        base: Any = super()
+        base.__init__(function)
+        self._function, self._is_stamped = function, False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled function for a signature, None if it has to be compiled."""
-        cache: Any = super()
+        self._stamp()
+        base: Any = super()
         try:
-            return cache.load_overload(sig, target_context)
+            return base.load_overload(sig, target_context)
         except (AttributeError, ImportError):
-            cache.flush()
+            base.flush()
             return None
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write the compiled function for a signature."""
+        self._stamp()
+        base: Any = super()
+        base.save_overload(sig, data)
+
     def is_filled(self) -> bool:
-        """Whether code of the present source file is on disk, for whatever arguments."""
-        cache: Any = self
+        """Whether code of the present source files is on disk, for whatever arguments."""
+        self._stamp()
+        this: Any = self
         try:
-            return bool(cache._cache_file._load_index())  # noqa: SLF001 - Numba has no public way
+            return bool(this._cache_file._load_index())  # noqa: SLF001 - Numba has no public way
         except (AttributeError, ImportError, OSError):
             return False
+
+    def _stamp(self) -> None:
+        """Let the index be valid for all source files; not before they are all imported."""
+        if not self._is_stamped:
+            self._is_stamped = True
+            this: Any = self
+            this._cache_file._source_stamp = source_stamp(self._function)  # noqa: SLF001
+
+
+def source_stamp(function: Callable[..., Any]) -> str:
+    """Return a hash of the files whose kernels and constants a kernel may use, directly or not."""
+    waiting, hashes = [function.__globals__], dict[str, str]()
+    while waiting:
+        names = waiting.pop()
+        if names["__name__"] in hashes:
+            continue
+        hashes[names["__name__"]] = _hash_of(names.get("__file__"))
+        for value in names.values():
+            if isinstance(value, Dispatcher):
+                waiting.append(value.py_func.__globals__)
+            elif isinstance(value, ModuleType) and _is_ours(value):
+                waiting.append(vars(value))
+    return hashlib.sha256("".join(sorted(hashes.values())).encode()).hexdigest()
+
+
+def _is_ours(module: ModuleType) -> bool:
+    """Return whether a module, which is no package, belongs to Barograph."""
+    return module.__name__.startswith(f"{__package__}.") and not hasattr(module, "__path__")
+
+
+@cache
+def _hash_of(file: str | None) -> str:
+    try:
+        return hashlib.sha256(Path(file or "").read_bytes()).hexdigest()
+    except OSError:  # typed in by hand, or part of an archive: its path has to do
+        return str(file)
 
 
 def compile_kernel(function: Callable[P, R], options: Mapping[str, Any]) -> Callable[P, R]:
