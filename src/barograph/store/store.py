@@ -141,9 +141,13 @@ class Store:
         judge, last = self.judge, 0
         if judge is None:
             return
-        with self.read() as connection:
-            left = set(stale.unjudged_from(connection))  # when the store was last closed
-        if left:
+
+        def read_left() -> set[int]:
+            with self.read() as connection:
+                return set(stale.unjudged_from(connection))
+
+        # The writer reads: a reader in another thread may still hold a connection at the end.
+        if left := self._writer.run(read_left):  # from when the store was last closed
             self._finish(left)
 
         def load_chunk() -> int:
