@@ -1,6 +1,5 @@
-"""The queue: how candidates are grouped, filtered, hidden and sorted."""
+"""The queue: what filters let through, what is hidden, and what is read again."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,112 +10,15 @@ from barograph.errors import DataError
 from barograph.series import Direction, SeriesId, Verdict
 from barograph.store import Measurement, Store
 from barograph.store.schema import candidates, clusters, commits
-from barograph.triage import patterns, queue, saved_filters, verdicts
+from barograph.triage import patterns, queue, verdicts
 from barograph.triage.filters import QueueFilter
-from barograph.triage.grouping import QueueEntry, by_cause, sorted_groups
+from barograph.triage.grouping import by_cause
 from barograph.triage.processed import processed
 from barograph.triage.traces import Levels, traces
+from tests.triage.test_grouping import entry, numbers
 
 DAY = 86_400_000
 NOW = 1_800_000_000_000
-
-
-def entry(number: int, order: int, last_before: int | None = None, **more: Any) -> QueueEntry:
-    name = more.pop("test", f"test{number}")
-    identity = SeriesId(more.pop("project", "p"), "linux", "task", name, "ops")
-    fields: dict[str, Any] = {
-        "version": 0,
-        "series": number,
-        "identity": identity,
-        "name": str(identity),
-        "kind": "",
-        "commit": f"c{order}",
-        "effect": "worse",
-        "hazard": 0.1,
-        "probability": 0.5,
-        "found": None,
-        "verdict": "not_triaged",
-        "present": True,
-    }
-    before = order - 1 if last_before is None else last_before
-    return QueueEntry(id=number, order=order, last_before=before, **(fields | more))
-
-
-def numbers(groups: Sequence[Any]) -> list[list[int]]:
-    return [[one.id for one in group.members] for group in groups]
-
-
-def test_candidates_whose_ranges_share_a_commit_form_a_group() -> None:
-    found = by_cause([entry(1, 5, 4), entry(2, 7, 3), entry(3, 9, 5), entry(4, 9, 8)])
-    assert numbers(found) == [[1, 2], [3, 4]]
-    assert [(group.last_before, group.order, group.commit) for group in found] == [
-        (4, 5, "c5"),
-        (8, 9, "c9"),
-    ]
-
-
-def test_no_group_holds_two_projects_directions_or_kinds() -> None:
-    found = by_cause(
-        [
-            entry(1, 5),
-            entry(2, 5, project="q"),
-            entry(3, 5, effect="better"),
-            entry(4, 5, kind="canary"),
-        ]
-    )
-    assert sorted(numbers(found)) == [[1], [2], [3], [4]]
-
-
-def test_a_cluster_is_a_cause_of_its_own_near_its_step() -> None:
-    steps = {("p", 1): [(6, 8)], ("p", 2): [(6, 8)], ("p", 3): [(40, 9)]}
-    found = by_cause([entry(number, 5) for number in (1, 2, 3)], steps)
-    assert {group.cluster: numbers([group])[0] for group in found} == {8: [1, 2], 0: [3]}
-
-
-def test_members_stand_by_expected_hazard() -> None:
-    [group] = by_cause(
-        [
-            entry(1, 5, hazard=0.9, probability=0.1),
-            entry(2, 5, hazard=0.3, probability=0.9),
-            entry(3, 5, hazard=None),
-        ]
-    )
-    assert numbers([group]) == [[2, 1, 3]]
-
-
-def test_regressions_come_first_and_the_groups_of_a_commit_stay_together() -> None:
-    groups = by_cause(
-        [
-            entry(1, 5, hazard=0.2),
-            entry(2, 5, hazard=-0.9, effect="better"),
-            entry(3, 9, hazard=0.5),
-            entry(4, 12, hazard=-0.8, effect="better"),
-        ]
-    )
-    assert numbers(sorted_groups(groups)) == [[3], [1], [2], [4]]
-
-
-@pytest.mark.parametrize(
-    ("sort", "expected"),
-    [
-        ("hazard", [3, 1, 2]),
-        ("change", [2, 3, 1]),
-        ("probability", [1, 2, 3]),
-        ("-probability", [3, 2, 1]),
-        ("age", [2, 3, 1]),
-        ("name", [1, 2, 3]),
-        ("commit", [3, 2, 1]),
-    ],
-)
-def test_each_column_sorts(sort: str, expected: list[int]) -> None:
-    groups = by_cause(
-        [
-            entry(1, 5, hazard=0.1, probability=0.9, found=1),
-            entry(2, 7, hazard=-0.9, probability=0.5, found=3, effect="better"),
-            entry(3, 9, hazard=0.4, probability=0.1, found=2),
-        ]
-    )
-    assert [group.worst.id for group in sorted_groups(groups, sort)] == expected
 
 
 @dataclass
@@ -383,50 +285,3 @@ def test_ranges_of_more_groups_than_a_condition_may_hold_find_their_first_commit
         found = queue.first_suspects(connection, by_cause(entries))
     assert len(found) == count
     assert found["wide", 2398] == ("w2399", 2)
-
-
-@pytest.mark.parametrize(
-    "wanted", [{"state": "closed"}, {"sort": "colour"}, {"show": ("all",)}, {"effect": "bad"}]
-)
-def test_a_filter_names_the_values_that_it_allows(wanted: dict[str, Any]) -> None:
-    with pytest.raises(DataError, match="is not one of"):
-        QueueFilter(**wanted)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"odd": ["x"]}, "no kind"),
-        ({"canary": [""]}, "1 to 2000"),
-        ({"canary": ["\0"]}, "1 to 2000"),
-    ],
-)
-def test_patterns_that_cannot_be_stored_are_refused(
-    store: Store, given: dict[str, list[str]], message: str
-) -> None:
-    with pytest.raises(DataError, match=message):
-        store.write(lambda connection: patterns.set_patterns(connection, given, "x"))
-
-
-def test_patterns_of_one_kind_leave_the_others(store: Store) -> None:
-    for given in ({"canary": ["b", "a", "a"], "informational": ["c"]}, {"canary": ["d"]}):
-        store.write(lambda c, given=given: patterns.set_patterns(c, given, "x"))  # type: ignore[misc]
-    with store.read() as connection:
-        assert patterns.stored_patterns(connection) == {
-            "canary": ("d",),
-            "low_priority": (),
-            "informational": ("c",),
-        }
-
-
-def test_filters_are_saved_replaced_and_deleted(store: Store) -> None:
-    for query in ("effect=worse", "effect=better"):
-        store.write(lambda c, query=query: saved_filters.save_filter(c, "Morning", query, "ann"))  # type: ignore[misc]
-    with store.read() as connection:
-        [one] = saved_filters.every_filter(connection)
-    assert one[:3] == ("Morning", "effect=better", "ann")
-    store.write(lambda c: saved_filters.delete_filter(c, "Morning", "ann"))
-    with pytest.raises(DataError, match="no saved filter 'Morning'"):
-        store.write(lambda c: saved_filters.delete_filter(c, "Morning", "ann"))
-    with pytest.raises(DataError, match="1 to 100 characters"):
-        store.write(lambda c: saved_filters.save_filter(c, " ", "", "ann"))
