@@ -155,7 +155,7 @@ class Store:
                 self._claim(connection)
                 return self._ingest.preload(connection, last, PRELOAD, judge.history)
 
-        while last := self._writer.run(load_chunk):  # type: ignore[arg-type, assignment]
+        while last := self._writer.run(load_chunk):
             pass
 
     def read(self) -> AbstractContextManager[sa.Connection]:
@@ -183,7 +183,7 @@ class Store:
                 self._models.clear()  # the number of a model may have been rolled back
                 raise
 
-        return self._writer.run(transaction)  # type: ignore[arg-type, return-value]
+        return self._writer.run(transaction)
 
     def change(self, work: Callable[[sa.Connection], T]) -> T:
         """Run work that changes series or points in a writing transaction of its own.
@@ -201,7 +201,7 @@ class Store:
                 self._ingest.forget()
                 self._models.clear()
 
-        return self._writer.run(transaction)  # type: ignore[arg-type, return-value]
+        return self._writer.run(transaction)
 
     def merge(self, source: int, target: int, who: str) -> int:
         """Move the results, candidates and verdicts of a series to another one, and delete it.

@@ -20,6 +20,7 @@ from barograph.store.measurement import IngestResult, Measurement, PointResult, 
 
 T = TypeVar("T")
 A = TypeVar("A")
+R = TypeVar("R")
 Rows = list[int]
 TOGETHER = 2_000  # a transaction of as many results takes a tenth of a second
 
@@ -94,7 +95,7 @@ class Writer(Generic[T, A]):
             self._put(requests[0])
         return [request.future for request in requests]
 
-    def run(self, work: Callable[[], T]) -> T:
+    def run(self, work: Callable[[], R]) -> R:
         """Run work in the writing thread, and return its result."""
         job = _Job(work)
         with self._wake:
