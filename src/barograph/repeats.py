@@ -19,7 +19,7 @@ from barograph.series import Floats, Ints
 from barograph.texts import Texts
 
 AGGREGATES = ("median", "mean")
-MAD_OF_GAUSS = 1.4826
+MAD_TO_SD = 1.4826  # of Gaussian noise
 # By the number of runs, from 2 on; n / (n - 0.8) for more than these.
 FEW_RUNS = np.array([np.nan, np.nan, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107])
 EQUAL = "results given twice, counted once"
@@ -193,7 +193,7 @@ def combine(results: Results, aggregate: str = "median") -> Combined:
     away = np.abs(values - center[points])
     few = FEW_RUNS[np.minimum(counts, FEW_RUNS.size - 1)]
     scale = np.where(counts < FEW_RUNS.size, few, counts / (counts - 0.8))
-    spreads = MAD_OF_GAUSS * scale * medians(away, points, firsts, counts)
+    spreads = MAD_TO_SD * scale * medians(away, points, firsts, counts)
     if aggregate == "mean":
         center = np.where(counts > 1, np.add.reduceat(values, firsts) / counts, center)
     known_first = results.take(_first_known(results, rows, firsts))

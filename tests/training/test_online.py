@@ -268,11 +268,11 @@ def test_twin_does_not_learn_from_held_out_points() -> None:
 
 def test_prior_adds_weighted_changes() -> None:
     result = histories()
-    nobody = Truth.of(
+    unmarked = Truth.of(
         Marked(result.values, result.offsets, (((), ()),) * len(result), result.groups)
     )
     with pytest.raises(NotEnoughDataError, match="0 changes"):
-        learn(nobody, make=forest)
+        learn(unmarked, make=forest)
     fresh = Truth.of(histories(1))
     part = rows_of(fresh, 0)
     few = Truth.of_verdicts(
@@ -301,6 +301,6 @@ def test_learn_refuses_one_group_or_no_change() -> None:
     alone = Marked(result.values, result.offsets, result.marks, np.zeros_like(result.groups))
     with pytest.raises(NotEnoughDataError, match="1 group"):
         learn(Truth.of(alone), make=forest)
-    nobody = Marked(result.values, result.offsets, (((), ()),) * len(result), result.groups)
+    unmarked = Marked(result.values, result.offsets, (((), ()),) * len(result), result.groups)
     with pytest.raises(NotEnoughDataError, match="0 changes"):
-        learn(Truth.of(nobody), make=forest)
+        learn(Truth.of(unmarked), make=forest)

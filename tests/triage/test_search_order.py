@@ -10,7 +10,7 @@ from barograph.detection import EDivisive, Hunter
 from barograph.parallel import map_parallel
 from barograph.series import Series, Verdict
 from barograph.store import Measurement, Store, reading
-from barograph.store.candidate_records import find_candidates
+from barograph.store.candidate_records import CandidateRecord, find_candidates
 from barograph.store.schema import points
 from barograph.store.upsert import DECISION
 from barograph.triage import refresh
@@ -33,19 +33,35 @@ def sent() -> list[Measurement]:
 Rows = list[tuple[object, ...]]
 
 
+def ingest(
+    store: Store, results: list[Measurement], refresher: CandidateRefresher, size: int
+) -> None:
+    """Send results in requests of some size, and search after each."""
+    for first in range(0, len(results), size):
+        store.ingest(results[first : first + size], "ci")
+        refresher.refresh(store)
+
+
+def candidates_by_name(connection: sa.Connection) -> list[tuple[str, CandidateRecord]]:
+    """Return all candidates, each with the test of its series."""
+    names = names_of(connection)
+    return [(names[candidate.series], candidate) for candidate in find_candidates(connection)]
+
+
+def names_of(connection: sa.Connection) -> dict[int, str]:
+    return {row.id: row.name.test for row in reading.find_series(connection)}
+
+
 def candidates_after(url: str, seed: int, refresher: CandidateRefresher) -> Rows:
     """What the store says of its candidates once all results have arrived in one order."""
     every = sent()
     shuffled = [every[k] for k in np.random.default_rng(seed).permutation(len(every))]
     with Store(url, Rule()) as store:
-        for first in range(0, len(shuffled), 50):
-            store.ingest(shuffled[first : first + 50], "ci")
-            refresher.refresh(store)
+        ingest(store, shuffled, refresher, 50)
         with store.read() as connection:
-            names = {one.id: one.name.test for one in reading.find_series(connection)}
-            found = find_candidates(connection)
+            candidates = candidates_by_name(connection)
     facts = ("order", "commit", "statistic", "pvalue", "discovery", "q", "before", "after")
-    rows = [(names[one.series], *(getattr(one, name) for name in facts)) for one in found]
+    rows = [(name, *(getattr(candidate, fact) for fact in facts)) for name, candidate in candidates]
     return sorted(rows, key=lambda row: row[:2])
 
 
@@ -65,24 +81,21 @@ def state_after(url: str, seed: int) -> tuple[Rows, Rows]:
     """Decisions and verdicts once the results between judged change points have arrived."""
     refresher, random = CandidateRefresher(Hunter(), "d", recent=30), np.random.default_rng(seed)
     every = sent()
-    sparse = [one for one in every if (one.order or 0) % 2 == 0]
-    rest = [one for one in every if (one.order or 0) % 2]
+    sparse = [result for result in every if (result.order or 0) % 2 == 0]
+    rest = [result for result in every if (result.order or 0) % 2]
     with Store(url, Rule()) as store:
         store.ingest([sparse[k] for k in random.permutation(len(sparse))], "ci")
         refresher.refresh(store)
         with store.read() as connection:
-            items = [(one.id, None) for one in find_candidates(connection)]
+            items = [(candidate.id, None) for candidate in find_candidates(connection)]
         store.write(lambda c: record_batch(c, items, Verdict.TRUE_POSITIVE, "ann"))
         late = [rest[k] for k in random.permutation(len(rest))]
-        for first in range(0, len(late), 75):
-            store.ingest(late[first : first + 75], "ci")
-            refresher.refresh(store)
+        ingest(store, late, refresher, 75)
         with store.read() as connection:
-            names = {one.id: one.name.test for one in reading.find_series(connection)}
-            found = find_candidates(connection)
+            names, candidates = names_of(connection), candidates_by_name(connection)
             columns = points.c.series, points.c.order, *(points.c[name] for name in DECISION)
             decided = connection.execute(sa.select(*columns)).all()
-    judged = [(names[one.series], one.order, one.verdict, one.present) for one in found]
+    judged = [(name, entry.order, entry.verdict, entry.present) for name, entry in candidates]
     return sorted((names[number], *row) for number, *row in decided), sorted(judged)
 
 

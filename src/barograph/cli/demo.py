@@ -25,6 +25,7 @@ from barograph.cli.retrain import read_params
 from barograph.detection.online import ANSWERS, Answer
 from barograph.detection.online.judge import BatchDecisions
 from barograph.models import TriageModel
+from barograph.repeats import MAD_TO_SD
 from barograph.series import ChangePoint, Region, Verdict
 from barograph.sources.simulator.demonstration import DemoSeries, demo_series
 from barograph.store import Measurement, arrivals, commit_details, rejections
@@ -207,7 +208,7 @@ def _far(values: Floats, first: int) -> tuple[np.ndarray, np.ndarray]:
         before = values[max(0, place - WINDOW) : place]
         if before.size == WINDOW:
             middle = np.median(before)
-            noise = 1.4826 * np.median(np.abs(before - middle))
+            noise = MAD_TO_SD * np.median(np.abs(before - middle))
             far[k] = abs(values[place] - middle) > FAR * noise
     return far, sizes
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from barograph.detection.base import Detector, Observations, RawChangePoint, require
-from barograph.detection.numerics import MAD_TO_SD, power_of_two
+from barograph.detection.numerics import power_of_two
 from barograph.extras import needed
+from barograph.repeats import MAD_TO_SD
 from barograph.series import Floats
 
 

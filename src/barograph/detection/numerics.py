@@ -7,7 +7,6 @@ import numpy as np
 from barograph.compiled import kernel
 from barograph.series import Floats
 
-MAD_TO_SD = 1.4826  # of Gaussian noise
 BLOCK = 128
 # Two entries for each halving of the longest stretch that memory can hold.
 DEPTH = 128

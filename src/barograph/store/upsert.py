@@ -157,7 +157,7 @@ def name_known_changes(connection: sa.Connection, results: Iterable[PointResult]
 
 
 def report_stored(connection: sa.Connection, results: Sequence[PointResult]) -> None:
-    """Report the decisions that are stored by now."""
+    """Report the decisions that are stored."""
     stored = stored_values(connection, {(result.series, result.order or 0) for result in results})
     for result in results:
         runs = stored.get((result.series, result.order or 0), {})  # it may have been deleted

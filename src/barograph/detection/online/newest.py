@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from barograph.compiled import kernel
-from barograph.detection.numerics import MAD_TO_SD, insert_sorted, remove_sorted
+from barograph.detection.numerics import insert_sorted, remove_sorted
+from barograph.repeats import MAD_TO_SD
 from barograph.series import Floats, Ints
 
 COMPARED = 80  # results whose range and median the newest is compared with

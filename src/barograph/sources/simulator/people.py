@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from barograph.repeats import MAD_TO_SD
 from barograph.series import Floats, Ints
 from barograph.sources.simulator.events import Event
 
@@ -123,7 +124,7 @@ def noise(values: Floats) -> float:
     It is 1.4826 times the median absolute deviation, and at least half of the standard deviation:
     the median absolute deviation is 0 where most values are equal.
     """
-    robust = 1.4826 * float(np.median(np.abs(values - np.median(values))))
+    robust = MAD_TO_SD * float(np.median(np.abs(values - np.median(values))))
     return max(robust, 0.5 * float(values.std()))
 
 
