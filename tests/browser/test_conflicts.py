@@ -77,8 +77,13 @@ def desk(board: Board) -> Desk:
     return Desk(board)
 
 
-def saved(page: "Page") -> None:
-    page.wait_for_function("document.querySelector('[data-pending]').hidden")
+def press_and_save(page: "Page", key: str) -> None:
+    """Press the key of a verdict, and wait until the service answered it.
+
+    The page shows a verdict that is not saved only after a moment, so it cannot tell.
+    """
+    with page.expect_response("**/api/v1/verdicts"):
+        page.keyboard.press(key)
 
 
 def test_results_sent_over_http_become_a_decided_change(desk: Desk, page: "Page") -> None:
@@ -101,9 +106,8 @@ def test_results_sent_over_http_become_a_decided_change(desk: Desk, page: "Page"
     [number] = desk.recompute()
     desk.open(page)
     assert "worse" in page.locator("tr.group").inner_text()
-    page.keyboard.press("a")
+    press_and_save(page, "a")
     page.get_by_role("heading", name="All clear").wait_for()
-    saved(page)
     assert desk.said(number) == [("real", "local")]
     page.get_by_role("link", name="Processed").click()
     assert page.locator("tr.group", has_text="insert").get_by_text("real", exact=True).is_visible()
@@ -123,8 +127,7 @@ def test_second_of_two_people_is_shown_the_verdict_of_the_first(desk: Desk, page
         window.get_by_label("Token").fill(secret)
         window.keyboard.press("Enter")
         window.locator("tr.group[aria-current]").wait_for()
-    page.keyboard.press("a")
-    saved(page)
+    press_and_save(page, "a")
     other.keyboard.press("h")
     line = other.locator("tr.refused")
     line.wait_for()
