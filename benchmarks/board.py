@@ -9,7 +9,6 @@ long a series of 5,000 results takes until it is drawn, and each frame of a pan.
 import hashlib
 import json
 import math
-import os
 import statistics
 import tempfile
 import threading
@@ -22,7 +21,7 @@ import board_browser
 import numpy as np
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
-from side_by_side import arguments, show
+from side_by_side import arguments, fsync, show
 from store import model
 
 from barograph.series import Region, SeriesId
@@ -90,8 +89,8 @@ def identity(number: int) -> SeriesId:
     """Return the identity of the series of a number: all combinations of labels in turn."""
     labels: list[str] = []
     for values in (PROJECTS, VARIANTS, TASKS, MEASUREMENTS, THREADS, TESTS):
-        number, at = divmod(number, len(values))
-        labels.append(str(values[at]))
+        number, place = divmod(number, len(values))
+        labels.append(str(values[place]))
     project, variant, task, measurement, threads, test = labels
     test = f"{test}.{number}" if number else test
     return SeriesId(project, variant, task, test, measurement, (("thread_level", threads),))
@@ -108,13 +107,15 @@ def fill(store: Store, *, size: int, history: int, changes: int, seed: int = 0) 
         seed: Seed of the random numbers.
     """
     random = np.random.default_rng(seed)
-    at = now()
+    end = now()
     hashes = [hashlib.sha256(f"{seed} {k}".encode()).hexdigest()[:40] for k in range(history)]
     model = {"id": 1, "version": "simulated", "threshold": 0.5}
 
     def head(connection: sa.Connection) -> None:
         connection.execute(sa.insert(models), model)
-        rows: list[Row] = [(one, name, k) for one in PROJECTS for k, name in enumerate(hashes)]
+        rows: list[Row] = [
+            (project, name, k) for project in PROJECTS for k, name in enumerate(hashes)
+        ]
         COMMIT.into(connection, rows)
 
     store.write(head)
@@ -124,7 +125,7 @@ def fill(store: Store, *, size: int, history: int, changes: int, seed: int = 0) 
         rows: tuple[list[Row], ...] = ([], [], [])
         for number in range(first, min(first + CHUNK, size)):
             cause = int(random.choice(causes)) if number in changed else 0
-            _one(rows, random, number, hashes, cause, at)
+            add_series(rows, random, number, hashes, cause, end)
 
         def write(connection: sa.Connection, rows: tuple[list[Row], ...] = rows) -> None:
             SERIES.into(connection, rows[0])
@@ -134,13 +135,13 @@ def fill(store: Store, *, size: int, history: int, changes: int, seed: int = 0) 
         store.write(write)
 
 
-def _one(
+def add_series(
     rows: tuple[list[Row], ...],
     random: np.random.Generator,
     number: int,
     hashes: list[str],
     cause: int,
-    at: int,
+    end: int,
 ) -> None:
     """Add the rows of one series: itself, its results, and its candidate where it has one."""
     name, length = identity(number), len(hashes)
@@ -154,9 +155,9 @@ def _one(
     values = level * np.exp(random.normal(0.0, noise, length) + step * (np.arange(length) >= cause))
     hour = 3_600_000
     for order, value in enumerate(values.tolist()):
-        time_ = at - (length - order) * 6 * hour
-        fixed = (value, 0, 0.01, 0.0, order, 0, None, 1, time_)
-        rows[1].append((number + 1, order, "", hashes[order], time_, value, time_, *fixed))
+        measured = end - (length - order) * 6 * hour
+        fixed = (value, 0, 0.01, 0.0, order, 0, None, 1, measured)
+        rows[1].append((number + 1, order, "", hashes[order], measured, value, measured, *fixed))
     if not cause:
         return
     before, after = (Region.of(part) for part in (values[:cause], values[cause:]))
@@ -166,12 +167,12 @@ def _one(
     )
     hazard = -direction * math.log(after.mean / before.mean)
     probability = float(1.0 / (1.0 + math.exp(3.0 - 1.2 * abs(step) / noise)))
-    found = at - (length - cause) * 6 * hour
+    found_on = end - (length - cause) * 6 * hour
     rows[2].append(
         (
             *(number + 1, cause, hashes[cause], cause - int(random.integers(1, 4)), "hunter"),
             *regions,
-            *(hazard, probability, 1, "not_triaged", True, found, found),
+            *(hazard, probability, 1, "not_triaged", True, found_on, found_on),
         )
     )
 
@@ -187,20 +188,20 @@ class Times(NamedTuple):
         """The 95th percentiles; with other work on the machine only the processor's is of use."""
         pairs = (("clock", self.clock), ("processor", self.processor))
         return {
-            name: statistics.quantiles(own, n=20, method="inclusive")[-1] for name, own in pairs
+            name: statistics.quantiles(times, n=20, method="inclusive")[-1] for name, times in pairs
         }
 
 
 def timed(function: Callable[[], Any], runs: int) -> Times:
     """Time calls after a first one that fills the caches."""
     function()
-    found = Times([], [])
+    times = Times([], [])
     for _ in range(runs):
         clock, processor = time.perf_counter(), time.process_time()
         function()
-        found.clock.append(1e3 * (time.perf_counter() - clock))
-        found.processor.append(1e3 * (time.process_time() - processor))
-    return found
+        times.clock.append(1e3 * (time.perf_counter() - clock))
+        times.processor.append(1e3 * (time.process_time() - processor))
+    return times
 
 
 def main() -> None:
@@ -208,14 +209,14 @@ def main() -> None:
     parser = arguments(__doc__ or "")
     parser.add_argument("--full", action="store_true", help="the size that the limits are for")
     parser.add_argument("--browser", action="store_true", help="measure in a browser, too")
-    given = parser.parse_args()
-    sizes = FULL if given.full else SMALL
+    options = parser.parse_args()
+    sizes = FULL if options.full else SMALL
     with tempfile.TemporaryDirectory() as folder:
         figures, more = measured(Path(folder), sizes)
-        if given.browser:
+        if options.browser:
             more |= in_browser(Path(folder))
     rows = [{"p95, ms": name, **figures[name].p95} for name in figures]
-    show("the board", rows, given.output, **sizes, **more, **(LIMITS if given.full else {}))
+    show("the board", rows, options.output, **sizes, **more, **(LIMITS if options.full else {}))
 
 
 def in_browser(folder: Path) -> dict[str, Any]:
@@ -264,13 +265,13 @@ def _figures(
     queue = timed(lambda: client.get("/", headers=page).raise_for_status(), runs)
     filtered = timed(lambda: client.get("/?variant=*shard&sort=name").raise_for_status(), runs)
     answer = client.get("/", headers=page)
-    found = client.get("/api/v1/queue").json()
-    members = [one for group in found["groups"] for one in group["members"]][: runs + 1]
-    waiting, numbers = iter(members), iter([one["series"] for one in members])
+    open_queue = client.get("/api/v1/queue").json()
+    members = [m for group in open_queue["groups"] for m in group["members"]][: runs + 1]
+    waiting, numbers = iter(members), iter([member["series"] for member in members])
 
     def give() -> None:
-        one = next(waiting)
-        points = [{"id": one["id"], "version": one["version"]}]
+        member = next(waiting)
+        points = [{"id": member["id"], "version": member["version"]}]
         body = {"verdict": "true_positive", "change_points": points}
         client.post("/api/v1/verdicts", json=body).raise_for_status()
 
@@ -284,24 +285,11 @@ def _figures(
         "data of a series": timed(chart, runs),
     }
     more = {
-        "groups": found["total"],
+        "groups": open_queue["total"],
         "page of the queue, compressed, kB": int(answer.headers["content-length"]) / 1000,
-        "fsync, median, ms": statistics.median(fsyncs(folder)),
+        "fsync, median, ms": 1e3 * fsync(folder),
     }
     return times, more
-
-
-def fsyncs(folder: Path, count: int = 20) -> list[float]:
-    """Return how long writing a page to the disk takes, in milliseconds."""
-    times = []
-    with (folder / "probe").open("wb") as file:
-        for _ in range(count):
-            start = time.perf_counter()
-            file.write(b"0" * 4096)
-            file.flush()
-            os.fsync(file.fileno())
-            times.append(1e3 * (time.perf_counter() - start))
-    return times
 
 
 if __name__ == "__main__":

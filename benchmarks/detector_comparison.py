@@ -1,15 +1,14 @@
 """Every detector on real histories: injected changes, people's marks, repeated runs.
 
-Reads the real data beside the checkout (../shared/data, or where BAROGRAPH_SHARED points), writes
-all tables with their intervals and the figures into a folder, and prints F1 by detector.
+Writes all tables with their intervals and the figures into a folder, and prints F1 by detector.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from histories import MARKED, SHARED, TABLES, read_crowded, table_series
 from side_by_side import arguments, is_missing, show
 
 from barograph.detection.base import Detector
@@ -26,24 +25,15 @@ from barograph.studies.detector_benchmark.tables import (
     marked_tables,
 )
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("BAROGRAPH_SHARED", ROOT.parent / "shared")) / "data"
-PER_SOURCE = 40  # at most this many histories of one source, so that no source dominates
+PER_SOURCE = 40  # histories of one source at most, so that no source dominates
+SYSPERF = "histories/mongodb_dsi_sysperf_history.csv"
+LONGEST = 240
 
 
 def histories(seed: int) -> list[Segment]:
     """Return unlabelled real histories, and the parts of the SAP HANA ones without any mark."""
-    folder = DATA / "histories"
-    sources = [
-        _split(pd.read_parquet(folder / "scipy_asv_i7_400.parquet"), ["benchmark"], "value"),
-        _split(
-            pd.read_parquet(folder / "kokkos_gxx_openmp_150.parquet"), ["benchmark"], "real_time_ns"
-        ),
-        _split(pd.read_csv(folder / "tigerbeetle_nyrkio.csv"), ["metric"], "value"),
-        _split(pd.read_csv(folder / "mozilla_talos_treeherder_fixture.csv"), ["series"], "value"),
-        sysperf(),
-        list(unmarked()),
-    ]
+    sources = [segments(name) for name, *_ in TABLES if name.startswith("histories/")]
+    sources.append(list(unmarked()))
     generator = np.random.default_rng(seed)
     chosen = [source[k] for source in sources for k in _some(source, generator)]
     return [chosen[k] for k in generator.permutation(len(chosen)).tolist()]
@@ -54,11 +44,13 @@ def _some(source: Sequence[Segment], generator: np.random.Generator) -> list[int
     return chosen
 
 
-def sysperf() -> list[Segment]:
-    """Return MongoDB's system performance histories."""
-    frame = pd.read_csv(DATA / "histories" / "mongodb_dsi_sysperf_history.csv")
-    names = ["project", "variant", "task", "test", "thread_level"]
-    return _split(frame, names, "ops_per_sec")
+def segments(name: str) -> list[Segment]:
+    """Return the series of a table."""
+    [(keys, column)] = [(keys, column) for table, keys, column in TABLES if table == name]
+    return [
+        Segment("/".join(map(str, key)), values[~np.isnan(values)])
+        for key, values in table_series(name, keys, column)
+    ]
 
 
 def unmarked() -> Iterator[Segment]:
@@ -70,37 +62,23 @@ def unmarked() -> Iterator[Segment]:
             yield calm
 
 
-LONGEST = 240
-
-
 def marked_cases() -> list[Case]:
     """Return the SAP HANA histories with what up to five people marked in each.
 
     Series of one group are related, so the bootstrap draws groups. A person is compared with the
     majority of the others; series of one or two people have no such majority and are left out.
     """
-    folder = DATA / "sap_hana"
-    values = pd.read_parquet(folder / "series.parquet", columns=["series_id", "mean"])
-    series = {name: part["mean"].to_numpy() for name, part in values.groupby("series_id")}
-    marks = pd.read_csv(folder / "annotations.csv")
-    groups = pd.read_csv(folder / "series_meta.csv").set_index("series_id")["group"].to_dict()
-    cases = []
-    for name, rows in marks.groupby("series_id"):
-        people = [set(places["index"]) - {-1} for _, places in rows.groupby("annotator")]
-        if len(people) >= 3:
-            truth = tuple(majority_changes(people, MARGIN))
-            group = f"group {groups[name]}"
-            cases.append(
-                Case(group, "SAP HANA", series[str(name)], truth, people=opinions(people, MARGIN))
-            )
-    return cases
-
-
-def _split(frame: pd.DataFrame, names: Sequence[str], column: str) -> list[Segment]:
-    parts = frame.groupby(list(names), observed=True)[column]
+    marked = read_crowded(MARKED)
+    values = np.split(marked.values, marked.offsets[1:-1])
     return [
-        Segment("/".join(map(str, key)), part.dropna().to_numpy(dtype=np.float64))
-        for key, part in parts
+        Case(
+            f"group {group}",
+            "SAP HANA",
+            series,
+            tuple(majority_changes(people, MARGIN)),
+            people=opinions(people, MARGIN),
+        )
+        for series, people, group in zip(values, marked.marks, marked.groups, strict=True)
     ]
 
 
@@ -109,7 +87,7 @@ def run(
 ) -> dict[str, pd.DataFrame]:
     """Write all tables, and return the tables of scores."""
     injected = injection_tables(histories(size.seed), detectors, size)
-    plain = [Case(history.series, "real", history.values, ()) for history in sysperf()]
+    plain = [Case(history.series, "real", history.values, ()) for history in segments(SYSPERF)]
     disputed = most_disputed(plain, size.repeats, size.runs)
     injected["repeats"], injected["distribution"] = repeated_runs(disputed, size.runs)
     write(folder / "injected", injected, "real histories", timed=True)
@@ -126,7 +104,7 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    if is_missing(DATA, "detectors on real histories", options.output):
+    if is_missing(SHARED, "detectors on real histories", options.output):
         return
     size = BenchmarkSize(segments=options.segments, seed=options.seed)
     scores = run(options.folder, size, dict(default_detectors()))

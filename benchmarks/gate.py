@@ -8,7 +8,7 @@ there is red or names a suspect. A red job is false if it points more than 5 poi
 mark, or at a change that an earlier job reported. `suspects` counts the quiet commits, more than 5
 points away from any mark, at which a suspect is named.
 
-The second table times the command on 1,000 series of 200 results, in a process of its own.
+The second table times the command on 1,000 series of 200 results, in a separate process.
 """
 
 import subprocess
@@ -20,9 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from histories import SHARED, halves
-from human_marks import read
-from online_marks import PEOPLE
+from histories import MARKED, halves, read_crowded
 from side_by_side import arguments, is_missing, seconds, show, table
 
 from barograph.cli.answers import change_percent
@@ -134,15 +132,13 @@ def timed(runs: int) -> Callable[[], object]:
 def main() -> None:
     """Run the benchmark."""
     parser = arguments(str(__doc__))
-    parser.add_argument("--marks", type=Path, default=SHARED / "sap_hana")
+    parser.add_argument("--marks", type=Path, default=MARKED)
     options = parser.parse_args()
     models = OnlineModels.default()
     judge, _ = make_judge(models, SecondLookConfig())
     rows = []
     if not is_missing(options.marks, "gate on real histories", options.output):
-        marked = read(options.marks)
-        people = [len(people) >= PEOPLE for people in marked.marks]
-        marked = marked.part(np.flatnonzero(people))
+        marked = read_crowded(options.marks)
         for name, part in (("all", marked), ("half to report on", halves(marked)[1])):
             truth = Truth.of(part)
             rows.append(row(name, truth, jobs_of(truth, judge, models.newest.feature_set)))

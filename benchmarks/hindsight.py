@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from histories import halves
-from online_marks import DEFAULT, PRIOR_WEIGHT, SIMULATED, crowded
+from histories import MARKED, halves, read_crowded
+from online_marks import PRIOR_WEIGHT, SIMULATED
 from side_by_side import arguments, is_missing, show
 
 from barograph.detection.online.budget import ALARM_POLICIES
@@ -74,14 +74,14 @@ def shares(values: Iterable[float]) -> str:
 def main() -> None:
     """Run the benchmark."""
     parser = arguments(str(__doc__))
-    parser.add_argument("--train", type=Path, default=DEFAULT)
+    parser.add_argument("--train", type=Path, default=MARKED)
     parser.add_argument("--weight", type=float, default=PRIOR_WEIGHT)
     options = parser.parse_args()
     title = "Online models learned without marks: found (known) in percent"
     if is_missing(options.train / "series.parquet", title, options.output):
         return
     start = time.perf_counter()
-    choice, reported = halves(crowded(options.train))
+    choice, reported = halves(read_crowded(options.train))
     test, hindsight = Truth.of(reported), without_marks(choice)
     shipped = {use: TriageModel.default(use) for use in FILES["online"]}
     rows = [row("shipped", surprises_of(shipped["online"], shipped["confirm"], test), test)]

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from crowd import CROWD, STRICT, CrowdTriage, marked_candidates, votes_for
-from histories import SHARED, halves
+from histories import MARKED, halves, read_marked
 from side_by_side import arguments, is_missing, show
 from sklearn.metrics import roc_auc_score
 from soft_labels import boosted_ensemble
@@ -27,12 +26,10 @@ from soft_labels import boosted_ensemble
 from barograph.detection import Triaged
 from barograph.detection.base import RawChangePoint
 from barograph.detection.reporting import ReportingRule
-from barograph.errors import DataError
 from barograph.evaluation.annotators import Marked, f1, person_agreement
 from barograph.models import TriageModel
 from barograph.series import Floats, Ints
 
-# The marked histories, in a folder beside the checkout.
 FOLDS = 5
 PANEL = 5
 THREADS = 2
@@ -49,27 +46,6 @@ class HeldOutScores(NamedTuple):
     person: list[float]
     hunter: list[float]
     threshold: float
-
-
-def read(folder: Path) -> Marked:
-    """Read the three files of a folder."""
-    meta = pd.read_csv(folder / "series_meta.csv", dtype={"series_id": str})
-    points = pd.read_parquet(folder / "series.parquet", columns=["series_id", "idx", "mean"])
-    points = points.sort_values(["series_id", "idx"], kind="stable")
-    values = {str(name): part["mean"].to_numpy() for name, part in points.groupby("series_id")}
-    people: dict[str, list[tuple[int, ...]]] = {name: [] for name in meta["series_id"]}
-    notes = pd.read_csv(folder / "annotations.csv", dtype={"series_id": str})
-    for (name, _), part in notes.groupby(["series_id", "annotator"]):
-        people[str(name)].append(tuple(sorted({int(i) for i in part["index"] if i > 0})))
-    missing = sorted(set(people) - set(values))
-    if missing:
-        raise DataError(f"{folder}: series.parquet misses {missing[:3]}")
-    return Marked(
-        np.concatenate([values[name] for name in people]),
-        np.cumsum([0, *(values[name].size for name in people)]),
-        tuple(tuple(marks) for marks in people.values()),
-        meta["group"].to_numpy(dtype=np.int64),
-    )
 
 
 def score(triage: CrowdTriage, marked: Marked) -> HeldOutScores:
@@ -121,8 +97,8 @@ def shipped(marked: Marked) -> HeldOutScores:
     votes, people, probability = (np.array(column) for column in zip(*rows, strict=True))
     panel = [k for k, marks in enumerate(marked.marks) if len(marks) == PANEL]
 
-    def agreement(found: list[list[RawChangePoint]]) -> list[float]:
-        return [f1([point.index for point in found[k]], marked.marks[k]) for k in panel]
+    def agreement(by_series: list[list[RawChangePoint]]) -> list[float]:
+        return [f1([point.index for point in by_series[k]], marked.marks[k]) for k in panel]
 
     return HeldOutScores(
         votes,
@@ -173,22 +149,22 @@ def main() -> None:
     parser.add_argument("--test", type=Path, metavar="DIR")
     parser.add_argument("--model", choices=["learned", "default"], default="learned")
     options = parser.parse_args()
-    folder = options.train or SHARED / "sap_hana"
+    folder = options.train or MARKED
     title = "Agreement with people's marks"
     if options.test is None and is_missing(folder, title, options.output):
         return
     begin = time.perf_counter()
     if options.model == "default":
-        marked = read(options.test or folder)
+        marked = read_marked(options.test or folder)
         names = ("whole", "choice half", "reporting half")
         parts = zip(names, (marked, *halves(marked)), strict=True)
         rows: list[dict[str, object]] = [
             {"series": name, **figures([shipped(part)])} for name, part in parts
         ]
     elif options.test is None:
-        rows = [{**figures(cross_validated(read(folder)))}]
+        rows = [{**figures(cross_validated(read_marked(folder)))}]
     else:
-        rows = [{**figures([score(learned(read(folder)), read(options.test))])}]
+        rows = [{**figures([score(learned(read_marked(folder)), read_marked(options.test))])}]
     seconds = time.perf_counter() - begin
     show(title, rows, options.output, seconds=seconds)
 

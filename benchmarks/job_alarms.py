@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from histories import SHARED, halves
-from human_marks import read
+from histories import MARKED, halves, read_marked
 from side_by_side import arguments, is_missing, show, table
 
 from barograph.cli.answers import SUSPECT_FAILS_AT, change_percent
@@ -122,13 +121,13 @@ def alarms_of(pending: Sequence[PendingSeries], worse: Sequence[int]) -> list[li
         begin, end = end, end + values.size - series.first
         suspects = np.flatnonzero(done.answer[begin:end] == ANSWERS.index(Answer.SUSPECT))
         for place in suspects.tolist():
-            at = series.first + place
-            level = float(np.median(values[max(0, at - COMPARED) : at]))
-            moved = 100.0 * (values[at] - level) / abs(level) * sign if level else np.inf
+            newest = series.first + place
+            level = float(np.median(values[max(0, newest - COMPARED) : newest]))
+            moved = 100.0 * (values[newest] - level) / abs(level) * sign if level else np.inf
             rate = BUDGET.suspect_rate(
                 float(done.surprise[begin + place]), float(done.newest[begin + place])
             )
-            alarms.append(Alarm(at, -1, rate, True, moved >= SUSPECT_FAILS_AT))
+            alarms.append(Alarm(newest, -1, rate, True, moved >= SUSPECT_FAILS_AT))
         by_series.append(alarms)
     return by_series
 
@@ -181,19 +180,19 @@ def count_steps(quiet: Quiet, count: int, rng: Any) -> list[dict[str, Any]]:
     rows = []
     for factor in FACTORS:
         pending = []
-        for number, at in cuts:
-            values = quiet.series[number][: at + AFTER + 1].copy()
-            values[at:] *= factor if quiet.worse[number] > 0 else 1.0 / factor
-            pending.append(PendingSeries(values, max(0, at - LEAD), 0))
+        for number, start in cuts:
+            values = quiet.series[number][: start + AFTER + 1].copy()
+            values[start:] *= factor if quiet.worse[number] > 0 else 1.0 / factor
+            pending.append(PendingSeries(values, max(0, start - LEAD), 0))
         by_cut = alarms_of(pending, [quiet.worse[number] for number, _ in cuts])
         row: dict[str, Any] = {"series": quiet.name, "step": f"x{factor:g}"}
         for size in (1, *SIZES):
             first = [
                 min(
-                    (a.at - at for a in alarms if a.at >= at and _is_red(a, size)),
+                    (a.at - start for a in alarms if a.at >= start and _is_red(a, size)),
                     default=AFTER + 1,
                 )
-                for alarms, (_, at) in zip(by_cut, cuts, strict=True)
+                for alarms, (_, start) in zip(by_cut, cuts, strict=True)
             ]
             shares = [f"{100 * np.mean([delay <= d for delay in first]):.0f}" for d in DELAYS]
             row[f"{size} series (at once/2/5)"] = "/".join(shares)
@@ -234,7 +233,7 @@ def quiet_profile() -> Profile:
 
 
 def unmarked(name: str, marked: Marked) -> Quiet:
-    """Return the series in which nobody marked a change."""
+    """Return the series in which no person marked a change."""
     numbers = [k for k in range(len(marked)) if not any(marked.marks[k])]
     series = [marked.values[marked.offsets[k] : marked.offsets[k + 1]] for k in numbers]
     return Quiet(name, series, [1] * len(series))
@@ -245,10 +244,10 @@ def all_slower(quiet: Quiet, count: int, size: int, rng: Any) -> str:
     pending, worse = [], []
     for number in rng.integers(len(quiet.series), size=count * size).tolist():
         values = quiet.series[number]
-        at = int(rng.integers(FIRST, values.size))
-        cut = values[: at + 1].copy()
-        cut[at] *= (1 + COMMON) ** quiet.worse[number]
-        pending.append(PendingSeries(cut, at, 0))
+        newest = int(rng.integers(FIRST, values.size))
+        cut = values[: newest + 1].copy()
+        cut[newest] *= (1 + COMMON) ** quiet.worse[number]
+        pending.append(PendingSeries(cut, newest, 0))
         worse.append(quiet.worse[number])
     alarms = alarms_of(pending, worse)
     before = after = 0
@@ -269,11 +268,10 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=300, help="Steps of each size.")
     options = parser.parse_args()
     sets = [simulated(options.simulated)]
-    marks = SHARED / "sap_hana"
-    if not is_missing(marks, "jobs of SAP HANA series", options.output):
+    if not is_missing(MARKED, "jobs of SAP HANA series", options.output):
         for name, part in zip(
             ("SAP HANA, choice half", "SAP HANA, other half"),
-            halves(read(marks)),
+            halves(read_marked(MARKED)),
             strict=True,
         ):
             sets.append(unmarked(name, part))

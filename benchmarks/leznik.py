@@ -4,20 +4,16 @@ Tables 5 and 7 are rules without training. Table 8 is the mean over ten random 9
 rows and of the series. In addition, each project is held back as a whole.
 """
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from histories import TRIAGED
 from side_by_side import arguments, is_missing, show
 from sklearn.ensemble import RandomForestClassifier
 
 from barograph.models.stacked import StackedTriage
 from barograph.studies import leznik
-
-SHARED = Path(os.environ.get("BAROGRAPH_SHARED", Path(__file__).resolve().parents[2] / "shared"))
-PUBLISHED = SHARED / "data" / "mongodb" / "triaged_points.csv"
 
 
 def best(seed: int, trees: int = 500) -> StackedTriage:
@@ -31,9 +27,9 @@ MODELS = {"stacked": leznik.stacked, "forest over the same inputs": best}
 def main() -> None:
     """Evaluate every rule and model, and print the tables as one."""
     output = arguments(__doc__ or "").parse_args().output
-    if is_missing(PUBLISHED, "Leznik et al. 2022, Tables 5, 7 and 8", output):
+    if is_missing(TRIAGED, "Leznik et al. 2022, Tables 5, 7 and 8", output):
         return
-    points = leznik.read(PUBLISHED)
+    points = leznik.read(TRIAGED)
     table = [row(name, "all rows", rates) for name, rates in leznik.rule_tables(points).items()]
     table += [*trained(points), *projects(points)]
     title = f"Leznik et al. 2022, Tables 5, 7 and 8: {points.truth.size} triaged points"

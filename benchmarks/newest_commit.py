@@ -17,12 +17,13 @@ Reruns are drawn from later quiet results, multiplied if the jump is a step.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from histories import SHARED, TABLES, is_reported
+from histories import MARKED, SHARED, TABLES, is_reported, table_series
 from side_by_side import arguments, is_missing, show
 
 from barograph.detection import EDivisive, Hunter
@@ -34,6 +35,7 @@ from barograph.models import OnlineModels
 from barograph.series import Flags, Floats, Ints
 
 FACTORS = (1.1, 2.0, 10.0)
+BOTH_WAYS = [factor for up in FACTORS for factor in (up, 1.0 / up)]
 FOLLOWING, BEFORE, NEAR = 8, 40, 5  # what makes a commit quiet
 LEAD = 16  # points that are judged first, so that standing changes are known
 PVALUES = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10)
@@ -54,17 +56,13 @@ class History:
 
 def histories(most: int | None = None) -> Iterator[History]:
     """Yield the series of every data set that have quiet commits, the first `most` of each."""
-    meta = pd.read_csv(SHARED / "sap_hana" / "series_meta.csv")
+    meta = pd.read_csv(MARKED / "series_meta.csv")
     groups: dict[Any, Any] = meta.set_index("series_id")["group"].to_dict()
     for path, keys, column in TABLES:
-        file = SHARED / path
-        table = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
         name = path.removeprefix("histories/").split("_")[0]
-        grouped = list(table.groupby(keys, sort=False, dropna=False))
-        for key, rows in grouped[:most]:
+        for key, results in islice(table_series(path, keys, column), most):
             group = groups[key[0]] if path.startswith("sap_hana") else path
-            values = rows[column].to_numpy(np.float64)
-            values = values[np.isfinite(values)]
+            values = results[np.isfinite(results)]
             quiet = quiet_commits(values)
             if quiet.size:
                 reported = bool(is_reported(np.array([group]))[0])
@@ -76,13 +74,13 @@ def quiet_commits(values: Floats) -> Ints:
     if values.size < BEFORE + FOLLOWING + 2:
         return np.empty(0, dtype=np.int64)
     windows = np.lib.stride_tricks.sliding_window_view
-    at = np.arange(BEFORE, values.size - FOLLOWING)
-    later = np.median(windows(values, FOLLOWING), axis=1)[at + 1]
-    before = windows(values, BEFORE)[at - BEFORE]
+    commits = np.arange(BEFORE, values.size - FOLLOWING)
+    later = np.median(windows(values, FOLLOWING), axis=1)[commits + 1]
+    before = windows(values, BEFORE)[commits - BEFORE]
     stays = (before.min(axis=1) <= later) & (later <= before.max(axis=1))
-    changes = np.array([found.index for found in EDivisive().detect(values)], dtype=np.int64)
-    is_far = np.abs(at[:, None] - changes).min(axis=1, initial=values.size) > NEAR
-    quiet: Ints = at[stays & is_far]
+    changes = np.array([change.index for change in EDivisive().detect(values)], dtype=np.int64)
+    is_far = np.abs(commits[:, None] - changes).min(axis=1, initial=values.size) > NEAR
+    quiet: Ints = commits[stays & is_far]
     return quiet
 
 
@@ -105,11 +103,11 @@ class Cuts:
         """Draw quiet commits of each series, and find the change that stands before each."""
         rng = np.random.default_rng(seed)
         drawn = [
-            (series, at)
+            (series, commit)
             for series in all_series
-            for at in rng.choice(series.quiet, min(count, series.quiet.size), False).tolist()
+            for commit in rng.choice(series.quiet, min(count, series.quiet.size), False).tolist()
         ]
-        cuts = cls([series for series, _ in drawn], [at for _, at in drawn])
+        cuts = cls([series for series, _ in drawn], [commit for _, commit in drawn])
         before = [cuts.pending(k, None, LEAD) for k in range(len(drawn))]
         cuts.states = [log.state for log in decide(before).logs]
         return cuts
@@ -118,9 +116,10 @@ class Cuts:
         self, k: int, newest: float | None, count: int = 1, runs: Floats | None = None
     ) -> PendingSeries:
         """Return one cut with its last values as new; without a newest value, up to before it."""
-        values, at = self.histories[k].results, self.commits[k]
-        base = int(kept_from(max(at - LEAD, 0), HISTORY))
-        known = values[base:at] if newest is None else np.append(values[base:at], newest)
+        values, commit = self.histories[k].results, self.commits[k]
+        base = int(kept_from(max(commit - LEAD, 0), HISTORY))
+        before = values[base:commit]
+        known = before if newest is None else np.append(before, newest)
         first = max(known.size - count, 0)
         state = self.states[k] if self.states else None
         return PendingSeries(known, first, 0, base, state, {} if runs is None else {first: runs})
@@ -128,7 +127,7 @@ class Cuts:
     def newest(self, factor: float) -> list[float]:
         """Return the newest values, multiplied."""
         pairs = zip(self.histories, self.commits, strict=True)
-        return [float(series.results[at]) * factor for series, at in pairs]
+        return [float(series.results[commit]) * factor for series, commit in pairs]
 
 
 def decide(pending: Sequence[PendingSeries]) -> Any:
@@ -174,8 +173,8 @@ class Answers:
     @property
     def is_found(self) -> Flags:
         """Whether the answer is not quiet."""
-        found: Flags = self.answer != QUIET
-        return found
+        not_quiet: Flags = self.answer != QUIET
+        return not_quiet
 
     @property
     def counted(self) -> dict[str, Flags]:
@@ -191,15 +190,17 @@ def _called_at_once(log: AlarmLog) -> list[int]:
 def hunter(cuts: Cuts, factor: float, pvalue: float) -> Flags:
     """Return the cuts at whose newest commit Hunter reports a change."""
     pieces = [
-        np.append(series.results[max(at + 1 - HUNTER_HISTORY, 0) : at], value)
-        for series, at, value in zip(cuts.histories, cuts.commits, cuts.newest(factor), strict=True)
+        np.append(series.results[max(commit + 1 - HUNTER_HISTORY, 0) : commit], value)
+        for series, commit, value in zip(
+            cuts.histories, cuts.commits, cuts.newest(factor), strict=True
+        )
     ]
     offsets = np.cumsum([0, *(piece.size for piece in pieces)])
-    found = Hunter(parity=True, pvalue=pvalue).find_many(np.concatenate(pieces), offsets)
+    by_piece = Hunter(parity=True, pvalue=pvalue).find_many(np.concatenate(pieces), offsets)
     return np.array(
         [
-            any(one.index == piece.size - 1 for one in points)
-            for points, piece in zip(found, pieces, strict=True)
+            any(point.index == piece.size - 1 for point in points)
+            for points, piece in zip(by_piece, pieces, strict=True)
         ]
     )
 
@@ -207,7 +208,7 @@ def hunter(cuts: Cuts, factor: float, pvalue: float) -> Flags:
 def table(
     method: str,
     cuts: Cuts,
-    found: Mapping[float, Flags],
+    is_found: Mapping[float, Flags],
     quiet: Sequence[History],
     false: Mapping[str, Flags],
 ) -> list[dict[str, Any]]:
@@ -216,7 +217,7 @@ def table(
     Args:
         method: What the rows are about.
         cuts: The cuts whose newest values were multiplied.
-        found: Whether the answer is not quiet, by factor.
+        is_found: Whether the answer is not quiet, by factor.
         quiet: The series of each quiet commit.
         false: What is counted of the quiet commits, by the name of the column.
     """
@@ -225,7 +226,7 @@ def table(
         result: dict[str, Any] = {"method": method, "half": half, "data": data}
         result |= {"cuts": int(jumps.sum()), "quiet": int(commits.sum())}
         for factor in FACTORS:
-            both = found[factor][jumps].mean() + found[1.0 / factor][jumps].mean()
+            both = is_found[factor][jumps].mean() + is_found[1.0 / factor][jumps].mean()
             result[f"x{factor:g}"] = round(50.0 * float(both), 1)
         for name, flags in false.items():
             result[name] = round(1000.0 * float(flags[commits].mean()), 1)
@@ -242,7 +243,7 @@ def table(
         ]
         pooled = row(half, "all, by commit", jumps, commits)
         measured = [f"x{factor:g}" for factor in FACTORS] + list(false)
-        mean = {key: round(float(np.mean([one[key] for one in sets])), 1) for key in measured}
+        mean = {key: round(float(np.mean([cells[key] for cells in sets])), 1) for key in measured}
         rows += [*sets, pooled, pooled | {"data": "all, by data set"} | mean]
     return rows
 
@@ -259,9 +260,9 @@ def of_hunter(cuts: Cuts, false: float) -> list[dict[str, Any]]:
         quiet = hunter(cuts, 1.0, pvalue)
         if 1000.0 * quiet[chosen].mean() <= false:
             break
-    found = {f: hunter(cuts, f, pvalue) for one in FACTORS for f in (one, 1.0 / one)}
+    is_found = {f: hunter(cuts, f, pvalue) for f in BOTH_WAYS}
     counted = {"false": quiet, "at newest": quiet, "suspects": np.zeros_like(quiet)}
-    return table(f"Hunter, p < {pvalue:g}", cuts, found, cuts.histories, counted)
+    return table(f"Hunter, p < {pvalue:g}", cuts, is_found, cuts.histories, counted)
 
 
 def of_reruns(cuts: Cuts, most: int = 3, seed: int = 2) -> list[dict[str, Any]]:
@@ -277,8 +278,8 @@ def of_reruns(cuts: Cuts, most: int = 3, seed: int = 2) -> list[dict[str, Any]]:
             for count in range(1, most + 1):
                 pending = []
                 for k in suspects:
-                    series, at = cuts.histories[k], cuts.commits[k]
-                    later = series.results[series.quiet[series.quiet > at][:40]]
+                    series, commit = cuts.histories[k], cuts.commits[k]
+                    later = series.results[series.quiet[series.quiet > commit][:40]]
                     if later.size:
                         runs = np.append(newest[k], rng.choice(later, count) * scale)
                         pending.append(cuts.pending(k, newest[k], 1, runs))
@@ -296,8 +297,8 @@ def of_gaussian(count: int = 500, seed: int = 3) -> list[dict[str, Any]]:
         histories = rng.normal(100.0, 1.0, (count, GAUSSIAN + 1))
         histories[:, -1] = 100.0 + size * rng.choice([-1.0, 1.0], count)
         answer = decide([PendingSeries(values, GAUSSIAN, 0) for values in histories]).answer
-        found = {"found": 100.0 * float((answer != QUIET).mean())}
-        rows.append({"sd": size} | found | {"change": 100.0 * float((answer == CHANGE).mean())})
+        shares = {"found": answer != QUIET, "change": answer == CHANGE}
+        rows.append({"sd": size} | {k: 100.0 * float(v.mean()) for k, v in shares.items()})
     return rows
 
 
@@ -305,9 +306,9 @@ def rates(all_series: Sequence[History]) -> list[dict[str, Any]]:
     """Return the share of quiet points that lie as far beyond, on the choice half."""
     kinds: dict[str, list[Floats]] = {"sap": [], "others": []}
     for series in all_series:
-        at = series.quiet[series.quiet >= COMPARED]
-        if not series.reported and at.size:
-            beyond = departures(series.results, kept_from(at, HISTORY), at).beyond
+        commits = series.quiet[series.quiet >= COMPARED]
+        if not series.reported and commits.size:
+            beyond = departures(series.results, kept_from(commits, HISTORY), commits).beyond
             kinds["sap" if series.name == "sap" else "others"].append(beyond)
     rows = []
     for least in BEYOND:
@@ -332,8 +333,8 @@ def main() -> None:
         return
     cuts = Cuts.draw(all_series, options.cuts)
     quiet = Answers.on_quiet(all_series)
-    found = {f: Answers.on_jumps(cuts, f).is_found for one in FACTORS for f in (one, 1.0 / one)}
-    rows = table("shipped pair", cuts, found, quiet.histories, quiet.counted)
+    is_found = {f: Answers.on_jumps(cuts, f).is_found for f in BOTH_WAYS}
+    rows = table("shipped pair", cuts, is_found, quiet.histories, quiet.counted)
     chosen = ~_labels(quiet.histories)[1]
     rows += of_hunter(cuts, 1000.0 * float(quiet.is_found[chosen].mean()))
     show(title, rows, options.output, reruns=of_reruns(cuts), gaussian=of_gaussian())

@@ -41,10 +41,10 @@ def stepped(count: int, length: int, seed: int) -> tuple[Floats, list[list[int]]
     values = 100.0 + generator.normal(size=(count, length))
     steps: list[list[int]] = []
     for k, row in enumerate(values):
-        at = int(generator.integers(6, length - 6))
+        step = int(generator.integers(6, length - 6))
         if k % 2:
-            row[at:] += generator.normal(scale=6.0)
-        steps.append([at] if k % 2 else [])
+            row[step:] += generator.normal(scale=6.0)
+        steps.append([step] if k % 2 else [])
     return values, steps
 
 
@@ -55,10 +55,10 @@ def forest() -> TriageModel:
     """
     values, steps = stepped(SAMPLES, LENGTH, 1)
     generator = np.random.default_rng(2)
-    splits = np.array([at[0] if at else int(generator.integers(6, 22)) for at in steps])
+    splits = np.array([places[0] if places else int(generator.integers(6, 22)) for places in steps])
     first = np.arange(SAMPLES) * LENGTH
     X = feature_matrix(values.ravel(), first, first + splits, first + splits + 1, "bauer8")
-    y = np.array([len(at) for at in steps]) ^ (generator.random(SAMPLES) < 0.2)
+    y = np.array([len(places) for places in steps]) ^ (generator.random(SAMPLES) < 0.2)
     fitted = RandomForestClassifier(TREES, random_state=0, n_jobs=2).fit(X, y)
     return TriageModel("online", "bauer8", FEATURE_SETS["bauer8"], 0.9, flatten(fitted), {})
 
@@ -66,7 +66,7 @@ def forest() -> TriageModel:
 def learned() -> Learned:
     """Learn both models on the features of the current level."""
     values, steps = stepped(400, 200, 3)
-    marks = tuple((tuple(at),) for at in steps)
+    marks = tuple((tuple(places),) for places in steps)
     offsets = np.arange(401) * 200
     return learn(Truth.of(Marked(values.ravel(), offsets, marks, np.arange(400) % 20)))
 

@@ -28,8 +28,7 @@ from typing import Any
 import numpy as np
 from alarm_counts import counted, row
 from algorithm_1 import Algorithm1
-from histories import SHARED, halves
-from human_marks import read
+from histories import MARKED, halves, read_crowded
 from side_by_side import arguments, is_missing, show, table
 
 from barograph.detection import Gesd, Hunter
@@ -53,8 +52,6 @@ from barograph.training.online.rows import NAMES, rows_of
 from barograph.training.online.second_look_alarms import SecondLookAlarms
 from barograph.training.online.truth import FIRST, Truth
 
-DEFAULT = SHARED / "sap_hana"
-PEOPLE = 3
 HELD_OUT = 0.4
 OPERATING = 3.0
 SIMULATED = Simulated(seed=4711, long_series=400, short_series=0)
@@ -101,12 +98,6 @@ def pairs(train: Truth) -> Iterable[Pair]:
 def shipped() -> Pair:
     """Return the built-in pair."""
     return Pair("default", TriageModel.default("online"), TriageModel.default("confirm"), None)
-
-
-def crowded(folder: Path) -> Marked:
-    """Read the series of a folder that enough people marked."""
-    histories = read(folder)
-    return histories.part(np.flatnonzero([len(one) >= PEOPLE for one in histories.marks]))
 
 
 def split_by_group(histories: Marked) -> tuple[Marked, Marked]:
@@ -164,14 +155,14 @@ def gesd(truth: Truth) -> Floats:
     """Return -log10 of the p-value that the newest point is an outlier of those before."""
     detector = Gesd()
 
-    def one(t: int) -> float:
+    def score_of(t: int) -> float:
         start = max(int(truth.offsets[truth.series[t]]), t - GESD_HISTORY)
         judged = detector.judge(truth.values[start:t], float(truth.values[t]))
         return -float(np.log10(max(judged.pvalue, 1e-300)))
 
     score = np.full(truth.values.size, NEVER)
     points = np.flatnonzero(truth.judged)
-    score[points] = [one(int(t)) for t in points]
+    score[points] = [score_of(int(t)) for t in points]
     return score
 
 
@@ -182,9 +173,9 @@ def hunter(truth: Truth, reach: int) -> Floats:
     before the newest value; a reach of 1 asks for the newest point itself.
     """
     with ThreadPoolExecutor(THREADS) as pool:
-        found = pool.map(lambda p: _hunter_alarms(truth, float(p), reach), PVALUES)
+        by_pvalue = pool.map(lambda p: _hunter_alarms(truth, float(p), reach), PVALUES)
         score = np.full(truth.values.size, NEVER)
-        for pvalue, alarms in zip(PVALUES, found, strict=True):
+        for pvalue, alarms in zip(PVALUES, by_pvalue, strict=True):
             score[alarms] = -np.log10(pvalue)
     return score
 
@@ -199,27 +190,28 @@ def _hunter_alarms(truth: Truth, pvalue: float, reach: int) -> Flags:
         pieces = [truth.values[b : t + 1] for b, t in zip(begins, points, strict=True)]
         offsets = np.cumsum([0, *(piece.size for piece in pieces)])
         reported: list[int] = []
-        for t, begin, found in zip(
+        for t, begin, changes in zip(
             points, begins, detector.find_many(np.concatenate(pieces), offsets), strict=True
         ):
-            now = [begin + one.index for one in found if begin + one.index > t - reach]
-            result[t] = any(all(abs(i - j) > 5 for j in reported) for i in now)
-            reported = [begin + one.index for one in found]
+            places = [begin + change.index for change in changes]
+            newest = [place for place in places if place > t - reach]
+            result[t] = any(all(abs(i - j) > 5 for j in reported) for i in newest)
+            reported = places
     return result
 
 
 def judge(method: Method, train: Truth, test: Truth) -> dict[str, Any]:
     """Return the recall of a method by rate, its curve, and its operating point."""
 
-    def found(truth: Truth, alarms: Alarms, rate: float, *, by_place: bool) -> OperatingPoint:
+    def point_at(truth: Truth, alarms: Alarms, rate: float, *, by_place: bool) -> OperatingPoint:
         return at_rate(truth, alarms, rate, method.low, method.high, by_place=by_place)
 
     chosen = method.threshold
     if chosen is None:
         where = method.chosen_on or train
-        chosen = found(where, method.train, OPERATING, by_place=True).threshold
+        chosen = point_at(where, method.train, OPERATING, by_place=True).threshold
     by_place, by_time = (
-        {rate: found(test, method.test, rate, by_place=by_place) for rate in CURVE}
+        {rate: point_at(test, method.test, rate, by_place=by_place) for rate in CURVE}
         for by_place in (True, False)
     )
     return {
@@ -227,12 +219,12 @@ def judge(method: Method, train: Truth, test: Truth) -> dict[str, Any]:
         "known": {f"{rate:g}": list(by_place[rate].known) for rate in RATES},
         "recall, false by time": {f"{rate:g}": list(by_time[rate].recall) for rate in RATES},
         "operating_point": operating(measure(test, method.test(chosen), chosen)),
-        "curve": [[one.false_by_place, *one.recall] for one in by_place.values()],
+        "curve": [[point.false_by_place, *point.recall] for point in by_place.values()],
     }
 
 
 def operating(point: OperatingPoint) -> dict[str, Any]:
-    """Render one threshold."""
+    """Render an operating point."""
     return {
         "threshold": point.threshold,
         "false_by_place": point.false_by_place,
@@ -282,7 +274,7 @@ def _percent(shares: Sequence[float]) -> str:
 def main() -> None:
     """Run the benchmark."""
     parser = arguments(str(__doc__))
-    parser.add_argument("--train", type=Path, default=DEFAULT)
+    parser.add_argument("--train", type=Path, default=MARKED)
     parser.add_argument("--test", type=Path)
     parser.add_argument("--shipped", action="store_true", help="judge the built-in pair only")
     options = parser.parse_args()
@@ -290,14 +282,16 @@ def main() -> None:
     if is_missing(options.train / "series.parquet", title, options.output):
         return
     start = time.perf_counter()
-    histories = crowded(options.train)
-    parts = halves(histories) if options.test is None else (histories, crowded(options.test))
+    histories = read_crowded(options.train)
+    parts = halves(histories) if options.test is None else (histories, read_crowded(options.test))
     train, test = (Truth.of(part) for part in parts)
     everything = Truth.of(histories)
     if not test.changes.size or not train.changes.size:
         raise NotEnoughDataError("no change that a majority marked: nothing to learn or to judge")
     ours = [shipped()] if options.shipped else list(pairs(train))
-    judged = {one.name: judge(one, train, test) for one in methods(ours, parts[0], train, test)}
+    judged = {
+        method.name: judge(method, train, test) for method in methods(ours, parts[0], train, test)
+    }
     counts: dict[str, dict[str, Any]] = {}
     for pair in ours:
         for setting in ALARM_POLICIES:
@@ -307,13 +301,13 @@ def main() -> None:
     rows = [
         {"method": name}
         | {
-            f"{rate} per 1000": _percent(found) + f" ({_percent(one['known'][rate])})"
-            for rate, found in one["recall"].items()
+            f"{rate} per 1000": _percent(recall) + f" ({_percent(figures['known'][rate])})"
+            for rate, recall in figures["recall"].items()
         }
-        for name, one in judged.items()
+        for name, figures in judged.items()
     ]
     if options.output == "text":
-        print(table([row(name, one) for name, one in counts.items()]), end="\n\n")
+        print(table([row(name, count) for name, count in counts.items()]), end="\n\n")
     show(
         title,
         rows,

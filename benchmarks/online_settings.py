@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from histories import halves
-from online_marks import DEFAULT, SIMULATED, crowded
+from histories import MARKED, halves, read_crowded
+from online_marks import SIMULATED
 from side_by_side import arguments, is_missing, show, table
 
 from barograph.detection.online.budget import ALARM_POLICIES
@@ -54,10 +54,10 @@ class Tally:
             at_rate(truth, method, rate, ALWAYS, NEVER).threshold for rate in (WIDEST, NARROWEST)
         )
         raised = [method(threshold) for threshold in np.linspace(low, high, STEPS)]
-        judged = [one.of_judged(truth) for one in raised]
-        false = [per_series(truth, one.at[false_by_place(truth, one.places)]) for one in judged]
+        alarms = [at_threshold.of_judged(truth) for at_threshold in raised]
+        false = [per_series(truth, a.at[false_by_place(truth, a.places)]) for a in alarms]
         found = [
-            [per_series(truth, truth.changes[found_within(truth, one.at, delay)]) for one in judged]
+            [per_series(truth, truth.changes[found_within(truth, a.at, delay)]) for a in alarms]
             for delay in DELAYS
         ]
         return cls(np.array(false), np.array(found))
@@ -70,7 +70,7 @@ class Tally:
         found = np.einsum("bs,dts->bdt", samples, self.found) / changes[:, None, None]
         first = [np.argmax(rates <= rate, axis=1) for rate in RATES]
         each = np.arange(len(samples))
-        return np.stack([found[each, :, one] for one in first], axis=1)
+        return np.stack([found[each, :, threshold] for threshold in first], axis=1)
 
 
 def per_series(truth: Truth, points: Any) -> Floats:
@@ -148,8 +148,8 @@ class Recalls:
 
 
 def beside(aims: Aims, others: Aims) -> dict[str, float]:
-    """Return how far one is below another, and the standard error, in percent."""
-    below, by_group = (100.0 * (other - one) for one, other in zip(aims, others, strict=True))
+    """Return how far aims are below others, and the standard error, in percent."""
+    below, by_group = (100.0 * (other - aim) for aim, other in zip(aims, others, strict=True))
     return {
         "compared": 100.0 * float(aims[0][0]),
         "below": float(below[0]),
@@ -170,8 +170,8 @@ def recalls(truth: Truth, weight: float, repeats: Sequence[Mapping[str, Tally]])
     drawn = [samples(truth, whole_groups=whole) for whole in (False, True)]
     result = []
     for method in repeats[0]:
-        each = [np.array([one[method].recall(truth, s) for one in repeats]) for s in drawn]
-        means = [one.mean(axis=0) for one in each]
+        each = [np.array([tally[method].recall(truth, s) for tally in repeats]) for s in drawn]
+        means = [recall.mean(axis=0) for recall in each]
         result.append(Recalls(weight, method, means[0], means[1], each[0][:, 0]))
     return result
 
@@ -179,15 +179,17 @@ def recalls(truth: Truth, weight: float, repeats: Sequence[Mapping[str, Tally]])
 def compare_policies(results: Sequence[Recalls]) -> list[dict[str, Any]]:
     """Rule 1: compare all policies at one weight with the best named policy."""
     best = max(
-        (one for one in results if one.method in ALARM_POLICIES), key=lambda one: one.aims[0][0]
+        (result for result in results if result.method in ALARM_POLICIES),
+        key=lambda result: result.aims[0][0],
     )
-    return [one.row(best) for one in results if one.method != ALONE]
+    return [result.row(best) for result in results if result.method != ALONE]
 
 
 def compare_weights_with_none(results: Sequence[Recalls], method: str) -> list[dict[str, Any]]:
     """Rule 2: compare all weights of a method with learning from marks alone."""
-    none = next(one for one in results if one.method == method and one.weight == 0.0)
-    return [one.row(none) for one in results if one.method == method]
+    of_method = [result for result in results if result.method == method]
+    none = next(result for result in of_method if result.weight == 0.0)
+    return [result.row(none) for result in of_method]
 
 
 def compare_weights_with_best(results: Sequence[Recalls], policy: str) -> list[dict[str, Any]]:
@@ -195,27 +197,28 @@ def compare_weights_with_best(results: Sequence[Recalls], policy: str) -> list[d
     sums: dict[float, Aims] = {}
     for weight in PRIOR_WEIGHTS:
         alone, stream = (
-            next(one.aims for one in results if (one.weight, one.method) == (weight, method))
+            next(r.aims for r in results if (r.weight, r.method) == (weight, method))
             for method in (ALONE, policy)
         )
         sums[weight] = alone[0] + stream[0], alone[1] + stream[1]
-    best = max((one for weight, one in sums.items() if weight), key=lambda one: one[0][0])
+    best = max((aims for weight, aims in sums.items() if weight), key=lambda aims: aims[0][0])
     return [
-        {"simulated": weight, "policy": policy, **beside(one, best)} for weight, one in sums.items()
+        {"simulated": weight, "policy": policy, **beside(aims, best)}
+        for weight, aims in sums.items()
     ]
 
 
 def main() -> None:
     """Cross-validate and print."""
     parser = arguments(str(__doc__))
-    parser.add_argument("--train", type=Path, default=DEFAULT)
+    parser.add_argument("--train", type=Path, default=MARKED)
     parser.add_argument("--repeats", type=int, default=REPEATS)
     options = parser.parse_args()
     title = "Alarm policies and simulated histories, by cross-validation on the training series"
     if is_missing(options.train / "series.parquet", title, options.output):
         return
     start = time.perf_counter()
-    truth = Truth.of(halves(crowded(options.train))[0])
+    truth = Truth.of(halves(read_crowded(options.train))[0])
     simulated = SIMULATED.histories().truth
     results: list[Recalls] = []
     for weight in PRIOR_WEIGHTS:
@@ -226,7 +229,7 @@ def main() -> None:
     rows = [
         row
         for weight in PRIOR_WEIGHTS
-        for row in compare_policies([one for one in results if one.weight == weight])
+        for row in compare_policies([r for r in results if r.weight == weight])
     ]
     weights = [
         row

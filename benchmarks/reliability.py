@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from crowd import votes_for
-from histories import SHARED, halves
-from human_marks import read
+from histories import MARKED, PEOPLE, halves, read_marked
 from side_by_side import Row, arguments, is_missing, show
 
 from barograph.detection import Triaged
@@ -22,7 +21,6 @@ from barograph.models import TriageModel
 from barograph.training.online.histories import Simulated
 
 EDGES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
-PEOPLE = 3
 DRAWS = 1000
 RUNNERS = Simulated(seed=90_099, long_series=0, short_series=0, ci_series=300)
 
@@ -65,14 +63,16 @@ def rows(name: str, marked: Marked, model: TriageModel) -> Iterator[Row]:
 def main() -> None:
     """Judge, count and print."""
     parser = arguments(__doc__.splitlines()[0])
-    parser.add_argument("--test", type=Path, metavar="DIR", default=SHARED / "sap_hana")
+    parser.add_argument("--test", type=Path, metavar="DIR", default=MARKED)
     parser.add_argument("--model", type=Path, metavar="FILE", help="default: the built-in model")
     options = parser.parse_args()
     use = "label_free"
     model = TriageModel.load(options.model, use) if options.model else TriageModel.default(use)
     table = list(rows("simulated CI runners", RUNNERS.marked(), model))
     if not is_missing(options.test, "people's marks", options.output):
-        parts = zip(("choice half", "reporting half"), halves(read(options.test)), strict=True)
+        parts = zip(
+            ("choice half", "reporting half"), halves(read_marked(options.test)), strict=True
+        )
         table += [row for name, part in parts for row in rows(name, part, model)]
     show("Share of real changes by stated probability", table, options.output)
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import store as stores
-from side_by_side import arguments, at_once, pace, seconds, show
+from side_by_side import arguments, at_once, fsync, pace, seconds, show
 
 from barograph.detection.online.cold_start import LARGEST
 
@@ -224,7 +224,7 @@ def main() -> None:
             whole = load.commit()
             figures["one commit of every series, s"] = seconds(lambda: post(load.connect(), whole))
             time.sleep(size["seconds"])  # lets the background process catch up
-            flush = 1e3 * stores.fsync(folder)
+            flush = 1e3 * fsync(folder)
             took = open_loop(load, size["seconds"])
             figures["open loop, p50, ms"] = statistics.median(took)
             figures["open loop, p99, ms"] = took[int(0.99 * len(took))]

@@ -23,7 +23,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 
 def machine() -> dict[str, str]:
-    """Say what the figures were measured on."""
+    """Describe what the figures were measured on."""
     return {
         "processor": _processor(),
         "cores": str(len(os.sched_getaffinity(0))),
@@ -51,7 +51,7 @@ def seconds(
 
 
 def pace() -> float:
-    """Million additions a second of the interpreter: how much of a core there is just now."""
+    """Return million additions a second of the interpreter: the share of a core there is now."""
     count = 3_000_000
 
     def add() -> None:
@@ -62,8 +62,19 @@ def pace() -> float:
     return count / 1e6 / seconds(add)
 
 
+def fsync(folder: Path, runs: int = 50) -> float:
+    """Return the median seconds of one fsync: no acknowledged point can be faster."""
+    with (folder / "fsync").open("wb", buffering=0) as file:
+
+        def once() -> None:
+            file.write(b"x" * 4096)
+            os.fsync(file.fileno())
+
+        return statistics.median(seconds(once) for _ in range(runs))
+
+
 def at_once(client: Callable[[int], object], clients: int) -> None:
-    """Let several clients run side by side, each told its number, until the last one is done."""
+    """Run several clients side by side, each with its number, and wait for all of them."""
     threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
     for thread in threads:
         thread.start()

@@ -7,7 +7,6 @@ the mean and the standard deviation, which the profile was fitted to. --relative
 the histories that the shipped models learned from.
 """
 
-import os
 import statistics
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.csv
+from histories import TRIAGED
 from scipy.stats import ks_2samp
 from side_by_side import Row, arguments, is_missing, show
 
@@ -24,8 +24,6 @@ from barograph.series import Floats
 from barograph.sources import load, open_source
 from barograph.training.simulation import SimulateParams, simulate
 
-SHARED = Path(os.environ.get("BAROGRAPH_SHARED", Path(__file__).resolve().parents[2] / "shared"))
-PUBLISHED = SHARED / "data" / "mongodb" / "triaged_points.csv"
 CLASSES = ("true_positive", "false_positive")
 FEATURES = ("delta_mean", "delta_sd")
 Deltas = Mapping[tuple[str, str], Floats]
@@ -63,7 +61,7 @@ def simulated(seed: int, count: int, relative_scale: float) -> Deltas:
 
 def rows(seeds: int, count: int, relative_scale: float) -> Iterator[Row]:
     """Yield a row of distances for each seed, and a row of medians."""
-    real = published(PUBLISHED)
+    real = published(TRIAGED)
     distances: dict[str, list[float]] = {}
     for seed in range(1, seeds + 1):
         deltas = simulated(seed, count, relative_scale)
@@ -85,12 +83,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--series", type=int, default=3000)
     parser.add_argument("--relative-scale", type=float, default=0.1, help="as in params.yaml")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     title = "Kolmogorov-Smirnov distance of simulated to published deltas (goal: at most 0.20)"
-    if is_missing(PUBLISHED, title, chosen.output):
+    if is_missing(TRIAGED, title, options.output):
         return
-    table = list(rows(chosen.seeds, chosen.series, chosen.relative_scale))
-    show(title, table, chosen.output)
+    table = list(rows(options.seeds, options.series, options.relative_scale))
+    show(title, table, options.output)
 
 
 if __name__ == "__main__":

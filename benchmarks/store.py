@@ -4,7 +4,6 @@ It is designed for `--series 40000`. The model is a forest of `--trees` trees wi
 features; its size determines the speed, not what it was fitted on.
 """
 
-import os
 import resource
 import statistics
 import tempfile
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from side_by_side import arguments, at_once, seconds, show
+from side_by_side import arguments, at_once, fsync, seconds, show
 from sklearn.ensemble import RandomForestClassifier
 
 from barograph.detection.online import BatchDecisions, OnlineJudge, PendingSeries
@@ -159,17 +158,6 @@ def batches(bench: Bench, size: int) -> float:
     batch = bench.commit()
     parts = [batch[first : first + size] for first in range(0, len(batch), size)]
     return len(batch) / seconds(lambda: [bench.store.ingest(part, "bench") for part in parts])
-
-
-def fsync(folder: Path) -> float:
-    """Return the median seconds of one fsync: no acknowledged point can be faster."""
-    with (folder / "fsync").open("wb", buffering=0) as file:
-
-        def once() -> None:
-            file.write(b"x" * 4096)
-            os.fsync(file.fileno())
-
-        return statistics.median(seconds(once) for _ in range(50))
 
 
 def measure(url: str, judge: Any, count: int, history: int) -> dict[str, float]:
