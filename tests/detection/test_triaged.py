@@ -77,6 +77,12 @@ def test_large_pulse_does_not_hide_a_small_step_nearby(seed: int) -> None:
     assert found(series(both, seed)) == [150, 170, 178]
 
 
+@pytest.mark.parametrize("places", [[60], [60, 61], [60, 140, 230]])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_spikes_a_thousand_times_the_level_do_not_hide_a_step(seed: int, places: list[int]) -> None:
+    assert found(series(with_points(places, 1000.0), seed)) == [150]
+
+
 @pytest.mark.parametrize("places", [[151, 153, 156], [152, 155, 158], [144, 147, 149]])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_three_spikes_around_a_step_do_not_shift_it(seed: int, places: list[int]) -> None:

@@ -28,6 +28,9 @@ from barograph.series import Floats, Ints
 USE = "label_free"
 # Excursions of fewer points are spikes: their ends are not proposed.
 PULSE = 3
+# Excursions hide changes from a detector if the standard deviation is this many times as large with
+# them as without them.
+HIDING = 10.0
 HUGE = 2.0**900
 # E-Divisive divides a whole series and misses a level that lasts for a few points of a long one.
 # Windows find it; the small p-value keeps most of what is noise out.
@@ -148,8 +151,8 @@ class Triaged(Detector):
     ) -> Proposed:
         """Return all candidates of many series.
 
-        A large pulse hides the changes around it from other detectors: a series with pulses is
-        searched again with its excursions filled.
+        Pulses and very large spikes hide the changes around them from other detectors: a series
+        with any is searched again with its excursions filled.
 
         Args:
             values: The values of all series, one after the other.
@@ -162,8 +165,8 @@ class Triaged(Detector):
             part, candidates = values[start:end], list(searched[k])
             if part.size >= self.shortest:
                 known[k] = runs = excursions(part)
-                if any(run.size >= PULSE for run in runs):
-                    again = self.candidates.find_many(fill(part, runs), np.array([0, part.size]))
+                if runs and _hide_changes(runs, part, filled := fill(part, runs)):
+                    again = self.candidates.find_many(filled, np.array([0, part.size]))
                     candidates = with_pulses(_merged((candidates, again[0]), 1), runs, part.size)
             points.append(candidates)
         return Proposed(values, offsets, points, known)
@@ -197,6 +200,14 @@ class Proposed(NamedTuple):
             _reported(rule, self.values[start:end], points)
             for (start, end), points in zip(pairwise(self.offsets.tolist()), scored, strict=True)
         ]
+
+
+def _hide_changes(runs: Sequence[Excursion], values: Floats, filled: Floats) -> bool:
+    """Return whether excursions are long or large enough to hide changes around them."""
+    if any(run.size >= PULSE for run in runs):
+        return True
+    largest = np.abs(values).max()  # squares of scaled values do not overflow
+    return bool(HIDING * (filled / largest).std() < (values / largest).std())
 
 
 def _within_range(values: Floats, offsets: Ints) -> Floats:
