@@ -25,6 +25,12 @@ def test_every_answer_has_security_headers(client: TestClient, method: str, path
     assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
 
 
+@pytest.mark.parametrize("path", ["/health", "/ready", "/", "/api/v1/series"])
+def test_head_is_answered_as_get(client: TestClient, path: str) -> None:
+    assert client.head(path).status_code == client.get(path).status_code == 200
+    assert client.head(POINTS).headers["allow"] == "POST"
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status", "kind"),
     [

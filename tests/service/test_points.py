@@ -242,6 +242,12 @@ def test_gzip_may_have_members_of_any_size(client: TestClient) -> None:
     assert post(client, packed, Content_Encoding="gzip")[0] == 200
 
 
+def test_gzip_that_unpacks_to_far_more_than_results_is_refused(client: TestClient) -> None:
+    status, reply = post(client, gzip.compress(b" " * (32 << 20)), Content_Encoding="gzip")
+    assert status == 413
+    assert reply["error"]["message"].startswith("the body unpacks to more than 250 times its size")
+
+
 def test_gzip_bombs_are_refused(start: Start) -> None:
     client = start(Settings(max_unpacked=1 << 20))
     bomb = gzip.compress(b" " * (64 << 20))

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -21,13 +21,15 @@ ASK = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
-    """Answer with the size of the body."""
+    """Answer with the size of the body, or with the headers."""
     size, more = 0, True
     while more:
         message = await receive()
         size += len(message.get("body", b""))
         more = message.get("more_body", False)
     content = bytes(LARGE) if scope["path"] == "/large" else str(size).encode()
+    if scope["path"] == "/headers":
+        content = b"; ".join(b"%s=%s" % header for header in scope["headers"])
     if scope["path"] == "/wait":
         await asyncio.sleep(0.02)
     headers = [(b"content-length", str(len(content)).encode())]
@@ -95,18 +97,91 @@ def test_large_heads_answer_431_at_once(piece: bytes) -> None:
 def test_complete_head_beyond_the_limit_answers_431() -> None:
     with running(ConnectionLimits(max_head=2000)) as port:
         assert answer(ASK % b"" + b"", port).startswith(b"HTTP/1.1 200")
-        found = answer(b"GET / HTTP/1.1\r\nX-A: %s\r\n\r\n" % (b"a" * 3000), port)
+        found = answer(b"GET / HTTP/1.1\r\nHost: x\r\nX-A: %s\r\n\r\n" % (b"a" * 3000), port)
         assert found.startswith(b"HTTP/1.1 431")
         assert b"the headers are larger than 2000 bytes" in found
         found = answer(b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n" % (b"a" * 3000), port)
         assert found.startswith(b"HTTP/1.1 431")
 
 
-def test_several_hosts_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("head", "status", "message"),
+    [
+        (b"GET / HTTP/1.1", 400, b"the request has no Host header"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nHost: y", 400, b"several Host headers"),
+        (b"GET / HTTP/1.1\r\nHost: x:abc", 400, b"Host: 'x:abc' is not a name"),
+        (b"GET / HTTP/1.1\r\nHost: x/y", 400, b"Host: 'x/y' is not a name"),
+        (b"GET / HTTP/1.1\r\nHost: [::1]y", 400, b"Host: '[::1]y' is not a name"),
+        (b"GET http://u@x/ HTTP/1.1\r\nHost: x", 400, b"Host: 'u@x' is not a name"),
+        (b"GET / HTTP/2.0\r\nHost: x", 505, b"HTTP/2.0 is not supported"),
+        (b"GET /", 505, b"HTTP/0.9 is not supported"),
+        (
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked",
+            501,
+            b"only chunked is supported",
+        ),
+    ],
+)
+def test_heads_against_the_standard_are_refused(head: bytes, status: int, message: bytes) -> None:
     with running(ConnectionLimits()) as port:
-        found = answer(b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", port)
-        assert found.startswith(b"HTTP/1.1 400")
-        assert b"several Host headers" in found
+        response = answer(head + b"\r\n\r\n", port)
+        assert response.startswith(b"HTTP/1.1 %d " % status)
+        assert message in response
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET / HTTP/1.0",
+        b"GET / HTTP/1.1\r\nHost: x.example:8000",
+        b"GET / HTTP/1.1\r\nHost: [::1]:8000",
+        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n0",
+    ],
+)
+def test_heads_of_other_forms_are_served(head: bytes) -> None:
+    with running(ConnectionLimits()) as port:
+        assert answer(head + b"\r\n\r\n", port).startswith(b"HTTP/1.1 200")
+
+
+def test_host_of_the_target_replaces_the_host_header() -> None:
+    with running(ConnectionLimits()) as port:
+        response = answer(b"GET http://y:80/headers HTTP/1.1\r\nHost: x\r\n\r\n", port)
+        assert response.endswith(b"host=y:80")
+        response = answer(b"GET /headers?to=http://y HTTP/1.1\r\nHost: x\r\n\r\n", port)
+        assert response.endswith(b"host=x")
+
+
+CHUNKS = b"POST /headers HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def test_trailers_are_no_headers() -> None:
+    with running(ConnectionLimits()) as port:
+        response = answer(
+            CHUNKS + b"2\r\nab\r\n0\r\nAuthorization: Bearer t\r\nHost: y\r\n\r\n", port
+        )
+        assert response.endswith(b"host=x; transfer-encoding=chunked")
+
+
+@pytest.mark.parametrize(
+    ("start", "piece"),
+    [(b"", b"1;%s\r\na\r\n" % (b"b" * 1000)), (b"1;", b"b" * 1000), (b"0\r\n", b"X: y\r\n" * 100)],
+)
+def test_chunks_with_little_content_are_refused(start: bytes, piece: bytes) -> None:
+    with running(ConnectionLimits()) as port, connect(port) as stream:
+        with suppress(OSError):  # the server closes the connection
+            stream.sendall(CHUNKS + start)
+            for _ in range(200):
+                stream.sendall(piece * 100)
+        assert b"the extensions of the chunks" in reply(stream)
+
+
+def test_small_chunks_are_served() -> None:
+    with running(ConnectionLimits(max_head=1000)) as port, connect(port) as stream:
+        stream.sendall(CHUNKS.replace(b"/headers", b"/"))
+        for _ in range(100):
+            stream.sendall(b"1\r\na\r\n" * 500)
+        stream.sendall(b"0\r\n\r\n")
+        assert reply(stream).endswith(b"50000")
 
 
 def test_bytes_that_are_not_http_are_refused() -> None:
@@ -155,17 +230,34 @@ def test_hanging_up_after_many_requests_is_no_fault_of_the_app() -> None:
     assert not FAULTS
 
 
+def test_blank_lines_do_not_keep_a_connection() -> None:
+    with running(ConnectionLimits(head_seconds=0.2)) as port, connect(port) as stream:
+        stream.sendall(ASK % b"")
+        assert reply(stream).endswith(b"0")
+        stream.sendall(b"\r\n")
+        assert not stream.recv(1)
+
+
 def test_one_address_may_not_take_all_connections() -> None:
     with running(ConnectionLimits(per_address=2)) as port:
-        first, second = connect(port), connect(port)
-        first.sendall(ASK % b"")
-        assert reply(first).startswith(b"HTTP/1.1 200")
-        found = answer(b"", port)
-        assert found.startswith(b"HTTP/1.1 503")
-        assert b"too many connections from 127.0.0.1" in found
-        first.close()
-        second.close()
+        with connect(port) as first, connect(port) as second:
+            for stream in (first, second):
+                stream.sendall(ASK % b"")
+                assert reply(stream).startswith(b"HTTP/1.1 200")
+            found = answer(ASK % b"", port)
+            assert found.startswith(b"HTTP/1.1 503")
+            assert b"too many connections from 127.0.0.1" in found
+            assert b"retry-after: " in found
+            assert answer(ASK % b"health", port).startswith(b"HTTP/1.1 200")
         wait_for(lambda: answer(ASK % b"", port).startswith(b"HTTP/1.1 200"))
+
+
+def test_silent_connections_do_not_keep_the_room_for_health() -> None:
+    with running(ConnectionLimits(total=1, reserved=2)) as port, ExitStack() as stack:
+        silent = [stack.enter_context(connect(port)) for _ in range(4)]
+        assert reply(silent[1]).startswith(b"HTTP/1.1 503")  # the oldest beyond the limit
+        assert answer(ASK % b"health", port).startswith(b"HTTP/1.1 200")
+        assert reply(silent[2]).startswith(b"HTTP/1.1 503")
 
 
 def test_trusted_proxies_have_any_number_of_connections() -> None:

@@ -228,7 +228,7 @@ def test_connections_are_counted_by_peer_also_behind_a_proxy(app: FastAPI) -> No
         with httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as first:
             assert first.get("/health").status_code == 200
             other = {"X-Forwarded-For": "10.0.0.2"}
-            answer = httpx2.get(f"http://127.0.0.1:{port}/health", headers=other)
+            answer = httpx2.get(f"http://127.0.0.1:{port}/seen", headers=other)
             assert answer.status_code == 503
 
 

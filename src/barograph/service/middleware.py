@@ -39,7 +39,9 @@ class ServiceMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        start, status = time.perf_counter(), 0
+        start, status, method = time.perf_counter(), 0, scope["method"]
+        if method == "HEAD":  # the server leaves out the body of the answer
+            scope = {**scope, "method": "GET"}
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -51,7 +53,7 @@ class ServiceMiddleware:
         try:
             await self._app(scope, receive, send_with_headers)
         except ClientDisconnect:
-            LOG.debug("%s %s: the client hung up", scope["method"], scope["path"])
+            LOG.debug("%s %s: the client hung up", method, scope["path"])
         except asyncio.CancelledError:  # the server ends, and its requests had their time
             if status:
                 raise
@@ -62,7 +64,7 @@ class ServiceMiddleware:
                 raise
             await internal_error(error)(scope, receive, send_with_headers)
         finally:
-            method = scope["method"] if scope["method"] in METHODS else "other"
+            method = method if method in METHODS else "other"
             # The path of the route, never what the sender typed: that could be anything.
             route = getattr(scope.get("route"), "path", "none")
             self._metrics.count_request(method, route, status, time.perf_counter() - start)

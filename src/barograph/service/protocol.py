@@ -8,6 +8,7 @@ alone could keep everyone else out, the health check included.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter, deque
 from http import HTTPStatus
 from typing import Any, ClassVar
@@ -15,26 +16,33 @@ from typing import Any, ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from barograph.service.middleware import with_security_headers
-from barograph.service.responses import error_response
+from barograph.service.responses import RETRY, error_response
 from barograph.service.settings import ConnectionLimits
 
 PROBES = ("/health", "/ready", "/ping")
+HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[^][\s/?#@:\\]*)(:[0-9]{0,5})?")
+CHUNKED = 8  # bytes that may arrive for one of a body: in a chunk of its own, that takes six
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """Uvicorn's protocol with limits, and with errors in the shape of all other errors."""
+    """Uvicorn's protocol with limits, and with errors in the shape of all other errors.
+
+    Connections beyond the limits may only ask for the health of the service. There is room for a
+    few of them: the oldest gives way, so silent connections cannot keep that room.
+    """
 
     limits = ConnectionLimits()
     addresses: ClassVar[Counter[str]] = Counter()
+    surplus: ClassVar[dict[GuardedProtocol, str]] = {}  # and what is wrong, oldest first
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._deadline: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
         self._running: deque[RequestResponseCycle] = deque()  # pipelined requests wait in it
-        self._is_reserved = self._is_refused = False
-        self._is_in_head = self._began_now = False
-        self._waiting = 0  # bytes of a head that is not complete
+        self._is_refused = self._is_in_head = self._began_now = False
+        self._received = 0  # bytes of a head that is not complete, or of a body as sent
+        self._content = 0  # bytes of a body so far
         self._size = 0  # bytes of the headers so far
 
     @property
@@ -42,18 +50,30 @@ class GuardedProtocol(HttpToolsProtocol):
         return self.client[0] if self.client else ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Count the connection, and refuse it if there are too many."""
+        """Count the connection, and restrict it if there are too many."""
         super().connection_made(transport)
         self.addresses[self._address] += 1
         count = len(self.connections)
         is_crowd = self.addresses[self._address] > self.limits.per_address
         if is_crowd and self._address not in self.limits.trusted_proxies:
-            self._refuse(503, f"too many connections from {self._address}")
-        elif count > self.limits.allowed + self.limits.reserved:
-            self._refuse(503, "too many connections")
-        else:
-            self._is_reserved = count > self.limits.allowed
-            self._expect_within(self.limits.head_seconds)
+            self._restrict(f"too many connections from {self._address}")
+        elif count > self.limits.allowed:
+            self._restrict("too many connections")
+        self._expect_within(self.limits.head_seconds)
+
+    def _restrict(self, fault: str) -> None:
+        """Let the connection ask for the health of the service, and end the oldest of its kind."""
+        self.surplus[self] = fault
+        if len(self.surplus) > self.limits.reserved:
+            idle = (other for other in self.surplus if not other.is_answering)
+            other = next(idle)  # at least this connection
+            other.refuse(503, self.surplus[other])
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a request is being answered."""
+        last: RequestResponseCycle | None = self.cycle  # None before the first request
+        return last is not None and not last.response_complete
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Give the connection back."""
@@ -65,6 +85,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self.addresses[self._address] -= 1
         if not self.addresses[self._address]:
             del self.addresses[self._address]
+        self.surplus.pop(self, None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -73,37 +94,49 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         self._began_now = False
         super().data_received(data)
-        # What began within this piece is bounded by the size of the piece.
-        if self._is_in_head and not self._began_now:
-            self._waiting += len(data)
-            if self._waiting > self.limits.max_head:
+        self._check_received(len(data))
+
+    def _check_received(self, size: int) -> None:
+        """Bound what is neither a complete head nor the content of a body."""
+        if not self._began_now:  # what did is bounded by the size of the piece
+            self._received += size
+        if self._is_refused:
+            return
+        if self._received > self.limits.max_head + CHUNKED * self._content:
+            if self._is_in_head:
                 self._refuse_head()
+            else:
+                self.refuse(400, "the extensions of the chunks, or the trailers, are too large")
+        elif self._deadline is None and not self.is_answering:
+            # Blank lines before a request begin none, and stop the clock of idle connections.
+            self._expect_within(self.limits.head_seconds)
 
     def on_message_begin(self) -> None:
         """Begin a request."""
         super().on_message_begin()
         self._is_in_head = self._began_now = True
-        self._waiting = self._size = 0
+        self._received = self._content = self._size = 0
         if self._deadline is None:
             self._expect_within(self.limits.head_seconds)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
-        self._size += len(name) + len(value)
-        super().on_header(name, value)
+        """Take a header; a trailer is dropped, because it would pass for a header."""
+        if self._is_in_head:
+            self._size += len(name) + len(value)
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Start the request, unless its head is not acceptable."""
         self._is_in_head = False
+        self._received = 0
         self._expect_nothing()
         if self._is_refused:
             return
+        self._use_target_host()
         if self._size + len(self.url) > self.limits.max_head:
             self._refuse_head()
-        elif [name for name, _ in self.headers].count(b"host") > 1:
-            self._refuse(400, "the request has several Host headers")
-        elif self._is_reserved and self.url.partition(b"?")[0].decode("latin-1") not in PROBES:
-            self._refuse(503, "too many connections")
+        elif fault := self._fault():
+            self.refuse(*fault)
         else:
             super().on_headers_complete()
             while self._running and self._running[0].response_complete:
@@ -111,9 +144,40 @@ class GuardedProtocol(HttpToolsProtocol):
             self._running.append(self.cycle)
             self._expect_within(self.limits.body_seconds)
 
+    def _use_target_host(self) -> None:
+        """Replace the Host header by the host of `GET http://host/path` (RFC 9112, 3.2.2)."""
+        scheme, separator, rest = self.url.partition(b"://")
+        if separator and b"/" not in scheme and b"?" not in scheme:
+            host = rest.partition(b"/")[0].partition(b"?")[0]
+            for place, (name, _) in enumerate(self.headers):
+                if name == b"host":
+                    self.headers[place] = (name, host)
+
+    def _fault(self) -> tuple[int, str] | None:
+        """Return the status and the message of a head that is not acceptable."""
+        version = self.parser.get_http_version()
+        hosts = [value for name, value in self.headers if name == b"host"]
+        codings = [value for name, value in self.headers if name == b"transfer-encoding"]
+        path = self.url.partition(b"?")[0].decode("latin-1")
+        if version not in ("1.0", "1.1"):
+            return 505, f"HTTP/{version} is not supported; use HTTP/1.1"
+        if not hosts and version == "1.1":
+            return 400, "the request has no Host header"
+        if len(hosts) > 1:
+            return 400, "the request has several Host headers"
+        if hosts and not HOST.fullmatch(hosts[0]):
+            host = hosts[0].decode("latin-1")
+            return 400, f"Host: {host!r:.60} is not a name or address, with or without a port"
+        if codings and codings[0].strip().lower() != b"chunked":
+            return 501, "Transfer-Encoding: only chunked is supported"
+        if self in self.surplus and path not in PROBES:
+            return 503, self.surplus[self]
+        return None
+
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
         if not self._is_refused:
+            self._content += len(body)
             super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -124,18 +188,23 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse bytes that are not HTTP; they never reach the app."""
-        self._refuse(400, msg)
+        self.refuse(400, msg)
 
     def _refuse_head(self) -> None:
-        self._refuse(431, f"the headers are larger than {self.limits.max_head} bytes")
+        self.refuse(431, f"the headers are larger than {self.limits.max_head} bytes")
 
-    def _refuse(self, status: int, message: str) -> None:
-        """Answer with an error, and close the connection."""
+    def refuse(self, status: int, message: str) -> None:
+        """Answer with an error unless an answer has begun, and close the connection."""
         if self._is_refused:
             return
         self._is_refused = True
         self._expect_nothing()
-        answer = error_response(status, message, headers={"Connection": "close"})
+        self.surplus.pop(self, None)
+        if self.is_answering and self.cycle.response_started:
+            self.transport.close()
+            return
+        more = RETRY if status == 503 else {}
+        answer = error_response(status, message, headers={"Connection": "close", **more})
         headers = b"".join(b"%s: %s\r\n" % h for h in with_security_headers(answer.raw_headers))
         line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode()
         self.transport.write(b"%s%s\r\n%s" % (line, headers, answer.body))
@@ -187,7 +256,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if running is not None and not running.more_body and not running.response_complete:
             self._expect_within(self.limits.head_seconds)  # an earlier request is being answered
         elif self._is_in_head:
-            self._refuse(408, "the headers did not arrive in time")
+            self.refuse(408, "the headers did not arrive in time")
         else:  # an idle connection, or a body: the answer to it may have begun
             self._is_refused = True
             self.transport.close()
@@ -195,5 +264,5 @@ class GuardedProtocol(HttpToolsProtocol):
 
 def protocol_with(limits: ConnectionLimits) -> type[GuardedProtocol]:
     """Return the protocol with other limits and a count of its own."""
-    members = {"limits": limits, "addresses": Counter()}
+    members = {"limits": limits, "addresses": Counter(), "surplus": {}}
     return type(GuardedProtocol.__name__, (GuardedProtocol,), members)

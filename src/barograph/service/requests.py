@@ -123,6 +123,10 @@ def _unpack(packed: bytes, limit: int) -> bytes:
     """
     chunks: list[bytes] = []
     left = min(limit, FREE + MAX_RATIO * len(packed))
+    too_large = _too_large(limit)
+    if left < limit:
+        message = f"the body unpacks to more than {MAX_RATIO} times its size and {FREE} bytes"
+        too_large = ApiError(413, message)
     member, members, place = zlib.decompressobj(GZIP), 1, 0
     rest = b""
     while rest or place < len(packed):
@@ -139,12 +143,12 @@ def _unpack(packed: bytes, limit: int) -> bytes:
         rest = member.unused_data if member.eof else member.unconsumed_tail
         left -= len(chunk)
         if left < 0:
-            raise _too_large(limit)
+            raise too_large
         chunks.append(chunk)
     while not member.eof and (chunk := member.decompress(b"", min(CHUNK, left + 1))):
         left -= len(chunk)
         if left < 0:
-            raise _too_large(limit)
+            raise too_large
         chunks.append(chunk)
     if not member.eof and packed:
         raise ApiError(400, "the body is not valid gzip: it is truncated")
