@@ -36,9 +36,11 @@ def test_regions_are_those_between_the_neighbouring_change_points(detector: Dete
         points = detector.detect(values)
         edges = [0, *(point.index for point in points), values.size]
         for k, point in enumerate(points):
+            assert type(point.index) is int
             for region, start in ((point.before, k), (point.after, k + 1)):
                 expected = Region.of(values[edges[start] : edges[start + 1]])
                 assert region.count == expected.count
+                assert type(region.count) is int
                 for name in ("min", "max", "median", "mean", "variance"):
                     known = pytest.approx(getattr(expected, name), rel=1e-12, abs=1e-12)
                     assert getattr(region, name) == known

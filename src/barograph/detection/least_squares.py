@@ -52,7 +52,7 @@ class _LeastSquares(Detector):
 
         signal = (scaled - np.median(scaled)) / noise
         search = ruptures.KernelCPD(kernel="linear", min_size=self._minimum).fit(signal)
-        edges = [0, *self._edges(search, signal.size)]
+        edges = [0, *map(int, self._edges(search, signal.size))]  # some are NumPy's
         return [
             RawChangePoint(b, _gain(signal[a:b], signal[b:c]))
             for (a, b), (_, c) in pairwise(pairwise(edges))
