@@ -134,7 +134,7 @@ def test_action_gates_comments_and_stores(job: Job) -> None:
     job.environment |= GITHUB | {"GITHUB_SHA": job.sha, "GITHUB_REF": "refs/heads/main"}
     branch = {"BRANCH": "barograph"}
     first = job.step("history", branch | {"FOLDER": "data", "EXTERNAL": "", "SKIP_FETCH": "false"})
-    assert first.returncode == 0, first.stderr
+    assert (first.returncode, first.stderr) == (0, "")
     history = job.outputs()["path"]
     quiet_history(Path(history))
     (job.folder / "output.json").write_text(benchmark(2.5))
@@ -159,6 +159,14 @@ def test_action_gates_comments_and_stores(job: Job) -> None:
     assert job.step("fail", {"CODE": "4", "FAIL_ON_ALERT": "true"}).returncode == 4
     assert job.step("fail", {"CODE": "3", "FAIL_ON_ALERT": "true"}).returncode == 0
     assert job.step("fail", {"CODE": "2", "FAIL_ON_ALERT": "false"}).returncode == 0
+
+
+def test_action_begins_no_history_if_the_remote_cannot_be_read(job: Job) -> None:
+    job.shell("git remote set-url origin ./no-such-remote")
+    values = {"BRANCH": "barograph", "FOLDER": ".", "EXTERNAL": "", "SKIP_FETCH": "false"}
+    failed = job.step("history", values)
+    assert failed.returncode != 0
+    assert "no-such-remote" in failed.stderr
 
 
 def test_action_judges_a_pull_request_without_storing_it(job: Job) -> None:

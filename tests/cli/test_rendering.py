@@ -43,9 +43,9 @@ JOB = JobAnswer(
 )
 TRICKY = JobAnswer(
     [replace(one, series=f"{k}{HOSTILE}") for k, one in enumerate(JOB.answers)],
-    [HOSTILE],
-    [HOSTILE],
-    [HOSTILE],
+    [f"short {HOSTILE}"],
+    [f"new {HOSTILE}"],
+    [f"gone {HOSTILE}"],
     notes=[HOSTILE],
 )
 
@@ -72,6 +72,14 @@ def test_text_is_aligned_and_ends_with_a_summary() -> None:
         "1 regression, 1 suspect, 1 improvement; "
         "4 series judged, 1 too short to judge, 1 new, 1 without the newest commit"
     )
+
+
+def test_text_lists_a_new_series_once_although_it_is_too_short() -> None:
+    assert lines_of(JobAnswer([], ["db/a", "db/b"], ["db/b"])) == [
+        "too short    db/a",
+        "new          db/b",
+        "0 regressions, 0 suspects, 0 improvements; 0 series judged, 1 too short to judge, 1 new",
+    ]
 
 
 def test_text_has_one_line_for_each_answer_whatever_its_name() -> None:
@@ -164,7 +172,7 @@ def test_github_warns_if_nothing_could_be_judged_yet() -> None:
     [line] = github.workflow_commands(JobAnswer([], ["db/a", "db/b"], ["db/b"], []))
     assert line == (
         "::warning title=Barograph::0 regressions, 0 suspects, 0 improvements; "
-        "0 series judged, 2 too short to judge, 1 new"
+        "0 series judged, 1 too short to judge, 1 new"
     )
 
 

@@ -15,6 +15,7 @@ from barograph.cli.rendering.words import (
     listed,
     place,
     size,
+    too_short,
 )
 from barograph.wording import printable
 
@@ -54,7 +55,7 @@ def lines(job: JobAnswer) -> list[str]:
         for kind, answer in answers_by_kind(job)
     ]
     texts = [click.style(line, fg=COLOURS.get(row[0])) for row, line in _aligned(rows)]
-    for kind, names in (("too short", job.too_short), ("new", job.new), ("missing", job.missing)):
+    for kind, names in (("too short", too_short(job)), ("new", job.new), ("missing", job.missing)):
         if names:
             texts.append(f"{kind:<11}  {listed(names)}")
     texts += [f"{'note':<11}  {printable(note)}" for note in job.notes]

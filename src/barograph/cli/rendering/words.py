@@ -97,10 +97,16 @@ def headline(job: JobAnswer) -> str:
     return ", ".join(parts)
 
 
+def too_short(job: JobAnswer) -> list[str]:
+    """Return the series that are too short to judge; a new one is named as new alone."""
+    new = frozenset(job.new)
+    return [name for name in job.too_short if name not in new]
+
+
 def coverage(job: JobAnswer) -> str:
     """Return how many series were judged, and how many could not be."""
     parts = [f"{job.judged:,} series judged"]
-    named = {"too short to judge": job.too_short, "new": job.new}
+    named = {"too short to judge": too_short(job), "new": job.new}
     named["without the newest commit"] = job.missing
     parts += [f"{len(names):,} {text}" for text, names in named.items() if names]
     return ", ".join(parts)
