@@ -59,29 +59,33 @@ def test_small_input_needs_no_compiler_and_gets_the_same_answer(
     arguments = [command, str(tmp_path / "results.csv"), "--format", "json"]
     stores = (str(tmp_path / f"{number}.db") for number in range(2))
     monkeypatch.setenv("BAROGRAPH_STORE", next(stores))
-    code = (
-        f"import sys\nsys.argv[1:] = {arguments!r}\nfrom barograph.cli import main\n"
-        "try:\n    main()\nfinally:\n"
-        "    print('numba' in sys.modules, 'llvmlite' in sys.modules, file=sys.stderr)\n"
-    )
-    done = subprocess.run(  # noqa: S603 - our own interpreter and code
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
-    )
+    done = interpreted(arguments, tmp_path)
     assert done.stderr.splitlines()[-1] == "False False"
     monkeypatch.setenv("BAROGRAPH_STORE", next(stores))
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert (ended.value.code or 0) == done.returncode
-    interpreted, compiled = json.loads(done.stdout), json.loads(capsys.readouterr().out)
     close = {
         path: pytest.approx(part, rel=1e-12, abs=1e-12) if isinstance(part, float) else part
-        for path, part in flat(compiled).items()
+        for path, part in flat(json.loads(capsys.readouterr().out)).items()
     }
-    assert flat(interpreted) == close
+    assert flat(json.loads(done.stdout)) == close
+
+
+def interpreted(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command; the last line on stderr says whether Numba and its compiler were imported."""
+    code = (
+        f"import sys\nsys.argv[1:] = {arguments!r}\nfrom barograph.cli import main\n"
+        "try:\n    main()\nfinally:\n"
+        "    print('numba' in sys.modules, 'llvmlite' in sys.modules, file=sys.stderr)\n"
+    )
+    return subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")},
+    )
 
 
 def flat(content: object, path: str = "") -> dict[str, object]:
@@ -121,13 +125,38 @@ def test_library_and_later_choices_leave_kernels_compiled(
     assert not compiled.is_interpreted()
 
 
-def test_search_with_another_method_or_model_is_no_default(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("undecided")
+@pytest.mark.parametrize(
+    ("name", "parameters", "interprets"),
+    [
+        ("triaged", {}, True),
+        ("triaged", {"candidates": "tau_kappa"}, False),
+        ("edivisive", {}, True),
+        ("edivisive", {"permutations": "9999"}, False),
+        ("tau_kappa", {}, False),
+        ("hunter", {"window": "30"}, True),
+        ("stepfit", {"threshold": "20"}, True),
+    ],
+)
+def test_methods_that_are_slow_without_a_compiler_are_compiled(
+    name: str, parameters: dict[str, str], *, interprets: bool, tmp_path: Path
+) -> None:
+    DetectorChoice(name, parameters, tmp_path / "none.baro").interpret_small(1)
+    assert compiled.is_interpreted() is interprets
+
+
+@pytest.mark.usefixtures("undecided")
+def test_search_with_a_model_of_the_user_is_compiled(tmp_path: Path) -> None:
     model = tmp_path / "model.baro"
-    assert DetectorChoice(model=model).is_default
-    assert not DetectorChoice("hunter", model=model).is_default
-    assert not DetectorChoice(parameters={"inner": "3"}, model=model).is_default
     model.touch()
-    assert not DetectorChoice(model=model).is_default
+    DetectorChoice(model=model).interpret_small(1)
+    assert not compiled.is_interpreted()
+
+
+def test_gate_with_a_detector_needs_no_compiler(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text(CSV)
+    done = interpreted(["gate", str(tmp_path / "results.csv"), "--detector", "hunter"], tmp_path)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, "False False")
 
 
 def test_series_of_an_existing_store_are_work(tmp_path: Path) -> None:

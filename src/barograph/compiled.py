@@ -51,6 +51,20 @@ def fused_kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, fastmath=set(FUSED))
 
 
+def kernel_or(arrays: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Compile like `kernel`; where kernels are interpreted, use a function of NumPy arrays.
+
+    Args:
+        arrays: Does the same, to the bit, in few calls of NumPy.
+    """
+
+    def choose(function: Callable[P, R]) -> Callable[P, R]:
+        compiled = kernel(function)
+        return arrays if is_interpreted() else compiled
+
+    return choose
+
+
 def is_interpreted() -> bool:
     """Whether kernels run interpreted in this process."""
     return _Choice.interprets

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barograph.detection import EDivisive, energy_statistic
+from barograph.detection.edivisive.divide import _shuffle_by_arrays, shuffle
+from barograph.detection.tau_kappa import _distances_by_arrays, distances_back
 from barograph.errors import ConfigError
 from barograph.series import ChangePoint, Floats
 from tests.detection.edivisive_reference import pair_statistic, split_statistic
@@ -211,3 +213,21 @@ def test_the_energy_of_huge_values_is_never_undefined(alpha: float) -> None:
     large = energy_statistic(small * 2.0**510, alpha)
     expected = energy_statistic(small, alpha) * 2.0 ** (510 * alpha)
     assert large == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 64, 65, 400])
+def test_functions_of_arrays_return_the_bits_of_the_kernels(size: int) -> None:
+    values = np.random.default_rng(size).standard_cauchy(size)
+    sums = np.zeros(size + 1), np.zeros(size + 1)
+    distances_back(values, sums[0])
+    _distances_by_arrays(values, sums[1])
+    assert np.array_equal(*sums)
+    rows = [
+        (values.copy(), np.arange(size), sums[0][:size].copy(), np.array([77], dtype=np.uint64))
+        for _ in range(2)
+    ]
+    for _ in range(3):
+        shuffle(*rows[0])
+        _shuffle_by_arrays(*rows[1])
+    for compiled, by_arrays in zip(*rows, strict=True):
+        assert np.array_equal(compiled, by_arrays)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 import click
 
 from barograph.cli.options import F, grouped, model_option
+from barograph.compiled import interpret_small
 
 if TYPE_CHECKING:
     from barograph.detection.base import Detector
@@ -36,14 +37,17 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {"tau_kappa": {"search": "tau_kappa"}
 DEFAULT_DETECTOR = "triaged"
 USE = "label_free"  # of the model that scores its candidates
 WITH_PVALUE = ("hunter", "edivisive", "tau_kappa", "gesd")
+QUADRATIC = ("triaged", "edivisive")  # in time, interpreted, with their defaults
+SLOW = (*QUADRATIC, "tau_kappa")
 SHORTCUTS = ("pvalue", "window", "min_magnitude")  # parameters with an option of their own
 OWN_OPTIONS = ("model", "min_probability")  # parameters that only an option of their own sets
 # What people should know before they trust a method, unless they set the parameter themselves.
 CAVEATS = {
     "stepfit": (
         "threshold",
-        "the default threshold of 150 is meant for means of many traces; a single series reaches "
-        "it only with a step of about 17 noise units: lower it with --detector-option threshold=X",
+        "has a default threshold of 150, which is meant for means of many traces; a single series "
+        "reaches it only with a step of about 17 noise units: lower it with --detector-option "
+        "threshold=X",
     ),
     "dynp": (
         "changes",
@@ -81,11 +85,16 @@ class DetectorChoice:
     model: Path | None = None
     min_probability: float | None = None
 
-    @property
-    def is_default(self) -> bool:
-        """Whether the default method searches, with the built-in model."""
-        is_built_in = self.model is None or not self.model.exists()
-        return self.name == DEFAULT_DETECTOR and is_built_in and not self.parameters
+    def interpret_small(self, points: int) -> None:
+        """Leave kernels to the interpreter if it searches few points as fast as they are loaded.
+
+        Args:
+            points: Number of points.
+        """
+        if self.name == DEFAULT_DETECTOR and self.model is not None and self.model.exists():
+            return
+        if self.name not in SLOW or (self.name in QUADRATIC and not self.parameters):
+            interpret_small(points)
 
     def make(self) -> Detector:
         """Return the detector.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from barograph.cli.answers import JobAnswer, SeriesAnswer
-from barograph.cli.detectors import DETECTORS, make_detector
+from barograph.cli.detectors import DETECTORS, USE, DetectorChoice
 from barograph.cli.inputs import Inputs, input_options
 from barograph.cli.judging_options import Judging, judging_options
 from barograph.cli.options import RELEASED, format_option
@@ -95,8 +95,8 @@ def gated(
     from barograph.cli.selection import Selection
 
     history = files.history
-    if detector is None:
-        judging.interpret_small(history.values.size)
+    choice = None if detector is None else DetectorChoice(detector, {}, RELEASED / f"{USE}.baro")
+    (choice or judging).interpret_small(history.values.size)
     series = [entry for entry in history if len(entry)]
     of_branch = [
         count for count, entry in zip(files.of_branch.tolist(), history, strict=True) if len(entry)
@@ -104,9 +104,9 @@ def gated(
     selection = Selection.of(
         series, judging.newest, judging.since, of_branch if files.branch else None
     )
-    if detector is not None:
-        method = make_detector(detector, RELEASED / "label_free.baro")
-        job = judging.detected_job(detected(history, selection, method), selection)
+    if choice is not None:
+        answers = detected(history, selection, choice.make())
+        job = judging.detected_job(answers, selection)
         return judging.suppressed(job, series)
     from barograph.detection.online import make_judge
 

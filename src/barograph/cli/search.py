@@ -14,7 +14,6 @@ from barograph.cli.config import current_config
 from barograph.cli.detectors import WITH_PVALUE, DetectorChoice, detector_options
 from barograph.cli.options import grouped
 from barograph.cli.selection import order_of
-from barograph.compiled import interpret_small
 from barograph.errors import ConfigError
 from barograph.plotting.changes import Findings, ReportedChange
 from barograph.series import UNKNOWN_TIME, ChangePoint, Series
@@ -123,8 +122,7 @@ def find(history: History, search: ChangeSearch, *, explain: bool = False) -> Se
     """
     import numpy as np
 
-    if search.choice.is_default:
-        interpret_small(history.values.size)
+    search.choice.interpret_small(history.values.size)
     detector = search.choice.make()
     for note in search.choice.notes(detector.shortest, np.diff(history.offsets)):
         click.echo(note, err=True)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from barograph.compiled import kernel
+from barograph.compiled import kernel, kernel_or
 from barograph.series import Floats
 
 Four = tuple[float, float, float, float]
@@ -187,7 +187,13 @@ def _evaluate(first: int, last: int, factors: Floats, work: Floats) -> float:
     return max(high_a, high_b, high_c, high_d)
 
 
-@kernel
+def _distances_by_arrays(values: Floats, sums: Floats) -> None:
+    """Do the same as `distances_back`: a running sum adds in order."""
+    distances = np.tril(np.abs(values[:, np.newaxis] - values))
+    sums[: values.size] = np.cumsum(distances, axis=1)[:, -1]
+
+
+@kernel_or(_distances_by_arrays)
 def distances_back(values: Floats, sums: Floats) -> None:
     """Fill sums[t] with the distances from t back to the start, for four points side by side."""
     size = values.size

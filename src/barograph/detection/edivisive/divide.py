@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import kernel
+from barograph.compiled import kernel, kernel_or
 from barograph.detection.edivisive.energy import divergence, prepare, reach
 from barograph.detection.tau_kappa import Lanes, best_pair, factor_table, lanes
 from barograph.series import Floats, Ints
@@ -32,7 +32,26 @@ def below(bound: int, state: State) -> int:
     return int(((bits >> HALF) * np.uint64(bound)) >> HALF)
 
 
-@kernel
+def _shuffle_by_arrays(values: Floats, ranks: Ints, totals: Floats, state: State) -> None:
+    """Do the same as `shuffle`, with the numbers that `below` returns in the same order."""
+    size = values.size
+    if size < 2:
+        return
+    bits = state[0] + STEP * np.arange(1, size, dtype=np.uint64)
+    state[0] = bits[-1]
+    bits = (bits ^ (bits >> A)) * FIRST
+    bits = (bits ^ (bits >> B)) * SECOND
+    bits = bits ^ (bits >> C)
+    places = ((bits >> HALF) * np.arange(size, 1, -1, dtype=np.uint64)) >> HALF
+    order = [*range(size)]
+    for i, j in zip(range(size - 1, 0, -1), places.tolist(), strict=True):
+        order[i], order[j] = order[j], order[i]
+    chosen = np.array(order)
+    for array in (values, ranks, totals):
+        array[:] = array[chosen]
+
+
+@kernel_or(_shuffle_by_arrays)
 def shuffle(values: Floats, ranks: Ints, totals: Floats, state: State) -> None:
     """Permute three arrays together: rank and distance sum move with their point."""
     for i in range(values.size - 1, 0, -1):

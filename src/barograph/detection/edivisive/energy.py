@@ -14,15 +14,15 @@ differences.
 import numpy as np
 import numpy.typing as npt
 
-from barograph.compiled import fused_kernel, kernel
+from barograph.compiled import fused_kernel, is_interpreted, kernel
 from barograph.detection.base import observe, require
 from barograph.detection.numerics import power_of_two
 from barograph.detection.tau_kappa import distances_back
 from barograph.series import Floats, Ints
 
-# Up to these lengths, the differences themselves beat the tree: for four points side by side, or
-# several differences of one point at a time.
-TINY, SHORT = 64, 400
+# Up to these lengths, the differences themselves beat the tree: for four points side by side (for
+# all points at once where kernels are interpreted), or several differences of one point at a time.
+TINY, SHORT = (400 if is_interpreted() else 64), 400
 # Above this magnitude sums of distances, to any power below 2, might overflow.
 LARGE = 1e150
 
