@@ -1,7 +1,8 @@
 """Time the reading of each history format, and of `barograph gate` on it.
 
 Every format gets the same series. Each row is a process of its own, so that its peak memory can be
-measured. Starting Python is part of the seconds of `gate`, not of those of reading.
+measured. Starting Python and importing modules is part of the seconds of `gate`, not of those of
+reading: each process reads a small file of the format first.
 """
 
 from __future__ import annotations
@@ -69,8 +70,9 @@ TABLES: dict[str, Generator] = {"tables": table, "distinct times": distinct_time
 GENERATORS: dict[str, Generator] = {**TABLES, **HISTORIES, **RUNS}
 
 
-def child(path: Path) -> None:
-    """Read a file in this process, and print what it took."""
+def child(path: Path, small: Path) -> None:
+    """Read a file in this process after a small one, and print what it took."""
+    read_files([small])
     wall, cpu = time.perf_counter(), time.process_time()
     points = read_files([path]).history.values.size
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -80,9 +82,13 @@ def child(path: Path) -> None:
 
 def measured(name: str, folder: Path, values: Floats) -> dict[str, Any]:
     """Return the row of a format."""
-    path = GENERATORS[name](folder, values)
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
-    command = [sys.executable, __file__, "--child", str(path)]
+    (folder / "large").mkdir()
+    (folder / "small").mkdir()
+    path = GENERATORS[name](folder / "large", values)
+    small = GENERATORS[name](folder / "small", values[:2])
+    files = (file for file in (folder / "large").rglob("*") if file.is_file())
+    size = sum(file.stat().st_size for file in files) / 1e6
+    command = [sys.executable, __file__, "--child", str(path), str(small)]
     measured = json.loads(
         subprocess.run(command, check=True, capture_output=True, text=True).stdout
     )
@@ -104,11 +110,13 @@ def main() -> None:
     parser = arguments(str(__doc__))
     parser.add_argument("--series", type=int, default=SERIES)
     parser.add_argument("--points", type=int, default=POINTS)
-    parser.add_argument("--child", type=Path, help="read this file and print what it took")
+    parser.add_argument(
+        "--child", nargs=2, type=Path, help="read the first file after the second, print the time"
+    )
     parser.add_argument("names", nargs="*", help="formats; all by default")
     options = parser.parse_args()
     if options.child:
-        child(options.child)
+        child(*options.child)
         return
     values = values_with_step(options.series, options.points, options.points - 10)
     rows = []

@@ -34,6 +34,7 @@ SLOWEST = 5.0  # seconds for one file
 LONGEST = 300  # characters of an error
 MOST_MEMORY = 1_000  # MB of a process
 SAVED = "fuzz-failure"
+IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
 
 
 class BrokenPromiseError(AssertionError):
@@ -110,7 +111,7 @@ def fuzz(name: str, count: int, seed: int) -> int:
     known = known_formats()
     form, others = known[name], list(known.values())
     before, started, read, broken = _megabytes(), time.monotonic(), 0, 0
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=IN_MEMORY) as folder:
         streams = [
             mutations(path, random.Random(f"{seed} {path.name}"), Path(folder))  # noqa: S311
             for path in sample_paths(name)

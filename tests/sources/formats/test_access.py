@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from barograph.errors import DataError
 from barograph.series import UNKNOWN_TIME
 from barograph.sources.fields import TIME_RANGE, FieldError
-from barograph.sources.formats import access
+from barograph.sources.formats import access, dates, numbers
 from barograph.sources.formats.base import decode_json
 
 MOMENT = 1_706_220_908_000
@@ -45,12 +45,12 @@ ANYTHING = st.recursive(
     ],
 )
 def test_a_time_of_any_usual_form_is_read(value: object) -> None:
-    assert access.time_ms(value, "date") == MOMENT
+    assert dates.time_ms(value, "date") == MOMENT
 
 
 @pytest.mark.parametrize("value", [None, ""])
 def test_a_missing_time_is_unknown(value: object) -> None:
-    assert access.time_ms(value, "date") == UNKNOWN_TIME
+    assert dates.time_ms(value, "date") == UNKNOWN_TIME
 
 
 @pytest.mark.parametrize(
@@ -58,18 +58,18 @@ def test_a_missing_time_is_unknown(value: object) -> None:
 )
 def test_what_is_not_a_time_is_an_error_with_its_place(value: object) -> None:
     with pytest.raises(FieldError) as raised:
-        access.time_ms(value, "commits[2].date")
+        dates.time_ms(value, "commits[2].date")
     assert raised.value.field == "commits[2].date"
 
 
 @pytest.mark.parametrize(
     ("read", "value", "reason"),
     [
-        (access.number, "3", "is not a number"),
-        (access.number, True, "is not a number"),
-        (access.number, None, "is missing"),
-        (access.number, float("inf"), "is not finite"),
-        (access.number, 10**400, "is not finite"),
+        (numbers.number, "3", "is not a number"),
+        (numbers.number, True, "is not a number"),
+        (numbers.number, None, "is missing"),
+        (numbers.number, float("inf"), "is not finite"),
+        (numbers.number, 10**400, "is not finite"),
         (access.text, 3, "is not text"),
         (access.text, "\ud800", "is not valid text"),
         (access.text, None, "is missing"),
@@ -103,11 +103,11 @@ def test_a_long_key_is_cut_in_a_place() -> None:
 
 @given(ANYTHING)
 def test_every_value_is_read_or_refused(value: Any) -> None:
-    for read in (access.number, access.text, access.mapping, access.array, access.label):
+    for read in (numbers.number, access.text, access.mapping, access.array, access.label):
         with contextlib.suppress(FieldError):
             read(value, "here")
     with contextlib.suppress(FieldError):
-        found = access.time_ms(value, "here")
+        found = dates.time_ms(value, "here")
         assert found == UNKNOWN_TIME or TIME_RANGE[0] <= found <= TIME_RANGE[1]
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from barograph.sources.formats.access import time_ms
 from barograph.sources.formats.cells import TimeReader
-from barograph.sources.formats.dates import DateParser
+from barograph.sources.formats.dates import DateParser, time_ms
 
 
 @pytest.mark.parametrize("form", ["{}", "{}Z", "{}.25", "{}.123456+00:00"])

@@ -54,3 +54,21 @@ def test_rows_keep_their_numbers_after_a_part_with_other_lines(
     monkeypatch.setattr(delimited, "PART", 1)
     chunks = delimited.read_delimited(InputFile("t", None, b"x,y\n1,2\n\n3\n4,5\n"))
     assert [row for chunk in chunks for row in chunk.rows] == [0, 3]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_rows_after_a_cell_of_several_lines_keep_their_numbers(
+    monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setattr(delimited, "CHUNK", 2)
+    content = end.join(["", "x,y", '"1', '1",2', '"', "", '",4', "5", '"6",7', ""])
+    chunks = list(delimited.read_delimited(InputFile("t", None, content.encode())))
+    lines = [row + chunk.lines for chunk in chunks for row in chunk.rows]
+    assert lines == [3, 5, 9]
+    [skip] = [skip for chunk in chunks for skip in chunk.skips]
+    assert str(skip.place) == "t: line 8"
+
+
+def test_comments_between_rows_are_no_rows() -> None:
+    chunks = delimited.read_delimited(InputFile("t", None, b'x,y\n1,2\n# moved\n"3",4\n'))
+    assert [(list(chunk.rows), chunk.skips) for chunk in chunks] == [([0, 2], [])]

@@ -15,7 +15,7 @@ from barograph.series import Direction
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import download, otava
-from barograph.sources.formats.base import InputFile, Result, ResultBatch
+from barograph.sources.formats.base import InputFile, Note, Result, ResultBatch
 from barograph.sources.formats.read import read_files
 from barograph.sources.formats.yaml_text import decode_yaml
 from tests.sources.formats.graphite_server import GraphiteServer, graphite_server
@@ -34,7 +34,7 @@ def read(folder: Path, config: str) -> list[ResultBatch | Skip]:
     """Return what a configuration in a folder yields; it has no verdicts."""
     path = folder / "otava.yaml"
     file = InputFile("otava.yaml", path, config.encode())
-    return list(otava.read(file))
+    return [item for item in otava.read(file) if not isinstance(item, Note)]
 
 
 def results(folder: Path, config: str) -> list[Result]:
@@ -68,7 +68,7 @@ def test_delimiter_and_quotes_are_those_of_the_test(tmp_path: Path) -> None:
     )
     config = CSV + "    csv_options: {delimiter: '|', quotechar: \"'\"}\n"
     (result,) = results(tmp_path, config)
-    assert (result.value, result.run) == (15.0, "7")  # a comma groups digits, as in "1,024"
+    assert (result.value, result.run) == (1.5, "7")
 
 
 def test_a_pattern_reads_all_files_in_order(tmp_path: Path) -> None:
@@ -98,7 +98,6 @@ def test_a_json_test_is_named_by_the_configuration(tmp_path: Path) -> None:
         (CSV.replace("[a]", "{a: {direction: 2}}"), "tests.t.metrics.a.direction"),
         (CSV.replace("[a]", "{a: {scale: [1]}}"), "tests.t.metrics.a.scale"),
         (CSV + "    csv_options: {delimiter: ab}", "tests.t.csv_options.delimiter"),
-        (CSV.replace("[a]", "[b]"), "data.csv line 2"),
         ("tests: {t: {type: graphite, prefix: p}}", "graphite"),
         ("{graphite: {url: 'ftp://h'}, tests: {t: {type: graphite}}}", "graphite.url"),
     ],
@@ -114,6 +113,22 @@ def test_a_missing_column_is_named_with_those_that_exist(tmp_path: Path) -> None
     (tmp_path / "data.csv").write_text("time,b\n")
     with pytest.raises(DataError, match=r"otava\.yaml: data\.csv: no column 'a'; has time, b"):
         read(tmp_path, CSV)
+
+
+def test_value_that_is_no_number_is_skipped_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("\n# weekly\ntime,a\n2026-01-01,1\n2026-01-02,x\n")
+    [skip] = [item for item in read(tmp_path, CSV) if isinstance(item, Skip)]
+    assert str(skip) == "otava.yaml: data.csv: line 5: a: value is not a number (got 'x')"
+
+
+def test_metrics_of_one_column_and_cells_with_units_are_read(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("commit,a,b\nc1,1,2 ms\nc2,,3 ms\n")
+    metrics = "{a: {column: b}, b: {scale: 10, unit: us}, c: {column: a, unit: s}}"
+    found = results(tmp_path, CSV.replace("[a]", metrics))
+    assert [(r.series.measurement, r.commit, r.value, r.unit) for r in found] == [
+        ("a", "c1", 2, "ms"), ("a", "c2", 3, "ms"),
+        ("b", "c1", 20, "ms"), ("b", "c2", 30, "ms"), ("c", "c1", 1, "s"),
+    ]  # fmt: skip
 
 
 def test_tests_of_other_types_only_are_an_error(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from barograph.sources.formats import (
     google_benchmark,
     jmh,
     k6,
+    locust,
     pytest_benchmark,
     vitest,
 )
@@ -51,6 +52,15 @@ def test_k6_reads_lines_of_any_length() -> None:
     point["data"]["time"] = "2026-01-01T00:00:00Z"  # type: ignore[index]
     lines = "\n".join(map(json.dumps, (metric, point)))
     assert [one.value for one in results(k6.FORMAT, lines)] == [3.0, 3.0]
+
+
+def test_line_in_an_error_counts_blank_lines_and_lines_in_cells() -> None:
+    header = "Type,Name,Request Count,Failure Count,Median Response Time,95%,Requests/s,Failures/s"
+    rows = ["", "", header, '"GET","/a', 'b",5,0,12,30,1.5,0', "GET,/c,5,0,fast,30,1.5,0"]
+    found = read(locust.FORMAT, "\n".join(rows))
+    assert [entry.where for entry in found if isinstance(entry, Result)] == ["line 4"] * 4
+    [skip] = [entry for entry in found if isinstance(entry, Skip)]
+    assert (skip.field, skip.value) == ("line 6: Median Response Time", "fast")
 
 
 def test_csv_of_benchmarkdotnet_in_another_culture() -> None:
@@ -131,10 +141,10 @@ def test_go_reads_the_direction_that_a_unit_line_states() -> None:
     assert hits.series.args == (("GOMAXPROCS", "4"),)
 
 
-def test_go_skips_a_line_whose_value_is_no_number() -> None:
+def test_go_skips_a_line_whose_value_is_missing() -> None:
     [skip] = read(go_bench.FORMAT, "BenchmarkGet 100 NaN ns/op\n")
     assert isinstance(skip, Skip)
-    assert (skip.field, skip.reason) == ("line 1", "is not a number")
+    assert (skip.field, skip.reason) == ("line 1", "is missing")
 
 
 def test_points_of_k6_give_the_series_of_its_summary() -> None:

@@ -11,8 +11,8 @@ import pytest
 from barograph.errors import DataError
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.cells import measured
 from barograph.sources.formats.context import RunContext
+from barograph.sources.formats.numbers import measured
 from barograph.sources.formats.read import read_files
 from tests.sources.formats.tables import NOWHERE, read, skips, values
 
@@ -26,6 +26,9 @@ from tests.sources.formats.tables import NOWHERE, read, skips, values
         (["1e3", "-.5"], [1000.0, -0.5]),
         (["1'234.5", "1\u202f204.25"], [1234.5, 1204.25]),
         (["1.234,5 ms", "2,25 ms"], [1234.5, 2.25]),
+        (["1,2 K", "950,5"], [1200.0, 950.5]),
+        (["1,2 \u00b5s", "0,9 \u00b5s"], [1.2, 0.9]),
+        (["1,5 Ki", "1.024,5"], [1536.0, 1024.5]),
     ],
 )
 def test_decimal_sign_is_found(tmp_path: Path, cells: list[str], expected: list[float]) -> None:
@@ -40,7 +43,13 @@ def test_decimal_sign_is_found(tmp_path: Path, cells: list[str], expected: list[
         ("12.5 \u00b1 3", (12.5, "")), ("12.5 +- 3", (12.5, "")), ("12.5\u00b13 ms", (12.5, "ms")),
         ("12.5 ms \u00b1 0.3 ms", (12.5, "ms")), ("12.5 +/- 2%", (12.5, "%")),
         ("1,204 ns", (1204, "ns")), ("3.5 MB/s", (3.5, "MB/s")), ("45%", (45, "%")), ("7", (7, "")),
-        ("-1.5e-3 s", (-1.5e-3, "s")), ("2s", (2, "s")),
+        ("-1.5e-3 s", (-1.5e-3, "s")), ("2s", (2, "s")), ("1.5 days", (1.5, "days")),
+        ("1.15 K", (1150, "")), ("1.2 k", (1200, "")), ("3.4 Mil", (3.4e6, "")),
+        ("1.2 M", (1.2e6, "")), ("2 G", (2e9, "")), ("1.5 Bil", (1.5e9, "")), ("2 Ki", (2048, "")),
+        ("512Mi", (512 * 2**20, "")), ("1.2 \u00b5", (1.2e-6, "")), ("3 \u03bc", (3e-6, "")),
+        ("1.2K req/s", (1200, "req/s")), ("2.5 B ops/s", (2.5e9, "ops/s")), ("8 B", (8, "B")),
+        ("1.2 K \u00b1 0.1 K", (1200, "")), ("1,234,567", (1234567, "")),
+        ("12,34,567.5", (1234567.5, "")),
     ],
 )  # fmt: skip
 def test_cell_with_a_unit_or_a_spread_is_read(cell: str, expected: tuple[float, str]) -> None:
@@ -60,6 +69,13 @@ def test_cell_with_a_unit_or_a_spread_is_read(cell: str, expected: tuple[float, 
         "1 2 3",
         "12 3456",
         "1'5 ms",
+        "4K",  # a resolution, or the size of a model
+        "1.2 m",  # milli, or minutes
+        "1.2 K apples",
+        "1,5",  # with a decimal point
+        "1,2,3",
+        "1.234,567",
+        "12,3456",
     ],
 )
 def test_cell_that_only_looks_like_a_value_with_a_unit_is_no_number(cell: str) -> None:
@@ -81,6 +97,21 @@ def test_units_in_cells_are_converted_to_the_first_of_their_column(
     expected = pytest.approx([1.5, 0.85, 2.0])
     assert values(found) == {f"grafana/m{k}": expected for k in range(width)}
     assert set(found.history.directions.tolist()) == {-1}
+
+
+def test_cells_with_a_multiple_are_a_column_of_values(tmp_path: Path) -> None:
+    content = (
+        '"Time";"requests";"model"\n"2024-01-31 10:00:00";"1,2 K";"7B"\n'
+        '"2024-01-31 10:05:00";"950";"7B"\n"2024-01-31 10:10:00";"1,25 Mil";"7B"\n'
+    )
+    assert values(read(tmp_path / "grafana.csv", content)) == {
+        "grafana/requests": [1200.0, 950.0, 1_250_000.0]
+    }
+
+
+def test_column_of_numbers_with_both_separators_is_a_metric(tmp_path: Path) -> None:
+    found = read(tmp_path / "t.csv", 'commit,rows\na1,"1,234.5"\nb2,"987.25"\n')
+    assert values(found) == {"t/rows": [1234.5, 987.25]}
 
 
 def test_unit_of_a_cell_counts_before_that_of_its_column(tmp_path: Path) -> None:

@@ -6,33 +6,22 @@ so that a message can name it.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta, timezone
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 
-from barograph.series import UNKNOWN_TIME, Direction, canonical_text
+from barograph.series import Direction, canonical_text
 from barograph.sources.base import Place, Skip
-from barograph.sources.fields import EPOCH, MILLISECOND, TIME_RANGE, FieldError
+from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import InputFile
 
 SHOWN_KEY = 60  # characters of a key that messages show
-# The unit of a Unix time follows from its size: smaller numbers than the first are seconds, then
-# come milliseconds, microseconds and nanoseconds. All times from 1973 to 5138 are recognised.
-SECONDS, MILLISECONDS, MICROSECONDS = 100_000_000_000, 100_000_000_000_000, 100_000_000_000_000_000
 DIRECTIONS = {
     **dict.fromkeys(("lower", "smaller", "less", "down", "min", "minimize"), -1),
     **dict.fromkeys(("higher", "bigger", "larger", "greater", "more", "up", "max", "maximize"), 1),
     **dict.fromkeys(("unknown", "none", "neither"), 0),
 }  # fmt: skip
-DATE = re.compile(
-    r"(\d{4})[-./](\d\d?)[-./](\d\d?)"
-    r"(?:[T ]\s*(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?"
-    r"\s*(Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)?"
-)
 
 
 def at(where: str, key: str | int) -> str:
@@ -70,52 +59,6 @@ def array(value: object, where: str) -> list[Any]:
     if isinstance(value, list):
         return value
     raise FieldError(where, value, "is missing" if value is None else "is not an array")
-
-
-def number(value: object, where: str) -> float:
-    """Return a value that must be a finite number; text and truth values are not numbers.
-
-    Raises:
-        FieldError: It is not a finite number.
-
-    Example:
-        >>> number(3, "mean")
-        3.0
-    """
-    if type(value) is float and math.isfinite(value):  # the common case
-        return value
-    if type(value) is float or type(value) is int:
-        try:
-            converted = float(value)
-        except OverflowError:
-            converted = math.inf
-        if math.isfinite(converted):
-            return converted
-        raise FieldError(where, value, "is not finite")
-    raise FieldError(where, value, "is missing" if value is None else "is not a number")
-
-
-def numeric(value: object, where: str) -> float:
-    """Return a value that must be a finite number or the text of one, such as "31" or "1,024.5".
-
-    Raises:
-        FieldError: It is neither.
-
-    Example:
-        >>> numeric("1,024.5", "value")
-        1024.5
-    """
-    if type(value) is float and math.isfinite(value):  # the common case
-        return value
-    if not isinstance(value, str):
-        return number(value, where)
-    try:
-        if "," in value or "_" in value:
-            value = value.replace(",", "") if "_" not in value else ""
-        converted = float(value)
-    except ValueError:
-        raise FieldError(where, value, "is not a number") from None
-    return number(converted, where)
 
 
 def text(value: object, where: str) -> str:
@@ -184,20 +127,26 @@ def direction(text: str, field: str) -> Direction:
         >>> direction("true", "lower_is_better").name, direction("0", "lowerIsBetter").name
         ('LOWER_IS_BETTER', 'HIGHER_IS_BETTER')
     """
+    stated = _direction_of(text, field.rpartition(".")[2])
+    if stated is None:
+        allowed = "direction is not -1, 0, 1, lower_is_better, higher_is_better or unknown"
+        raise FieldError(field, text, allowed)
+    return stated
+
+
+@lru_cache(256)  # most metrics of a file state one of two
+def _direction_of(text: str, key: str) -> Direction | None:
     word = text.strip().lower().replace("-", "_").replace(" ", "_") if text[:1] != "-" else text
     if not word:
         return Direction.UNKNOWN
-    column = field.rpartition(".")[2].lower().replace("_", "")
+    column = key.lower().replace("_", "")
     if column.endswith("isbetter") and word in ("true", "false", "1", "0", "yes", "no", "t", "f"):
         way = -1 if column.startswith(("lower", "smaller", "less")) else 1
         return Direction(way if word in ("true", "1", "yes", "t") else -way)
     word = word.removesuffix("_is_better").removesuffix("isbetter").removesuffix("_better")
     if word in ("-1", "0", "1", "-1.0", "0.0", "1.0", "+1"):
         return Direction(int(float(word)))
-    if word in DIRECTIONS:
-        return Direction(DIRECTIONS[word])
-    allowed = "direction is not -1, 0, 1, lower_is_better, higher_is_better or unknown"
-    raise FieldError(field, text, allowed)
+    return Direction(DIRECTIONS[word]) if word in DIRECTIONS else None
 
 
 def direction_in(fields: Mapping[str, Any], keys: Iterable[str], where: str) -> Direction:
@@ -230,83 +179,3 @@ def skipped(file: InputFile, where: str, value: object, reason: str) -> Skip:
         reason: Why it is left out: one of a few short texts, as skips are counted by reason.
     """
     return Skip(Place(file.name, 0), where, value, reason, "points")
-
-
-def time_ms(value: object, where: str) -> int:
-    """Return a time in milliseconds since 1970; a missing time (None, "") is `UNKNOWN_TIME`.
-
-    Args:
-        value: Unix seconds, milliseconds, microseconds or nanoseconds, as a number or its text;
-            or a date with or without a time and a zone, in the order year, month, day.
-        where: The place, for the error.
-
-    Raises:
-        FieldError: It is not a time between the years 1 and 9999.
-
-    Example:
-        >>> time_ms(1706220908, "date") == time_ms("2024-01-25T22:15:08Z", "date")
-        True
-        >>> time_ms("2024.01.25 23:15:08 +0100", "date")
-        1706220908000
-    """
-    if value is None or value == "":
-        return UNKNOWN_TIME
-    if isinstance(value, str):
-        time = _time_of_text(value)
-    elif type(value) is int or type(value) is float:
-        time = _unix_time(value)
-    else:
-        time = None
-    if time is None or not TIME_RANGE[0] <= time <= TIME_RANGE[1]:
-        raise FieldError(where, value, "is not a time")
-    return time
-
-
-def _unix_time(value: float) -> int | None:
-    """Return milliseconds for a Unix time in the unit that its size implies."""
-    size = abs(value)
-    if size < SECONDS:
-        return round(value * 1000)
-    if size < MILLISECONDS:
-        return round(value)
-    if size < MICROSECONDS:
-        return round(value / 1000)
-    return round(value / 1_000_000) if size < math.inf and size < 1e300 else None
-
-
-@lru_cache(4096)  # all results of a commit have the same time
-def _time_of_text(value: str) -> int | None:
-    stripped = value.strip()
-    try:
-        if len(stripped) >= 9 and stripped.replace(".", "", 1).isdigit() and stripped.isascii():
-            return _unix_time(float(stripped) if "." in stripped else int(stripped))
-        match = DATE.fullmatch(stripped)
-        moment = _moment(*match.groups()) if match else _other_date(stripped)
-        return (moment - EPOCH) // MILLISECOND
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
-
-
-def _other_date(stripped: str) -> datetime:
-    """Return the moment of an ISO date of another form, or of a date as in an e-mail."""
-    if len(stripped) > 100:
-        raise ValueError("too long")
-    try:
-        moment = datetime.fromisoformat(stripped)
-    except ValueError:
-        moment = parsedate_to_datetime(stripped)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _moment(year: str, month: str, day: str, *rest: str | None) -> datetime:
-    """Return the moment of the groups of `DATE`; without a zone it is UTC."""
-    hour, minute, second, fraction, zone = rest
-    moment = datetime(
-        int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0),
-        int((fraction or "").ljust(6, "0")[:6]), tzinfo=UTC,
-    )  # fmt: skip
-    if zone and zone[0] in "+-":
-        digits = zone[1:].replace(":", "").ljust(4, "0")
-        offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-        moment = moment.replace(tzinfo=timezone(-offset if zone[0] == "-" else offset))
-    return moment

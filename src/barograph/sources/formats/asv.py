@@ -18,17 +18,7 @@ import msgspec
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import (
-    array,
-    at,
-    label,
-    mapping,
-    number,
-    optional_text,
-    skipped,
-    text,
-    time_ms,
-)
+from barograph.sources.formats.access import array, at, label, mapping, optional_text, skipped, text
 from barograph.sources.formats.base import (
     Format,
     InputFile,
@@ -37,6 +27,8 @@ from barograph.sources.formats.base import (
     decode_json,
 )
 from barograph.sources.formats.batches import RecordBatches, finite_numbers
+from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import outline
 
 NOT_RESULTS = ("machine.json", "benchmarks.json")

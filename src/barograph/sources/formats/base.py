@@ -38,6 +38,7 @@ class ReadOptions:
         value_columns: The columns of a table that hold values; empty to find them.
         order_by: The column of a table that orders its rows; empty to find it.
         delimiter: The delimiter of a table; empty to find it.
+        quote: The quote character of a table.
         aggregate: How the runs of a commit become one value: `median` or `mean`.
         project: The project of results that name none.
         machine: The variant of results that name none.
@@ -56,6 +57,7 @@ class ReadOptions:
     value_columns: tuple[str, ...] = ()
     order_by: str = ""
     delimiter: str = ""
+    quote: str = '"'
     aggregate: str = "median"
     project: str = ""
     machine: str = ""
@@ -128,6 +130,15 @@ class ResultBatch(NamedTuple):
     units: Texts
     rows: Ints
     releases: Texts | None = None
+
+    def take(self, places: Ints) -> ResultBatch:
+        """Return the results at some positions."""
+        columns: dict[str, Any] = {
+            name: column.take(places)
+            for name, column in self._asdict().items()
+            if name not in ("series", "directions") and column is not None
+        }
+        return self._replace(**columns)
 
 
 class Note(NamedTuple):

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import at, mapping, number, skipped, text
+from barograph.sources.formats.access import at, mapping, skipped, text
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import outline
 
 VALUES = {"value", "lower_value", "upper_value"}

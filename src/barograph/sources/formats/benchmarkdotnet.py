@@ -16,9 +16,9 @@ from barograph.series import UNKNOWN_TIME, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.cells import has_decimal_comma, is_missing, measured
 from barograph.sources.formats.entries import LOWER, csv_rows, each, head_text
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.numbers import has_decimal_comma, is_missing, measured
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.units import conversion
 
@@ -42,7 +42,9 @@ def read(file: InputFile) -> Iterator[Result | Skip]:
     header = CSV.match(file.text())
     if header:
         rows = list(csv_rows(file, header[1]))
-        decimal_comma = has_decimal_comma(_statistics(row.mapping()) for row in rows)
+        decimal_comma = has_decimal_comma(
+            _statistics(row.mapping()) for row in rows if isinstance(row, Node)
+        )
         yield from each(file, rows, partial(_row, decimal_comma))
         return
     document = Node(file.json())
@@ -77,7 +79,7 @@ def _row(decimal_comma: bool, row: Node) -> Iterator[Result]:
         known = ((name, row.get(name, "Default").text()) for name in SETTINGS)
         job = ", ".join(f"{name}={value}" for name, value in known if value != "Default") or job
     test = row["Method"].text().strip("'")
-    value, unit = measured(cell.text(), cell.where, decimal_comma)
+    value, unit = measured(cell.text(), cell.where, decimal_comma=decimal_comma)
     nanoseconds = conversion(unit or "ns", "ns")
     if nanoseconds is None:
         raise FieldError(cell.where, cell.value, "is not a time")
@@ -85,7 +87,7 @@ def _row(decimal_comma: bool, row: Node) -> Iterator[Result]:
     yield Result(series, value * nanoseconds, cell.where, "ns", LOWER)
     allocated = row["Allocated"]
     if not is_missing(allocated.value):
-        value, unit = measured(allocated.text(), allocated.where, decimal_comma)
+        value, unit = measured(allocated.text(), allocated.where, decimal_comma=decimal_comma)
         if (unit or "B") not in SIZES:
             raise FieldError(allocated.where, allocated.value, "is not a size")
         series = SeriesId("", job, task, test, "allocated", args)

@@ -9,8 +9,9 @@ from barograph.series import SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.formats.access import text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import HIGHER, LOWER, each, head_text, lines_of, number_in
+from barograph.sources.formats.entries import HIGHER, LOWER, each, head_text, lines_of
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.numbers import numeric
 
 BEFORE, BETWEEN = "test ", " ... bench: "
 RESULT = re.compile(r" *([\d,.]+) (\S+)/iter \(\+/- [\d,.]+\)(?: = ([\d,.]+) MB/s)?\s*")
@@ -48,10 +49,10 @@ def _results(entry: Node) -> Iterator[Result]:
     task, name, time, unit, throughput = entry.value
     where = entry.where
     series = SeriesId("", "", task, text(name, where), "time")
-    yield Result(series, number_in(time, where), where, unit, LOWER)
+    yield Result(series, numeric(time, where), where, unit, LOWER)
     if throughput:
         series = SeriesId("", "", task, name, "throughput")
-        yield Result(series, number_in(throughput, where), where, "MB/s", HIGHER)
+        yield Result(series, numeric(throughput, where), where, "MB/s", HIGHER)
 
 
 FORMAT = Format("cargo-bench", "Rust's built-in harness: cargo bench > FILE", "run", matches, read)

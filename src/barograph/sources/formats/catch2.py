@@ -15,8 +15,9 @@ from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.access import text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import LOWER, each, head_text, lines_of, number_in
+from barograph.sources.formats.entries import LOWER, each, head_text, lines_of
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.numbers import numeric
 
 ROOT = re.compile(r"<(Catch2TestRun|Catch)[\s>]")
 COLUMNS = re.compile(r"^benchmark name +samples +iterations +est", re.MULTILINE)
@@ -45,7 +46,7 @@ def _results(benchmark: Node) -> Iterator[Result]:
     if not unit:
         raise FieldError(where, mean, "the benchmark failed")
     series = SeriesId("", "", "/".join(path), text(name or None, where), "mean")
-    yield Result(series, number_in(mean, where), where, unit, LOWER)
+    yield Result(series, numeric(mean, where), where, unit, LOWER)
 
 
 class _Reader:

@@ -8,47 +8,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from barograph.series import LARGEST_ORDER, UNKNOWN_TIME, Floats, Ints, canonical_text
-from barograph.sources.fields import FieldError, order_of, value_of
+from barograph.sources.fields import FieldError, order_of
 from barograph.sources.formats.base import NO_ORDER
 from barograph.sources.formats.dates import iso_times
-from barograph.sources.formats.units import unit_of
+from barograph.sources.formats.numbers import NUMBER, is_missing, measured
 from barograph.texts import Texts
 
 Faults = dict[int, FieldError]
-MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--"))
 NO_ORDER_GIVEN = "order is missing"
 REPLACED = "\N{REPLACEMENT CHARACTER}"  # of bytes that are not UTF-8
 WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
-NUMBER = re.compile(r"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?", re.ASCII)
-THOUSANDS = re.compile(
-    r"(?<=\d)[\s'\u2019](?=\d{3}(?!\d))"
-)  # separators other than commas and dots
-COMMA = re.compile(r"[+-]?\d*,\d+")
-# "12.5 ms", "1,234.5 \u00b1 3 us", "8 ms +- 1 ms"
-MEASURED = re.compile(
-    r"(?P<number>[+-]?[.,]?\d(?:[\d.,\s'\u2019]{0,40}\d)?\.?(?:[eE][+-]?\d{1,3})?)(?P<space>\s?)"
-    r"(?P<unit>[^\W\d_][\w/%.]{0,20}|%)?"
-    r"(?:\s?(?:\u00b1|\+/?-)\s?[\d.,]{1,40}(?:[eE][+-]?\d{1,3})?\s?"
-    r"(?P<after>[^\W\d_][\w/%.]{0,20}|%)?)?"
-)
-INFINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 CACHED = 1 << 17  # texts
 SAMPLED = 1000  # cells
-
-
-def is_missing(cell: Any) -> bool:
-    """Return whether a cell says that there is no value."""
-    if cell is None or cell == "":
-        return True
-    if isinstance(cell, str):
-        return cell.strip().lower() in MISSING
-    return isinstance(cell, float) and cell != cell
 
 
 def numbers(cells: Sequence[Any], field: str, decimal_comma: bool) -> tuple[Floats, Faults]:
@@ -91,58 +68,6 @@ def _is_odd(cells: Sequence[Any]) -> bool:
     return bool in kinds or (str in kinds and any("_" in c for c in cells if type(c) is str))
 
 
-def number(cell: Any, field: str, decimal_comma: bool = False) -> float:
-    """Return a finite number.
-
-    Example:
-        >>> number(" 1,234.5 ", "value"), number("1.234,5", "value", decimal_comma=True)
-        (1234.5, 1234.5)
-    """
-    if isinstance(cell, str):
-        text = cell.strip()
-        if text.lower() in MISSING:
-            raise FieldError(field, cell, "value is missing")
-        plain = THOUSANDS.sub("", text).replace("_", "x")
-        plain = (
-            plain.replace(".", "").replace(",", ".") if decimal_comma else plain.replace(",", "")
-        )
-        if not NUMBER.fullmatch(plain):
-            reason = "value is not finite" if INFINITE.fullmatch(text) else "value is not a number"
-            raise FieldError(field, cell, reason)
-        cell = float(plain)
-    return value_of(cell, field)
-
-
-def measured(cell: Any, field: str, decimal_comma: bool = False) -> tuple[float, str]:
-    """Return a finite number and its unit; a spread after the number is left out.
-
-    Args:
-        cell: Text or a number.
-        field: The name of the column.
-        decimal_comma: Whether a comma is the decimal sign.
-
-    Example:
-        >>> measured("12.5 ms", "p99"), measured("1,204 \u00b1 3 us", "p99"), measured("8", "p99")
-        ((12.5, 'ms'), (1204.0, 'us'), (8.0, ''))
-    """
-    text, unit = _without_unit(cell) if isinstance(cell, str) else (cell, "")
-    try:
-        return number(text, field, decimal_comma), unit
-    except FieldError as fault:
-        raise FieldError(field, cell, fault.reason) from None
-
-
-def _without_unit(cell: str) -> tuple[str, str]:
-    """Return the number in a text, and its unit; the whole text if it is anything else."""
-    match = MEASURED.fullmatch(cell.strip())
-    if match is None:
-        return cell, ""
-    unit = match["unit"] or match["after"] or ""
-    # "7b" is the size of a model more often than seven bytes.
-    is_unit = unit in ("", "%") or (unit_of(unit) is not None and (match["space"] or unit[1:]))
-    return (match["number"], unit) if is_unit or unit == "s" else (cell, "")
-
-
 def measurements(
     cells: Sequence[Any], field: str, decimal_comma: bool
 ) -> tuple[Floats, list[str], Faults]:
@@ -161,30 +86,10 @@ def measurements(
     faults: Faults = {}
     for row, cell in enumerate(cells):
         try:
-            values[row], units[row] = measured(cell, field, decimal_comma)
+            values[row], units[row] = measured(cell, field, decimal_comma=decimal_comma)
         except FieldError as fault:
             faults[row] = fault
     return values, units if any(units) else [], faults
-
-
-def has_decimal_comma(columns: Iterable[Sequence[Any]]) -> bool:
-    """Return whether a comma is the decimal sign in the first cells of some columns of values.
-
-    Example:
-        >>> has_decimal_comma([["1,5", "2,25"]]), has_decimal_comma([["1,024", "2.5"]])
-        (True, False)
-    """
-    commas = dots = 0
-    for cell in (cell for cells in columns for cell in cells if isinstance(cell, str)):
-        if "," in cell:
-            text = _without_unit(cell)[0].strip()
-            after = len(text) - text.rindex(",") - 1
-            commas += bool(COMMA.fullmatch(text)) and after != 3
-            dots += "." in text and text.rindex(".") > text.rindex(",")
-            commas += "." in text and text.rindex(".") < text.rindex(",")
-        elif "." in cell:
-            dots += 1
-    return commas > dots
 
 
 def orders(cells: Sequence[Any], field: str) -> tuple[Ints, Faults]:

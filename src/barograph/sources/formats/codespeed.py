@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import direction_in, label, mapping, numeric, skipped, time_ms
+from barograph.sources.formats.access import direction_in, label, mapping, skipped
 from barograph.sources.formats.base import Format, InputFile, Judgement, Result, Sample
+from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import records
 

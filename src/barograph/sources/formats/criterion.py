@@ -14,8 +14,9 @@ from barograph.series import SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.formats.access import text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample, decode_json
-from barograph.sources.formats.entries import LOWER, each, head_text, lines_of, number_in
+from barograph.sources.formats.entries import LOWER, each, head_text, lines_of
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
 
 ESTIMATES = "new/estimates.json"
@@ -106,7 +107,7 @@ def _lines(file: InputFile) -> Iterator[Node]:
 def _of_text(entry: Node) -> Iterator[Result]:
     name, time, unit = entry.value
     series = SeriesId("", "", "", text(name, entry.where), "time")
-    yield Result(series, number_in(time, entry.where), entry.where, unit, LOWER)
+    yield Result(series, numeric(time, entry.where), entry.where, unit, LOWER)
 
 
 TITLE = "criterion.rs: the folder target/criterion, or cargo criterion --message-format json"

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import HIGHER, LOWER, each, number_in
+from barograph.sources.formats.entries import HIGHER, LOWER, each
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
 
 REQUIRED = {"/*/name", "/*/unit", "/*/value"}
@@ -34,7 +35,7 @@ def _results(entry: Node) -> Iterator[Result]:
     series = SeriesId("", "", "", entry["name"].text(), "")
     unit, measured = entry["unit"].text(), entry["value"]
     if isinstance(measured.value, str):
-        measured.value = number_in(measured.value, measured.where)
+        measured.value = numeric(measured.value, measured.where)
     # Forks of the action read the direction that an entry states.
     directions = {True: HIGHER, False: LOWER}
     bigger = entry["biggerIsBetter"].value

@@ -1,22 +1,114 @@
-"""Dates in tables: also with slashes, where day and month have to be told apart."""
+"""Times: Unix times of any unit, ISO 8601, and dates whose day and month have to be told apart."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from barograph.series import Ints
-from barograph.sources.fields import TIME_RANGE, FieldError
-from barograph.sources.formats.access import time_ms
+from barograph.series import UNKNOWN_TIME, Ints
+from barograph.sources.fields import EPOCH, MILLISECOND, TIME_RANGE, FieldError
 
+# The unit of a Unix time follows from its size: smaller numbers than the first are seconds, then
+# come milliseconds, microseconds and nanoseconds. All times from 1973 to 5138 are recognised.
+SECONDS, MILLISECONDS, MICROSECONDS = 100_000_000_000, 100_000_000_000_000, 100_000_000_000_000_000
+DATE = re.compile(
+    r"(\d{4})[-./](\d\d?)[-./](\d\d?)"
+    r"(?:[T ]\s*(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?"
+    r"\s*(Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)?"
+)
 SLASHED = re.compile(r"\s*(\d{1,2})([/.\-])(\d{1,2})\2(\d{4}|\d\d)(?!\d)(.*)", re.DOTALL)
 ISO = re.compile(
     r"(?P<moment>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?)(?:Z|\+00:00)?", re.ASCII
 )
 COMPACT = re.compile(r"(19|20)\d{12}")  # 20240131123000
+
+
+def time_ms(value: object, where: str) -> int:
+    """Return a time in milliseconds since 1970; a missing time (None, "") is `UNKNOWN_TIME`.
+
+    Args:
+        value: Unix seconds, milliseconds, microseconds or nanoseconds, as a number or its text;
+            or a date with or without a time and a zone, in the order year, month, day.
+        where: The place, for the error.
+
+    Raises:
+        FieldError: It is not a time between the years 1 and 9999.
+
+    Example:
+        >>> time_ms(1706220908, "date") == time_ms("2024-01-25T22:15:08Z", "date")
+        True
+        >>> time_ms("2024.01.25 23:15:08 +0100", "date")
+        1706220908000
+    """
+    if value is None or value == "":
+        return UNKNOWN_TIME
+    if isinstance(value, str):
+        time = _time_of_text(value)
+    elif type(value) is int or type(value) is float:
+        time = _unix_time(value)
+    else:
+        time = None
+    if time is None or not TIME_RANGE[0] <= time <= TIME_RANGE[1]:
+        raise FieldError(where, value, "is not a time")
+    return time
+
+
+def _unix_time(value: float) -> int | None:
+    """Return milliseconds for a Unix time in the unit that its size implies."""
+    size = abs(value)
+    if size < SECONDS:
+        return round(value * 1000)
+    if size < MILLISECONDS:
+        return round(value)
+    if size < MICROSECONDS:
+        return round(value / 1000)
+    return round(value / 1_000_000) if size < math.inf and size < 1e300 else None
+
+
+@lru_cache(4096)  # all results of a commit have the same time
+def _time_of_text(value: str) -> int | None:
+    stripped = value.strip()
+    try:
+        if len(stripped) >= 9 and stripped.replace(".", "", 1).isdigit() and stripped.isascii():
+            return _unix_time(float(stripped) if "." in stripped else int(stripped))
+        match = DATE.fullmatch(stripped)
+        moment = _moment(*match.groups()) if match else _other_date(stripped)
+        return (moment - EPOCH) // MILLISECOND
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+
+
+def _other_date(stripped: str) -> datetime:
+    """Return the moment of an ISO date of another form, or of a date as in an e-mail."""
+    if len(stripped) > 100:
+        raise ValueError("too long")
+    try:
+        moment = datetime.fromisoformat(stripped)
+    except ValueError:
+        from email.utils import parsedate_to_datetime  # takes 4 ms, and such dates are rare
+
+        moment = parsedate_to_datetime(stripped)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _moment(year: str, month: str, day: str, *rest: str | None) -> datetime:
+    """Return the moment of the groups of `DATE`; without a zone it is UTC."""
+    hour, minute, second, fraction, zone = rest
+    moment = datetime(
+        int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0),
+        int((fraction or "").ljust(6, "0")[:6]), tzinfo=UTC,
+    )  # fmt: skip
+    if zone and zone[0] in "+-":
+        digits = zone[1:].replace(":", "").ljust(4, "0")
+        offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+        moment = moment.replace(tzinfo=timezone(-offset if zone[0] == "-" else offset))
+    return moment
 
 
 class DayOrder(NamedTuple):

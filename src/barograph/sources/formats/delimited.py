@@ -5,19 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from barograph.errors import DataError
 from barograph.sources.base import Place, Skip
 from barograph.sources.formats.base import InputFile
-from barograph.sources.formats.cells import NUMBER
+from barograph.sources.formats.numbers import NUMBER
 from barograph.sources.formats.rows import CHUNK, Chunk, check_keys
 from barograph.sources.formats.wide import WIDE, WideCells
 
 DELIMITERS = (",", ";", "\t", "|")
 COMMENT = "#"
-QUOTE = b'"'
+LINE_END = re.compile(r"\r\n?|\n")
 PART = 1 << 22  # characters of a text without quotes that are cut at once
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 Cut = tuple[int, Mapping[str, Sequence[str]]]  # the number of rows, and the cells of each column
@@ -56,14 +57,16 @@ def read_delimited(file: InputFile) -> Iterator[Chunk]:
         DataError: There is no header, or the file is damaged.
     """
     content = file.content or b""
-    layout = _layout(file, content)
+    layout = layout_of(file)
     check_keys(file, len(layout.names))
     stream = decoded(content)
     for _ in range(layout.skipped):
         stream.readline()
     start = 0
     cut_part = wide_cells if len(layout.names) >= WIDE else _columns
-    for part in [stream] if QUOTE in content else parts_of(stream):
+    quote = file.options.quote
+    has_quotes = content[:2] in UTF_16 or quote.encode() in content
+    for part in [stream] if has_quotes else parts_of(stream):
         cut = cut_part(part, layout) if isinstance(part, str) else None
         if cut is not None:
             count, cells = cut
@@ -71,13 +74,17 @@ def read_delimited(file: InputFile) -> Iterator[Chunk]:
             start += count
             continue
         lines = io.StringIO(part, newline="") if isinstance(part, str) else part
-        reader = csv.reader(lines, delimiter=layout.delimiter, skipinitialspace=True, strict=True)
-        while True:
-            chunk, count = _next(file, reader, layout, start)
-            if not count:
-                break
+        reader = csv.reader(
+            lines,
+            delimiter=layout.delimiter,
+            quotechar=quote,
+            skipinitialspace=True,
+            strict=True,
+        )
+        before = start
+        while (chunk := _next(file, reader, layout, start)) is not None:
             yield chunk
-            start += count
+            start = before + reader.line_num
 
 
 def parts_of(stream: TextIO) -> Iterator[str]:
@@ -133,13 +140,12 @@ def _columns(part: str, layout: TextLayout) -> Cut | None:
     return count, {name: cells[k : -1 : width + 1] for k, name in enumerate(layout.names)}
 
 
-def _next(
-    file: InputFile, reader: Iterator[list[str]], layout: TextLayout, start: int
-) -> tuple[Chunk, int]:
-    """Return the next rows, and how many there are with those that cannot be read."""
+def _next(file: InputFile, reader: Any, layout: TextLayout, start: int) -> Chunk | None:
+    """Return the next rows, which begin after `start` lines; None at the end."""
     rows: list[list[str]] = []
     skips: list[Skip] = []
     broken: list[int] = []
+    first = reader.line_num
     while len(rows) < CHUNK:
         try:
             rows.extend(itertools.islice(reader, CHUNK - len(rows)))
@@ -151,28 +157,44 @@ def _next(
                 raise DataError(f"{file.name}: line {line} or before: {reason}") from None
             broken.append(len(rows))
             rows.append([])
-            place = Place(file.name, layout.skipped + start + len(rows), "line")
+            place = Place(file.name, layout.skipped + start + reader.line_num - first, "line")
             skips.append(Skip(place, "(whole row)", "", f"not readable as CSV: {error}"))
-    width, count = len(layout.names), len(rows)
-    numbers: range | list[int] = range(start, start + count)
+    if not rows:
+        return None
+    width = len(layout.names)
+    numbers: range | list[int] = range(start, start + len(rows))
+    if reader.line_num - first != len(rows):
+        numbers = _first_lines(rows, start)
     if set(map(len, rows)) - {width}:
         bad = [
-            (k, row) for k, row in enumerate(rows) if row and len(row) != width and k not in broken
+            (k, row)
+            for k, row in enumerate(rows)
+            if row and len(row) != width and k not in broken and not row[0].startswith(COMMENT)
         ]
         for k, row in bad:
-            place = Place(file.name, layout.skipped + start + k + 1, "line")
+            place = Place(file.name, layout.skipped + numbers[k] + 1, "line")
             shown = layout.delimiter.join(row)
             skips.append(Skip(place, "(whole row)", shown, WIDTH))
-        kept = [(start + k, row) for k, row in enumerate(rows) if len(row) == width]
+        kept = [(numbers[k], row) for k, row in enumerate(rows) if len(row) == width]
         numbers, rows = [k for k, _ in kept], [row for _, row in kept]
     columns: Sequence[Sequence[str]] = list(zip(*rows, strict=True)) or [()] * width
     cells = dict(zip(layout.names, columns, strict=True))
-    return Chunk(cells, numbers, layout.skipped + 1, skips), count
+    return Chunk(cells, numbers, layout.skipped + 1, skips)
 
 
-def _layout(file: InputFile, content: bytes) -> TextLayout:
-    """Find the header and the delimiter."""
-    stream = decoded(content)
+def _first_lines(rows: Sequence[Sequence[str]], start: int) -> list[int]:
+    """Return the number of the first line of each row, where quoted cells have several lines."""
+    spans = (1 + sum(len(LINE_END.findall(cell)) for cell in row) for row in rows)
+    return list(itertools.accumulate(spans, initial=start))[:-1]
+
+
+def layout_of(file: InputFile) -> TextLayout:
+    """Find the header and the delimiter.
+
+    Raises:
+        DataError: There is no header, or two columns have the same name.
+    """
+    stream = decoded(file.content or b"")
     skipped, header = 0, ""
     for line in stream:
         if line.strip() and not line.lstrip().startswith(COMMENT):
@@ -186,7 +208,7 @@ def _layout(file: InputFile, content: bytes) -> TextLayout:
     rows = list(itertools.islice(stream, 20))
     delimiter = file.options.delimiter or sniffed(header, rows)
     try:
-        cells = next(csv.reader([header], delimiter=delimiter), [""])
+        cells = next(csv.reader([header], delimiter=delimiter, quotechar=file.options.quote), [""])
     except csv.Error as error:
         raise DataError(f"{file.name}: line {skipped + 1}: {error}") from None
     names = [name.strip() for name in cells]

@@ -1,17 +1,16 @@
-"""What the formats of single runs share: entries with errors, lines, numbers in text, machines."""
+"""What the formats of single runs share: entries with errors, lines, machines."""
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 
-from barograph.errors import DataError
 from barograph.series import Direction
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import number, skipped
+from barograph.sources.formats.access import skipped
 from barograph.sources.formats.base import InputFile, Result, Sample
 from barograph.sources.formats.nodes import Node
 from barograph.sources.formats.outline import outline
@@ -20,7 +19,6 @@ LOWER, HIGHER = Direction.LOWER_IS_BETTER, Direction.HIGHER_IS_BETTER
 LONGEST = 4_000  # characters of a line of text that may hold a result
 LINE_END = re.compile(r"\r\n?|\n")  # other line separators may be in the strings of JSON lines
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d*)?(?:[eE][+-]?\d{1,4})?|[+-]?\.\d+")
 # Names that hosted runners, containers, pods and cloud instances get: another one for each run.
 GENERATED = re.compile(
     r"[0-9a-f]{12,64}|fv-az.*|runner.*|gha.*|.*\bip-\d+-\d+-\d+-\d+.*|.*\d{6,}.*"
@@ -41,16 +39,19 @@ def _decoded(head: bytes) -> str:
 
 
 def each(
-    file: InputFile, entries: Iterable[Node], read: Callable[[Node], Iterator[Result]]
+    file: InputFile, entries: Iterable[Node | Skip], read: Callable[[Node], Iterator[Result]]
 ) -> Iterator[Result | Skip]:
     """Read entries one at a time; an entry with a wrong or missing field is skipped.
 
     Args:
         file: The file, for the skipped entries.
-        entries: The entries.
+        entries: The entries; those that cannot be read at all are skips already.
         read: Yields the results of an entry.
     """
     for entry in entries:
+        if isinstance(entry, Skip):
+            yield entry
+            continue
         try:
             yield from read(entry)
         except FieldError as error:
@@ -69,37 +70,20 @@ def lines_of(file: InputFile, longest: int = LONGEST) -> Iterator[Node]:
             yield Node(COLOUR.sub("", line) if "\x1b" in line else line, f"line {index}")
 
 
-def csv_rows(file: InputFile, delimiter: str = ",") -> Iterator[Node]:
+def csv_rows(file: InputFile, delimiter: str = ",") -> Iterator[Node | Skip]:
     """Yield each row of a CSV file as an object of its cells by column.
 
     Raises:
         DataError: The file is not valid.
     """
-    lines = file.text().lstrip().splitlines(keepends=True)
-    rows = csv.reader(lines, delimiter=delimiter)
-    try:
-        header = [name.strip() for name in next(rows, [])]
-        for row in rows:
-            if row:
-                yield Node(dict(zip(header, row, strict=False)), f"line {rows.line_num}")
-    except csv.Error as error:
-        raise DataError(f"{file.name}: line {rows.line_num}: {error}") from None
+    from barograph.sources.formats.delimited import read_delimited
 
-
-def number_in(text: str, where: str) -> float:
-    """Return the number that a text is, with or without commas between thousands.
-
-    Raises:
-        FieldError: It is not a finite number.
-
-    Example:
-        >>> number_in("1,234.5", "line 3")
-        1234.5
-    """
-    stripped = text.strip()
-    if len(stripped) > 400 or not NUMBER.fullmatch(stripped):
-        raise FieldError(where, text, "is not a number")
-    return number(float(stripped.replace(",", "")), where)
+    for chunk in read_delimited(replace(file, options=replace(file.options, delimiter=delimiter))):
+        yield from chunk.skips
+        rows = zip(*chunk.cells.values(), strict=True)
+        for number, cells in zip(chunk.rows, rows, strict=True):
+            row = dict(zip(chunk.cells, cells, strict=True))
+            yield Node(row, f"line {number + chunk.lines}")
 
 
 def stable_machine(name: str) -> str:

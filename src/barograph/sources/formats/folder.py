@@ -186,16 +186,9 @@ def _with_runs(batch: ResultBatch, runs: Sequence[dict[str, float]]) -> ResultBa
     place = np.repeat(np.arange(counts.size), counts)
     pairs = zip(runs, batch.runs, batch.values.tolist(), strict=True)
     every = [pair for values, run, value in pairs for pair in (values.items() or [(run, value)])]
-    return batch._replace(
-        owners=batch.owners[place],
+    return batch.take(place)._replace(
         values=np.array([value for _, value in every], dtype=np.float64),
-        orders=batch.orders[place],
-        times=batch.times[place],
-        commits=batch.commits.take(place),
         runs=Texts.from_strings([run for run, _ in every]),
-        branches=batch.branches.take(place),
-        units=batch.units.take(place),
-        rows=batch.rows[place],
     )
 
 

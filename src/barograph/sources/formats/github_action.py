@@ -16,12 +16,10 @@ from barograph.sources.formats.access import (
     array,
     at,
     mapping,
-    numeric,
     optional_text,
     project_of_url,
     skipped,
     text,
-    time_ms,
 )
 from barograph.sources.formats.base import (
     Format,
@@ -31,6 +29,8 @@ from barograph.sources.formats.base import (
     Sample,
     decode_json,
 )
+from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
 
 ASSIGNMENT = re.compile(r"\s*window\.BENCHMARK_DATA\s*=")

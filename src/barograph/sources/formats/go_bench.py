@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import text, time_ms
+from barograph.sources.formats.access import text
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import HIGHER, LOWER, each, head_text, lines_of, number_in
+from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.entries import HIGHER, LOWER, each, head_text, lines_of
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.numbers import numeric
 
 HEAD = re.compile(r"^Benchmark\S*[ \t]+\d+[ \t]+[\d.e+]+ [^\s\d]\S*", re.MULTILINE)
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):\s*(.*)")
@@ -64,7 +66,7 @@ def _results(line: Node) -> Iterator[Result]:
     for value, unit in zip(fields[2::2], fields[3::2], strict=True):
         series = SeriesId("", platform, package, test, unit, args)
         direction = directions.get(unit, Direction.UNKNOWN)
-        measured = number_in(value, where)
+        measured = numeric(value, where)
         yield Result(series, measured, where, unit, direction, None, commit, time, run, branch)
 
 

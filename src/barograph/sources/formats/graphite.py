@@ -7,19 +7,43 @@ A URL of the API as the location is downloaded first; the query names the target
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from barograph.series import Direction, Floats, Ints, SeriesId
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import SECONDS, array, at, mapping, number, text, time_ms
-from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
-from barograph.sources.formats.batches import batch_of_series, finite_numbers
+from barograph.sources.formats.access import array, mapping, text
+from barograph.sources.formats.base import NO_ORDER, Format, InputFile, ResultBatch, Sample
+from barograph.sources.formats.batches import SIZE, finite_numbers
+from barograph.sources.formats.dates import SECONDS, time_ms
+from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import outline
+from barograph.texts import Texts
 
 POINT = 2  # numbers of a data point: the value and the time
+
+
+class Target(NamedTuple):
+    """The data points of one target.
+
+    Attributes:
+        series: The identity.
+        points: The decoded data points.
+        where: Their place.
+        direction: Which way is better.
+        unit: The unit, if known.
+        scale: A factor for the values.
+    """
+
+    series: SeriesId
+    points: list[Any]
+    where: str
+    direction: Direction = Direction.UNKNOWN
+    unit: str = ""
+    scale: float = 1.0
 
 
 def matches(sample: Sample) -> bool:
@@ -30,67 +54,88 @@ def matches(sample: Sample) -> bool:
 
 def read(file: InputFile) -> Iterator[ResultBatch]:
     """Yield the points of all targets; a gap (null) is no result."""
-    count = 0
+    return batches(_targets(file))
+
+
+def _targets(file: InputFile) -> Iterator[Target]:
     for index, item in enumerate(array(file.json(), "targets")):
-        target = mapping(item, f"[{index}]")
-        name = text(target.get("target"), f"[{index}].target")
-        batch = points(target, f"[{index}]", SeriesId("", "", "", name, ""), count)
-        count += batch.values.size
-        yield batch
+        where = f"[{index}]"
+        target = mapping(item, where)
+        name = text(target.get("target"), f"{where}.target")
+        points = array(target.get("datapoints"), f"{where}.datapoints")
+        yield Target(SeriesId("", "", "", name, ""), points, f"{where}.datapoints")
 
 
-def points(
-    target: Mapping[str, Any],
-    where: str,
-    series: SeriesId,
-    first_row: int,
-    direction: Direction = Direction.UNKNOWN,
-    scale: float = 1.0,
-) -> ResultBatch:
-    """Return the points of one target.
-
-    Args:
-        target: The decoded target.
-        where: Its place.
-        series: The identity.
-        first_row: The number of points before these.
-        direction: Which way is better.
-        scale: A factor for the values.
-    """
-    place = at(where, "datapoints")
-    datapoints = array(target.get("datapoints"), place)
-    sound = _sound(datapoints)
-    values, times = _checked(datapoints, place) if sound is None else sound
-    return batch_of_series(series, values * scale, times, first_row, direction=direction)
+def batches(targets: Iterable[Target]) -> Iterator[ResultBatch]:
+    """Yield the points of targets without the gaps, those of many targets at once."""
+    waiting: list[Target] = []
+    size = row = 0
+    for target in targets:
+        waiting.append(target)
+        size += len(target.points)
+        if size >= SIZE:
+            yield _batch(waiting, row)
+            waiting, row, size = [], row + size, 0
+    yield _batch(waiting, row)
 
 
-def _sound(datapoints: list[Any]) -> tuple[Floats, Ints] | None:
+def _batch(targets: list[Target], first_row: int) -> ResultBatch:
+    counts = [len(target.points) for target in targets]
+    sound = _sound(list(chain.from_iterable(target.points for target in targets)))
+    if sound is None:
+        checked = [_checked(target.points, target.where) for target in targets]
+        counts = [len(values) for values, _ in checked]
+        values = np.array([value for values, _ in checked for value in values], dtype=np.float64)
+        times = np.array([time for _, times in checked for time in times], dtype=np.int64)
+    else:
+        values, times = sound
+    owners = np.repeat(np.arange(len(targets)), counts)
+    unknown = Texts.unknown(values.size)
+    return ResultBatch(
+        series=[target.series for target in targets],
+        directions=[int(target.direction) for target in targets],
+        owners=owners,
+        values=values * np.array([target.scale for target in targets], dtype=np.float64)[owners],
+        orders=np.full(values.size, NO_ORDER),
+        times=times,
+        commits=unknown,
+        runs=unknown,
+        branches=unknown,
+        units=Texts.from_strings([target.unit for target in targets]).take(owners),
+        rows=first_row + np.arange(values.size),
+    )
+
+
+def _sound(points: list[Any]) -> tuple[Floats, Ints] | None:
     """Return values and times of points without gaps whose times are Unix seconds."""
-    try:
-        measured, moments = zip(*datapoints, strict=True)
-        if set(map(type, moments)) != {int} or set(map(type, datapoints)) != {list}:
-            return None
-        seconds = np.array(moments, dtype=np.int64)
-    except (TypeError, ValueError, OverflowError):  # not pairs, or no points at all
+    if set(map(type, points)) != {list} or set(map(len, points)) != {POINT}:
         return None
+    flat = list(chain.from_iterable(points))
+    measured, moments = flat[::POINT], flat[1::POINT]
     values = finite_numbers(measured)
-    if values is None or max(-int(seconds.min()), int(seconds.max())) >= SECONDS:
+    if values is None or set(map(type, moments)) != {int}:
+        return None
+    try:
+        seconds = np.array(moments, dtype=np.int64)
+    except OverflowError:
+        return None
+    if max(-int(seconds.min()), int(seconds.max())) >= SECONDS:
         return None
     return values, seconds * 1000
 
 
-def _checked(datapoints: list[Any], place: str) -> tuple[Floats, Ints]:
+def _checked(points: list[Any], where: str) -> tuple[list[float], list[int]]:
     """Return values and times of points without the gaps, or name the first invalid point."""
     values, times = [], []
-    for index, point in enumerate(datapoints):
+    for index, point in enumerate(points):
+        here = f"{where}[{index}]"
         if not isinstance(point, list) or len(point) != POINT:
-            raise FieldError(f"{place}[{index}]", point, "is not a value and a time")
+            raise FieldError(here, point, "is not a value and a time")
         value, moment = point
         if value is not None:
-            here = f"{place}[{index}]"
             values.append(number(value, here))
             times.append(time_ms(moment, here))
-    return np.array(values, dtype=np.float64), np.array(times, dtype=np.int64)
+    return values, times
 
 
 TITLE = "Graphite render API: the URL of a query, or its answer saved with format=json"

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from barograph.series import UNKNOWN_TIME, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import at, number, time_ms
+from barograph.sources.formats.access import at
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import HIGHER, LOWER, csv_rows, each, head_text, number_in
+from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.entries import HIGHER, LOWER, csv_rows, each, head_text
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.numbers import number, numeric
 from barograph.sources.formats.outline import outline
 
 HEADER = "Type,Name,Request Count,Failure Count,"
@@ -43,7 +45,7 @@ def _row(row: Node) -> Iterator[Result]:
     if row.get("Request Count", "").value.strip() == "0":
         raise FieldError(row.where, row["Name"].value, "no requests")
     for column, measurement, unit, better in COLUMNS:
-        value = number_in(row.get(column, "").value, f"{row.where}: {column}")
+        value = numeric(row.get(column, "").value, f"{row.where}: {column}")
         series = _series(row["Name"], row["Type"], measurement)
         yield Result(series, value, row.where, unit, better)
 
@@ -76,7 +78,7 @@ def _entry(stats: Node) -> Iterator[Result]:
 def _histogram(times: Node) -> list[tuple[float, float]]:
     """Return the response times in order, each with its count."""
     pairs = [
-        (number_in(key, times.where), number(value, times.where))
+        (numeric(key, times.where), number(value, times.where))
         for key, value in times.mapping().items()
     ]
     if not any(count > 0 for _, count in pairs):

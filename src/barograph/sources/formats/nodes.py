@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from barograph.sources.formats.access import arguments, array, at, label, mapping, number, text
+from barograph.sources.formats.access import arguments, array, at, label, mapping, text
+from barograph.sources.formats.numbers import number
 
 
 @dataclass(slots=True)

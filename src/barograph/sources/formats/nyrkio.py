@@ -19,15 +19,15 @@ from barograph.sources.formats.access import (
     direction_in,
     label,
     mapping,
-    number,
     optional_text,
     project_of_url,
     skipped,
     text,
-    time_ms,
 )
 from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import RecordBatches
+from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.records import records
 

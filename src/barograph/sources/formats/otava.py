@@ -24,9 +24,8 @@ from typing import Any
 from barograph.errors import DataError
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats import nyrkio, otava_csv, otava_graphite
 from barograph.sources.formats.access import at, mapping, skipped, text
-from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
+from barograph.sources.formats.base import Format, InputFile, Note, ResultBatch, Sample
 
 TESTS = re.compile(rb"^tests\s*:", re.MULTILINE)
 TEST_KEYS = re.compile(rb"\b(?:type|inherit)\s*:")
@@ -43,7 +42,7 @@ def matches(sample: Sample) -> bool:
     return bool(TESTS.search(sample.head) and TEST_KEYS.search(sample.head))
 
 
-def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
+def read(file: InputFile) -> Iterator[ResultBatch | Note | Skip]:
     """Yield the results of all tests that can be read."""
     from barograph.sources.formats.yaml_text import decode_yaml
 
@@ -55,6 +54,8 @@ def read(file: InputFile) -> Iterator[ResultBatch | Skip]:
         where = at("tests", name)
         kind = text(test.get("type"), f"{where}.type")
         if kind == "graphite":
+            from barograph.sources.formats import otava_graphite
+
             yield from otava_graphite.read(file, config, name, test)
         elif kind in ("csv", "json"):
             for path in _paths(file, test, where):
@@ -80,12 +81,16 @@ def _opened(file: InputFile, folder: Path) -> InputFile:
 
 def _file(
     file: InputFile, config: Mapping[str, Any], path: Path, name: str, test: Mapping[str, Any]
-) -> Iterator[ResultBatch | Skip]:
+) -> Iterator[ResultBatch | Note | Skip]:
     """Yield the results of one data file of a test."""
     data = InputFile.inside(path, f"{file.name}: {path.name}")
     if test["type"] == "csv":
-        yield from otava_csv.read(file, data, path.name, config, name, test)
+        from barograph.sources.formats import otava_csv
+
+        yield from otava_csv.read(data, config, name, test)
         return
+    from barograph.sources.formats import nyrkio
+
     for item in nyrkio.read(data):
         if isinstance(item, ResultBatch):
             yield item._replace(series=[replace(s, test=s.test or name) for s in item.series])

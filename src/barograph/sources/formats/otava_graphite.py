@@ -14,16 +14,9 @@ from barograph.series import SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats import graphite
-from barograph.sources.formats.access import (
-    array,
-    at,
-    mapping,
-    optional_text,
-    skipped,
-    text,
-    time_ms,
-)
+from barograph.sources.formats.access import array, at, mapping, optional_text, skipped, text
 from barograph.sources.formats.base import InputFile, ResultBatch, decode_json
+from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.otava_metrics import Metric, metrics_of
 from barograph.sources.formats.urls import is_url, shown_url
 from barograph.texts import Texts
@@ -53,9 +46,7 @@ def read(
     url = _server(config)
     paths = _paths(config, test, where)
     answers = [answer for query in _queries(list(paths)) for answer in _ask(file, url, query)]
-    batches: list[ResultBatch] = []
-    count = 0
-    times: list[list[int]] = []  # also of gaps, which `found` lacks
+    targets: list[graphite.Target] = []
     for index, answer in enumerate(answers):
         place = f"{shown_url(url)}: [{index}]"
         target = text(answer.get("target"), f"{place}.target")
@@ -64,15 +55,15 @@ def read(
             yield skipped(file, f"{place}.target", target, "not a metric of the test")
             continue
         series = SeriesId("", "", "", name, metric.name)
-        batch = graphite.points(answer, place, series, count, metric.direction, metric.scale)
-        batches.append(batch._replace(units=Texts(batch.units.codes, [metric.unit])))
-        count += batch.values.size
-        times.append([time_ms(point[1], place) for point in answer["datapoints"]])
+        points = array(answer.get("datapoints"), f"{place}.datapoints")
+        described = metric.direction, metric.unit, metric.scale
+        targets.append(graphite.Target(series, points, f"{place}.datapoints", *described))
+    batches = list(graphite.batches(targets))
     if not test.get("tags"):
         yield from batches
         return
     events: Events = {}
-    step = _resolution(times)
+    step = _resolution(targets)
     try:
         events = _events(file, url, test, where, step)
     except SourceError as error:
@@ -136,8 +127,9 @@ def _ask(file: InputFile, url: str, query: str) -> list[dict[str, Any]]:
     return [mapping(item, at(shown, index)) for index, item in enumerate(array(answer, shown))]
 
 
-def _resolution(series: list[list[int]]) -> int:
-    """Return the milliseconds between points, which Graphite rounds the times to."""
+def _resolution(targets: list[graphite.Target]) -> int:
+    """Return the milliseconds between points, also gaps, which Graphite rounds the times to."""
+    series = ([time_ms(point[1], target.where) for point in target.points] for target in targets)
     steps = {later - earlier for times in series for earlier, later in pairwise(times)}
     return min((step for step in steps if step > 0), default=1000)
 

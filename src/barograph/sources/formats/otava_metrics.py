@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from barograph.series import Direction
-from barograph.sources.formats.access import (
-    at,
-    direction_in,
-    label,
-    mapping,
-    numeric,
-    optional_text,
-    text,
-)
+from barograph.sources.formats.access import at, direction_in, label, mapping, optional_text, text
+from barograph.sources.formats.numbers import numeric
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(NamedTuple):
     """A metric of a test.
 
-    Args:
+    Attributes:
         name: Its name.
         source: Where the values are: the column of a CSV, or the suffix of a Graphite path.
         direction: Which way is better. Otava assumes "higher" where none is given; the unit or
@@ -64,14 +55,14 @@ def metrics_of(test: Mapping[str, Any], where: str, key: str) -> list[Metric]:
     for key_of, value in mapping(stated, place).items():
         here = at(place, str(key_of))
         name = label(key_of, here)
-        settings = mapping({} if value is None else value, here)
+        settings = {} if value is None else mapping(value, here)
         source = settings.get(key)
         metrics.append(
             Metric(
                 name,
                 name if source is None else text(source, f"{here}.{key}"),
                 direction_in(settings, ("direction",), here),
-                numeric(settings.get("scale", 1), f"{here}.scale"),
+                numeric(settings.get("scale", 1.0), f"{here}.scale"),
                 optional_text(settings.get("unit"), f"{here}.unit"),
             )
         )

@@ -14,16 +14,7 @@ from barograph.errors import DataError
 from barograph.series import Direction, SeriesId, Verdict
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import (
-    array,
-    at,
-    label,
-    mapping,
-    number,
-    optional_text,
-    skipped,
-    time_ms,
-)
+from barograph.sources.formats.access import array, at, label, mapping, optional_text, skipped
 from barograph.sources.formats.base import (
     Format,
     InputFile,
@@ -31,6 +22,8 @@ from barograph.sources.formats.base import (
     Result,
     Sample,
 )
+from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import json_files, json_samples, outline
 
 KEYS = {"signature_hash", "signature_id", "prev_push_revision"}

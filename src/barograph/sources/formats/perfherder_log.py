@@ -15,16 +15,7 @@ from typing import Any
 from barograph.errors import DataError
 from barograph.series import Direction, SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import (
-    array,
-    at,
-    label,
-    mapping,
-    number,
-    optional_text,
-    skipped,
-    text,
-)
+from barograph.sources.formats.access import array, at, label, mapping, optional_text, skipped, text
 from barograph.sources.formats.base import (
     HEAD,
     Format,
@@ -34,6 +25,7 @@ from barograph.sources.formats.base import (
     Sample,
     decode_json,
 )
+from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import outline
 
 MARKER = b"PERFHERDER_DATA:"

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from barograph.series import SeriesId
 from barograph.sources.base import Skip
-from barograph.sources.formats.access import time_ms
 from barograph.sources.formats.base import Format, InputFile, Result
+from barograph.sources.formats.dates import time_ms
 from barograph.sources.formats.entries import LOWER, each, has_places
 from barograph.sources.formats.nodes import Node
 

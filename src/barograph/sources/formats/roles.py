@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from barograph.errors import ConfigError, DataError
 from barograph.series import LABELS
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import ReadOptions
-from barograph.sources.formats.cells import is_missing, measured, orders, plain_numbers
+from barograph.sources.formats.cells import orders, plain_numbers
 from barograph.sources.formats.dates import SLASHED, DateParser
+from barograph.sources.formats.numbers import is_missing, measured
+from barograph.sources.formats.units import unit_of
 from barograph.sources.formats.wide import WideCells
 
 # The names of columns that are read as a field; the first that a table has is taken.
@@ -66,9 +68,34 @@ PARAMETERS = frozenset((
 ))  # fmt: skip
 COMMIT = re.compile(r"(?=.*[a-fA-F])[0-9a-fA-F]{7,64}")
 DATED = re.compile(r"\d{4}[-./]\d\d?[-./]\d\d?(?!\d)|\d\d?([-./])\d\d?\1\d\d(?:\d\d)?(?!\d)")
+UNIT = re.compile(r"(.*?)\s*[(\[]([^)\]]+)[)\]]")
+LONGEST = 200  # characters of the name of a column with a unit
 IDENTITY = (*LABELS, "args")
 SHOWN = 6
 SAMPLED = 100  # cells of a column
+
+
+class ValueColumn(NamedTuple):
+    """A column that holds values.
+
+    Attributes:
+        column: Its name.
+        measurement: What is measured; empty in a long table, whose rows say it.
+        unit: The unit of cells that name none.
+    """
+
+    column: str
+    measurement: str = ""
+    unit: str = ""
+
+    @classmethod
+    def named(cls, column: str) -> Self:
+        """Return a column whose name is the measurement, and its unit, as in `latency (ms)`."""
+        label = column.strip()
+        match = UNIT.fullmatch(label) if len(label) <= LONGEST else None  # takes quadratic time
+        if match is None or unit_of(match[2]) is None:
+            return cls(column, label)
+        return cls(column, match[1] or label, match[2].strip())
 
 
 @dataclass(frozen=True)
@@ -78,14 +105,13 @@ class Roles:
     Attributes:
         fields: The column of each field.
         args: The column of each argument.
-        values: The columns that hold values, with the measurement of each; in a long table one,
-            without a measurement.
+        values: The columns that hold values; in a long table one, without a measurement.
         ignored: The columns that are not read.
     """
 
     fields: Mapping[str, str]
     args: Mapping[str, str]
-    values: Sequence[tuple[str, str]]
+    values: Sequence[ValueColumn]
     ignored: Sequence[str] = field(default_factory=tuple)
 
     @property
@@ -133,16 +159,16 @@ def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where
             args[known] = name
             taken.add(name)
     _by_name(names, fields, taken, skip_value=bool(chosen))
-    values = [(name, name.strip()) for name in chosen]
+    values = [ValueColumn.named(name) for name in chosen]
     if not values and "value" in fields:
-        values = [(fields["value"], "")]
+        values = [ValueColumn(fields["value"])]
     if not values:
         values = _metrics(cells, fields, taken)
     if len(values) == 1 and "measurement" in fields:
-        values = [(values[0][0], "")]
+        values = [ValueColumn(values[0].column, unit=values[0].unit)]
     if not values:
         raise DataError(_no_values(names, where))
-    used = {*fields.values(), *args.values(), *(name for name, _ in values)}
+    used = {*fields.values(), *args.values(), *(value.column for value in values)}
     ignored = [name for name in names if name not in used and mapped.get(name) != "ignore"]
     return Roles(fields, args, values, ignored)
 
@@ -174,10 +200,10 @@ def _by_name(
 
 def _metrics(
     cells: Mapping[str, Sequence[Any]], fields: dict[str, str], taken: set[str]
-) -> list[tuple[str, str]]:
+) -> list[ValueColumn]:
     """Return the columns of a wide table that hold values."""
     names = [name for name in cells if name not in taken and canonical(name) not in NOT_TRACKED]
-    metrics = [(name, name.strip()) for name in _numeric(cells, names)]
+    metrics = [ValueColumn.named(name) for name in _numeric(cells, names)]
     if metrics or "time" not in fields:
         return metrics
     # Without other numbers a column `time` of small numbers holds what was measured.
@@ -185,7 +211,7 @@ def _metrics(
     if not _is_numeric(cells[name], below=1e8):
         return []
     del fields["time"]
-    return [(name, name.strip())]
+    return [ValueColumn.named(name)]
 
 
 def _numeric(cells: Mapping[str, Sequence[Any]], names: list[str]) -> list[str]:
@@ -201,17 +227,17 @@ def _numeric(cells: Mapping[str, Sequence[Any]], names: list[str]) -> list[str]:
 
 
 def _is_number(text: str) -> bool:
-    try:
-        return _number(text) < np.inf
-    except FieldError:
-        return False
+    return _number(text) is not None
 
 
-def _number(cell: Any) -> float:
-    """Return the number in a cell, whatever its decimal sign."""
-    if isinstance(cell, str) and cell.count(",") == 1:
-        return measured(cell, "", decimal_comma=True)[0]
-    return measured(cell, "")[0]
+def _number(cell: Any) -> float | None:
+    """Return the number in a cell, whatever its decimal sign; None if it holds no number."""
+    for decimal_comma in (False, True):
+        try:
+            return measured(cell, "", decimal_comma=decimal_comma)[0]
+        except FieldError:
+            continue
+    return None
 
 
 def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:
@@ -223,10 +249,8 @@ def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:
     for cell in cells:
         if is_missing(cell):
             continue
-        try:
-            if abs(_number(cell)) >= below:
-                return False
-        except FieldError:
+        number = _number(cell)
+        if number is None or abs(number) >= below:
             return False
         count += 1
     return count > 0

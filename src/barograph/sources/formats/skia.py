@@ -17,19 +17,11 @@ from typing import Any
 from barograph.series import UNKNOWN_TIME, Direction, SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
-from barograph.sources.formats.access import (
-    arguments,
-    array,
-    at,
-    label,
-    mapping,
-    number,
-    skipped,
-    text,
-    time_ms,
-)
+from barograph.sources.formats.access import arguments, array, at, label, mapping, skipped, text
 from barograph.sources.formats.base import Format, InputFile, ResultBatch, Sample
 from barograph.sources.formats.batches import RecordBatches
+from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import json_files, json_samples, outline
 from barograph.sources.formats.records import records
 

@@ -28,27 +28,24 @@ from barograph.sources.formats.base import (
     ResultBatch,
     Sample,
 )
-from barograph.sources.formats.cells import (
-    Faults,
-    TextReader,
-    TimeReader,
-    has_decimal_comma,
-    is_missing,
-    measurements,
-    orders,
-)
+from barograph.sources.formats.cells import Faults, TextReader, TimeReader, measurements, orders
 from barograph.sources.formats.dates import SLASHED, DateParser, day_order
 from barograph.sources.formats.delimited import DELIMITERS, UTF_16, decoded
+from barograph.sources.formats.numbers import has_decimal_comma, is_missing
 from barograph.sources.formats.outline import outline
-from barograph.sources.formats.roles import SYNONYMS, Roles, assign_roles, canonical, checked_roles
+from barograph.sources.formats.roles import (
+    SYNONYMS,
+    Roles,
+    ValueColumn,
+    assign_roles,
+    canonical,
+    checked_roles,
+)
 from barograph.sources.formats.rows import PARQUET, Chunk, read_rows
-from barograph.sources.formats.units import unit_of
 from barograph.sources.formats.wide import WideCells
 from barograph.texts import Texts
 
 KNOWN = frozenset(itertools.chain.from_iterable(SYNONYMS.values()))
-UNIT = re.compile(r"(.*?)\s*[(\[]([^)\]]+)[)\]]")
-LONGEST = 200  # characters of the name of a column with a unit
 SAMPLED = 100  # cells of each column of a wide table
 SHOWN = 8
 
@@ -115,10 +112,10 @@ def read(file: InputFile) -> Iterator[ResultBatch | Note | Skip]:
         yield from reader.read(chunk)
 
 
-def _reader_of(file: InputFile, first: Chunk) -> tuple[_TableReader, list[str]]:
+def _reader_of(file: InputFile, first: Chunk) -> tuple[TableReader, list[str]]:
     """Return a reader for a table with these columns, and what people should know about them."""
     roles, notes = checked_roles(assign_roles(first.cells, file.options, file.name), first.cells)
-    reader = _TableReader(file, roles, first, notes)
+    reader = TableReader(file, roles, first, notes)
     if roles.ignored:
         shown = ", ".join(name or "(no name)" for name in roles.ignored[:SHOWN]) + (
             ", ..." if len(roles.ignored) > SHOWN else ""
@@ -141,12 +138,22 @@ def _require_same(before: Roles, after: Roles, late: list[str], chunk: Chunk, na
         )
 
 
-class _TableReader:
-    """Turns chunks of rows into batches of results."""
+class TableReader:
+    """Turns chunks of rows into batches of results.
 
-    def __init__(self, file: InputFile, roles: Roles, first: Chunk, notes: list[str]) -> None:
-        self._file, self.roles = file, roles
-        measured = [name for name, _ in roles.values]
+    Args:
+        file: The file.
+        roles: What its columns are.
+        first: Its first rows.
+        notes: Takes what people should know about the file.
+        name: The test, if no column says it. Defaults to the name of the file.
+    """
+
+    def __init__(
+        self, file: InputFile, roles: Roles, first: Chunk, notes: list[str], name: str = ""
+    ) -> None:
+        self._file, self.roles, self._name = file, roles, name or _stem(file.path)
+        measured = [value.column for value in roles.values]
         self._comma = _plain(first.cells, measured) is None and has_decimal_comma(
             first.cells[name][: SAMPLED if len(measured) > 1 else 10 * SAMPLED] for name in measured
         )
@@ -159,7 +166,7 @@ class _TableReader:
         self._texts = {name: TextReader(column) for name, column in self._columns.items()}
         self._measured: dict[tuple[SeriesId, str], SeriesId] = {}
         self._kinds: dict[tuple[int, ...], tuple[SeriesId, Direction] | FieldError] = {}
-        self._named = [(name, *_name_and_unit(label)) for name, label in roles.values]
+        self._is_wide = all(value.measurement for value in roles.values)
 
     def _date_parser(self, column: str | None, first: Chunk, notes: list[str]) -> DateParser:
         if column is None or not any(
@@ -212,9 +219,9 @@ class _TableReader:
         kind_of: Ints,
         faults: Faults,
     ) -> Iterator[ResultBatch | Skip]:
-        is_wide = len(self.roles.values) > 1 or bool(self.roles.values[0][1])
-        named = [column for column in self._named if not is_wide or column[0] in chunk.cells]
-        names = [name for name, *_ in named]
+        is_wide = self._is_wide
+        named = [each for each in self.roles.values if not is_wide or each.column in chunk.cells]
+        names = [value.column for value in named]
         values = _plain(chunk.cells, names) if is_wide else None
         units: dict[int, list[str]] = {}  # of the cells of a column
         if values is None:
@@ -249,7 +256,7 @@ class _TableReader:
         kind_of: Ints,
         values: Floats,
         sound: np.ndarray,
-        named: Sequence[tuple[str, str, str]],
+        named: Sequence[ValueColumn],
     ) -> ResultBatch:
         """Return the results of all columns of values, one column after the other."""
         series = [kind for kind in kinds if not isinstance(kind, FieldError)]
@@ -261,10 +268,10 @@ class _TableReader:
         texts = {name: texts_of.take(rows) for name, texts_of in shared.texts.items()}
         unknown = Texts.unknown(rows.size)
         units = unknown
-        if any(unit for *_, unit in named):
-            units = Texts.from_strings([unit for *_, unit in named]).take(columns)
+        if any(value.unit for value in named):
+            units = Texts.from_strings([value.unit for value in named]).take(columns)
         return ResultBatch(
-            series=[self._series(kind, plain) for _, plain, _ in named for kind, _ in series],
+            series=[self._series(kind, value.measurement) for value in named for kind, _ in series],
             directions=[int(way) for _, way in series] * len(named),
             owners=numbers_of[kind_of[rows]] + columns * len(series),
             values=values[sound],
@@ -314,17 +321,14 @@ class _TableReader:
         try:
             labels = {name: row.get(name, "") for name in LABELS}
             if not self.roles.identity:
-                labels["test"] = _stem(self._file.path)
+                labels["test"] = self._name
             args = _arguments(row)
-            if not any(labels.values()) and not self._is_wide_only():
+            if not any(labels.values()) and not self._is_wide:
                 raise FieldError("test", "", "no identity")
             column = self.roles.fields.get("direction", "direction")
             return SeriesId(**labels, args=args), direction(row.get("direction", ""), column)
         except FieldError as fault:
             return fault
-
-    def _is_wide_only(self) -> bool:
-        return all(label for _, label in self.roles.values)
 
 
 def _units(units: Texts, of_cells: Mapping[int, list[str]], sound: np.ndarray) -> Texts:
@@ -358,14 +362,6 @@ def _arguments(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 def _stem(path: Path | None) -> str:
     """Return the name of a series that no column names."""
     return path.name.partition(".")[0] or path.name if path is not None else "stdin"
-
-
-def _name_and_unit(label: str) -> tuple[str, str]:
-    """Return the measurement and the unit in the name of a column, such as `latency (ms)`."""
-    match = UNIT.fullmatch(label) if len(label) <= LONGEST else None  # takes quadratic time
-    if match is None or unit_of(match[2]) is None:
-        return label, ""
-    return match[1] or label, match[2].strip()
 
 
 def _plain(cells: Mapping[str, Sequence[Any]], names: Sequence[str]) -> Floats | None:

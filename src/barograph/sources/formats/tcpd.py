@@ -16,16 +16,7 @@ import numpy as np
 from barograph.series import UNKNOWN_TIME, SeriesId, Verdict
 from barograph.sources.base import Skip
 from barograph.sources.fields import EPOCH, MILLISECOND, FieldError
-from barograph.sources.formats.access import (
-    array,
-    at,
-    mapping,
-    number,
-    optional_text,
-    skipped,
-    text,
-    time_ms,
-)
+from barograph.sources.formats.access import array, at, mapping, optional_text, skipped, text
 from barograph.sources.formats.base import (
     Format,
     InputFile,
@@ -35,6 +26,8 @@ from barograph.sources.formats.base import (
     decode_json,
 )
 from barograph.sources.formats.batches import batch_of_series, finite_numbers
+from barograph.sources.formats.dates import time_ms
+from barograph.sources.formats.numbers import number
 from barograph.sources.formats.outline import json_files, json_samples, outline
 
 ANNOTATIONS = "annotations.json"

@@ -31,6 +31,7 @@ TIMES = {
     "ns": 1e-9, "nsec": 1e-9, "nanosecond": 1e-9, "nanoseconds": 1e-9, "ps": 1e-12,
     "min": 60.0, "mins": 60.0, "minute": 60.0, "minutes": 60.0,
     "h": 3600.0, "hour": 3600.0, "hours": 3600.0,
+    "day": 86_400.0, "days": 86_400.0, "week": 604_800.0, "weeks": 604_800.0,
 }  # fmt: skip
 SIZES = {
     "b": 1.0, "byte": 1.0, "bytes": 1.0,
@@ -55,8 +56,10 @@ NAMED_RATES = {
 }  # fmt: skip
 LOWER_NAMES = ("cycles", "cycle", "instructions", "allocs", "allocations", "misses", "faults")
 HIGHER_NAMES = ("score", "points")
-# In the names of measurements these words mean something else more often: a minimum, variant B.
-NO_ENDINGS = frozenset(("b", "h", "min", "mins", "ps", *HIGHER_NAMES))
+# In the names of measurements these words mean something else more often: a minimum, variant B,
+# how long something is kept.
+DATES = ("day", "days", "week", "weeks")
+NO_ENDINGS = frozenset(("b", "h", "min", "mins", "ps", *DATES, *HIGHER_NAMES))
 # Words of a name that turn the direction of its unit around: errors per second, free bytes.
 COUNTER_WORDS = re.compile(
     r"err|fail|fault|miss|drop|lost|loss|timeout|retr|alloc|stall|pause|conflict|evict|abort|reject"

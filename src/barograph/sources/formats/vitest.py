@@ -10,8 +10,9 @@ from barograph.series import SeriesId
 from barograph.sources.base import Skip
 from barograph.sources.fields import FieldError
 from barograph.sources.formats.base import Format, InputFile, Result, Sample
-from barograph.sources.formats.entries import LOWER, each, number_in
+from barograph.sources.formats.entries import LOWER, each
 from barograph.sources.formats.nodes import Node
+from barograph.sources.formats.numbers import numeric
 from barograph.sources.formats.outline import outline
 
 MARKS = {
@@ -97,7 +98,7 @@ def _cell(row: Node) -> tuple[str, float, str, str]:
     measurement = "median" if "med" in columns else "mean"
     cell, unit = columns["med" if "med" in columns else "avg"]
     if isinstance(cell.value, str):
-        cell.value = number_in(cell.value.partition("\u00b1")[0], cell.where)
+        cell.value = numeric(cell.value.partition("\u00b1")[0], cell.where)
     return measurement, *cell.measured(), unit
 
 

@@ -80,6 +80,8 @@ class WideCells(Mapping[str, Sequence[str]]):
         block = self._block[1]
         if block is None:
             return None
+        if places == list(span):  # the usual case, without a copy
+            return block.T
         return block[:, np.array(places) - span.start].T
 
     def _numbers_in(self, span: range) -> Floats | None:
@@ -107,12 +109,18 @@ def number_block(lines: Sequence[str], delimiter: str, width: int) -> Floats | N
         if text.count(",") != len(lines) - 1:  # a decimal comma
             return None
         text = text.replace(delimiter, ",")
-    text = f"[{text}]"
-    if ",," in text or text[1] == "," or text[-2] == ",":
-        text = text.replace(",,", ",null,").replace(",,", ",null,")
-        text = text.replace("[,", "[null,").replace(",]", ",null]")
+    numbers = _numbers_of(f"[{text}]")
+    if numbers is None and (",," in text or text[:1] == "," or text[-1:] == ","):
+        text = f"[{text}]".replace(",,", ",null,").replace(",,", ",null,")
+        numbers = _numbers_of(text.replace("[,", "[null,").replace(",]", ",null]"))
+    if numbers is None or numbers.size != len(lines) * width:
+        return None
+    return numbers.reshape(len(lines), width)
+
+
+def _numbers_of(text: str) -> Floats | None:
+    """Return the numbers of a JSON array, NaN for null; None if it holds anything else."""
     try:
-        block = np.array(DECODER.decode(text), dtype=np.float64)
+        return np.array(DECODER.decode(text), dtype=np.float64)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
-    return block.reshape(len(lines), width) if block.size == len(lines) * width else None

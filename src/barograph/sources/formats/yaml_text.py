@@ -59,17 +59,14 @@ def decode_yaml(text: str, name: str) -> Any:
         raise DataError(f"{name}: not valid YAML: {reason}"[:300]) from None
 
 
-@dataclass
+@dataclass(slots=True)
 class _Collection:
     """A list or a mapping that is being read: its values, or its keys and values in turn."""
 
     start: Any
+    is_mapping: bool
     values: list[Any] = field(default_factory=list)
     size: int = 1
-
-    @property
-    def is_mapping(self) -> bool:
-        return isinstance(self.start, yaml.MappingStartEvent)
 
     def finished(self) -> list[Any] | dict[Any, Any]:
         """Return the list or the dictionary."""
@@ -79,6 +76,8 @@ class _Collection:
         if not self.is_mapping:
             return self.values
         pairs = list(zip(self.values[::2], self.values[1::2], strict=True))
+        if MERGE not in self.values[::2]:
+            return dict(pairs)
         merged: dict[Any, Any] = {}
         for key, value in pairs:
             if key is MERGE:
@@ -95,28 +94,30 @@ class _Builder:
     def __init__(self) -> None:
         self._scalars = _Loader("")
         self._plain: dict[str, Any] = {}  # the values of plain scalars by their text
-        self._open = [_Collection(None)]  # the document, and the collections in it
+        self._open = [_Collection(None, False)]  # the document, and the collections in it
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._aliases = 0
 
     def build(self, text: str) -> Any:
         """Return the value of the only document."""
+        event: Any  # the stubs know no attributes of events
         for event in yaml.parse(text, Loader=_Loader):
-            if isinstance(event, yaml.ScalarEvent):
+            kind = type(event)
+            if kind is yaml.ScalarEvent:
                 self._add(event.anchor, self._scalar(event), 1)
-            elif isinstance(event, yaml.CollectionStartEvent):
-                self._open.append(_Collection(event))
+            elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                self._open.append(_Collection(event, kind is yaml.MappingStartEvent))
                 if len(self._open) > DEPTH:
                     raise _TooLargeError("nested too deeply")
-            elif isinstance(event, yaml.CollectionEndEvent):
+            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
                 collection = self._open.pop()
                 self._add(collection.start.anchor, collection.finished(), collection.size)
-            elif isinstance(event, yaml.AliasEvent):
+            elif kind is yaml.AliasEvent:
                 self._aliases += 1
                 if event.anchor not in self._anchors:
                     raise _problem(f"undefined alias {event.anchor}", event)
                 self._add(None, *self._anchors[event.anchor])
-            elif isinstance(event, yaml.DocumentStartEvent) and self._open[0].values:
+            elif kind is yaml.DocumentStartEvent and self._open[0].values:
                 raise _problem("there is a second document", event)
         return self._open[0].values[0] if self._open[0].values else None
 
