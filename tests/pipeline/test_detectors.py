@@ -13,6 +13,7 @@ from barograph.pipeline import detectors
 from barograph.series import FINAL
 from barograph.studies.detector_benchmark.cases import ONE_PERSON
 from barograph.studies.detector_benchmark.history import segments, triaged_series
+from barograph.studies.detector_benchmark.report import CAPTIONS
 
 FOLDER = Path("data/reports/detectors")
 PARAMS = """
@@ -37,7 +38,9 @@ def test_stage_writes_every_table_and_the_figure() -> None:
     assert {path.stem for path in FOLDER.glob("*.csv")} == TABLES
     assert {path.stem for path in FOLDER.glob("*.md")} == TABLES
     assert (FOLDER / "detectors.png").read_bytes().startswith(b"\x89PNG")
-    assert (FOLDER / "scores.md").read_text().startswith("# scores (profile tiny)")
+    assert (FOLDER / "scores.md").read_text().startswith("# Scores by scenario (profile tiny)")
+    for name in TABLES:
+        assert CAPTIONS[name] in (FOLDER / f"{name}.md").read_text()
     metrics = json.loads(Path("data/reports/detectors.json").read_text())
     assert metrics["Nothing"]["f1"] == 0.0
     assert metrics["Pelt"]["low"] <= metrics["Pelt"]["f1"] <= metrics["Pelt"]["high"]

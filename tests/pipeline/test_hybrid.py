@@ -143,6 +143,8 @@ def test_stage_writes_the_tables_of_the_paper() -> None:
     hybrid.main()
     page = (REPORTS / "hybrid/hybrid.md").read_text()
     assert page.count("\n## ") == 4
+    assert all(caption in page for caption in hybrid.CAPTIONS.values())
+    assert "accuracy, low" not in page
     table = pd.read_csv(REPORTS / "hybrid/table8_series.csv").set_index("model")
     assert list(table.index) == ["voting", "Setds", "hybrid", "max. improvement"]
     for rate in ("accuracy", "sensitivity", "specificity"):

@@ -169,6 +169,8 @@ def test_windows_reports_every_window() -> None:
     windows.main()
     table = pd.read_csv(REPORTS / "windows/windows.csv")
     assert table["window"].tolist() == [*map(str, range(11)), "adaptive"]
+    assert table["low"].min() >= 0.0
+    assert table["high"].max() <= 1.0
     assert (REPORTS / "windows/windows.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -12,7 +12,13 @@ from barograph.pipeline.load import FOLDER as INTERIM
 from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 from barograph.studies.detector_benchmark.history import history_tables
-from barograph.studies.detector_benchmark.report import comparison_figure, formatted
+from barograph.studies.detector_benchmark.report import (
+    CAPTIONS,
+    NOTES,
+    TITLES,
+    comparison_figure,
+    formatted,
+)
 from barograph.studies.detector_benchmark.tables import ALL, BenchmarkSize
 
 FOLDER = report.FOLDER / "detectors"
@@ -34,16 +40,11 @@ def write(
     for name, table in tables.items():
         shown = table if timed else table.drop(columns=[c for c in TIMED if c in table])
         report.write_csv(folder / f"{name}.csv", shown)
-        report.write_table(folder / f"{name}.md", f"{name} ({subtitle})", formatted(shown), NOTES)
+        notes = (CAPTIONS[name], "", NOTES)
+        title = f"{TITLES[name]} ({subtitle})"
+        report.write_table(folder / f"{name}.md", title, formatted(shown), notes)
     if "points" in tables:
         comparison_figure(dict(tables), subtitle, folder / "detectors.png")
-
-
-NOTES: tuple[str, ...] = (
-    "Intervals: 95 %, bootstrap over series. One person: each of several people against the truth",
-    "or the majority of the others, on average; simulated people where changes were injected;",
-    "a dash where no person answers the question.",
-)
 
 
 def main() -> None:

@@ -24,7 +24,10 @@ def page(rows: list[table_one.Row], footnote: list[table_one.Row], params: Evalu
         f"In per cent: means of {params.repetitions} repetitions (forward: of its cuts), "
         f"{params.trees} trees, thresholds chosen on validation for {params.goal}. The paper's "
         "figures are for MongoDB's data under the random protocol, which leaks: points of one "
-        "series or commit are near copies. Read the other two for what to expect.",
+        "series or commit are near copies. Read the other two for what to expect. `grouped` holds "
+        "out series and commits, `forward` tests on later verdicts than it learns from. The bounds "
+        "of `adaptive` are confirmed change points, as in the paper, those of `label_free` the "
+        "neighbouring candidates.",
         report.markdown(table_one.compact(rows)),
         "## Every metric, with 95 % confidence intervals",
         report.markdown(table_one.in_full(rows)),

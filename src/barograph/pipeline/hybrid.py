@@ -12,13 +12,24 @@ from barograph.pipeline.params import parameters, profile_name
 from barograph.pipeline.stage import run
 from barograph.pipeline.subseries import OUT as BOUNDS
 from barograph.studies import hybrid, leznik, statistics
+from barograph.studies.detector_benchmark.report import formatted
 
 FOLDER = report.FOLDER / "hybrid"
+DETECTOR_TABLE = "table6_7_detector"
 TITLES = {
     "table5_voting": "Table 5: the votes on all triaged points",
-    "table6_7_detector": "Tables 6 and 7: SETDS on all series with a verdict",
+    DETECTOR_TABLE: "Tables 6 and 7: SETDS on all series with a verdict",
     "table8_rows": "Table 8: mean of the splits, 90/10 of the points",
     "table8_series": "Table 8: mean of the splits, 90/10 of the series",
+}
+CAPTIONS = {
+    "table5_voting": "`voting` has the paper's thresholds and weights, `voting, fitted` the "
+    "medians and shares of these points. `auc` is that of the weighted share of votes.",
+    DETECTOR_TABLE: "The first columns count what SETDS found, by the verdict of the "
+    "candidate; `not annotated` are points without a candidate. Brackets: 95 % intervals, "
+    "bootstrap over series.",
+    "table8_rows": "`max. improvement` is the hybrid minus the worse of the other two.",
+    "table8_series": "As above, but no series is in both parts.",
 }
 
 
@@ -64,7 +75,7 @@ def analyse(history: History, rows: pd.DataFrame, params: HybridParams) -> dict[
     points = leznik.of_rows(rows)
     tables = {
         "table5_voting": hybrid.voting_table(points),
-        "table6_7_detector": hybrid.detector_table(history, params.seed),
+        DETECTOR_TABLE: hybrid.detector_table(history, params.seed),
     }
     return tables | {
         f"table8_{protocol}": hybrid.hybrid_table(points, protocol, params.repetitions)
@@ -87,7 +98,9 @@ def page(tables: dict[str, pd.DataFrame], rows: pd.DataFrame, params: HybridPara
         "8, every candidate so near is found. Hybrid and votes learn from the other 90 %.",
     ]
     for name, title in TITLES.items():
-        lines += ["", f"## {title}", "", report.markdown(report.formatted(tables[name], 4))]
+        table = formatted(tables[name], 4) if name == DETECTOR_TABLE else tables[name]
+        cells = report.markdown(report.formatted(table, 4))
+        lines += ["", f"## {title}", "", cells, "", CAPTIONS[name]]
     return "\n".join(lines) + "\n"
 
 

@@ -9,10 +9,12 @@ BELOW = "2.20E-16"  # R prints this for p-values below the precision of a double
 TITLES = {
     "normality": "Normality of the features (Shapiro-Wilk)",
     "table2_medians": "Table 2: medians, quartiles and variances of the features (rank-sum test)",
-    "table3_projects": "Table 3: distance by project (rank-sum test)",
+    "table3_projects": "Table 3: median distance by project (rank-sum test)",
     "table4_median_split": "Table 4: rows above and below the median (chi-square with Yates)",
 }
 NOTE = (
+    "Of a delta, the feature before the candidate is compared with that after it. Brackets after a "
+    "median: quartiles. TP and FP: true and false positives. W: the statistic of Shapiro-Wilk. "
     f"p = {BELOW} means at most that value. q is p adjusted over the projects "
     "(Benjamini and Hochberg). Effect is the rank-biserial correlation with its 95 % interval, "
     "which assumes independent rows; points of one series are not independent."

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from barograph.evaluation.figures import save
-from barograph.evaluation.metrics import interval
+from barograph.evaluation.metrics import summary
 from barograph.evaluation.protocols import is_usable, random_splits
 from barograph.features.subseries import WIDEST
 from barograph.studies.repetitions import Repetition, repeat
@@ -45,7 +45,7 @@ def auc_by_window(params: WindowsParams) -> pd.DataFrame:
     scores = iter(repeat([single for group in repetitions.values() for single in group], "windows"))
     rows = []
     for window, group in repetitions.items():
-        auc = interval([next(scores)["auc"] for _ in group])
+        auc = summary([next(scores) for _ in group])["auc"]
         rows.append({"window": window, "auc": auc.mean, "low": auc.low, "high": auc.high})
     return pd.DataFrame(rows)
 

@@ -28,6 +28,6 @@ def test_found_by_shows_the_first_points_and_their_times() -> None:
 def test_default_detectors_include_every_detector() -> None:
     names = {type(detector).__name__ for detector in default_detectors().values()}
     assert names == {
-        "EDivisive", "Hunter", "Setds", "StepFit", "Threshold",
+        "Triaged", "EDivisive", "Hunter", "Setds", "StepFit", "Threshold",
         "Gesd", "Pelt", "Dynp", "Nothing",
     }  # fmt: skip

@@ -124,7 +124,10 @@ def clock() -> Iterator[float]:
 
 
 def test_repeated_runs_differ_only_for_random_permutations() -> None:
-    noisy = [Case("one", "s", np.random.default_rng(7).standard_normal(60), (30,))]
+    noisy = [
+        Case("same name", scenario, np.random.default_rng(seed).standard_normal(60), (30,))
+        for scenario, seed in (("s", 7), ("t", 3))
+    ]
     ticks = clock()
     table, distribution = repeated_runs(noisy, 8, lambda: next(ticks))
     rows = table.set_index("variant")
@@ -132,9 +135,9 @@ def test_repeated_runs_differ_only_for_random_permutations() -> None:
     assert (same == 1.0).all()
     assert (rows["sd"].drop(["permutation", ONE_PERSON]) == 0.0).all()
     assert (rows["seconds"].drop(ONE_PERSON) == 1.0).all()
-    assert formatted(distribution).iloc[-1].tolist() == [ONE_PERSON, "all", "-", "-"]
+    assert formatted(distribution).iloc[-1].tolist() == [ONE_PERSON, "all", "all", "-", "-"]
     of_detectors = distribution[distribution["variant"] != ONE_PERSON]
-    shares = of_detectors.groupby(["variant", "series"])["share of runs"].sum()
+    shares = of_detectors.groupby(["variant", "cases", "series"])["share of runs"].sum()
     np.testing.assert_allclose(shares.to_numpy(), 1.0)
 
 
@@ -193,6 +196,8 @@ def test_formatted_tables_have_readable_cells_and_columns(tables: dict[str, pd.D
     nothing = scored[(scored["detector"] == "Nothing") & (scored["cases"] == ALL)]
     assert nothing["F1"].tolist() == ["0.000 [0.000, 0.000]"]
     assert nothing["precision"].tolist() == ["-"]
+    waits = formatted(tables["delays"]).set_index("detector")["half found after"]
+    assert waits["Nothing"] == "never"
     timed = formatted(tables["repeats"])
     assert timed["seconds"].iloc[-1] == "-"
     assert "[" in timed["seconds"].iloc[0]

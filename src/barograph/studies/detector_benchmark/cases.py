@@ -14,6 +14,7 @@ from barograph.detection import (
     Setds,
     StepFit,
     Threshold,
+    Triaged,
 )
 from barograph.detection.base import Detector
 from barograph.evaluation.annotators import Marks, majority_changes
@@ -26,6 +27,7 @@ Points = tuple[int, ...]
 def default_detectors() -> Mapping[str, Detector]:
     """Return every detector with its default parameters, by the name of its row."""
     return {
+        "Triaged": Triaged(),
         "EDivisive": EDivisive(),
         "Hunter": Hunter(),
         "Hunter, parity": Hunter(parity=True),

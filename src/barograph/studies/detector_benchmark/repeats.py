@@ -72,11 +72,11 @@ def repeated_runs(
         Two tables. Table 1 has a row per variant: the number of change points in all series (mean
         and standard deviation over the runs), the share of the series in which every run found the
         same points, and the seconds of a run with their interval. Table 2 has a row per variant,
-        series and number of change points: the share of the runs that found this number. No person
-        marked the same series repeatedly, so the row of one person has no numbers.
+        scenario, series and number of change points: the share of the runs that found this number.
+        No person marked the same series repeatedly, so the row of one person has no numbers.
     """
     summary: list[tuple[object, ...]] = []
-    distribution: list[tuple[str, str, int, float]] = []
+    distribution: list[tuple[str, str, str, int, float]] = []
     for name, make in variants().items():
         timed = [_run(make(run), cases, clock) for run in range(runs)]
         results = [result for result, _ in timed]
@@ -87,14 +87,16 @@ def repeated_runs(
         summary.append((name, runs, totals.mean(), totals.std(), same / len(cases), *seconds))
         distribution += _distribution(name, cases, results)
     summary.append((ONE_PERSON, runs, *[np.nan] * 6))
-    shares = pd.DataFrame([*distribution, (ONE_PERSON, "all", None, np.nan)], columns=DISTRIBUTION)
+    shares = pd.DataFrame(
+        [*distribution, (ONE_PERSON, "all", "all", None, np.nan)], columns=DISTRIBUTION
+    )
     return (
         pd.DataFrame(summary, columns=SUMMARY),
         shares.astype({"change points": "Int64"}),
     )
 
 
-DISTRIBUTION = ["variant", "series", "change points", "share of runs"]
+DISTRIBUTION = ["variant", "cases", "series", "change points", "share of runs"]
 SUMMARY = [
     "variant",
     "runs",
@@ -117,9 +119,9 @@ def _run(
 
 def _distribution(
     name: str, cases: Sequence[Case], results: Sequence[Sequence[Points]]
-) -> list[tuple[str, str, int, float]]:
+) -> list[tuple[str, str, str, int, float]]:
     return [
-        (name, case.series, number, times / len(results))
+        (name, case.scenario, case.series, number, times / len(results))
         for case, of_case in zip(cases, zip(*results, strict=True), strict=True)
         for number, times in sorted(Counter(map(len, of_case)).items())
     ]
