@@ -2,6 +2,7 @@ import numpy as np
 
 from barograph.detection import Threshold
 from barograph.studies.detector_benchmark.cases import Case, Opinion, default_detectors, opinions
+from barograph.studies.detector_benchmark.report import COLOURS
 
 DAY = 24 * 3600.0
 
@@ -23,6 +24,10 @@ def test_found_by_shows_the_first_points_and_their_times() -> None:
     assert case.found_by(Threshold()) == (7,)
     assert case.found_by(Threshold(), 7) == ()
     assert Case("one", "drift", values, ()).found_by(Threshold()) == ()
+
+
+def test_each_detector_has_a_colour() -> None:
+    assert len(default_detectors()) <= len(set(COLOURS))
 
 
 def test_default_detectors_include_every_detector() -> None:
