@@ -162,6 +162,29 @@ def test_markdown_is_a_table_whose_cells_cannot_break_it(tmp_path: Path) -> None
     assert lines[-1].startswith("| a&#124;b&#42;&#60;i&#62; | +")
 
 
+def test_markdown_of_many_changes_fits_into_a_comment(tmp_path: Path) -> None:
+    name = "<very::long::name>" * 8
+    rows = [
+        f"{name}{test},{k},{10.0 + 0.1 * (k % 3) + 5 * (k > 30)}"
+        for test in range(60)
+        for k in range(60)
+    ]
+    (tmp_path / "r.csv").write_text("\n".join(["test,order,value", *rows, ""]))
+    text = detect(tmp_path / "r.csv", "--format", "markdown").stdout
+    assert len(text) < 65_536
+    assert text.endswith("|\n\n10 more are not shown.\n")
+
+
+def test_series_that_switches_has_one_line_and_all_its_changes_in_json(tmp_path: Path) -> None:
+    values = [100.0 + 50 * (k // 15 % 2) + k % 3 for k in range(90)]
+    (tmp_path / "r.csv").write_text("value\n" + "".join(f"{value}\n" for value in values))
+    places = content(tmp_path / "r.csv", "--detector", "hunter")
+    assert [*places.values()] == [[15, 30, 45, 60, 75]]
+    _, _, line, last = detect(tmp_path / "r.csv", "--detector", "hunter").stdout.splitlines()
+    assert line.endswith("5 switches between these levels, last at order 75")
+    assert last.startswith("1 series, 5 changes: ")
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from barograph.models.reasons import ReasonText
-from barograph.plotting.changes import Findings, ReportedChange
+from barograph.plotting.changes import Findings, ReportedChange, list_switches_once
 from barograph.plotting.packing import ChartData, thinned
 from barograph.plotting.page import MODULES, Report
 from barograph.series import ChangePoint, Direction, Floats, Region, Series, SeriesId
@@ -191,6 +191,50 @@ def test_worst_changes_come_first_and_improvements_last() -> None:
     assert Report(found).headline == (
         "4 changes in 4 of 4 series: 2 worse, 1 of unknown direction, 1 better"
     )
+
+
+def levels(*means: float, each: int = 10) -> tuple[Series, list[ReportedChange]]:
+    """Return a series of levels, and the changes between them."""
+    series = one_series("levels", np.repeat(means, each) + RNG.normal(0.0, 0.1, len(means) * each))
+    regions = [Region.of(part) for part in np.split(series.values, len(means))]
+    changes = []
+    for k in range(1, len(means)):
+        point = ChangePoint(k * each, 1.0, None, regions[k - 1], regions[k], probability=0.9)
+        assert series.times is not None
+        place = k * each, series.commits[k * each], int(series.times[k * each])
+        changes.append(ReportedChange(0, point, series.direction, *place))
+    return series, changes
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ([100, 150, 101, 149, 100], [4]),  # back and forth, twice
+        ([100, 150, 100, 150], [0, 0, 0]),  # once and a half
+        ([100, 150, 200, 250, 300, 350], [0] * 5),  # a staircase
+        ([100, 150, 120, 150, 120], [0] * 4),  # the first change is not undone
+        ([100, 50, 100, 150, 100, 150, 100], [0, 0, 4]),  # 50 is another level
+        ([300, 100, 150, 100, 150, 100], [0, 4]),
+    ],
+)
+def test_series_that_switches_between_two_levels_has_one_row(
+    means: list[float], expected: list[int]
+) -> None:
+    _, changes = levels(*means)
+    listed = list_switches_once(changes)
+    assert [len(change.switches) for change in listed] == expected
+
+
+def test_report_says_once_that_a_series_switches() -> None:
+    series, changes = levels(100, 150, 101, 149, 100)
+    page = Page(Report(Findings([series], [changes])).html())
+    assert "4 changes in 1 of 1 series: 2 worse, 2 better" in page.text
+    assert page.values("tr", "data-rank") == ["1"]
+    assert page.text.count("4 switches between these levels, last 2026-01-02") == 2  # row and card
+    [searched] = page.values("tr", "data-text")
+    assert all(change.commit in searched for change in changes)
+    [packed] = json.loads(page.scripts["application/json"])["series"]
+    assert [index for index, *_ in packed["changes"]] == [10, 20, 30, 40]
 
 
 def test_results_without_commits_times_and_probabilities_are_shown() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from barograph.cli.rendering.markdown import escaped
+from barograph.cli.rendering.markdown import SHOWN, escaped, more
 from barograph.plotting.changes import BETTER, CHANGED, EFFECTS, WORSE, Findings, ReportedChange
 from barograph.plotting.sparkline import MARK, sparkline
 from barograph.series import Series
@@ -41,7 +41,7 @@ def lines(findings: Findings, *, every: bool = False, width: int = 0) -> Iterato
         width: Columns of the terminal; 0 for no limit.
     """
     unicode = _has_unicode()
-    rows = {id(change): _cells(change, unicode) for change in findings.worst_first}
+    rows = {id(change): _cells(change, unicode) for change in findings.rows}
     columns = [*zip(*rows.values(), strict=True)] if rows else []
     widths = [max(map(len, column)) for column in columns]
     for number_ in sorted(range(len(findings.series)), key=findings.is_low):
@@ -54,7 +54,7 @@ def lines(findings: Findings, *, every: bool = False, width: int = 0) -> Iterato
         yield _heading(series, notes)
         if unicode and len(series):
             yield f"  {_spark(series, changes, min(width - 4, 60) if width else 60)}"
-        for change in changes:
+        for change in findings.listed[number_]:
             yield _line(change, rows[id(change)], widths, width)
 
 
@@ -90,12 +90,12 @@ def markdown(findings: Findings, seconds: float) -> Iterator[str]:
     yield ""
     yield "| series | change | | level | real | commit | date |"
     yield "|---|---:|---|---|---:|---|---|"
-    for change in findings.worst_first:
+    for change in findings.rows[:SHOWN]:
         name = middle_cut(printable(str(findings.series[change.series].id)), NAME)
         kind = findings.kind_text(change.series)
         likely = change.point.probability
         cells = (
-            escaped(name) + (f" ({kind})" if kind else ""),
+            escaped(name) + "".join(f" ({note})" for note in (kind, change.switch_text) if note),
             change_text(change.percent),
             f"**{WORSE}**" if change.effect == WORSE else change.effect,
             "{} to {}".format(*map(number, change.levels)),
@@ -104,6 +104,8 @@ def markdown(findings: Findings, seconds: float) -> Iterator[str]:
             day(change.time),
         )
         yield f"| {' | '.join(cells)} |"
+    if rest := more(len(findings.rows)):
+        yield rest.removeprefix("\n")
 
 
 def terminal_width() -> int:
@@ -160,7 +162,7 @@ def _line(change: ReportedChange, cells: Sequence[str], widths: Sequence[int], w
     plain = "  ".join(
         filter(str.strip, [word, commit, date, f"{before} -> {after}", percent, sure])
     )
-    comment = "  ".join(filter(None, [note, printable(change.subject)]))
+    comment = "  ".join(filter(None, [note, change.switch_text, printable(change.subject)]))
     room = max(width - len(plain) - 4, 12) if width else SUBJECT
     text = f"  {plain}  {middle_cut(comment, room)}".rstrip()
     shown = click.style(word, fg=COLOURS[change.effect], bold=change.effect == WORSE)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from barograph.series import UNKNOWN_TIME, ChangePoint, Direction, Series
-from barograph.wording import percent
+from barograph.wording import day, percent, printable, short_commit
 
 if TYPE_CHECKING:
     from barograph.models.reasons import ReasonText
@@ -18,6 +18,8 @@ WORSE, BETTER, CHANGED = "worse", "better", "changed"
 EFFECTS = (WORSE, CHANGED, BETTER)  # worst first
 LOW_PRIORITY = "low_priority"
 MOST_HAZARD = 10.0  # from or to a level of 0, or through it
+SWITCHES = 4  # changes by which a series switches between two levels
+RETURNED = 0.2  # of a step: a level this close to the one before the step is that level again
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class ReportedChange:
         is_last: Whether it is the newest change of its series.
         subject: The first line of the commit's message; empty if unknown.
         reasons: Why the model gives it this probability; empty if they were not computed.
+        switches: All changes by which its series switches between two levels, oldest first, if
+            this one stands for them in a list; else empty.
     """
 
     series: int
@@ -45,6 +49,7 @@ class ReportedChange:
     is_last: bool = True
     subject: str = ""
     reasons: Sequence[ReasonText] = ()
+    switches: Sequence[ReportedChange] = ()
 
     @property
     def levels(self) -> tuple[float, float]:
@@ -58,6 +63,15 @@ class ReportedChange:
     def percent(self) -> float:
         """The size in percent of the level before; infinite from a level of 0."""
         return percent(*self.levels)
+
+    @property
+    def switch_text(self) -> str:
+        """How often the series switches between the two levels; empty if it does not."""
+        if not self.switches:
+            return ""
+        last = self.switches[-1]
+        place = day(last.time) or short_commit(printable(last.commit)) or f"at order {last.order}"
+        return f"{len(self.switches)} switches between these levels, last {place}"
 
     @property
     def effect(self) -> str:
@@ -100,7 +114,20 @@ class Findings:
 
         Those of series of low priority come after all others.
         """
-        ranked = worst_first(change for changes in self.changes for change in changes)
+        return self._ranked(self.changes)
+
+    @cached_property
+    def listed(self) -> list[list[ReportedChange]]:
+        """The changes of each series, oldest first, with one for all by which it switches."""
+        return [list_switches_once(changes) for changes in self.changes]
+
+    @cached_property
+    def rows(self) -> list[ReportedChange]:
+        """The listed changes of all series, ranked as `worst_first`."""
+        return self._ranked(self.listed)
+
+    def _ranked(self, changes: Sequence[Sequence[ReportedChange]]) -> list[ReportedChange]:
+        ranked = worst_first(change for of_series in changes for change in of_series)
         return sorted(ranked, key=lambda change: self.is_low(change.series))
 
     def is_low(self, series: int) -> bool:
@@ -130,6 +157,33 @@ class Findings:
     def count(self, effect: str) -> int:
         """Return the number of changes with an effect."""
         return sum(change.effect == effect for change in self.worst_first)
+
+
+def list_switches_once(changes: Sequence[ReportedChange]) -> list[ReportedChange]:
+    """Return the changes of a series, with the worst one for all by which it switches.
+
+    A series switches between two levels where at least four changes follow each other of which
+    each next one brings the level back to where it was, within a fifth of the step.
+
+    Args:
+        changes: The changes, oldest first.
+    """
+    listed: list[ReportedChange] = []
+    first = 0
+    for end in range(1, len(changes) + 1):
+        if end < len(changes) and _is_undone(changes[end - 1], changes[end]):
+            continue
+        run, first = changes[first:end], end
+        if len(run) < SWITCHES:
+            listed += run
+        else:
+            listed.append(replace(worst_first(run)[0], switches=run))
+    return listed
+
+
+def _is_undone(change: ReportedChange, following: ReportedChange) -> bool:
+    before, after = change.levels
+    return abs(following.levels[1] - before) <= RETURNED * abs(after - before)
 
 
 def worst_first(changes: Iterable[ReportedChange]) -> list[ReportedChange]:

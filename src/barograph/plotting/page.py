@@ -139,13 +139,15 @@ class Report:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the table: one for each change, the worst first."""
-        return [self._row(change) for change in self.findings.worst_first]
+        return [self._row(change) for change in self.findings.rows]
 
     def _row(self, change: ReportedChange) -> dict[str, Any]:
         series = self.findings.series[change.series]
         name, rest = names_of(series)
-        rest = SEPARATOR.join(filter(None, [self.findings.kind_text(change.series), rest]))
-        full = printable(f"{series.id} {change.commit} {change.subject}")
+        kind = self.findings.kind_text(change.series)
+        rest = SEPARATOR.join(filter(None, [kind, rest, change.switch_text]))
+        named = " ".join(f"{other.commit} {other.subject}" for other in (change, *change.switches))
+        full = printable(f"{series.id} {named}")
         probability = change.point.probability
         is_cut = len(name) > NAME or len(rest) > REST
         return {
@@ -154,7 +156,7 @@ class Report:
             "effect": change.effect,
             "name": middle_cut(name, NAME),
             "rest": middle_cut(rest, REST),
-            "text": full.lower() if is_cut or change.subject else "",
+            "text": full.lower() if is_cut or change.subject or change.switches else "",
             "change": typeset(change_text(change.percent)),
             "percent": round(min(change.percent, 1e9), 4),
             "probability": 0 if probability is None else round(probability, 4),
@@ -178,7 +180,7 @@ class Report:
                 "about": middle_cut(about, HEADING),
                 "label": f"Chart of {plural(len(series), 'result')} with "
                 f"{plural(len(changes), 'change')}: {typeset(words)}. Left and right read results.",
-                "changes": [_described(change) for change in reversed(changes)],
+                "changes": [_described(c) for c in reversed(self.findings.listed[number_])],
             }
 
     @property
@@ -219,6 +221,7 @@ def _described(change: ReportedChange) -> dict[str, str]:
     when = day(change.time)
     against = [r.text for r in change.reasons if r.part is not None and r.part < 0]
     reasons = [r.text for r in change.reasons if r.text not in against]
+    switches = f"{change.switch_text}." if change.switches else ""
     if against:
         reasons.append("Against: " + " ".join(against))
     return {
@@ -228,7 +231,7 @@ def _described(change: ReportedChange) -> dict[str, str]:
         "levels": f"{before} \u2192 {after}",
         "place": f"{place}, {when}." if when else f"{place}.",
         "subject": middle_cut(printable(change.subject), HEADING),
-        "why": typeset(" ".join(reasons)),
+        "why": " ".join(filter(None, [switches, typeset(" ".join(reasons))])),
     }
 
 

@@ -38,7 +38,7 @@ def comment(job: JobAnswer) -> str:
     for text, names in (("new", job.new), ("without the newest commit", job.missing)):
         if names:
             shown = "\n".join(f"- {name_cell(name)}" for name in names[:SHOWN])
-            parts.append(_folded(f"{len(names):,} series {text}", shown + _more(len(names))))
+            parts.append(_folded(f"{len(names):,} series {text}", shown + more(len(names))))
     if job.notes:
         parts.append("\n".join(f"- {escaped(note)}" for note in job.notes))
     return "\n\n".join(parts)
@@ -55,10 +55,11 @@ def _table(rows: Sequence[tuple[str, SeriesAnswer]]) -> str:
     for kind, answer in rows[:SHOWN]:
         cells = kind, name_cell(answer.series), escaped(movement(answer)), name_cell(place(answer))
         lines.append(f"| {' | '.join(cells)} | {escaped(detail(answer))} |")
-    return "\n".join(lines) + _more(len(rows))
+    return "\n".join(lines) + more(len(rows))
 
 
-def _more(count: int) -> str:
+def more(count: int) -> str:
+    """Return how many of the rows of a table are not shown, as a paragraph; empty for none."""
     return f"\n\n{count - SHOWN:,} more are not shown." if count > SHOWN else ""
 
 

@@ -114,7 +114,7 @@ function select() {
   }
   for (const card of cards) card.hidden = !kept.has(card.id);
   counter.textContent = count === rows.length ? "" : `${count.toLocaleString("en")} of `
-    + `${rows.length.toLocaleString("en")} changes`;
+    + `${rows.length.toLocaleString("en")} rows`;
   document.getElementById("none").hidden = count > 0;
 }
 
