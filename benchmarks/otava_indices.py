@@ -1,5 +1,6 @@
 """Write what Apache Otava 0.8.0 finds in 300 random series: the test of parity reads it."""
 
+import argparse
 import json
 from pathlib import Path
 
@@ -15,6 +16,7 @@ SETTINGS = [(50, 0.001, 0.0), (50, 0.05, 0.0), (30, 0.01, 0.05), (20, 0.2, 0.0),
 
 def main() -> None:
     """Ask the peer, and store the parameters beside the indices."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     series = random_series(300)
     settings = [SETTINGS[k % len(SETTINGS)] for k in range(len(series))]
     requests = [[v.tolist(), *setting] for v, setting in zip(series, settings, strict=True)]

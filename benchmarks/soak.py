@@ -129,7 +129,7 @@ def loaded(load: Load, process: int, length: float) -> Samples:
 def main() -> None:
     """Fill a store, start the service, load it and print."""
     parser = arguments(__doc__ or "")
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--plot", type=Path, help="picture to write")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
