@@ -26,6 +26,7 @@ SLASHED = re.compile(r"\s*(\d{1,2})([/.\-])(\d{1,2})\2(\d{4}|\d\d)(?!\d)(.*)", r
 ISO = re.compile(
     r"(?P<moment>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?)(?:Z|\+00:00)?", re.ASCII
 )
+NAMED_MONTH = re.compile(r"([A-Z][a-z]{2})[a-z]{0,6}\.? (\d\d?), (\d{4})(?!\d)(.*)")  # Jan 31, 2024
 COMPACT = re.compile(r"(19|20)\d{12}")  # 20240131123000
 
 
@@ -201,6 +202,10 @@ class DateParser:
         """Return a text with the year first."""
         if COMPACT.fullmatch(text):
             return f"{text[:8]}T{text[8:]}"
+        named = NAMED_MONTH.fullmatch(text)
+        if named is not None:  # as in an e-mail, which is read
+            month, day, year, rest = named.groups()
+            return f"{day} {month} {year}{_clock(rest) or ' 0:00'}"
         match = SLASHED.fullmatch(text)
         if match is None:
             return text

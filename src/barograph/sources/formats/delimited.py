@@ -13,6 +13,7 @@ from barograph.errors import DataError
 from barograph.sources.base import Place, Skip
 from barograph.sources.formats.base import InputFile
 from barograph.sources.formats.numbers import NUMBER
+from barograph.sources.formats.roles import KNOWN, canonical
 from barograph.sources.formats.rows import CHUNK, Chunk, check_keys
 from barograph.sources.formats.wide import WIDE, WideCells
 
@@ -22,6 +23,7 @@ LINE_END = re.compile(r"\r\n?|\n")
 PART = 1 << 22  # characters of a text without quotes that are cut at once
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 Cut = tuple[int, Mapping[str, Sequence[str]]]  # the number of rows, and the cells of each column
+MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")  # of UTF-8
 WIDTH = "not as many cells as columns"
 
 
@@ -32,21 +34,30 @@ class TextLayout(NamedTuple):
         delimiter: The character between cells.
         names: The names of the columns.
         skipped: The number of lines before the first row.
+        header: The line with the names; empty without one.
     """
 
     delimiter: str
     names: list[str]
     skipped: int
+    header: str = ""
 
 
 def decoded(content: bytes) -> io.TextIOWrapper:
-    """Return the text; U+FFFD replaces bytes that are not UTF-8.
+    """Return the text: UTF-8, UTF-16 with its mark, or else Windows-1252, as Excel writes it.
+
+    U+FFFD replaces other bytes, also those that are damaged in a text of UTF-8.
 
     Example:
-        >>> decoded("a,b".encode("utf-16")).read()
-        'a,b'
+        >>> decoded("a,b".encode("utf-16")).read(), decoded("Durée".encode("cp1252")).read()
+        ('a,b', 'Durée')
     """
     encoding = "utf-16" if content[:2] in UTF_16 else "utf-8-sig"
+    if encoding == "utf-8-sig" and not content.isascii():
+        try:
+            content.decode()
+        except UnicodeDecodeError:
+            encoding = encoding if MULTIBYTE.search(content) else "cp1252"
     return io.TextIOWrapper(io.BytesIO(content), encoding, "replace", newline="")
 
 
@@ -98,9 +109,10 @@ def _plain(text: str, layout: TextLayout) -> str | None:
     delimiter, width = layout.delimiter, len(layout.names)
     text = text.replace("\r\n", "\n")
     text = text if text.endswith("\n") else f"{text}\n"
+    has_header = bool(layout.header) and f"{layout.header}\n" in text
     has_space = " " in text and (text[0] == " " or f"{delimiter} " in text or "\n " in text)
     has_blank = width == 1 and (text[0] == "\n" or "\n\n" in text)
-    return None if not width or has_space or has_blank or "\r" in text else text
+    return None if not width or has_space or has_blank or has_header or "\r" in text else text
 
 
 def wide_cells(part: str, layout: TextLayout) -> tuple[int, WideCells] | None:
@@ -165,6 +177,9 @@ def _next(file: InputFile, reader: Any, layout: TextLayout, start: int) -> Chunk
     numbers: range | list[int] = range(start, start + len(rows))
     if reader.line_num - first != len(rows):
         numbers = _first_lines(rows, start)
+    if layout.header:  # files that were joined repeat it
+        title = layout.names[0]
+        rows = [[] if row and row[0] == title and _is_header(row, layout) else row for row in rows]
     if set(map(len, rows)) - {width}:
         bad = [
             (k, row)
@@ -180,6 +195,11 @@ def _next(file: InputFile, reader: Any, layout: TextLayout, start: int) -> Chunk
     columns: Sequence[Sequence[str]] = list(zip(*rows, strict=True)) or [()] * width
     cells = dict(zip(layout.names, columns, strict=True))
     return Chunk(cells, numbers, layout.skipped + 1, skips)
+
+
+def _is_header(row: Sequence[str], layout: TextLayout) -> bool:
+    *names, last = map(str.strip, row)
+    return names == layout.names[:-1] and last in ("", layout.names[-1])
 
 
 def _first_lines(rows: Sequence[Sequence[str]], start: int) -> list[int]:
@@ -220,10 +240,25 @@ def layout_of(file: InputFile) -> TextLayout:
         )
     while names and not names[-1]:  # lines that end with a delimiter
         names = [*names[:-1], f"(column {len(names)})"] if len(names) > 1 else names[:-1]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"{file.name}: two columns are called {twice!r}; rename one")
-    return TextLayout(delimiter, names, skipped + 1)
+    return TextLayout(delimiter, _distinct(names, file.name), skipped + 1, header.strip("\r\n"))
+
+
+def _distinct(names: list[str], where: str) -> list[str]:
+    """Return the names of columns, those that are repeated with a number.
+
+    Raises:
+        DataError: A field, such as the value, has several columns.
+    """
+    counts: dict[str, int] = {}
+    distinct = []
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+        if counts[name] > 1 and canonical(name) in KNOWN:
+            raise DataError(f"{where}: two columns are called {name!r}; rename one")
+        distinct.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+    if len(set(distinct)) < len(distinct):
+        raise DataError(f"{where}: several columns have the same name; rename them")
+    return distinct
 
 
 def sniffed(header: str, rows: Sequence[str]) -> str:

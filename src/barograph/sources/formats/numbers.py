@@ -10,7 +10,10 @@ from typing import Any
 from barograph.sources.fields import FieldError, value_of
 from barograph.sources.formats.units import unit_of
 
-MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--"))
+MISSING = frozenset((
+    "", "na", "n/a", "n.a.", "n. a.", "k.a.", "k. a.", "nan", "null", "none", "nil", "-", "--",
+    "\u2013", "\u2014", "?", "#n/a", "#na", "#div/0!", "#value!", "#ref!", "#num!", "#null!",
+))  # fmt: skip
 INFINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 LONGEST = 400  # characters of a number
 NUMBER = re.compile(r"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?", re.ASCII)
@@ -19,7 +22,7 @@ GROUPED = re.compile(
     r"(?P<groups>[+-]?\d{1,3}(?P<separator>[.,'\u2019]|\s)(?:\d\d\d?(?P=separator))*\d{3})"
     r"(?P<rest>(?:[.,]\d*)?(?:[eE][+-]?\d+)?)",
 )
-COMMA = re.compile(r"[+-]?\d*,\d+")
+COMMA = re.compile(r"[+-]?\d*(?:[\s'\u2019]\d{3})*,\d+")
 WORD = r"[^\W\d_][\w/%.]{0,20}"
 # "12.5 ms", "1.2 K", "1.2K req/s", "1,234.5 \u00b1 3 us", "8 ms +- 1 ms"
 MEASURED = re.compile(
@@ -105,6 +108,17 @@ def _plain(text: str, decimal: str) -> str:
     if grouped is not None and grouped["separator"] != decimal:
         text = grouped["groups"].replace(grouped["separator"], "") + grouped["rest"]
     return text.replace(".", "x").replace(",", ".") if decimal == "," else text
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number, whatever its decimal sign."""
+    for decimal_comma in (False, True):
+        try:
+            numeric(text, "", decimal_comma=decimal_comma)
+        except FieldError:
+            continue
+        return True
+    return False
 
 
 def measured(cell: Any, where: str, *, decimal_comma: bool = False) -> tuple[float, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,10 @@ from barograph.sources.formats.wide import WideCells
 
 # The names of columns that are read as a field; the first that a table has is taken.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "order": ("order", "sequence", "seq", "position", "build", "build_number", "revision_number"),
+    "order": (
+        "order", "sequence", "seq", "position", "build", "build_number", "build_#", "build_no",
+        "revision_number",
+    ),
     "time": (
         "time", "timestamp", "date", "datetime", "commit_time", "commit_date", "commit_timestamp",
         "created_at", "create_time", "measured_at", "measured_on", "push_timestamp", "ts",
@@ -46,13 +50,14 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "variant": ("variant", "machine", "platform", "environment", "env", "host", "os", "testbed"),
     "task": ("task", "suite", "group"),
     "test": ("test", "benchmark", "series", "name", "test_name", "bench", "command",
-        "_measurement", "benchmark_name", "bench_name", "test_case", "testcase", "scenario",
+        "_measurement", "benchmark_name", "bench_name", "test_case", "testcase", "case", "scenario",
         "workload",
     ),
     "measurement": ("measurement", "metric", "measure", "statistic", "metric_name", "_field"),
     "args": ("args", "params", "parameters"),
 }  # fmt: skip
 FIELDS = (*SYNONYMS, "ignore")
+KNOWN = frozenset(itertools.chain.from_iterable(SYNONYMS.values()))
 ARGUMENTS = re.compile(r"(?:args|params|parameters|param)(?:\.|:\s*)(.+)", re.IGNORECASE)
 # Numbers beside a value that nobody tracks: their spread, and how they were measured.
 NOT_TRACKED = frozenset((
@@ -67,12 +72,19 @@ PARAMETERS = frozenset((
     "concurrency", "workers", "processes", "batch_size", "size", "scale", "arg", "param",
 ))  # fmt: skip
 COMMIT = re.compile(r"(?=.*[a-fA-F])[0-9a-fA-F]{7,64}")
-DATED = re.compile(r"\d{4}[-./]\d\d?[-./]\d\d?(?!\d)|\d\d?([-./])\d\d?\1\d\d(?:\d\d)?(?!\d)")
+DATED = re.compile(
+    r"\d{4}[-./]\d\d?[-./]\d\d?(?!\d)|\d\d?([-./])\d\d?\1\d\d(?:\d\d)?(?!\d)"
+    r"|[A-Z][a-z]{2,8}\.? \d\d?, \d{4}(?!\d)"
+)
 UNIT = re.compile(r"(.*?)\s*[(\[]([^)\]]+)[)\]]")
 LONGEST = 200  # characters of the name of a column with a unit
 IDENTITY = (*LABELS, "args")
 SHOWN = 6
 SAMPLED = 100  # cells of a column
+FAULTS = 0.1  # share of the cells of a column of numbers that may be other text
+FEW = 2  # such cells that a column may begin with
+# Prefixes of nested keys that say nothing: InfluxDB, Prometheus and others put labels below them.
+LABELLED = re.compile(r"(?:tags?|labels?|dimensions?)\.(.+)", re.IGNORECASE)
 
 
 class ValueColumn(NamedTuple):
@@ -94,7 +106,7 @@ class ValueColumn(NamedTuple):
         label = column.strip()
         match = UNIT.fullmatch(label) if len(label) <= LONGEST else None  # takes quadratic time
         if match is None or unit_of(match[2]) is None:
-            return cls(column, label)
+            return cls(column, label, label if "/" in label and unit_of(label) else "")
         return cls(column, match[1] or label, match[2].strip())
 
 
@@ -128,8 +140,12 @@ def canonical(column: str) -> str:
     Example:
         >>> canonical(" Commit-Date "), canonical("git.sha")
         ('commit_date', 'git_sha')
+        >>> canonical("tags.host")
+        'host'
     """
-    return re.sub(r"[\s\-]+|\.(?=[^\W\d])", "_", column.strip().lower())
+    labelled = LABELLED.fullmatch(column.strip())
+    name = labelled[1] if labelled else column.strip()
+    return re.sub(r"[\s\-]+|\.(?=[^\W\d])", "_", name.lower())
 
 
 def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where: str) -> Roles:
@@ -154,6 +170,8 @@ def assign_roles(cells: Mapping[str, Sequence[Any]], options: ReadOptions, where
     taken = {*mapped, *chosen, *fields.values()}
     for name in names:
         match = ARGUMENTS.fullmatch(name.strip())
+        if match is None and canonical(name) not in KNOWN:
+            match = LABELLED.fullmatch(name.strip())
         known = match[1] if match else name.strip() if canonical(name) in PARAMETERS else ""
         if known and name not in taken:
             args[known] = name
@@ -215,14 +233,16 @@ def _metrics(
 
 
 def _numeric(cells: Mapping[str, Sequence[Any]], names: list[str]) -> list[str]:
-    """Return the names of the columns of which all cells that are not empty are numbers."""
+    """Return the names of the columns of numbers."""
     if isinstance(cells, WideCells):
         first = cells.first_row()
         likely = [name for name in names if is_missing(first[name]) or _is_number(first[name])]
         block = cells.numbers(likely) if likely else None
         if block is not None:
             counts = np.isfinite(block).sum(axis=1).tolist()
-            return [name for name, count in zip(likely, counts, strict=True) if count]
+            numeric = {name for name, count in zip(likely, counts, strict=True) if count}
+            others = set(names).difference(likely)
+            return [n for n in names if n in numeric or (n in others and _is_numeric(cells[n]))]
     return [name for name in names if _is_numeric(cells[name])]
 
 
@@ -241,19 +261,22 @@ def _number(cell: Any) -> float | None:
 
 
 def _is_numeric(cells: Sequence[Any], below: float = float("inf")) -> bool:
-    """Return whether all cells that are not empty are numbers."""
+    """Return whether the cells that are not empty are numbers, but for a few faults."""
     values = plain_numbers(cells)
     if values is not None:
         return values.size > 0 and bool((np.abs(values) < below).all())
-    count = 0
+    count = faults = 0
     for cell in cells:
         if is_missing(cell):
             continue
         number = _number(cell)
-        if number is None or abs(number) >= below:
+        if number is not None and abs(number) >= below:
             return False
-        count += 1
-    return count > 0
+        count += number is not None
+        faults += number is None
+        if faults > FAULTS * count + FEW:
+            return False
+    return count > 0 and faults <= FAULTS * count
 
 
 def checked_roles(roles: Roles, cells_of: Mapping[str, Sequence[Any]]) -> tuple[Roles, list[str]]:
@@ -271,7 +294,7 @@ def checked_roles(roles: Roles, cells_of: Mapping[str, Sequence[Any]]) -> tuple[
     cells = [cell for cell in cells_of[column][:SAMPLED] if not is_missing(cell)]
     _, faults = orders(cells, "order")
     if not cells or len(faults) < len(cells):
-        return roles, []
+        return _with_time(roles, cells_of)
     for role, is_role in (("time", _are_times), ("commit", _are_commits)):
         if is_role(cells):
             fields = {name: column for name, column in roles.fields.items() if name != "order"}

@@ -6,9 +6,9 @@ their names or by what the user says; `roles` has the names.
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,10 @@ from barograph.sources.formats.base import (
 from barograph.sources.formats.cells import Faults, TextReader, TimeReader, measurements, orders
 from barograph.sources.formats.dates import SLASHED, DateParser, day_order
 from barograph.sources.formats.delimited import DELIMITERS, UTF_16, decoded
-from barograph.sources.formats.numbers import has_decimal_comma, is_missing
+from barograph.sources.formats.numbers import has_decimal_comma, is_missing, is_number
 from barograph.sources.formats.outline import outline
 from barograph.sources.formats.roles import (
+    KNOWN,
     SYNONYMS,
     Roles,
     ValueColumn,
@@ -45,9 +46,9 @@ from barograph.sources.formats.rows import PARQUET, Chunk, read_rows
 from barograph.sources.formats.wide import WideCells
 from barograph.texts import Texts
 
-KNOWN = frozenset(itertools.chain.from_iterable(SYNONYMS.values()))
 SAMPLED = 100  # cells of each column of a wide table
 SHOWN = 8
+ROWS = 1000  # of which some may be of different series
 
 
 def matches(sample: Sample) -> bool:
@@ -76,18 +77,14 @@ def _is_table(head: bytes) -> bool:
     if not rows:
         return False
     for delimiter in DELIMITERS:
-        cells = [canonical(cell.strip(' "')) for cell in rows[0].split(delimiter)]
-        if len(cells) > 1 and (KNOWN & set(cells) or _has_number(rows[1:], delimiter, len(cells))):
+        header, *others = csv.reader(rows, delimiter=delimiter, skipinitialspace=True)
+        if len(header) > 1 and (
+            not KNOWN.isdisjoint(map(canonical, header))
+            or any(len(row) == len(header) and any(map(is_number, row)) for row in others)
+        ):
             return True
-    first = canonical(rows[0])
-    return first in SYNONYMS["value"] or re.fullmatch(r"[+-]?\d+([.,]\d+)?", first) is not None
-
-
-def _has_number(rows: Sequence[str], delimiter: str, count: int) -> bool:
-    cells = rows[0].split(delimiter) if rows else []
-    return len(cells) == count and any(
-        re.fullmatch(r'\s*"?[+-]?\d+([.,]\d+)?"?\s*', cell) for cell in cells
-    )
+    first = rows[0].strip()
+    return canonical(first) in SYNONYMS["value"] or is_number(first)
 
 
 def read(file: InputFile) -> Iterator[ResultBatch | Note | Skip]:
@@ -116,12 +113,44 @@ def _reader_of(file: InputFile, first: Chunk) -> tuple[TableReader, list[str]]:
     """Return a reader for a table with these columns, and what people should know about them."""
     roles, notes = checked_roles(assign_roles(first.cells, file.options, file.name), first.cells)
     reader = TableReader(file, roles, first, notes)
-    if roles.ignored:
-        shown = ", ".join(name or "(no name)" for name in roles.ignored[:SHOWN]) + (
-            ", ..." if len(roles.ignored) > SHOWN else ""
+    ignored = [name for name in roles.ignored if not _is_empty(name, first)]
+    if ignored:
+        shown = ", ".join(name or "(no name)" for name in ignored[:SHOWN]) + (
+            ", ..." if len(ignored) > SHOWN else ""
         )
         notes.append(f"columns ignored: {shown}; --map COLUMN=FIELD reads one")
+        notes += _mixed(roles, ignored, first)
     return reader, notes
+
+
+def _is_empty(name: str, first: Chunk) -> bool:
+    """Return whether a column is only the delimiter at the end of each line."""
+    return name.startswith("(column ") and all(map(is_missing, first.cells[name]))
+
+
+def _mixed(roles: Roles, ignored: Sequence[str], first: Chunk) -> list[str]:
+    """Return a note on an ignored column of texts that tells rows of one series and moment apart.
+
+    Such rows count as runs, although they may be of different series.
+    """
+    moments = [roles.fields[name] for name in ("order", "commit", "time") if name in roles.fields]
+    known = [*moments[:1], *roles.identity.values()]
+    known += [roles.fields[name] for name in ("run", "branch") if name in roles.fields]
+    if not moments:
+        return []
+    keys = list(zip(*(map(str, first.cells[name][:ROWS]) for name in known), strict=True))
+    if len(set(keys)) == len(keys):
+        return []
+    for name in ignored:
+        cells = first.cells[name][:ROWS]
+        texts = {cell for cell in cells if isinstance(cell, str) and not is_missing(cell)}
+        apart = len(set(zip(keys, map(str, cells), strict=True))) == len(keys)
+        if apart and 1 < len(texts) <= len(cells) // 2 and not any(map(is_number, texts)):
+            return [
+                f"results that differ in {name} count as runs of one series; --map {name}=test "
+                f"or --map {name}=args.{name} makes them series"
+            ]
+    return []
 
 
 def _require_same(before: Roles, after: Roles, late: list[str], chunk: Chunk, name: str) -> None:
