@@ -1,17 +1,15 @@
 """A headless Chromium of the system, and services for it to visit.
 
-Tests of this folder take `page` and `board`; without Chromium or Playwright they are skipped.
+Tests of this folder take `page`; without Chromium or Playwright they are skipped.
 """
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from barograph.service import Settings
-from tests.browser.serving import Fill, serving
 from tests.service.conftest import compiled_kernels
 
 __all__ = ["compiled_kernels"]
@@ -19,7 +17,6 @@ __all__ = ["compiled_kernels"]
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-Board = Callable[..., str]
 PROGRAMS = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
 PATIENCE = 30_000  # milliseconds until an action or an expectation fails
 FLAGS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
@@ -60,16 +57,11 @@ def page(browser: "Browser") -> Iterator["Page"]:
     assert not failures, failures
 
 
-@pytest.fixture
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
-    """Starts a service over a store that a function fills; returns its URL.
+def ready(page: "Page") -> None:
+    """Wait until the scripts of the queue have put the cursor on a row, which they do last."""
+    page.locator("tr.group[aria-current]").wait_for()
 
-    Tests that change nothing can share the service of a module: see `serving`.
-    """
-    with ExitStack() as stack:
 
-        def started(fill: Fill | None = None, settings: Settings | None = None) -> str:
-            folder = tmp_path_factory.mktemp("board")
-            return stack.enter_context(serving(folder, fill, settings))
-
-        yield started
+def pause_clock(page: "Page") -> None:
+    """Stop the time of an open page whose clock was installed: what it shows stays."""
+    page.clock.pause_at(time.time() + 60)

@@ -1,20 +1,39 @@
 """A service in this process, over a store of its own, that a browser can reach."""
 
-import socket
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
 
+from barograph.series import Verdict
 from barograph.service import ModelWatch, Retraining, Settings, create_app
 from barograph.store import Store
+from barograph.triage import verdicts
 from tests.service.models import small_model
+from tests.service.servers import in_thread
 
 Fill = Callable[[Store], object]
-STARTING = 30.0  # seconds
+
+
+@dataclass(frozen=True)
+class Board:
+    """A running service: its URL, without a slash at the end, and its store."""
+
+    url: str
+    store: Store
+
+    def decide(self, candidate: int, verdict: Verdict, who: str) -> None:
+        """Record the verdict of another person."""
+        items = [(candidate, None)]
+        self.store.write(lambda c: verdicts.record_batch(c, items, verdict, who))
+
+    def verdicts(self, candidate: int) -> list[tuple[str, str]]:
+        """Return verdict and person of all entries on a candidate, the latest last."""
+        with self.store.read() as connection:
+            entries = verdicts.history(connection, candidate=candidate)
+        return [(entry.verdict.word, entry.who) for entry in reversed(entries)]
 
 
 @contextmanager
@@ -23,8 +42,8 @@ def serving(
     fill: Fill | None = None,
     settings: Settings | None = None,
     retraining_of: Callable[[Store, Path], Retraining] | None = None,
-) -> Iterator[str]:
-    """Start a service on a free port; yield its URL, without a slash at the end.
+) -> Iterator[Board]:
+    """Start a service on a free port.
 
     Args:
         folder: Empty folder for the store and the model.
@@ -41,27 +60,8 @@ def serving(
         retraining = None if retraining_of is None else retraining_of(store, folder)
         app = create_app(store, watch, settings, retraining=retraining)
         # The browser keeps its connections open, so the server must not wait for their end.
-        config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
-        with _listening(config) as port:
-            yield f"http://127.0.0.1:{port}"
-
-
-@contextmanager
-def _listening(config: uvicorn.Config) -> Iterator[int]:
-    """Run the server in a thread; yield its port once it answers."""
-    server = uvicorn.Server(config)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(
-            target=server.run, kwargs={"sockets": [listener]}, name="board", daemon=True
+        config = uvicorn.Config(
+            app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=1
         )
-        thread.start()
-        try:
-            deadline = time.monotonic() + STARTING
-            while not server.started:
-                if not thread.is_alive() or time.monotonic() > deadline:
-                    raise RuntimeError("the service did not start")
-                time.sleep(0.005)
-            yield int(listener.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join(STARTING)
+        with in_thread(uvicorn.Server(config)) as port:
+            yield Board(f"http://127.0.0.1:{port}", store)

@@ -1,5 +1,7 @@
 """From a result to a verdict; on what changed meanwhile verdicts are refused, and none is lost."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,72 +11,51 @@ from barograph.series import Direction, SeriesId, Verdict
 from barograph.store import Measurement, Store, tokens
 from barograph.store.schema import candidates
 from barograph.store.tokens import Scope
-from barograph.triage import verdicts
 from barograph.triage.refresh import CandidateRefresher
-from tests.browser.conftest import Board
+from tests.browser.conftest import ready
+from tests.browser.serving import Board, serving
 from tests.triage.test_refresh import Scripted
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-AT = 20
-PATIENCE = 30_000  # milliseconds
+STEP = 20
 PEOPLE = ("ada", "wen")
 
 
-class Desk:
-    """A service, its store, and the candidates of one group in it."""
-
-    def __init__(self, board: Board) -> None:
-        self.stores: list[Store] = []
-        self.url = board(self.stores.append)
-
-    @property
-    def store(self) -> Store:
-        return self.stores[0]
-
-    def fill(self, tests: tuple[str, ...] = ("insert", "update", "remove")) -> list[int]:
-        """Add series that got slower at one commit; return the candidates in their order."""
-        lower = Direction.LOWER_IS_BETTER
-        self.store.ingest(
-            [
-                Measurement(
-                    SeriesId("db", "linux", "nightly", test, "p99"),
-                    *(100.0 + order % 3 + 50.0 * (order >= AT), order, f"{order:040x}"),
-                    direction=lower,
-                )
-                for test in tests
-                for order in range(30)
-            ],
-            "ci",
-        )
-        return self.recompute()
-
-    def recompute(self) -> list[int]:
-        CandidateRefresher(Scripted([AT]), "scripted").refresh(self.store)
-        with self.store.read() as connection:
-            return list(connection.scalars(sa.select(candidates.c.id).order_by(candidates.c.id)))
-
-    def decide(self, number: int, who: str) -> None:
-        items = [(number, 0)]
-        noise = Verdict.FALSE_POSITIVE
-        self.store.write(lambda c: verdicts.record_batch(c, items, noise, who))
-
-    def said(self, number: int) -> list[tuple[str, str]]:
-        """Return verdict and person of all entries on a candidate, the latest last."""
-        with self.store.read() as connection:
-            entries = verdicts.history(connection, candidate=number)
-        return [(one.verdict.word, one.who) for one in reversed(entries)]
-
-    def open(self, page: "Page") -> None:
-        page.set_default_timeout(PATIENCE)
-        page.goto(self.url)
-        page.locator("tr.group[aria-current]").wait_for()
-
-
 @pytest.fixture
-def desk(board: Board) -> Desk:
-    return Desk(board)
+def board(tmp_path: Path) -> Iterator[Board]:
+    """A service over an empty store."""
+    with serving(tmp_path) as board:
+        yield board
+
+
+def fill(store: Store, tests: tuple[str, ...] = ("insert", "update", "remove")) -> list[int]:
+    """Add series that got slower at the same commit; return all candidates in their order."""
+    store.ingest(
+        [
+            Measurement(
+                SeriesId("db", "linux", "nightly", test, "p99"),
+                *(100.0 + order % 3 + 50.0 * (order >= STEP), order, f"{order:040x}"),
+                direction=Direction.LOWER_IS_BETTER,
+            )
+            for test in tests
+            for order in range(30)
+        ],
+        "ci",
+    )
+    return recompute(store)
+
+
+def recompute(store: Store) -> list[int]:
+    CandidateRefresher(Scripted([STEP]), "scripted").refresh(store)
+    with store.read() as connection:
+        return list(connection.scalars(sa.select(candidates.c.id).order_by(candidates.c.id)))
+
+
+def open_queue(page: "Page", board: Board) -> None:
+    page.goto(board.url)
+    ready(page)
 
 
 def press_and_save(page: "Page", key: str) -> None:
@@ -86,9 +67,10 @@ def press_and_save(page: "Page", key: str) -> None:
         page.keyboard.press(key)
 
 
-def test_results_sent_over_http_become_a_decided_change(desk: Desk, page: "Page") -> None:
-    page.goto(desk.url)
+def test_results_sent_over_http_become_a_decided_change(board: Board, page: "Page") -> None:
+    page.goto(board.url)
     page.get_by_role("heading", name="Send the first result").wait_for()
+    page.goto("about:blank")  # the page would open the queue by itself, at any moment
     sent = [
         {
             "project": "db",
@@ -97,78 +79,77 @@ def test_results_sent_over_http_become_a_decided_change(desk: Desk, page: "Page"
             "commit": f"{order:040x}",
             "order": order,
             "direction": "higher_is_better",
-            "value": 100.0 + order % 3 - 50.0 * (order >= AT),
+            "value": 100.0 + order % 3 - 50.0 * (order >= STEP),
         }
         for order in range(30)
     ]
-    answer = page.request.post(f"{desk.url}/api/v1/points", data=sent)
+    answer = page.request.post(f"{board.url}/api/v1/points", data=sent)
     assert answer.ok, answer.text()
-    [number] = desk.recompute()
-    desk.open(page)
+    [number] = recompute(board.store)
+    open_queue(page, board)
     assert "worse" in page.locator("tr.group").inner_text()
     press_and_save(page, "a")
     page.get_by_role("heading", name="All clear").wait_for()
-    assert desk.said(number) == [("real", "local")]
+    assert board.verdicts(number) == [("real", "local")]
     page.get_by_role("link", name="Processed").click()
-    assert page.locator("tr.group", has_text="insert").get_by_text("real", exact=True).is_visible()
+    page.locator("[data-row]", has_text="insert").get_by_text("real", exact=True).wait_for()
 
 
-def test_second_of_two_people_is_shown_the_verdict_of_the_first(desk: Desk, page: "Page") -> None:
-    [number] = desk.fill(("insert",))
+def test_second_of_two_people_is_shown_the_verdict_of_the_first(board: Board, page: "Page") -> None:
+    [number] = fill(board.store, ("insert",))
     scopes = [Scope.READ, Scope.TRIAGE]
     ada, wen = (
-        desk.store.write(lambda c, name=name: tokens.create(c, name, scopes, "test"))  # type: ignore[misc]
+        board.store.write(lambda c, name=name: tokens.create(c, name, scopes, "test"))  # type: ignore[misc]
         for name in PEOPLE
     )
     assert page.context.browser is not None
     other = page.context.browser.new_context().new_page()
     for window, secret in ((page, ada), (other, wen)):
-        window.goto(f"{desk.url}/sign-in")
+        window.goto(f"{board.url}/sign-in")
         window.get_by_label("Token").fill(secret)
         window.keyboard.press("Enter")
-        window.locator("tr.group[aria-current]").wait_for()
+        ready(window)
     press_and_save(page, "a")
     other.keyboard.press("h")
     line = other.locator("tr.refused")
     line.wait_for()
     assert "real by ada" in line.inner_text()
     other.context.close()
-    assert desk.said(number) == [("real", "ada")]
+    assert board.verdicts(number) == [("real", "ada")]
 
 
 def test_group_that_changed_under_the_selection_is_decided_in_part(
-    desk: Desk, page: "Page"
+    board: Board, page: "Page"
 ) -> None:
-    numbers = desk.fill()
-    desk.open(page)
+    numbers = fill(board.store)
+    open_queue(page, board)
     page.keyboard.press("x")
-    desk.decide(numbers[1], "wen")
-    added = desk.fill(("find",))[-1]
+    board.decide(numbers[1], Verdict.FALSE_POSITIVE, "wen")
+    added = fill(board.store, ("find",))[-1]
     page.keyboard.press("a")
     page.get_by_text("noise by wen").first.wait_for()
-    assert desk.said(numbers[0]) == desk.said(numbers[2]) == [("real", "local")]
-    assert desk.said(numbers[1]) == [("noise", "wen")]
-    assert desk.said(added) == []
+    assert board.verdicts(numbers[0]) == board.verdicts(numbers[2]) == [("real", "local")]
+    assert board.verdicts(numbers[1]) == [("noise", "wen")]
+    assert board.verdicts(added) == []
 
 
 def test_candidate_that_is_gone_is_named_and_the_others_are_decided(
-    desk: Desk, page: "Page"
+    board: Board, page: "Page"
 ) -> None:
-    numbers = desk.fill()
-    desk.open(page)
+    numbers = fill(board.store)
+    open_queue(page, board)
     gone = sa.delete(candidates).where(candidates.c.id == numbers[1])
-    desk.store.write(lambda c: c.execute(gone))
+    board.store.write(lambda c: c.execute(gone))
     page.keyboard.press("a")
     page.get_by_text("no longer exists").first.wait_for()
-    assert desk.said(numbers[0]) == desk.said(numbers[2]) == [("real", "local")]
+    assert board.verdicts(numbers[0]) == board.verdicts(numbers[2]) == [("real", "local")]
 
 
-def test_verdict_from_a_stale_series_page_is_refused(desk: Desk, page: "Page") -> None:
-    [number] = desk.fill(("insert",))
-    page.set_default_timeout(PATIENCE)
-    page.goto(f"{desk.url}/series/1")
+def test_verdict_from_a_stale_series_page_is_refused(board: Board, page: "Page") -> None:
+    [number] = fill(board.store, ("insert",))
+    page.goto(f"{board.url}/series/1")
     page.locator("#about code").wait_for()
-    desk.decide(number, "wen")
+    board.decide(number, Verdict.FALSE_POSITIVE, "wen")
     page.get_by_role("button", name="Real").click()
     page.get_by_text("noise by wen").first.wait_for()
-    assert desk.said(number) == [("noise", "wen")]
+    assert board.verdicts(number) == [("noise", "wen")]

@@ -12,7 +12,7 @@ from barograph.store import Measurement, Store
 from barograph.store.schema import candidates
 from barograph.triage import tickets, verdicts
 from barograph.triage.refresh import CandidateRefresher
-from tests.browser.serving import serving
+from tests.browser.serving import Board, serving
 from tests.triage.test_refresh import Scripted
 
 if TYPE_CHECKING:
@@ -33,21 +33,29 @@ MOST_BYTES = 300_000
 THEME = "(theme) => { document.documentElement.dataset.theme = theme; }"
 # Compressed bytes of the document, its styles and its scripts; what the cache held counts as well.
 BYTES = r"""() => performance.getEntries()
-  .filter((one) => one.entryType === "navigation" || /\.(css|js|svg)$/.test(one.name))
-  .reduce((sum, one) => sum + one.encodedBodySize, 0)"""
+  .filter((entry) => entry.entryType === "navigation" || /\.(css|js|svg)$/.test(entry.name))
+  .reduce((sum, entry) => sum + entry.encodedBodySize, 0)"""
+# Whether everything that comes after the page is there: its state, and the parts about a change.
+HAS_DATA = """() => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const parts = all("div[data-part], section:not([hidden]) > [data-list]:not([hidden])");
+  const isFull = (part) => part.querySelector("canvas")
+    || (part.textContent && !part.querySelector(".bone"));
+  return all("[data-nav-count]").every((count) => count.title) && parts.every(isFull);
+}"""
 # What has the focus, and whether an outline or a shadow shows it.
 FOCUS = """() => {
-  const one = document.activeElement, style = getComputedStyle(one);
+  const active = document.activeElement, style = getComputedStyle(active);
   const isMarked = style.outlineStyle !== "none" || style.boxShadow !== "none";
-  const name = one.tagName + (one.id || one.className) + one.textContent.slice(0, 40);
-  return [name, one === document.body || isMarked];
+  const name = active.tagName + (active.id || active.className) + active.textContent.slice(0, 40);
+  return [name, active === document.body || isMarked];
 }"""
 
 # The links and buttons of the top bar that something else covers, or that are out of sight.
-COVERED = """() => [...document.querySelectorAll(".top a, .top button")].filter((one) => {
-  const { right, top, height } = one.getBoundingClientRect();
-  return !one.contains(document.elementFromPoint(right - 2, top + height / 2));
-}).map((one) => one.textContent.trim())"""
+COVERED = """() => [...document.querySelectorAll(".top a, .top button")].filter((link) => {
+  const { right, top, height } = link.getBoundingClientRect();
+  return !link.contains(document.elementFromPoint(right - 2, top + height / 2));
+}).map((link) => link.textContent.trim())"""
 
 
 class Opened(NamedTuple):
@@ -74,23 +82,23 @@ def fill(store: Store) -> None:
 
     def decide(connection: sa.Connection) -> None:
         early = candidates.c.order < 20
-        found = list(connection.scalars(sa.select(candidates.c.id).where(early)))
-        for number, verdict, said in zip(found, list(Verdict)[1:], NAMES, strict=False):
-            verdicts.record_batch(connection, [(number, 0)], verdict, said[:90], said, said[:90])
-        tickets.file(connection, "PERF-1", "https://tracker.example/1", SCRIPT, found[:2], SCRIPT)
+        numbers = list(connection.scalars(sa.select(candidates.c.id).where(early)))
+        for number, verdict, text in zip(numbers, list(Verdict)[1:], NAMES, strict=False):
+            verdicts.record_batch(connection, [(number, 0)], verdict, text[:90], text, text[:90])
+        tickets.file(connection, "PERF-1", "https://tracker.example/1", SCRIPT, numbers[:2], SCRIPT)
 
     store.write(decide)
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One service for all tests of the module, which change nothing."""
-    with serving(tmp_path_factory.mktemp("pages"), fill) as url:
-        yield url
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    """A service that all tests of the module share, which change nothing."""
+    with serving(tmp_path_factory.mktemp("pages"), fill) as board:
+        yield board
 
 
 @pytest.fixture(scope="module")
-def visit(browser: "Browser", service: str) -> Iterator[Callable[[str], Opened]]:
+def visit(browser: "Browser", board: Board) -> Iterator[Callable[[str], Opened]]:
     """Open a page in a window that all pages share, and wait until it has its data."""
     context = browser.new_context(
         reduced_motion="reduce", viewport={"width": 1440, "height": 1000}, locale="en-GB"
@@ -99,14 +107,14 @@ def visit(browser: "Browser", service: str) -> Iterator[Callable[[str], Opened]]
     page = context.new_page()
     failures: list[str] = []
     context.on("weberror", lambda error: failures.append(str(error.error)))
-    context.on("console", lambda one: _note(one.text, failures))
+    context.on("console", lambda message: _note(message.text, failures))
     page.on("dialog", lambda dialog: failures.append(f"a name was run: {dialog.message}"))
 
     def visited(path: str) -> Opened:
         failures.clear()
-        at = urlencode({"project": SCRIPT, "order": 25}) if path == "/commit" else ""
-        page.goto(f"{service}{path}{at and '?' + at}")
-        page.wait_for_load_state("networkidle")
+        query = f"?{urlencode({'project': SCRIPT, 'order': 25})}" if path == "/commit" else ""
+        page.goto(f"{board.url}{path}{query}")
+        page.wait_for_function(HAS_DATA)
         return Opened(path, page, failures)
 
     yield visited
@@ -131,15 +139,15 @@ def violations(page: "Page") -> list[str]:
     )
     rules = ({"type": "tag", "values": RULES}, {"type": "rule", "values": ["color-contrast"]})
     broken = []
-    for theme, own in zip(("light", "dark"), rules, strict=True):
+    for theme, rule in zip(("light", "dark"), rules, strict=True):
         page.evaluate(THEME, theme)
-        options = {"resultTypes": ["violations"], "runOnly": own}
+        options = {"resultTypes": ["violations"], "runOnly": rule}
         broken += axe.Axe().run(page, options=options).response["violations"]
     page.evaluate(THEME, "light")
     return [
-        f"{one['id']}: {node['html'][:160]}: {node['failureSummary'][:300]}"
-        for one in broken
-        for node in one["nodes"][:3]
+        f"{violation['id']}: {node['html'][:160]}: {node['failureSummary'][:300]}"
+        for violation in broken
+        for node in violation["nodes"][:3]
     ]
 
 
@@ -171,7 +179,7 @@ def test_page_fits_a_phone_with_all_of_its_navigation(opened: Opened) -> None:
     assert not covered
 
 
-def test_keyboard_skips_to_the_content_and_shows_where_it_is(opened: Opened) -> None:
+def test_keyboard_skips_to_the_content_and_shows_the_focus(opened: Opened) -> None:
     page = opened.page
     page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
     page.locator(".skip").focus()

@@ -1,9 +1,10 @@
 """The pages of the model and of the data's health: what a person does there."""
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
@@ -17,7 +18,8 @@ from barograph.store.schema import candidates
 from barograph.training.registry import Index
 from barograph.triage.refresh import CandidateRefresher
 from barograph.triage.verdicts import record_batch
-from tests.browser.serving import serving
+from tests.browser.conftest import ready
+from tests.browser.serving import Board, serving
 from tests.service.models import small_model
 from tests.triage.test_refresh import Scripted
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 DAY = 86_400_000
 LENGTH, STEP = 24, 15
-# By test, what the model said of its candidate, and what a person said.
+# By test, the probability of its candidate, and the verdict of a person.
 CASES = {
     "insert": (0.9, Verdict.TRUE_POSITIVE),
     "find": (0.9, Verdict.FALSE_POSITIVE),
@@ -45,12 +47,12 @@ class ScriptedRetraining(Retraining):
         self._progress = RetrainingProgress(number, time.monotonic())
 
     def cancel(self) -> bool:
-        """End it as somebody's wish."""
+        """End as cancelled."""
         self.end(retrainings.CANCELLED)
         return True
 
     def advance(self, phase: int, done: int, of: int) -> None:
-        """Come to a step of a phase."""
+        """Reach a step of a phase."""
         assert self._progress is not None
         self._progress = self._progress.at(phase, done, of)
 
@@ -74,24 +76,16 @@ class ScriptedRetraining(Retraining):
         self.end(retrainings.DONE, result)
 
 
-class Desk(NamedTuple):
-    """A service, and what the tests change behind it."""
-
-    url: str
-    store: Store
-    retraining: ScriptedRetraining
-
-
 def _no_params() -> Any:
     raise AssertionError("the retraining of the tests starts no process")
 
 
 def fill(store: Store) -> None:
     """Series with one candidate each, some decided; one sent nothing for a month."""
-    at = now()
+    today = now()
     rows = []
     for name in CASES:
-        last = at - (30 if name == "sort" else 0) * DAY
+        last = today - (30 if name == "sort" else 0) * DAY
         project = "tern" if name in ONE_PIPELINE else f"tern-{name}"
         series = SeriesId(project, "standalone", "crud", name, "ops_per_sec")
         for order in range(LENGTH):
@@ -108,42 +102,56 @@ def fill(store: Store) -> None:
             row = {"probability": probability, "model": model}
             connection.execute(sa.update(candidates).where(candidates.c.id == number).values(row))
             if verdict is not None:
-                record_batch(connection, [(number, None)], verdict, "ada", at=at - DAY)
+                record_batch(connection, [(number, None)], verdict, "ada", at=today - DAY)
         arrivals.write(connection, arrivals.observe(connection, range(1, len(CASES) + 1)))
 
     store.write(decide)
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """One service for all tests of the module."""
-    made: list[tuple[Store, ScriptedRetraining]] = []
+def running(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Board, ScriptedRetraining]]:
+    """A service that all tests of the module share, and what retrains its model."""
+    made: list[ScriptedRetraining] = []
 
     def retraining_of(store: Store, folder: Path) -> Retraining:
         config = RetrainingConfig(str(folder / "store.db"), folder / "served", _no_params)
-        made.append((store, ScriptedRetraining(store, config)))
-        return made[0][1]
+        made.append(ScriptedRetraining(store, config))
+        return made[0]
 
-    with serving(tmp_path_factory.mktemp("model"), fill, retraining_of=retraining_of) as url:
-        yield Desk(url, *made[0])
+    with serving(tmp_path_factory.mktemp("model"), fill, retraining_of=retraining_of) as board:
+        yield board, made[0]
 
 
-def test_retraining_is_followed_released_and_rolled_back(desk: Desk, page: "Page") -> None:
-    page.goto(f"{desk.url}/model")
+@pytest.fixture(scope="module")
+def board(running: tuple[Board, ScriptedRetraining]) -> Board:
+    return running[0]
+
+
+@pytest.fixture(scope="module")
+def retraining(running: tuple[Board, ScriptedRetraining]) -> ScriptedRetraining:
+    return running[1]
+
+
+def test_retraining_is_followed_released_and_rolled_back(
+    board: Board, retraining: ScriptedRetraining, page: "Page"
+) -> None:
+    page.goto(f"{board.url}/model")
     page.get_by_role("button", name="Retrain now").click()
     steps = page.locator("[data-phase]")
     page.locator("[data-phase='0'][aria-current=step]").wait_for()
-    desk.retraining.advance(3, 1, 4)
+    retraining.advance(3, 1, 4)
     page.locator("[data-phase='3'][aria-current=step]").wait_for()
     assert "2 of 4" in steps.nth(3).inner_text()
     assert [steps.nth(k).locator(".mark").inner_text() for k in range(5)] == ["✓"] * 3 + ["→", ""]
     assert page.locator("progress").evaluate("(bar) => bar.value") > 0.5
     assert page.get_by_role("button", name="Retrain now").is_hidden()
 
-    desk.retraining.succeed()
+    retraining.succeed()
     page.get_by_role("button", name="Release 1 file").click()  # the page shows the end by itself
     page.get_by_role("heading", name="Model 1 scores the queue").wait_for()
-    assert "Released by local" in page.locator("[aria-labelledby=compared]").inner_text()
+    page.locator("[aria-labelledby=compared]", has_text="Released by local").wait_for()
 
     for width in (1024, 1280, 1440):
         page.set_viewport_size({"width": width, "height": 800})
@@ -154,48 +162,54 @@ def test_retraining_is_followed_released_and_rolled_back(desk: Desk, page: "Page
     page.get_by_role("heading", name="The built-in model scores the queue").wait_for()
 
 
-def test_retraining_stops_after_a_question(desk: Desk, page: "Page") -> None:
-    page.goto(f"{desk.url}/model")
+def test_retraining_stops_after_a_question(
+    board: Board, retraining: ScriptedRetraining, page: "Page"
+) -> None:
+    cancelled: list[str] = []
+    page.on("request", lambda sent: cancelled.extend(re.findall("/cancel$", sent.url)))
+    page.goto(f"{board.url}/model")
     page.get_by_role("button", name="Retrain now").click()
     stop = page.get_by_role("button", name="Stop")
     page.once("dialog", lambda dialog: dialog.dismiss())
     stop.click()
-    assert desk.retraining.progress is not None
     page.once("dialog", lambda dialog: dialog.accept())
     stop.click()
     page.locator("[data-latest]", has_text="cancelled").wait_for()
-    assert desk.retraining.progress is None
+    assert len(cancelled) == 1  # none after the question that was dismissed
+    assert retraining.progress is None
 
 
-def test_refused_retraining_is_said_above_the_page(desk: Desk, page: "Page") -> None:
-    page.goto(f"{desk.url}/model")
-    desk.retraining.start("somebody else")
+def test_refused_retraining_is_reported_above_the_page(
+    board: Board, retraining: ScriptedRetraining, page: "Page"
+) -> None:
+    page.goto(f"{board.url}/model")
+    retraining.start("somebody else")
     page.get_by_role("button", name="Retrain now").click()
     page.get_by_role("alert").filter(has_text="a retraining is running already").wait_for()
-    desk.retraining.end(retrainings.CANCELLED)
+    retraining.end(retrainings.CANCELLED)
 
 
-def test_work_lists_open_in_the_queue(desk: Desk, page: "Page") -> None:
+def test_work_lists_open_in_the_queue(board: Board, page: "Page") -> None:
     for title, names in (("doubts", {"find"}), ("informative", {"sort", "update", "scan"})):
-        page.goto(f"{desk.url}/model")
+        page.goto(f"{board.url}/model")
         panel = page.locator("section.panel", has=page.get_by_role("heading", name=title))
         panel.get_by_role("link", name=f"Open {len(names)} in the queue").click()
-        page.locator("[data-grid]").wait_for()
+        ready(page)
         shown = page.locator("tr.group").all()
         assert {row.get_attribute("data-name") for row in shown} == names
 
 
-def test_silent_series_is_named_and_news_are_offered(desk: Desk, page: "Page") -> None:
+def test_silent_series_is_named_and_news_are_offered(board: Board, page: "Page") -> None:
     page.clock.install()
-    page.goto(f"{desk.url}/data-health")
+    with page.expect_response("**/api/v1/data-health"):  # with which later answers are compared
+        page.goto(f"{board.url}/data-health")
     silent = page.locator("#silent")
     [link] = silent.get_by_role("link").all()
     names = "sort", "tern/standalone/crud/sort/ops_per_sec"
     assert (link.inner_text(), link.get_attribute("title")) == names
     assert "30 d ago" in silent.inner_text()
     assert page.locator(".findings .wrong").first.inner_text().split() == ["1", "silent", "series"]
-    page.wait_for_load_state("networkidle")
-    desk.store.write(lambda connection: rejections.note(connection, {"value: not a number": 3}))
+    board.store.write(lambda connection: rejections.note(connection, {"value: not a number": 3}))
     page.clock.fast_forward(31_000)
     page.get_by_role("status").get_by_role("link", name="Show it").click()
     page.get_by_text("value: not a number").wait_for()

@@ -1,5 +1,8 @@
 """The queue in a browser: the keyboard alone, groups with exceptions, undo, filters, odd names."""
 
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,8 +11,8 @@ from barograph.detection import Hunter
 from barograph.series import Direction, SeriesId, Verdict
 from barograph.service import RefreshLoop, WorkerConfig
 from barograph.store import Measurement, Store
-from barograph.triage import verdicts
-from tests.browser.conftest import Board
+from tests.browser.conftest import ready
+from tests.browser.serving import Board, Fill, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Route
@@ -22,10 +25,10 @@ SAVED = """async () => {
   while (pendingCount()) await new Promise((resolve) => setTimeout(resolve, 20));
 }"""
 # Whether all elements are as wide as their text.
-UNCUT = """(all) => all.every((one) => {
+UNCUT = """(all) => all.every((cell) => {
   const range = document.createRange();
-  range.selectNodeContents(one);
-  return range.getBoundingClientRect().width <= one.getBoundingClientRect().width + 0.01;
+  range.selectNodeContents(cell);
+  return range.getBoundingClientRect().width <= cell.getBoundingClientRect().width + 0.01;
 })"""
 # Where each test got slower, and by how much; others change as the first does.
 TESTS = {"insert": (25, 20.0), "update": (25, 20.0), "remove": (25, 20.0), "find": (15, 8.0)}
@@ -33,42 +36,52 @@ LOWER = Direction.LOWER_IS_BETTER
 HOSTILE = ("<script>alert(1)</script>", "\u202egnp.exe\u202c", "x" * 500)
 
 
+LONG = SeriesId("db", "v" * 30, "t" * 30, "insert", "m" * 30, (("thread_level", "64"),))
+
+
 def fill(store: Store, names: tuple[str, ...] = tuple(TESTS)) -> None:
-    """Three series that got slower at one commit, and one at another."""
+    """Three series that got slower at the same commit, and a fourth at another."""
     rows = []
     for name in names:
-        at, by = TESTS.get(name, TESTS["insert"])
+        step, size = TESTS.get(name, TESTS["insert"])
         series = SeriesId("db", "linux", "nightly", name, "p99")
         for order in range(LENGTH):
-            value = 100.0 + (order * 7919 % 13) / 13 + by * (order >= at)
+            value = 100.0 + (order * 7919 % 13) / 13 + size * (order >= step)
             commit = f"{order:040x}"
             rows.append(Measurement(series, value, order, commit, direction=LOWER))
-    store.ingest(rows, "ci")
+    search(store, rows)
+
+
+def fill_long(store: Store) -> None:
+    """A series with long labels that got slower."""
+    values = [100.0 + (k * 7919 % 13) / 13 + 20.0 * (k >= 25) for k in range(LENGTH)]
+    search(store, [Measurement(LONG, value, k, direction=LOWER) for k, value in enumerate(values)])
+
+
+def search(store: Store, sent: list[Measurement]) -> None:
+    """Store results and find their change points."""
+    store.ingest(sent, "ci")
     RefreshLoop(store, WorkerConfig("", Hunter(), "Hunter", None)).run_once(clusters=False)
 
 
 @pytest.fixture
-def stores() -> list[Store]:
-    """The stores that services of the test use."""
-    return []
+def content() -> Fill:
+    """What the store of the service holds."""
+    return fill
 
 
 @pytest.fixture
-def queue(board: Board, page: "Page", stores: list[Store]) -> "Page":
+def board(tmp_path: Path, content: Fill) -> Iterator[Board]:
+    with serving(tmp_path, content) as board:
+        yield board
+
+
+@pytest.fixture
+def queue(board: Board, page: "Page") -> "Page":
     """The open queue, with the cursor on its first group."""
-
-    def filled(store: Store) -> None:
-        fill(store)
-        stores.append(store)
-
-    page.goto(board(filled))
+    page.goto(board.url)
     ready(page)
     return page
-
-
-def ready(page: "Page") -> None:
-    """Wait until the scripts have put the cursor on the first row."""
-    page.locator("tr.group[aria-current]").wait_for()
 
 
 def groups(page: "Page") -> "Locator":
@@ -80,13 +93,13 @@ def press(page: "Page", *keys: str) -> None:
         page.keyboard.press(key)
 
 
-def verdict_of(page: "Page") -> dict[str, str]:
+def saved_verdicts(page: "Page") -> dict[str, str]:
     """The verdicts by test, from the API, once all are saved."""
     page.evaluate(SAVED)
-    found = page.evaluate("fetch('/api/v1/change-points').then((answer) => answer.json())")
+    answer = page.evaluate("fetch('/api/v1/change-points').then((answer) => answer.json())")
     names = page.evaluate("fetch('/api/v1/series').then((answer) => answer.json())")
-    tests = {one["id"]: one["test"] for one in names["series"]}
-    return {tests[one["series"]]: one["verdict"] for one in found["change_points"]}
+    tests = {series["id"]: series["test"] for series in names["series"]}
+    return {tests[point["series"]]: point["verdict"] for point in answer["change_points"]}
 
 
 def test_a_group_with_an_exception_is_decided_by_the_keyboard_alone(queue: "Page") -> None:
@@ -101,10 +114,10 @@ def test_a_group_with_an_exception_is_decided_by_the_keyboard_alone(queue: "Page
     queue.get_by_role("status").get_by_text("as real").wait_for()
     press(queue, "n")
     queue.get_by_role("heading", name="All clear").wait_for()
-    given = verdict_of(queue)
-    assert given.pop(str(exception)) == "false_positive"
-    assert given.pop("find") == "unsure"
-    assert set(given.values()) == {"true_positive"}
+    verdicts = saved_verdicts(queue)
+    assert verdicts.pop(str(exception)) == "false_positive"
+    assert verdicts.pop("find") == "unsure"
+    assert set(verdicts.values()) == {"true_positive"}
 
 
 def test_undo_brings_the_row_back_in_place(queue: "Page") -> None:
@@ -113,7 +126,7 @@ def test_undo_brings_the_row_back_in_place(queue: "Page") -> None:
     assert groups(queue).count() == 0
     press(queue, "u", "u")
     assert groups(queue).evaluate_all("(rows) => rows.map((row) => row.dataset.name)") == names
-    assert set(verdict_of(queue).values()) == {"not_triaged"}
+    assert set(saved_verdicts(queue).values()) == {"not_triaged"}
 
 
 def test_undo_leaves_one_cursor_on_the_row_that_came_back(queue: "Page") -> None:
@@ -134,19 +147,11 @@ def test_a_verdict_updates_what_the_page_counts(queue: "Page") -> None:
     queue.locator("[data-nav-count=queue]").get_by_text("1", exact=True).wait_for()
 
 
+@pytest.mark.parametrize("content", [fill_long])
 @pytest.mark.parametrize("width", [390, 1024, 1440])
 def test_arguments_stay_readable_beside_long_labels(board: Board, page: "Page", width: int) -> None:
-    name = SeriesId("db", "v" * 30, "t" * 30, "insert", "m" * 30, (("thread_level", "64"),))
-
-    def filled(store: Store) -> None:
-        values = [100.0 + (k * 7919 % 13) / 13 + 20.0 * (k >= 25) for k in range(LENGTH)]
-        store.ingest(
-            [Measurement(name, value, k, direction=LOWER) for k, value in enumerate(values)], "ci"
-        )
-        RefreshLoop(store, WorkerConfig("", Hunter(), "Hunter", None)).run_once(clusters=False)
-
     page.set_viewport_size({"width": width, "height": 800})
-    page.goto(board(filled))
+    page.goto(board.url)
     ready(page)
     press(page, "o")
     page.locator("tr.member").wait_for()
@@ -169,16 +174,14 @@ def test_a_selection_is_decided_at_once(queue: "Page") -> None:
     assert queue.get_by_text("2 selected").is_visible()
     press(queue, "i")
     assert groups(queue).count() == 0
-    assert set(verdict_of(queue).values()) == {"under_investigation"}
+    assert set(saved_verdicts(queue).values()) == {"under_investigation"}
 
 
-def test_what_somebody_decided_meanwhile_comes_back_with_their_name(
-    queue: "Page", stores: list[Store]
+def test_change_that_another_person_decided_comes_back_with_their_name(
+    queue: "Page", board: Board
 ) -> None:
     [number] = groups(queue).nth(1).evaluate_all("(rows) => rows.map((r) => r.dataset.candidate)")
-    work = verdicts.record_batch
-    items = [(int(number), 0)]
-    stores[0].write(lambda c: work(c, items, Verdict.FALSE_POSITIVE, "wen"))
+    board.decide(int(number), Verdict.FALSE_POSITIVE, "wen")
     press(queue, "j", "a")
     line = queue.locator("tr.refused")
     line.wait_for()
@@ -186,25 +189,24 @@ def test_what_somebody_decided_meanwhile_comes_back_with_their_name(
     assert groups(queue).count() == 2
 
 
-def test_members_that_joined_since_are_left_out_and_counted(
-    queue: "Page", stores: list[Store]
-) -> None:
-    fill(stores[0], ("upsert",))
-    RefreshLoop(stores[0], WorkerConfig("", Hunter(), "Hunter", None)).run_once(clusters=False)
+def test_members_that_joined_since_are_left_out_and_counted(queue: "Page", board: Board) -> None:
+    fill(board.store, ("upsert",))
     press(queue, "o")
     queue.locator("tr.member").nth(2).wait_for()
     press(queue, "a")
     queue.get_by_role("status").get_by_text("1 new member was left out.").wait_for()
-    assert verdict_of(queue)["upsert"] == "not_triaged"
+    assert saved_verdicts(queue)["upsert"] == "not_triaged"
 
 
-def test_slow_parts_of_the_preview_show_that_they_load(queue: "Page") -> None:
+def test_slow_parts_of_the_preview_show_that_they_load(board: Board, page: "Page") -> None:
     held: list[Route] = []
-    queue.route("**/change-points/*/reasons", lambda route: held.append(route))  # noqa: PLW0108
-    queue.reload()
-    part = queue.locator("[data-part=reasons]")
+    page.route("**/change-points/*/reasons", lambda route: held.append(route))  # noqa: PLW0108
+    page.goto(board.url)
+    part = page.locator("[data-part=reasons]")
     part.locator(".bone").first.wait_for()
     assert part.get_by_role("heading").inner_text().startswith("Why")
+    while not held:
+        page.wait_for_timeout(10)
     held[0].fulfill(json={"probability": 0.5, "reasons": [], "facts": ["It rained."]})
     part.get_by_text("It rained.").wait_for()
     assert part.locator(".bone").count() == 0
@@ -216,8 +218,9 @@ def test_a_reason_and_a_note_go_with_the_verdict(queue: "Page") -> None:
     queue.locator("[name=reason]").fill("environment")
     queue.locator("[name=note]").fill("a noisy host")
     queue.get_by_role("button", name="Give verdict").click()
+    queue.get_by_role("status").get_by_text("as noise").wait_for()  # the dialog closes later
     assert groups(queue).count() == 1
-    verdict_of(queue)
+    saved_verdicts(queue)
     queue.goto(queue.url + "processed")
     assert queue.get_by_text("a noisy host").first.is_visible()
     queue.get_by_role("button", name="Reopen").first.click()
@@ -262,11 +265,12 @@ def test_there_is_one_tab_stop_and_the_focus_follows_the_cursor(queue: "Page") -
     assert queue.evaluate("document.activeElement.matches('tr.group[tabindex=\"0\"]')")
 
 
+@pytest.mark.parametrize("content", [partial(fill, names=HOSTILE)])
 @pytest.mark.parametrize("width", [390, 1024])
 def test_odd_names_neither_run_nor_stretch_the_page(board: Board, page: "Page", width: int) -> None:
     page.on("dialog", lambda _: pytest.fail("a name was run"))
     page.set_viewport_size({"width": width, "height": 800})
-    page.goto(board(lambda store: fill(store, HOSTILE)))
+    page.goto(board.url)
     ready(page)
     press(page, "o")
     page.locator("tr.member").nth(2).wait_for()
@@ -276,14 +280,10 @@ def test_odd_names_neither_run_nor_stretch_the_page(board: Board, page: "Page", 
     assert all(len(name) <= 60 and "\u202e" not in name for name in names)
 
 
-def test_what_others_did_to_the_current_group_is_said_on_its_row(
-    queue: "Page", stores: list[Store]
-) -> None:
-    fill(stores[0], ("upsert",))
-    RefreshLoop(stores[0], WorkerConfig("", Hunter(), "Hunter", None)).run_once(clusters=False)
+def test_row_shows_what_others_did_to_its_group(queue: "Page", board: Board) -> None:
+    fill(board.store, ("upsert",))
     points = queue.locator("tr.group").first.get_attribute("data-points") or ""
-    items = [(int(points.split()[-1].split(":")[0]), 0)]
-    stores[0].write(lambda c: verdicts.record_batch(c, items, Verdict.FALSE_POSITIVE, "wen"))
+    board.decide(int(points.split()[-1].split(":")[0]), Verdict.FALSE_POSITIVE, "wen")
     queue.evaluate("dispatchEvent(new Event('focus'))")
     queue.locator("tr.group").first.get_by_text("1 joined, 1 decided or gone").wait_for()
 

@@ -9,14 +9,14 @@ import pytest
 from barograph.series import Direction, SeriesId
 from barograph.store import Measurement, Store
 from barograph.triage.refresh import CandidateRefresher
-from tests.browser.serving import serving
+from tests.browser.serving import Board, serving
 from tests.triage.test_refresh import Scripted
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 EVIL = '<script>document.title="x"</script>\u202e' + "n" * 400
-AT = 30
+STEP = 30
 
 
 def fill(store: Store) -> None:
@@ -25,7 +25,7 @@ def fill(store: Store) -> None:
     sent = [
         Measurement(
             SeriesId("db", variant, "", test, "ops"),
-            float(random.normal(80.0 if order >= AT else 100.0, 1.0)),
+            float(random.normal(80.0 if order >= STEP else 100.0, 1.0)),
             order,
             f"c{order}",
             time=1_700_000_000_000 + order * 3_600_000,
@@ -35,14 +35,14 @@ def fill(store: Store) -> None:
         for order in range(60)
     ]
     store.ingest(sent, "ci")
-    CandidateRefresher(Scripted([12, AT]), "scripted").refresh(store)
+    CandidateRefresher(Scripted([12, STEP]), "scripted").refresh(store)
 
 
 @pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     """A service that all tests of this module share."""
-    with serving(tmp_path_factory.mktemp("board"), fill) as url:
-        yield url
+    with serving(tmp_path_factory.mktemp("board"), fill) as board:
+        yield board
 
 
 def focused(page: "Page", url: str) -> None:
@@ -52,8 +52,8 @@ def focused(page: "Page", url: str) -> None:
     page.locator("#chart").focus()
 
 
-def test_the_address_keeps_the_view_of_a_chart(page: "Page", board: str) -> None:
-    focused(page, f"{board}/series/1")
+def test_the_address_keeps_the_view_of_a_chart(page: "Page", board: Board) -> None:
+    focused(page, f"{board.url}/series/1")
     page.keyboard.press("+")
     page.get_by_role("button", name="From zero").click()
     page.get_by_role("button", name="Time").click()
@@ -69,8 +69,8 @@ def test_the_address_keeps_the_view_of_a_chart(page: "Page", board: str) -> None
     assert "axis=time" in page.url
 
 
-def test_keys_read_results_and_jump_between_changes(page: "Page", board: str) -> None:
-    focused(page, f"{board}/series/1")
+def test_keys_read_results_and_jump_between_changes(page: "Page", board: Board) -> None:
+    focused(page, f"{board.url}/series/1")
     page.keyboard.press("Home")
     assert "result 1 of 60" in page.locator("#readout").inner_text()
     page.keyboard.press("ArrowRight")
@@ -81,8 +81,8 @@ def test_keys_read_results_and_jump_between_changes(page: "Page", board: str) ->
     assert "c12" in page.locator("#about").inner_text()
 
 
-def test_a_verdict_shows_at_once_and_can_be_undone(page: "Page", board: str) -> None:
-    focused(page, f"{board}/series/2")
+def test_a_verdict_shows_at_once_and_can_be_undone(page: "Page", board: Board) -> None:
+    focused(page, f"{board.url}/series/2")
     page.locator("#chart").blur()
     with page.expect_response("**/api/v1/verdicts"):
         page.keyboard.press("h")
@@ -94,9 +94,9 @@ def test_a_verdict_shows_at_once_and_can_be_undone(page: "Page", board: str) -> 
 
 
 def test_panels_hold_the_evidence_about_the_newest_undecided_change(
-    page: "Page", board: str
+    page: "Page", board: Board
 ) -> None:
-    focused(page, f"{board}/series/1")
+    focused(page, f"{board.url}/series/1")
     page.locator("#suspects li code").first.wait_for()
     assert "Nothing left to halve" in page.locator("#suspects").inner_text()
     page.locator("#siblings li a").wait_for()
@@ -105,9 +105,9 @@ def test_panels_hold_the_evidence_about_the_newest_undecided_change(
     page.locator("#history li").first.wait_for()
 
 
-def test_a_panel_that_fails_offers_to_try_again(page: "Page", board: str) -> None:
+def test_a_panel_that_fails_offers_to_try_again(page: "Page", board: Board) -> None:
     page.route("**/suspects", lambda route: route.fulfill(status=500, body="{}"))
-    focused(page, f"{board}/series/1")
+    focused(page, f"{board.url}/series/1")
     again = page.locator("#suspects").get_by_role("button", name="Try again")
     again.wait_for()
     page.unroute("**/suspects")
@@ -115,8 +115,8 @@ def test_a_panel_that_fails_offers_to_try_again(page: "Page", board: str) -> Non
     page.locator("#suspects li code").first.wait_for()
 
 
-def test_downloads_hold_the_results_and_the_picture(page: "Page", board: str) -> None:
-    focused(page, f"{board}/series/1")
+def test_downloads_hold_the_results_and_the_picture(page: "Page", board: Board) -> None:
+    focused(page, f"{board.url}/series/1")
     with page.expect_download() as csv:
         page.get_by_role("button", name="CSV").click()
     lines = csv.value.path().read_text(encoding="utf-8").splitlines()
@@ -129,16 +129,16 @@ def test_downloads_hold_the_results_and_the_picture(page: "Page", board: str) ->
 
 
 @pytest.mark.parametrize("path", ["/series/3", "/series", "/commit?project=db&order=30"])
-def test_a_hostile_name_stays_text(page: "Page", board: str, path: str) -> None:
+def test_a_hostile_name_stays_text(page: "Page", board: Board, path: str) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
-    page.goto(board + path)
+    page.goto(board.url + path)
     page.locator("main table").first.wait_for()
     assert "Barograph" in page.title()
     assert page.locator("main").evaluate("e => e.scrollWidth <= window.innerWidth")
 
 
-def test_a_commit_takes_one_verdict_for_a_group(page: "Page", board: str) -> None:
-    page.goto(f"{board}/commit?project=db&order=12")
+def test_a_commit_takes_one_verdict_for_a_group(page: "Page", board: Board) -> None:
+    page.goto(f"{board.url}/commit?project=db&order=12")
     group = page.locator("[data-group]").first
     count = group.locator("tr[data-change]").count()
     with page.expect_response("**/api/v1/verdicts"):

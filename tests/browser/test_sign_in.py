@@ -8,39 +8,37 @@ import pytest
 
 from barograph.store import Store, tokens
 from barograph.store.tokens import Scope
-from tests.browser.serving import serving
+from tests.browser.serving import Board, serving
 from tests.browser.test_every_page import violations
-from tests.browser.test_verdicts import Desk, give, start, toast
+from tests.browser.test_verdicts import add, give, open_harness, start, toast
 from tests.store.samples import point
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 HARNESS = re.compile("^[^?]*/harness$")
+SCOPES = {
+    "reader": [Scope.READ],
+    "ada": [Scope.READ, Scope.TRIAGE],
+    "wen": [Scope.READ, Scope.TRIAGE],
+    "ci": [Scope.INGEST],
+}
 SECRETS: dict[str, str] = {}
 
 
+def fill(store: Store) -> None:
+    store.ingest([point(order) for order in range(3)], "ci")
+    for name, scopes in SCOPES.items():
+        SECRETS[name] = store.write(
+            lambda c, name=name, scopes=scopes: tokens.create(c, name, scopes, "test")  # type: ignore[misc]
+        )
+
+
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     """A service with a token for each kind of person."""
-    opened: list[Store] = []
-
-    def fill(store: Store) -> None:
-        store.ingest([point(order) for order in range(3)], "ci")
-        scopes = {
-            "reader": [Scope.READ],
-            "ada": [Scope.READ, Scope.TRIAGE],
-            "wen": [Scope.READ, Scope.TRIAGE],
-            "ci": [Scope.INGEST],
-        }
-        for name, own in scopes.items():
-            SECRETS[name] = store.write(
-                lambda c, name=name, own=own: tokens.create(c, name, own, "test")  # type: ignore[misc]
-            )
-        opened.append(store)
-
-    with serving(tmp_path_factory.mktemp("desk"), fill) as url:
-        yield Desk(url, opened[0])
+    with serving(tmp_path_factory.mktemp("board"), fill) as board:
+        yield board
 
 
 def sign_in(page: "Page", url: str, name: str) -> None:
@@ -56,59 +54,59 @@ def arrive(page: "Page", url: str) -> None:
     page.wait_for_function("window.verdicts")
 
 
-def test_person_signs_in_gives_a_verdict_and_signs_out(desk: Desk, page: "Page") -> None:
-    points = desk.add()
-    desk.open(page, "session")
-    sign_in(page, desk.url, "ada")
-    arrive(page, desk.url)
+def open_signed_in(page: "Page", board: Board, name: str) -> None:
+    open_harness(page, board, "session")
+    sign_in(page, board.url, name)
+    arrive(page, board.url)
+
+
+def test_person_signs_in_once_and_gives_a_verdict(board: Board, page: "Page") -> None:
+    points = add(board)
+    open_signed_in(page, board, "ada")
     give(page, points)
-    assert desk.said(points[0]) == [("real", "ada")]
-    page.goto(f"{desk.url}/sign-in")  # leads on, because nobody has to sign in twice
+    assert board.verdicts(points[0]["id"]) == [("real", "ada")]
+    page.goto(f"{board.url}/sign-in")  # leads on, because a second time is not needed
     assert "/sign-in" not in page.url
 
 
-def test_form_keeps_the_rules_of_wcag(desk: Desk, page: "Page") -> None:
-    page.goto(f"{desk.url}/sign-in")
+def test_form_keeps_the_rules_of_wcag(board: Board, page: "Page") -> None:
+    page.goto(f"{board.url}/sign-in")
     page.locator("summary").click()
     assert not violations(page)
 
 
-def test_wrong_token_is_answered_beside_the_field(desk: Desk, page: "Page") -> None:
-    page.goto(f"{desk.url}/sign-in?next=/harness")
+def test_wrong_token_is_refused_beside_the_field(board: Board, page: "Page") -> None:
+    page.goto(f"{board.url}/sign-in?next=/harness")
     page.get_by_label("Token").fill("baro_wrong")
     page.get_by_role("button", name="Sign in").click()
     assert page.get_by_role("alert").inner_text() == "Unknown token."
-    assert page.get_by_label("Token").evaluate("field => field === document.activeElement")
+    page.get_by_label("Token").and_(page.locator(":focus")).wait_for()
 
 
-def test_token_without_read_cannot_sign_in(desk: Desk, page: "Page") -> None:
-    sign_in(page, desk.url, "ci")
+def test_token_without_read_cannot_sign_in(board: Board, page: "Page") -> None:
+    sign_in(page, board.url, "ci")
     assert "pages need the scope read" in page.get_by_role("alert").inner_text()
 
 
-def test_reader_is_told_which_scope_a_verdict_needs(desk: Desk, page: "Page") -> None:
-    points = desk.add()
-    desk.open(page, "session")
-    sign_in(page, desk.url, "reader")
-    arrive(page, desk.url)
+def test_verdict_of_a_reader_is_refused_with_the_scope_it_needs(board: Board, page: "Page") -> None:
+    points = add(board)
+    open_signed_in(page, board, "reader")
     assert "lacks the scope 'triage'" in give(page, points)["failed"]
     assert "Not saved: 2 series of insert." in toast(page)
-    assert desk.said(points[0]) == []
+    assert board.verdicts(points[0]["id"]) == []
 
 
-def test_verdict_survives_the_end_of_the_session(desk: Desk, page: "Page") -> None:
-    points = desk.add()
-    desk.open(page, "session")
-    sign_in(page, desk.url, "ada")
-    arrive(page, desk.url)
+def test_verdict_survives_the_end_of_the_session(board: Board, page: "Page") -> None:
+    points = add(board)
+    open_signed_in(page, board, "ada")
     page.context.clear_cookies()
     start(page, points)
     page.wait_for_url("**/sign-in?next=%2Fharness")
     page.get_by_label("Token").fill(SECRETS["ada"])
     page.keyboard.press("Enter")
-    arrive(page, desk.url)
+    arrive(page, board.url)
     page.wait_for_function("verdicts.pendingCount() === 0")
-    assert desk.said(points[0]) == [("real", "ada")]
+    assert board.verdicts(points[0]["id"]) == [("real", "ada")]
 
 
 def sign_in_elsewhere(page: "Page", url: str, name: str) -> None:
@@ -121,74 +119,64 @@ def sign_in_elsewhere(page: "Page", url: str, name: str) -> None:
 
 
 def test_verdict_is_not_saved_under_the_name_of_whoever_signs_in_next(
-    desk: Desk, page: "Page"
+    board: Board, page: "Page"
 ) -> None:
-    points = desk.add()
-    desk.open(page, "session")
-    sign_in(page, desk.url, "ada")
-    arrive(page, desk.url)
+    points = add(board)
+    open_signed_in(page, board, "ada")
     page.context.clear_cookies()
     start(page, points)
     page.wait_for_url("**/sign-in?next=%2Fharness")
     page.get_by_label("Token").fill(SECRETS["wen"])
     page.keyboard.press("Enter")
-    arrive(page, desk.url)
+    arrive(page, board.url)
     assert toast(page).startswith("A verdict by ada was not saved: wen is signed in now.")
     assert page.evaluate("verdicts.pendingCount()") == 0
-    assert desk.said(points[0]) == []
+    assert board.verdicts(points[0]["id"]) == []
 
 
-def test_page_that_is_older_than_the_session_still_saves(desk: Desk, page: "Page") -> None:
-    points = desk.add()
-    desk.open(page, "session")
-    sign_in(page, desk.url, "ada")
-    arrive(page, desk.url)
-    sign_in_elsewhere(page, desk.url, "ada")
+def test_page_that_is_older_than_the_session_still_saves(board: Board, page: "Page") -> None:
+    points = add(board)
+    open_signed_in(page, board, "ada")
+    sign_in_elsewhere(page, board.url, "ada")
     give(page, points)
-    assert desk.said(points[0]) == [("real", "ada")]
+    assert board.verdicts(points[0]["id"]) == [("real", "ada")]
 
 
-def test_page_of_one_person_saves_nothing_for_another(desk: Desk, page: "Page") -> None:
-    points = desk.add()
-    desk.open(page, "session")
-    sign_in(page, desk.url, "ada")
-    arrive(page, desk.url)
-    sign_in_elsewhere(page, desk.url, "wen")
+def test_page_of_one_person_saves_nothing_for_another(board: Board, page: "Page") -> None:
+    points = add(board)
+    open_signed_in(page, board, "ada")
+    sign_in_elsewhere(page, board.url, "wen")
     outcome = give(page, points)
     assert outcome["failed"].startswith("This page was opened by ada, and wen is signed in now.")
-    assert desk.said(points[0]) == []
+    assert board.verdicts(points[0]["id"]) == []
 
 
-def test_page_of_another_site_cannot_give_a_verdict(desk: Desk, page: "Page") -> None:
-    points = desk.add()
-    desk.open(page, "session")
-    sign_in(page, desk.url, "ada")
-    arrive(page, desk.url)
-    evil = desk.url.replace("127.0.0.1", "localhost")
+def test_page_of_another_site_cannot_give_a_verdict(board: Board, page: "Page") -> None:
+    points = add(board)
+    open_signed_in(page, board, "ada")
+    evil = board.url.replace("127.0.0.1", "localhost")
     page.route(f"{evil}/evil", lambda route: route.fulfill(content_type="text/html", body="evil"))
     page.goto(f"{evil}/evil")
-    sent = """async ([url, id]) => {
+    forge = """async ([url, id]) => {
       const body = JSON.stringify({ verdict: "unsure", change_points: [{ id }] });
-      const one = { method: "POST", body, credentials: "include", mode: "no-cors" };
-      await fetch(`${url}/api/v1/verdicts`, one).catch(() => {});
+      const options = { method: "POST", body, credentials: "include", mode: "no-cors" };
+      await fetch(`${url}/api/v1/verdicts`, options).catch(() => {});
       const form = document.createElement("form");
       Object.assign(form, { method: "POST", action: `${url}/sign-out` });
       document.body.append(form);
       form.submit();
     }"""
     with page.expect_navigation():
-        page.evaluate(sent, [desk.url, points[0]["id"]])
-    assert desk.said(points[0]) == []
-    page.goto(f"{desk.url}/sign-in?next=/harness")
+        page.evaluate(forge, [board.url, points[0]["id"]])
+    assert board.verdicts(points[0]["id"]) == []
+    page.goto(f"{board.url}/sign-in?next=/harness")
     page.wait_for_url(HARNESS)  # still signed in
 
 
-def test_link_from_another_site_arrives_signed_in(desk: Desk, page: "Page") -> None:
-    desk.open(page, "session")
-    sign_in(page, desk.url, "ada")
-    arrive(page, desk.url)
-    elsewhere = desk.url.replace("127.0.0.1", "localhost")
-    link = f'<a href="{desk.url}/">board</a>'
+def test_link_from_another_site_arrives_signed_in(board: Board, page: "Page") -> None:
+    open_signed_in(page, board, "ada")
+    elsewhere = board.url.replace("127.0.0.1", "localhost")
+    link = f'<a href="{board.url}/">board</a>'
     page.route(
         f"{elsewhere}/chat", lambda route: route.fulfill(content_type="text/html", body=link)
     )

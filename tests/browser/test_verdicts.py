@@ -9,12 +9,12 @@ import sqlalchemy as sa
 from barograph.series import Verdict
 from barograph.store import Store
 from barograph.store.schema import candidates
-from barograph.triage import verdicts
-from tests.browser.serving import serving
+from tests.browser.conftest import pause_clock
+from tests.browser.serving import Board, serving
 from tests.store.samples import point
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Dialog, Page, Route
+    from playwright.sync_api import Page, Route
 
 HARNESS = """<!doctype html><html lang="en"><title>Harness</title>
 <link rel="stylesheet" href="/static/x/tokens.css">
@@ -26,61 +26,47 @@ verdicts.onChange(({ type, pending }) => heard.push(type + pending));</script>""
 GIVE = "(points) => verdicts.give('true_positive', points, { label: '2 series of insert' })"
 
 
-class Desk:
-    """A service with candidates, and a page that gives verdicts on them."""
+def open_harness(page: "Page", board: Board, head: str = "") -> None:
+    """Open a page with nothing but the module."""
 
-    def __init__(self, url: str, store: Store) -> None:
-        self.url, self.store = url, store
+    def answer(route: "Route") -> None:
+        content = session_head(route) if head == "session" else head
+        route.fulfill(content_type="text/html", body=HARNESS.replace("HEAD", content))
 
-    def open(self, page: "Page", head: str = "") -> None:
-        """Open a page with nothing but the module."""
-        page.route(f"{self.url}/harness", lambda route: _harness(route, head))
-        page.goto(f"{self.url}/harness")
-        page.wait_for_function("window.verdicts")
-
-    def add(self, count: int = 2) -> list[dict[str, int]]:
-        """Add candidates; return what a page knows of them."""
-        one = {"series": 1, "order": 1, "commit": "", "verdict": "not_triaged", "present": True}
-
-        def work(connection: sa.Connection) -> list[int]:
-            added = sa.insert(candidates).returning(candidates.c.id)
-            return list(connection.scalars(added, [one] * count))
-
-        return [{"id": number, "version": 0} for number in self.store.write(work)]
-
-    def said(self, point: dict[str, int]) -> list[tuple[str, str]]:
-        """Return verdict and person of all entries on a candidate, the latest last."""
-        with self.store.read() as connection:
-            entries = verdicts.history(connection, candidate=point["id"])
-        return [(one.verdict.word, one.who) for one in reversed(entries)]
-
-    def decide(self, point: dict[str, int], verdict: Verdict, who: str) -> None:
-        """Let another person decide."""
-        items = [(point["id"], None)]
-        self.store.write(lambda c: verdicts.record_batch(c, items, verdict, who))
+    page.route(f"{board.url}/harness", answer)
+    page.goto(f"{board.url}/harness")
+    page.wait_for_function("window.verdicts")
 
 
-def _harness(route: "Route", head: str) -> None:
-    if head == "session":
-        csrf = route.request.frame.page.context.request.get(
-            route.request.url.replace("/harness", "/api/v1/session")
-        )
-        own = csrf.json() if csrf.ok else {}
-        names = {"csrf-token": own.get("csrf"), "person": own.get("name")}
-        head = "".join(f'<meta name="{k}" content="{v}">' for k, v in names.items() if v)
-    route.fulfill(content_type="text/html", body=HARNESS.replace("HEAD", head))
+def session_head(route: "Route") -> str:
+    """Return what a page of the service says about who is signed in."""
+    answer = route.request.frame.page.context.request.get(
+        route.request.url.replace("/harness", "/api/v1/session")
+    )
+    session = answer.json() if answer.ok else {}
+    names = {"csrf-token": session.get("csrf"), "person": session.get("name")}
+    return "".join(f'<meta name="{k}" content="{v}">' for k, v in names.items() if v)
+
+
+def add(board: Board, count: int = 2) -> list[dict[str, int]]:
+    """Add candidates; return what a page knows of them."""
+    row = {"series": 1, "order": 1, "commit": "", "verdict": "not_triaged", "present": True}
+
+    def work(connection: sa.Connection) -> list[int]:
+        added = sa.insert(candidates).returning(candidates.c.id)
+        return list(connection.scalars(added, [row] * count))
+
+    return [{"id": number, "version": 0} for number in board.store.write(work)]
+
+
+def fill(store: Store) -> None:
+    store.ingest([point(order) for order in range(3)], "ci")
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    opened: list[Store] = []
-
-    def fill(store: Store) -> None:
-        store.ingest([point(order) for order in range(3)], "ci")
-        opened.append(store)
-
-    with serving(tmp_path_factory.mktemp("desk"), fill) as url:
-        yield Desk(url, opened[0])
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    with serving(tmp_path_factory.mktemp("board"), fill) as board:
+        yield board
 
 
 def give(page: "Page", points: list[dict[str, int]]) -> Any:
@@ -96,58 +82,57 @@ def toast(page: "Page") -> str:
     return page.get_by_role("status").inner_text()
 
 
-def test_verdict_is_saved_and_undone_from_the_toast(desk: Desk, page: "Page") -> None:
-    first, second = points = desk.add()
-    desk.open(page)
+def test_verdict_is_saved_and_undone_from_the_toast(board: Board, page: "Page") -> None:
+    first, second = points = add(board)
+    page.clock.install()
+    open_harness(page, board)
+    pause_clock(page)  # or the toast may go before it is read
     outcome = give(page, points)
-    assert [one["version"] for one in outcome["saved"]] == [1, 1]
+    assert [saved["version"] for saved in outcome["saved"]] == [1, 1]
     assert toast(page).startswith("Marked 2 series of insert as real.")
-    page.get_by_role("button", name="Undo").click()
-    page.wait_for_function("heard.includes('undone0')")
-    assert desk.said(first) == desk.said(second) == [("real", "local"), ("not triaged", "local")]
+    with page.expect_response("**/undo"):
+        page.get_by_role("button", name="Undo").click()
+    page.wait_for_function("heard.at(-1) === 'pending0'")
+    entries = [("real", "local"), ("not triaged", "local")]
+    assert board.verdicts(first["id"]) == board.verdicts(second["id"]) == entries
     assert page.evaluate("heard") == [
         *("given0", "pending1", "saved0", "pending0"),
         *("undoing0", "pending1", "undone0", "pending0"),
     ]
 
 
-def test_every_step_is_undone_back_to_the_opening_of_the_page(desk: Desk, page: "Page") -> None:
-    [one] = desk.add(1)
-    desk.open(page)
-    page.evaluate("(p) => verdicts.give('false_positive', p)", [one])
-    page.evaluate("(p) => verdicts.give('unsure', p)", [one])  # with the version before
-    assert len(desk.said(one)) == 2
+def test_every_step_is_undone_back_to_the_opening_of_the_page(board: Board, page: "Page") -> None:
+    [point] = add(board, 1)
+    open_harness(page, board)
+    page.evaluate("(p) => verdicts.give('false_positive', p)", [point])
+    page.evaluate("(p) => verdicts.give('unsure', p)", [point])  # with the version before
+    assert len(board.verdicts(point["id"])) == 2
     for _ in range(2):
         page.evaluate("verdicts.undo()")
     assert page.evaluate("verdicts.undo()") is None
-    assert [word for word, _ in desk.said(one)] == ["noise", "unsure", "noise", "not triaged"]
+    words = [word for word, _ in board.verdicts(point["id"])]
+    assert words == ["noise", "unsure", "noise", "not triaged"]
 
 
-def test_verdict_waits_while_offline_and_is_saved_once(desk: Desk, page: "Page") -> None:
-    points = desk.add()
-    desk.open(page)
+def test_verdict_waits_while_offline_and_is_saved_once(board: Board, page: "Page") -> None:
+    points = add(board)
+    open_harness(page, board)
     page.context.set_offline(True)
     start(page, points)
     page.get_by_text("1 not saved yet").wait_for()
-    leaving: list[str] = []
-
-    def stay(dialog: "Dialog") -> None:
-        leaving.append(dialog.type)
-        dialog.dismiss()
-
-    page.on("dialog", stay)
     page.mouse.click(5, 5)  # browsers ask only on pages that were used
-    page.evaluate("setTimeout(() => location.reload())")
-    page.wait_for_timeout(300)
-    assert leaving == ["beforeunload"]
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    with page.expect_event("dialog") as leaving:
+        page.evaluate("setTimeout(() => location.reload())")
+    assert leaving.value.type == "beforeunload"
     page.context.set_offline(False)
     page.wait_for_function("verdicts.pendingCount() === 0")
-    assert desk.said(points[0]) == [("real", "local")]
+    assert board.verdicts(points[0]["id"]) == [("real", "local")]
 
 
-def test_answer_that_was_lost_does_not_record_twice(desk: Desk, page: "Page") -> None:
-    points = desk.add()
-    desk.open(page)
+def test_answer_that_was_lost_does_not_record_twice(board: Board, page: "Page") -> None:
+    points = add(board)
+    open_harness(page, board)
     lost: list[int] = []
 
     def lose(route: "Route") -> None:
@@ -157,49 +142,52 @@ def test_answer_that_was_lost_does_not_record_twice(desk: Desk, page: "Page") ->
     page.route("**/api/v1/verdicts", lose, times=1)
     outcome = give(page, points)
     assert lost == [200]
-    assert [one["version"] for one in outcome["saved"]] == [1, 1]
-    assert desk.said(points[0]) == [("real", "local")]
+    assert [saved["version"] for saved in outcome["saved"]] == [1, 1]
+    assert board.verdicts(points[0]["id"]) == [("real", "local")]
 
 
 def test_verdict_that_was_not_sent_yet_is_undone_without_the_service(
-    desk: Desk, page: "Page"
+    board: Board, page: "Page"
 ) -> None:
-    one, two = desk.add()
-    desk.open(page)
+    first, second = add(board)
+    open_harness(page, board)
     page.context.set_offline(True)
-    start(page, [one])
-    start(page, [two])
+    start(page, [first])
+    start(page, [second])
     assert page.evaluate("verdicts.undo()")["cancelled"]
     page.context.set_offline(False)
     page.wait_for_function("verdicts.pendingCount() === 0")
-    assert (desk.said(one), desk.said(two)) == ([("real", "local")], [])
+    assert board.verdicts(first["id"]) == [("real", "local")]
+    assert board.verdicts(second["id"]) == []
 
 
-def test_two_people_on_one_group_do_not_overwrite_each_other(desk: Desk, page: "Page") -> None:
-    one, two = points = desk.add()
-    desk.open(page)
-    desk.decide(two, Verdict.FALSE_POSITIVE, "wen")
+def test_two_people_on_the_same_group_do_not_overwrite_each_other(
+    board: Board, page: "Page"
+) -> None:
+    first, second = points = add(board)
+    open_harness(page, board)
+    board.decide(second["id"], Verdict.FALSE_POSITIVE, "wen")
     outcome = give(page, points)
-    assert [(refused["id"], refused["who"]) for refused in outcome["refused"]] == [
-        (two["id"], "wen")
-    ]
+    refused = [(answer["id"], answer["who"]) for answer in outcome["refused"]]
+    assert refused == [(second["id"], "wen")]
     assert toast(page).startswith("1 of 2 not saved. Decided meanwhile: noise by wen")
-    assert desk.said(two) == [("noise", "wen")]
-    page.get_by_role("button", name="Replace with real").click()
-    page.wait_for_function("verdicts.pendingCount() === 0")
-    assert desk.said(two) == [("noise", "wen"), ("real", "local")]
-    assert desk.said(one) == [("real", "local")]
+    assert board.verdicts(second["id"]) == [("noise", "wen")]
+    with page.expect_response("**/api/v1/verdicts"):
+        page.get_by_role("button", name="Replace with real").click()
+    assert board.verdicts(second["id"]) == [("noise", "wen"), ("real", "local")]
+    assert board.verdicts(first["id"]) == [("real", "local")]
 
 
-def test_verdict_on_a_point_that_is_gone_is_said_clearly(desk: Desk, page: "Page") -> None:
-    desk.open(page)
+def test_verdict_on_a_point_that_is_gone_says_so(board: Board, page: "Page") -> None:
+    open_harness(page, board)
     give(page, [{"id": 999_999, "version": 0}])
     assert toast(page) == "This change point no longer exists."
 
 
-def test_toast_stays_while_it_is_hovered_or_focused(desk: Desk, page: "Page") -> None:
+def test_toast_stays_while_it_is_hovered_or_focused(board: Board, page: "Page") -> None:
     page.clock.install()
-    desk.open(page)
+    open_harness(page, board)
+    pause_clock(page)
     message = page.get_by_role("status")
     for hold, release in (
         (message.hover, lambda: page.mouse.move(1, 1)),
@@ -208,7 +196,7 @@ def test_toast_stays_while_it_is_hovered_or_focused(desk: Desk, page: "Page") ->
             lambda: page.evaluate("document.activeElement.blur()"),
         ),
     ):
-        give(page, desk.add(1))
+        give(page, add(board, 1))
         hold()
         page.clock.fast_forward(60_000)
         assert message.is_visible()
@@ -219,10 +207,11 @@ def test_toast_stays_while_it_is_hovered_or_focused(desk: Desk, page: "Page") ->
         assert message.is_hidden()
 
 
-def test_names_in_a_toast_are_text(desk: Desk, page: "Page") -> None:
-    [one] = desk.add(1)
-    desk.open(page)
+def test_names_in_a_toast_are_text(board: Board, page: "Page") -> None:
+    [point] = add(board, 1)
+    open_harness(page, board)
     label = "<img src=x onerror=alert(1)>"
-    page.evaluate("([p, label]) => verdicts.give('true_positive', p, { label })", [[one], label])
+    give_named = "([p, label]) => { verdicts.give('true_positive', p, { label }); }"
+    page.evaluate(give_named, [[point], label])
     assert label in toast(page)
     assert page.locator("img").count() == 0
