@@ -5,14 +5,15 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
 
 import pytest
+
+from tests.shared import wait_for
 
 
 def programs() -> Path:
@@ -58,11 +59,11 @@ def _ready(url: str) -> str:
     """Wait until the server answers."""
     import psycopg
 
-    for _ in range(600):
-        try:
+    def answers() -> bool:
+        with suppress(psycopg.OperationalError):
             psycopg.connect(url).close()
-        except psycopg.OperationalError:
-            time.sleep(0.05)
-        else:
-            return url
-    raise TimeoutError("PostgreSQL does not answer")
+            return True
+        return False
+
+    wait_for(answers)
+    return url

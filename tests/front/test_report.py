@@ -19,6 +19,7 @@ from barograph.plotting.changes import Findings, ReportedChange, list_switches_o
 from barograph.plotting.packing import ChartData, thinned
 from barograph.plotting.page import MODULES, Report
 from barograph.series import ChangePoint, Direction, Floats, Region, Series, SeriesId
+from tests.shared import PATIENCE
 
 RNG = np.random.default_rng(6)
 EVIL = "</script><script>alert(1)</script> <b onload=x>& \u202eevil"
@@ -292,7 +293,7 @@ def test_a_browser_draws_the_charts(html: str, tmp_path: Path) -> None:
     address = (tmp_path / "report.html").as_uri()
     command = [browser, *options, f"--user-data-dir={tmp_path}", "--dump-dom", address]
     done = subprocess.run(  # noqa: S603 - the browser that was found
-        command, capture_output=True, text=True, timeout=60, check=False
+        command, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     if done.returncode:
         pytest.skip("chromium does not start here")

@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import resource
 import signal
-import time
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -26,7 +25,6 @@ from tests.sources.documents import change_point, point, series, triaged, write_
 
 DUMP = Path("data/raw/dump")
 COUNT = 40
-BEGUN = 3  # files of the output that a killed stage has begun
 Documents = Sequence[Mapping[str, Any]]
 SOUND = [series(f"test{n}") for n in range(COUNT)]
 MARKS = [change_point(f"test{n}") for n in range(COUNT)]
@@ -174,13 +172,15 @@ SERVER.set_forkserver_preload([load.__name__, simulate.__name__])
 STAGES = {"load": load.main, "simulate": simulate.main}
 
 
-def begin(stage: str, largest: int, said: Connection) -> None:
+def begin(stage: str, largest: int, is_killed: bool, errors: Connection) -> None:
     """Run a stage, as the main function of a process."""
-    os.dup2(said.fileno(), 2)
+    os.dup2(errors.fileno(), 2)
     os.environ["BAROGRAPH_WORKERS"] = "1"
     if largest >= 0:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+    if is_killed:
+        os.fsync = lambda fd: os.kill(os.getpid(), signal.SIGKILL)  # noqa: ARG005
     run(STAGES[stage])
 
 
@@ -190,17 +190,18 @@ class Started:
     Args:
         stage: Its name.
         largest: Bytes that a file may have, which is what a full disk looks like; -1 for any.
+        is_killed: Whether it is killed once its files are written, before they are published.
     """
 
-    def __init__(self, stage: str, largest: int = -1) -> None:
-        self._said, said = SERVER.Pipe(duplex=False)
-        self.process = SERVER.Process(target=begin, args=(stage, largest, said))
+    def __init__(self, stage: str, largest: int = -1, *, is_killed: bool = False) -> None:
+        self._errors, errors = SERVER.Pipe(duplex=False)
+        self.process = SERVER.Process(target=begin, args=(stage, largest, is_killed, errors))
         self.process.start()
-        said.close()
+        errors.close()
 
     def end(self) -> tuple[int | None, str]:
         """Wait for the end; return the exit code and what the stage printed to stderr."""
-        with self._said, os.fdopen(self._said.fileno(), closefd=False) as lines:
+        with self._errors, os.fdopen(self._errors.fileno(), closefd=False) as lines:
             message = lines.read()
         self.process.join()
         return self.process.exitcode, message
@@ -211,19 +212,19 @@ def test_full_disk_keeps_older_tables(largest: int) -> None:
     run(load.main)
     before = {path: path.read_bytes() for path in FOLDER.iterdir()}
     write_dump(DUMP, [series(f"other{n}", 50) for n in range(COUNT)], [])
-    code, said = Started("load", largest).end()
+    code, message = Started("load", largest).end()
     assert code == 1
-    assert "Traceback" not in said
-    assert "too large" in said.splitlines()[-1]
+    assert "Traceback" not in message
+    assert "too large" in message.splitlines()[-1]
     assert {path: path.read_bytes() for path in FOLDER.iterdir()} == before
     assert {path.name for path in FOLDER.parent.iterdir()} == {"raw", "interim", "reports"}
 
 
 def test_full_disk_leaves_no_part_of_a_dump() -> None:
-    code, said = Started("simulate", 20_000).end()
+    code, message = Started("simulate", 20_000).end()
     assert code == 1
-    assert "Traceback" not in said
-    assert "too large" in said.splitlines()[-1]
+    assert "Traceback" not in message
+    assert "too large" in message.splitlines()[-1]
     assert files() == set()
 
 
@@ -233,19 +234,10 @@ def test_full_disk_leaves_no_part_of_a_dump() -> None:
 ])  # fmt: skip
 def test_killed_stage_leaves_all_files_or_none(stage: str, out: Path, names: set[str]) -> None:
     write_dump(DUMP, [series(f"test{n}", 200) for n in range(300)], [])
-    started = Started(stage)
-    deadline = time.monotonic() + 60
-    # Killed as soon as so many files have been begun.
-    while started.process.is_alive() and time.monotonic() < deadline:
-        if len(list(Path("data").rglob(".*.tmp/*"))) >= BEGUN:
-            break
-        time.sleep(0.001)
-    killed = started.process.is_alive()
-    started.process.kill()
-    started.end()
-    assert killed
-    assert {path.name for path in out.glob("*")} in (set(), names)
-    # What the kill left behind does not stand in the way of the next run.
-    code, said = Started(stage).end()
-    assert code == 0, said
+    assert Started(stage, is_killed=True).end()[0] == -signal.SIGKILL
+    assert names <= {path.name for path in Path("data").rglob(".*.tmp/*")}
+    assert not list(out.glob("*"))
+    # What the kill left does not stand in the way of the next run.
+    code, message = Started(stage).end()
+    assert code == 0, message
     assert {path.name for path in out.glob("*")} == names

@@ -5,9 +5,10 @@ import os
 import signal
 import sys
 import threading
-import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,16 +18,25 @@ from barograph.store import Store, stale
 from tests.service.conftest import Start, store_of
 from tests.service.samples import POINTS, steps
 from tests.service.test_reliability import server
-from tests.shared import wait_for
+from tests.shared import PATIENCE, wait_for
 
 
-def gone(pid: int) -> bool:
+def has_ended(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    except (FileNotFoundError, ProcessLookupError):
         return True
     # A process that ended keeps its number until its parent asks for its exit code.
-    return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return "\nState:\tZ" in status
+
+
+def children(pid: int) -> set[int]:
+    """Return the processes that a process started."""
+    found: set[int] = set()
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended meanwhile
+            found |= set(map(int, (thread / "children").read_text(encoding="ascii").split()))
+    return found
 
 
 def is_refreshed(store: Store) -> bool:
@@ -65,21 +75,28 @@ def test_worker_computes_at_low_priority_and_writes_at_that_of_the_service(
 def test_clusters_are_due_by_the_clock_however_long_rounds_take(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stop = threading.Event()
-    asked: list[bool] = []
+    rounds: list[bool] = []
+    seconds = 0.0
+
+    class Stop(threading.Event):
+        """Set after five rounds; a wait takes no time but that of the clock."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            nonlocal seconds
+            seconds += timeout or 0.0
+            return len(rounds) == 5
 
     def run_once(_loop: object, *, clusters: bool, stop: threading.Event) -> None:
-        asked.append(clusters)
-        time.sleep(0.2)
-        if len(asked) == 5:
-            stop.set()
+        nonlocal seconds
+        rounds.append(clusters)
+        seconds += 90.0
 
+    monkeypatch.setattr(background, "time", SimpleNamespace(monotonic=lambda: seconds))
     monkeypatch.setattr(background.RefreshLoop, "run_once", run_once)
     url = str(tmp_path / "store.db")
-    config = WorkerConfig(url, Hunter(), "hunter", None, pause=0.01, cluster_pause=0.1)
     with Store(url) as store:
-        background.RefreshLoop(store, config).run(stop)
-    assert asked == [False, True, False, True, False]  # the pause begins after a round
+        background.RefreshLoop(store, WorkerConfig(url, Hunter(), "hunter", None)).run(Stop())
+    assert rounds == [False, True, False, True, False]  # the pause begins after a round
 
 
 def test_worker_refreshes_restarts_after_a_crash_and_stops(start: Start, tmp_path: Path) -> None:
@@ -106,7 +123,7 @@ def test_worker_refreshes_restarts_after_a_crash_and_stops(start: Start, tmp_pat
         worker.stop()
     second = worker.pid
     assert second is not None
-    wait_for(lambda: gone(second))
+    wait_for(lambda: has_ended(second))
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
@@ -115,14 +132,9 @@ def test_worker_ends_with_the_service_on_any_signal(
     tmp_path: Path, artifact: Path, how: signal.Signals
 ) -> None:
     with server(tmp_path / "store.db", artifact) as (_, process):
-        reply = Path(f"/proc/{process.pid}/task")
-        children = {
-            int(pid)
-            for thread in reply.iterdir()
-            for pid in (thread / "children").read_text(encoding="ascii").split()
-        }
-        assert children
+        started = children(process.pid)
+        assert started
         process.send_signal(how)
-        process.wait(timeout=120)
-        for pid in children:
-            wait_for(partial(gone, pid))
+        process.wait(timeout=PATIENCE)
+        for pid in started:
+            wait_for(partial(has_ended, pid))

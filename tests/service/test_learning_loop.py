@@ -1,6 +1,5 @@
 """From verdicts to a better model: the whole loop over HTTP, with tiny models."""
 
-import time
 from functools import partial
 from pathlib import Path
 
@@ -14,22 +13,24 @@ from barograph.store import Store
 from barograph.store.exchange import import_history
 from tests.pipeline.conftest import project
 from tests.service.models import small_model
+from tests.shared import wait_for
 from tests.store.judges import Rule
 from tests.training.test_retrain import PARAMS
 
 __all__ = ["project"]
-PATIENCE = 300.0  # seconds; on an idle core it takes about fifteen
 
 
 def retrained(client: TestClient) -> None:
     """Start a retraining and wait for its end."""
     assert client.post("/api/v1/retraining").status_code == 202
-    shares = []
-    deadline = time.monotonic() + PATIENCE
-    while (running := client.get("/api/v1/retraining").json()["running"]) is not None:
-        shares.append(running["share"])
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    shares = [0.0]
+
+    def has_ended() -> bool:
+        running = client.get("/api/v1/retraining").json()["running"]
+        shares.extend([running["share"]] if running else [])
+        return running is None
+
+    wait_for(has_ended)
     assert shares == sorted(shares)
 
 

@@ -19,7 +19,7 @@ from barograph.store import Store
 from tests.service.conftest import HERE, Start, app_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, result
-from tests.shared import wait_for
+from tests.shared import PATIENCE, wait_for
 
 MODEL = "/api/v1/model"
 
@@ -115,10 +115,10 @@ def test_each_batch_is_judged_by_one_model(client: TestClient, artifact: Path) -
         watch_of(client).check(force=True)
         models[client.get(MODEL).json()["version"]] = artifact.read_bytes()
     assert len(models) == 2
-    stop = False
+    stop = Event()
 
     def change() -> None:
-        while not stop:
+        while not stop.is_set():
             for content in models.values():
                 artifact.write_bytes(content)
                 watch_of(client).check(force=True)
@@ -127,21 +127,21 @@ def test_each_batch_is_judged_by_one_model(client: TestClient, artifact: Path) -
     values = (100 + 4 * rng.standard_normal(40)).tolist()
     thread = Thread(target=change)
     thread.start()
-    answers = []
+    answers: dict[str, set[tuple[float, ...]]] = {}
+    number = 0
     try:
-        for number in range(20):
+        while number < 20 or len(answers) < 2:
+            number += 1
             batch = [result(k, value, test=f"t{number}") for k, value in enumerate(values)]
-            answers.append(client.post(POINTS, json=batch).json())
+            answer = client.post(POINTS, json=batch).json()
+            probabilities = tuple(point["probability"] for point in answer["decisions"])
+            answers.setdefault(answer["model"], set()).add(probabilities)
     finally:
-        stop = True
+        stop.set()
         thread.join()
-    said: dict[str, set[tuple[float, ...]]] = {}
-    for answer in answers:
-        probabilities = tuple(one["probability"] for one in answer["decisions"])
-        said.setdefault(answer["model"], set()).add(probabilities)
-    assert set(said) == set(models)
-    assert all(len(different) == 1 for different in said.values())
-    assert len(set.union(*said.values())) == 2
+    assert set(answers) == set(models)
+    assert all(len(different) == 1 for different in answers.values())
+    assert len(set.union(*answers.values())) == 2
 
 
 def test_store_uses_the_judge_of_the_loaded_model(client: TestClient) -> None:
@@ -157,7 +157,7 @@ def test_service_answers_while_it_loads_its_first_model(
     go_on, load = Event(), model_watch.load_model
 
     def load_late(*arguments: Any) -> model_watch.LoadedModel:
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE)
         return load(*arguments)
 
     monkeypatch.setattr(model_watch, "load_model", load_late)
@@ -181,7 +181,7 @@ def test_failure_of_the_first_model_is_reported_to_whoever_started_the_app(
     with Store(store_url) as store:
         app = create_app(store, watch, on_failure=failed.set)
         with TestClient(app, HERE, client=("127.0.0.1", 50000)) as client:
-            assert failed.wait(60)
+            assert failed.wait(PATIENCE)
             assert client.get("/ready").status_code == 503
     assert isinstance(watch.failure, ArtifactError)
 

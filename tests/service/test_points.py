@@ -232,7 +232,7 @@ def test_gzip_of_many_tiny_members_takes_linear_time(client: TestClient) -> None
     members = gzip.compress(b" ", 1, mtime=0) * 200_000  # 4 MB; squared time took half a minute
     began = time.process_time()
     assert post(client, members, Content_Encoding="gzip")[0] == 400
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 10
 
 
 def test_gzip_may_have_members_of_any_size(client: TestClient) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -10,59 +11,50 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
 import httpx2
-import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from barograph.service.middleware import HEADERS
 from tests.service.conftest import store_of
 from tests.service.samples import POINTS, result, steps
+from tests.shared import PATIENCE, wait_for
 
 KILLS, WIDE, FAR = 3, 20, 100_000
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextmanager
 def server(store: Path, model: Path) -> Iterator[tuple[httpx2.Client, subprocess.Popen[bytes]]]:
     """The service as a process of its own, ready."""
-    port = free_port()
-    command = ["-m", "barograph", "serve", "--port", str(port), "--log-level", "warning"]
+    log = store.with_suffix(".log")
+    command = ["-m", "barograph", "serve", "--port", "0", "--log-level", "info"]
     places = ["--store", str(store), "--model", str(model)]
-    process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
-        [sys.executable, *command, *places],
-        env=os.environ | {"PYTHONPATH": str(SOURCE)},
-        cwd=store.parent,
-        stderr=subprocess.DEVNULL,
-    )
+    with log.open("wb") as file:
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
+            [sys.executable, *command, *places],
+            env=os.environ | {"PYTHONPATH": str(SOURCE)},
+            cwd=store.parent,
+            stderr=file,
+        )
+
+    def urls() -> list[str]:
+        assert process.poll() is None, log.read_text()
+        return re.findall(r"running on (http://[\d.:]+)", log.read_text())
+
     try:
-        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
-            _wait(client, process)
+        wait_for(urls)
+        with httpx2.Client(base_url=urls()[0], trust_env=False, timeout=PATIENCE) as client:
+            wait_for(lambda: client.get("/ready").status_code == 200)
             yield client, process
     finally:
         process.kill()
         process.wait()
-
-
-def _wait(client: httpx2.Client, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
-        assert process.poll() is None, "the service ended"
-        with suppress(httpx2.TransportError):
-            if client.get("/ready").status_code == 200:
-                return
-        time.sleep(0.1)
-    pytest.fail("the service did not become ready")
 
 
 def test_serve_names_its_store_and_reports_a_port_in_use(tmp_path: Path) -> None:
@@ -96,7 +88,9 @@ def test_bytes_that_are_not_http_answer_400_in_the_common_shape(
 ) -> None:
     with server(tmp_path / "s.db", artifact) as (client, _):
         for sent in NO_HTTP:
-            with socket.create_connection(("127.0.0.1", client.base_url.port or 0), 10) as line:
+            with socket.create_connection(
+                ("127.0.0.1", client.base_url.port or 0), PATIENCE
+            ) as line:
                 line.sendall(sent)
                 answer = HTTPResponse(line)
                 answer.begin()
@@ -108,7 +102,7 @@ def test_bytes_that_are_not_http_answer_400_in_the_common_shape(
 
 
 def ingest(client: httpx2.Client, first: int, kept: list[int]) -> None:
-    """Send batch after batch until nobody answers; remember each that was acknowledged."""
+    """Send batch after batch until the service is gone; remember each that was acknowledged."""
     for order in range(first, first + FAR):
         batch = [result(order, float(order * k % 17), test=f"t{k}") for k in range(WIDE)]
         try:
@@ -132,15 +126,17 @@ def test_kill_during_ingest_loses_no_acknowledged_point(tmp_path: Path, artifact
     for number in range(KILLS):
         with server(store, artifact) as (client, process):
             sender = threading.Thread(target=ingest, args=(client, number * FAR, kept))
+            before = len(kept)
             sender.start()
-            time.sleep(rng.uniform(0.2, 0.8))
+            wait_for(lambda before=before: len(kept) >= before + 2)  # type: ignore[misc]
+            time.sleep(rng.uniform(0.0, 0.5))
             process.send_signal(signal.SIGKILL)
             sender.join()
     assert len(kept) > KILLS
     with server(store, artifact) as (client, process):
         found = stored(client)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=120) == 0
+        assert process.wait(timeout=PATIENCE) == 0
     assert not store.with_name("killed.db-wal").exists()  # written back and closed
     orders = {frozenset(values) for values in found.values()}
     assert len(orders) == 1, "a batch was written in part"

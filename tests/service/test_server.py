@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import uvicorn
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -28,6 +29,8 @@ from barograph.service.settings import ConnectionLimits
 from barograph.store import Store, tokens
 from barograph.store.tokens import Scope
 from tests.service.servers import in_thread
+from tests.shared import PATIENCE, wait_for
+from tests.sources.server import running
 
 FAILURES, BURST = 2, 5
 Get = Callable[..., httpx2.Response]
@@ -97,7 +100,7 @@ def tls_proxy(certificate: Path, port: int) -> Iterator[int]:
             headers = dict(self.headers.items()) | {"X-Forwarded-Proto": "https"}
             before = headers.get("X-Forwarded-For")
             headers["X-Forwarded-For"] = f"{before}, {peer}" if before else peer
-            line = HTTPConnection("127.0.0.1", port, timeout=10)
+            line = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
             line.request("GET", self.path, headers=headers)
             answer = line.getresponse()
             body = answer.read()
@@ -113,15 +116,10 @@ def tls_proxy(certificate: Path, port: int) -> Iterator[int]:
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as proxy:
-        proxy.socket = context.wrap_socket(proxy.socket, server_side=True)
-        thread = threading.Thread(target=proxy.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield proxy.server_address[1]
-        finally:
-            proxy.shutdown()
-            thread.join()
+    proxy = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    proxy.socket = context.wrap_socket(proxy.socket, server_side=True)
+    with running(proxy):
+        yield proxy.server_address[1]
 
 
 @contextmanager
@@ -133,7 +131,7 @@ def proxied(app: FastAPI, certificate: Path) -> Iterator[Get]:
 
         def get(path: str, source: str, headers: dict[str, str] | None = None) -> httpx2.Response:
             transport = httpx2.HTTPTransport(verify=context, local_address=source)
-            with httpx2.Client(transport=transport) as client:
+            with httpx2.Client(transport=transport, timeout=PATIENCE) as client:
                 return client.get(f"https://127.0.0.1:{public}{path}", headers=headers)
 
         yield get
@@ -161,6 +159,12 @@ def test_headers_of_a_proxy_that_is_not_trusted_are_ignored(
         assert codes == [401, 401, 429]
 
 
+def end(server: uvicorn.Server) -> None:
+    """Send SIGTERM to this process once the server runs."""
+    wait_for(lambda: server.started)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_sigterm_closes_the_store_and_exits_with_0(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
@@ -173,8 +177,7 @@ def test_sigterm_closes_the_store_and_exits_with_0(tmp_path: Path) -> None:
                 app = create_app(store, ModelWatch(tmp_path / "none.baro"), Settings())
                 server = make_server(app, "127.0.0.1", 0)
                 server.config.lifespan = "off"
-                timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM))
-                timer.start()
+                threading.Thread(target=end, args=(server,), daemon=True).start()
                 code = 0 if run_server(server) else 1
         finally:
             os._exit(code)
@@ -196,14 +199,14 @@ def test_request_that_outlives_the_grace_of_a_shutdown_is_told_to_come_again(
         return JSONResponse({})
 
     def ask(port: int) -> None:
-        answers.append(httpx2.get(f"http://127.0.0.1:{port}/endless", timeout=30))
+        answers.append(httpx2.get(f"http://127.0.0.1:{port}/endless", timeout=PATIENCE))
 
     monkeypatch.setattr("barograph.service.server.GRACE", 1)
     app.add_route("/endless", endless)
     with serving(app, "127.0.0.1", ConnectionLimits()) as port:
         thread = threading.Thread(target=ask, args=(port,))
         thread.start()
-        assert entered.wait(30)
+        assert entered.wait(PATIENCE)
     thread.join()
     [answer] = answers
     assert (answer.status_code, answer.json()["error"]["kind"]) == (503, "unavailable")
@@ -217,7 +220,7 @@ def test_server_listens_on_ipv6(app: FastAPI) -> None:
     except OSError:
         pytest.skip("this machine has no IPv6")
     with serving(app, "::1", ConnectionLimits()) as port:
-        answer = httpx2.get(f"http://[::1]:{port}/seen")
+        answer = httpx2.get(f"http://[::1]:{port}/seen", timeout=PATIENCE)
         assert answer.json() == {"client": "::1", "scheme": "http"}
 
 
@@ -225,10 +228,11 @@ def test_connections_are_counted_by_peer_also_behind_a_proxy(app: FastAPI) -> No
     limits = ConnectionLimits(per_address=1)
     with serving(app, "127.0.0.1", limits) as port:
         headers = {"X-Forwarded-For": "10.0.0.1"}
-        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as first:
+        url = f"http://127.0.0.1:{port}"
+        with httpx2.Client(base_url=url, headers=headers, timeout=PATIENCE) as first:
             assert first.get("/health").status_code == 200
             other = {"X-Forwarded-For": "10.0.0.2"}
-            answer = httpx2.get(f"http://127.0.0.1:{port}/seen", headers=other)
+            answer = httpx2.get(f"{url}/seen", headers=other, timeout=PATIENCE)
             assert answer.status_code == 503
 
 
@@ -236,7 +240,7 @@ def test_pipelined_requests_meet_the_rate_limit(app: FastAPI) -> None:
     request = b"GET /api/v1/series HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     with (
         serving(app, "127.0.0.1", ConnectionLimits()) as port,
-        socket.create_connection(("127.0.0.1", port), 10) as line,
+        socket.create_connection(("127.0.0.1", port), PATIENCE) as line,
     ):
         line.sendall(request * 19 + request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
         found = b"".join(iter(lambda: line.recv(65_536), b""))

@@ -26,9 +26,9 @@ from barograph.triage.verdicts import record_batch
 from tests.service.conftest import Start, make_token, refresh_loop, store_of
 from tests.service.models import small_model
 from tests.service.samples import POINTS, steps
+from tests.shared import wait_for
 
 DAY = 86_400_000
-PATIENCE = 240.0  # seconds; a process starts in two on an idle core
 Work = Callable[[RetrainingConfig, Callable[[int, int, int], None]], dict[str, Any]]
 
 
@@ -160,26 +160,19 @@ def retraining_client(tmp_path: Path, artifact: Path) -> Iterator[tuple[TestClie
             yield client, retraining
 
 
-def wait(retraining: Retraining) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while retraining.progress is not None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_failed_retraining_says_why_and_another_can_start(tmp_path: Path, artifact: Path) -> None:
     with retraining_client(tmp_path, artifact) as (client, retraining):
         started = client.post("/api/v1/retraining")
         assert started.status_code == 202
         assert started.json()["running"]["phases"][0] == "Collect verdicts"
         assert client.post("/api/v1/retraining").status_code == 409
-        wait(retraining)
+        wait_for(lambda: retraining.progress is None)
         latest = client.get("/api/v1/retraining").json()["latest"]
         assert (latest["state"], latest["why"]) == ("failed", "no parameters here")
         assert client.post("/api/v1/retraining/cancel").status_code == 409
         assert client.post("/api/v1/retraining").status_code == 202
         assert client.post("/api/v1/retraining/cancel").status_code == 200
-        wait(retraining)
+        wait_for(lambda: retraining.progress is None)
         assert client.get("/api/v1/retraining").json()["latest"]["state"] in ("cancelled", "failed")
 
 
@@ -286,7 +279,7 @@ def test_progress_keeps_how_long_each_phase_took() -> None:
     began = RetrainingProgress(1, time.monotonic() - 10)
     later = began.at(2, 1, 4)
     assert later.share == pytest.approx(2.25 / 6)
-    assert [round(one) for one in later.seconds] == [10, 0]
+    assert [round(seconds) for seconds in later.seconds] == [10, 0]
     assert json.dumps(later.to_json())
 
 

@@ -1,7 +1,6 @@
 """Decisions after a late result are made again in several transactions, with others in between."""
 
 import random
-import time
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -19,6 +18,7 @@ from barograph.store import (
     retention,
     stale,
 )
+from tests.shared import PATIENCE, wait_for
 from tests.store.digest import digest
 from tests.store.judges import Rule
 from tests.store.samples import history, point, series
@@ -59,10 +59,7 @@ def unjudged(store: Store) -> dict[int, int]:
 
 def contents(store: Store) -> str:
     """Return the digest once all decisions are made."""
-    until = time.monotonic() + 60
-    while unjudged(store):
-        assert time.monotonic() < until
-        time.sleep(0.005)
+    wait_for(lambda: not unjudged(store))
     with store.read() as connection:
         return digest(connection)
 
@@ -174,7 +171,7 @@ def test_contents_do_not_depend_on_what_arrives_meanwhile(
             waiting.append(rng.choice((one, other)).submit(shuffled[:size], "ci"))
             del shuffled[:size]
         for future in waiting:
-            future.result(60)
+            future.result(PATIENCE)
         found = contents(one)
     with Store(new_url(), Rule(history=15)) as whole:
         whole.ingest(sent, "ci")

@@ -18,6 +18,7 @@ from barograph.errors import StoreError
 from barograph.series import Floats
 from barograph.store import Limits, Measurement, Store
 from barograph.store.schema import points
+from tests.shared import PATIENCE
 from tests.store.crash import WIDE
 from tests.store.digest import digest
 from tests.store.judges import Rule
@@ -35,7 +36,13 @@ def test_thirty_kills_lose_nothing_acknowledged(url: str) -> None:
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
     command = [sys.executable, "-m", "tests.store.crash", url, "30", "7"]
     done = subprocess.run(  # noqa: S603 - our own program
-        command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False
+        command,
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     acknowledged = json.loads(done.stdout)
@@ -80,7 +87,7 @@ def test_error_at_any_statement_is_reported_and_rolled_back(store: Store) -> Non
         while True:
             with failing(store, event, at) as seen:
                 waiting = store.submit(batch, "ci")
-                error = waiting.exception(120)
+                error = waiting.exception(PATIENCE)
                 if error is None:
                     assert seen[0] <= at
                     break
@@ -172,10 +179,10 @@ def test_failing_judge_affects_only_its_request(url: str) -> None:
     with Store(url, Fragile(), limits=Limits()) as store:
         store.ingest([point(0, 1.0, name) for name in "abc"], "ci")
         waiting = [store.submit([point(1, value, name)], "ci") for name, value in PAIRS]
-        assert waiting[0].result(120).counts["written"] == 1
-        assert waiting[2].result(120).counts["written"] == 1
+        assert waiting[0].result(PATIENCE).counts["written"] == 1
+        assert waiting[2].result(PATIENCE).counts["written"] == 1
         with pytest.raises(StoreError, match="nothing was written: ValueError: unlucky"):
-            waiting[1].result(120)
+            waiting[1].result(PATIENCE)
         assert store.ingest([point(1, 2.0, "b")], "ci").counts["written"] == 1
 
 

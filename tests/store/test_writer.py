@@ -5,6 +5,7 @@ import pytest
 
 from barograph.errors import DataError, StoreError
 from barograph.store.writer import Request, Writer
+from tests.shared import PATIENCE
 
 Ints = Writer[int, int]
 
@@ -20,7 +21,7 @@ class Recorder:
 
     def __call__(self, group: Sequence[Request[int, int]]) -> list[int]:
         self.entered.set()
-        assert self.go_on.wait(60)
+        assert self.go_on.wait(PATIENCE)
         items = [one for request in group for one in request.items]
         if 13 in items:
             raise StoreError("the disk is full")
@@ -47,14 +48,14 @@ def hold(writer: Ints, recorder: Recorder) -> None:
     """Keep the thread busy with a first request, so that what follows must wait."""
     recorder.go_on.clear()
     writer.submit([1], "me")
-    assert recorder.entered.wait(60)
+    assert recorder.entered.wait(PATIENCE)
 
 
 def test_waiting_requests_are_written_together(writer: Ints, recorder: Recorder) -> None:
     hold(writer, recorder)
     waiting = [writer.submit([2, 3], "me"), writer.submit([4], "you"), writer.submit([5], "me")]
     recorder.go_on.set()
-    assert [one.result(10) for one in waiting] == [5, 4, 5]
+    assert [one.result(PATIENCE) for one in waiting] == [5, 4, 5]
     assert recorder.groups == [[1], [2, 3, 4, 5]]
 
 
@@ -62,7 +63,7 @@ def test_group_size_is_limited(writer: Ints, recorder: Recorder) -> None:
     hold(writer, recorder)
     waiting = [writer.submit([1] * size, "me") for size in (6, 4, 3, 7)]
     recorder.go_on.set()
-    assert [one.result(10) for one in waiting] == [6, 4, 3, 7]
+    assert [one.result(PATIENCE) for one in waiting] == [6, 4, 3, 7]
     assert [len(group) for group in recorder.groups] == [1, 10, 10]
 
 
@@ -70,9 +71,9 @@ def test_failing_request_affects_no_other(writer: Ints, recorder: Recorder) -> N
     hold(writer, recorder)
     waiting = [writer.submit(items, "me") for items in ([2], [-1], [3])]
     recorder.go_on.set()
-    assert [waiting[0].result(10), waiting[2].result(10)] == [2, 3]
+    assert [waiting[0].result(PATIENCE), waiting[2].result(PATIENCE)] == [2, 3]
     with pytest.raises(DataError, match="negative"):
-        waiting[1].result(10)
+        waiting[1].result(PATIENCE)
 
 
 def test_disk_error_reaches_every_request_and_the_writer_continues(
@@ -83,8 +84,8 @@ def test_disk_error_reaches_every_request_and_the_writer_continues(
     recorder.go_on.set()
     for one in waiting:
         with pytest.raises(StoreError, match="disk is full"):
-            one.result(10)
-    assert writer.submit([4], "me").result(10) == 4
+            one.result(PATIENCE)
+    assert writer.submit([4], "me").result(PATIENCE) == 4
 
 
 def test_cancelled_request_is_not_written(writer: Ints, recorder: Recorder) -> None:
@@ -92,7 +93,7 @@ def test_cancelled_request_is_not_written(writer: Ints, recorder: Recorder) -> N
     gone, stays = writer.submit([2], "me"), writer.submit([3], "me")
     assert gone.cancel()
     recorder.go_on.set()
-    assert stays.result(10) == 3
+    assert stays.result(PATIENCE) == 3
     assert not stays.cancel()
     assert recorder.groups == [[1], [3]]
 
@@ -109,18 +110,20 @@ def test_parts_of_a_request_let_others_in_between(writer: Ints, recorder: Record
     parts = writer.submit_parts([[1] * 6, [2] * 6], "me")
     other = writer.submit([3] * 6, "you")
     recorder.go_on.set()
-    assert [one.result(10) for one in (*parts, other)] == [6, 12, 18]
+    assert [one.result(PATIENCE) for one in (*parts, other)] == [6, 12, 18]
     assert [set(group) for group in recorder.groups] == [{1}, {1}, {3}, {2}]
 
 
 def test_parts_after_a_failed_one_are_not_written(writer: Ints, recorder: Recorder) -> None:
     parts = writer.submit_parts([[1] * 6, [13], [2] * 6], "me")
-    assert parts[0].result(10) == 6
+    assert parts[0].result(PATIENCE) == 6
     for one in parts[1:]:
         with pytest.raises(StoreError, match="disk is full"):
-            one.result(10)
+            one.result(PATIENCE)
     assert recorder.groups == [[1] * 6]
-    assert writer.submit([0] * 20, "me").result(10) == 0  # nothing of it is counted as waiting
+    assert (
+        writer.submit([0] * 20, "me").result(PATIENCE) == 0
+    )  # nothing of it is counted as waiting
 
 
 def test_jobs_run_alone_and_raise_their_errors(writer: Ints) -> None:

@@ -23,6 +23,7 @@ from barograph.detection.online import (
 from barograph.detection.online.cold_start import ColdStartJudge, JudgeProcess
 from barograph.errors import NotReadyError
 from barograph.models import OnlineModels
+from tests.shared import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,7 @@ def test_large_batches_are_refused_until_the_kernels_are_compiled(judge: OnlineJ
         with pytest.raises(NotReadyError, match="at most 300 results"):
             cold.judge(many)
         assert cold.judge(pending()).probability.size
-        assert is_compiled.wait(120)
+        assert is_compiled.wait(PATIENCE)
         got = cold.judge(many)
         assert got.probability.tolist() == judge.judge(many).probability.tolist()
     finally:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.sources.server import running
 
 
 class GraphiteServer(ThreadingHTTPServer):
@@ -59,10 +60,7 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def graphite_server() -> Iterator[GraphiteServer]:
     """Run a server on a free port of this machine."""
-    with GraphiteServer(("127.0.0.1", 0), _Handler) as server:
-        server.targets, server.events, server.asked, server.credentials = {}, None, [], []
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
+    server = GraphiteServer(("127.0.0.1", 0), _Handler)
+    server.targets, server.events, server.asked, server.credentials = {}, None, [], []
+    with running(server):
         yield server
-        server.shutdown()
-        thread.join()

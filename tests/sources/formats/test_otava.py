@@ -18,6 +18,7 @@ from barograph.sources.formats import download, otava
 from barograph.sources.formats.base import InputFile, Note, Result, ResultBatch
 from barograph.sources.formats.read import read_files
 from barograph.sources.formats.yaml_text import decode_yaml
+from tests.shared import PATIENCE
 from tests.sources.formats.graphite_server import GraphiteServer, graphite_server
 from tests.sources.formats.samples import results_of
 
@@ -250,7 +251,7 @@ def test_a_failing_url_is_one_error_without_secrets(
     server: GraphiteServer, url: str, message: str
 ) -> None:
     with pytest.raises(SourceError, match=message) as raised:
-        download.download(url.format(url=server.url), timeout=2)
+        download.download(url.format(url=server.url), timeout=PATIENCE)
     assert "key=" not in str(raised.value)
     assert "me:" not in str(raised.value)
 
