@@ -144,13 +144,40 @@ def test_read_refuses_other_ways_to_compress(tmp_path: Path, method: int) -> Non
         artifact.read(path)
 
 
+def add_array(path: Path, header: str, content: bytes) -> None:
+    """Add an array with a header of any text to a model file."""
+    text = header.ljust(117) + "\n"
+    start = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("c.npy", start + content)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 1%s)}" % ("0" * 30),
+        "{'descr': '|V0', 'fortran_order': False, 'shape': (True,)}",
+        "\n\n  x\n y",
+        "'''",
+        "[" * 5000,
+        "(" + "{'descr': '<f8', 'fortran_order': False, 'shape': ()}".rjust(20_000) + ")",
+    ],
+)
+def test_read_refuses_headers_of_arrays_in_one_line(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "model"
+    artifact.write(path, {}, ARRAYS)
+    add_array(path, header, b"")
+    with pytest.raises(ArtifactError, match="model: ") as raised:
+        artifact.read(path)
+    assert "\n" not in str(raised.value)
+
+
 def test_read_refuses_arrays_larger_than_their_entry_before_allocating_them(tmp_path: Path) -> None:
     path = tmp_path / "model"
     artifact.write(path, {}, ARRAYS)
-    text = "{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000,), }".ljust(117) + "\n"
-    claim = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("c.npy", claim + bytes(8))
+    claim = "{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000,), }"
+    add_array(path, claim, bytes(8))
     with pytest.raises(ArtifactError, match=r"states 800000000000 bytes of numbers and has 8"):
         artifact.read(path)
 

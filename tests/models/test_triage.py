@@ -145,14 +145,19 @@ def test_repr_is_a_few_lines(model: TriageModel) -> None:
         ({"use": "dancing"}, "unknown use 'dancing'"),
         ({"threshold": 2}, r"threshold must be from 0 to 1, not 2\.0"),
         ({"threshold": None}, "missing or invalid in the header"),
-        ({"columns": ["one"]}, r"made for the columns \('one',\) of the feature set 'small'"),
+        (
+            {"columns": ["one"]},
+            "made for other columns of the feature set 'small': column 2 is None",
+        ),
+        ({"kind": ["forest"]}, "unknown kind of model"),
+        ({"calibration": ["sigmoid"]}, "unknown calibration"),
         ({"kind": "oracle"}, "unknown kind of model 'oracle'; known kinds"),
         ({"calibration": "magic"}, "unknown calibration 'magic'; known"),
         ({"calibration": "sigmoid"}, "the array 'sigmoid' is missing"),
         ({"conformal": True}, "the array 'conformal_noise' is missing"),
         ({"versions": {"features": "0"}}, "made for version '0' of the features"),
         ({"card": 3}, "header's 'card' must be a mapping, not 3"),
-        ({"feature_set": "large"}, "of the feature set 'large'; this program has None"),
+        ({"feature_set": "large"}, "unknown feature set 'large'"),
     ],
 )
 def test_load_refuses_an_invalid_header(

@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,10 @@ DAMAGE = (
     RuntimeError,
     RecursionError,
     UnicodeDecodeError,
+    MemoryError,
 )
+# What NumPy raises for the header of an array, which it reads as Python.
+UNREADABLE = (ValueError, TypeError, OverflowError, SyntaxError, TokenError)
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 Content = tuple[Mapping[str, Any], Arrays]  # the header and the arrays of one model
@@ -245,6 +249,7 @@ def _array(path: str | Path, archive: zipfile.ZipFile, name: str) -> npt.NDArray
             raise ArtifactError(f"{path}: {name} states {stated} bytes of numbers and has {there}")
         stream.seek(0)
         array: npt.NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
-    except ValueError as error:
-        raise ArtifactError(f"{path}: {name} is not a plain array: {error}") from error
+    except UNREADABLE as error:
+        reason = str(error).partition("\n")[0]
+        raise ArtifactError(f"{path}: {name} is not a plain array: {reason}") from error
     return array

@@ -136,9 +136,9 @@ def from_arrays(method: object, arrays: Arrays) -> Calibration | None:
     """Restore the calibration that an artifact's header names; None for no calibration."""
     if method is None:
         return None
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ArtifactError(f"unknown calibration {method!r}; known: {sorted(METHODS)}")
-    return METHODS[str(method)].from_arrays(arrays)
+    return METHODS[method].from_arrays(arrays)
 
 
 def _log_odds(score: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import zip_longest
 from typing import Any
 
 from barograph.errors import ArtifactError
@@ -30,10 +31,16 @@ def read_inputs(
         raise ArtifactError(f"missing or invalid in the header: {error}") from error
     if use not in uses:
         raise ArtifactError(f"unknown use {use!r}; known uses: {uses}")
-    if FEATURE_SETS.get(feature_set) != columns:
+    if feature_set not in FEATURE_SETS:
         raise ArtifactError(
-            f"made for the columns {columns} of the feature set {feature_set!r}; "
-            f"this program has {FEATURE_SETS.get(feature_set)}"
+            f"unknown feature set {feature_set!r:.60}; this program has {list(FEATURE_SETS)}"
+        )
+    if (known := FEATURE_SETS[feature_set]) != columns:
+        pairs = enumerate(zip_longest(columns, known), 1)
+        number, (stated, expected) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
+        raise ArtifactError(
+            f"made for other columns of the feature set {feature_set!r}: column {number} is "
+            f"{stated!r:.60}, and in this program {expected!r}"
         )
     if not 0 <= threshold <= NEVER:
         raise ArtifactError(f"the threshold must be from 0 to 1, not {threshold}")

@@ -33,9 +33,9 @@ KINDS: dict[str, type[Flat]] = {
 
 def kind_named(name: object) -> type[Flat]:
     """Return the class for the kind in an artifact's header."""
-    if name not in KINDS:
+    if not isinstance(name, str) or name not in KINDS:
         raise ArtifactError(f"unknown kind of model {name!r}; known kinds: {sorted(KINDS)}")
-    return KINDS[str(name)]
+    return KINDS[name]
 
 
 def flatten(fitted: Any) -> Flat:
