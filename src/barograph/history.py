@@ -287,6 +287,12 @@ class History:
         bounds = enumerate(pairwise(repeats.offsets.tolist()))
         return {place: dict(runs[start:stop]) for place, (start, stop) in bounds if start < stop}
 
+    def commit_names(self, places: Ints) -> list[str]:
+        """Return the commits of points; a point whose commit is unknown is named by its order."""
+        commits = self.commits.take(places)
+        orders = self.orders[places].tolist()
+        return [c or f"order {order}" for c, order in zip(commits, orders, strict=True)]
+
     def identities(self) -> Ints:
         """Return a number for each series, from its identity: the same in every data set."""
         digests = [identity.digest[:8] for identity in self.ids]

@@ -16,6 +16,7 @@ from barograph.models.triage import FILES, TriageModel
 from barograph.pipeline import characterise, load, report, simulate, subseries, train
 from barograph.pipeline.params import parameters
 from barograph.series import Verdict
+from barograph.texts import Texts
 from barograph.training import candidates, tables
 from barograph.training.online import histories, pair
 from barograph.training.online.histories import Simulated
@@ -41,6 +42,18 @@ def test_own_histories_leave_out_points_near_undecided_candidates(history: Histo
     assert not truth.quiet[open_].any()
     assert truth.quiet[open_ + 6].all()
     np.testing.assert_array_equal(truth.values, history.values)
+
+
+def test_commits_that_are_unknown_are_named_by_their_order(history: History) -> None:
+    unnamed = Texts.unknown(history.values.size)
+    rows = replace(history.candidates, commits=Texts.unknown(len(history.candidates)))
+    history = replace(history, commits=unnamed, candidates=rows)
+    table = histories.histories_of(history, 10**6, 0)
+    assert table.commits.tolist() == [f"order {order}" for order in history.orders]
+    assert table.held_out(7).any()
+    labelled = tables.keys_of(history)
+    places = history.offsets[labelled["series"]] + labelled["index"]
+    assert labelled["commit"].tolist() == table.commits[places].tolist()
 
 
 def test_unsure_verdicts_are_never_labelled_in_hindsight(history: History) -> None:

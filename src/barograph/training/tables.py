@@ -159,6 +159,8 @@ def keys_of(history: History) -> pd.DataFrame:
     """Return what a feature table says about each candidate besides its features."""
     table = history.candidates
     names = np.array([str(series) for series in history.ids], dtype=object)
+    places = history.commit_names(history.offsets[table.series] + table.index)
+    commits = [c or place for c, place in zip(table.commits, places, strict=True)]
     is_dated = table.triaged_on != UNKNOWN_TIME
     return pd.DataFrame(
         {
@@ -167,7 +169,7 @@ def keys_of(history: History) -> pd.DataFrame:
             "series": table.series,
             "identity": history.identities()[table.series],
             "index": table.index,
-            "commit": pd.Series([commit or None for commit in table.commits], dtype="str"),
+            "commit": pd.Series(commits, dtype="str"),
             "verdict": pd.Series(table.verdict, dtype="str"),
             "decided": np.where(is_dated, table.triaged_on, -1),
         }

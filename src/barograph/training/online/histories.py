@@ -133,7 +133,7 @@ def histories_of(history: History, points: int, seed: int, *, hindsight: bool = 
         )
     else:
         truth = Truth.of_verdicts(*series, true=true, undecided=at[included & ~decided])
-    commits = np.array([commit or None for commit in history.commits.take(places)], dtype=object)
+    commits = np.array(history.commit_names(places), dtype=object)
     return Histories(truth, history.identities()[chosen][truth.series], commits)
 
 
