@@ -1,12 +1,15 @@
 """The docs cover every command, option, route and scope, and their Python blocks run."""
 
+import pkgutil
 import re
 import shutil
+from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
 
+from barograph import store, triage
 from barograph.cli import COMMANDS, group
 from barograph.service.app import ROUTERS
 from barograph.store.tokens import Scope
@@ -40,6 +43,21 @@ def test_commands_are_documented(name: str) -> None:
 def test_tables_of_options_are_those_of_the_commands() -> None:
     text = (DOCS / "cli.md").read_text(encoding="utf-8")
     assert reference.page(text) == text, "run python tools/reference.py"
+
+
+def test_functions_of_the_store_page_exist() -> None:
+    rooms = [
+        {module.name: f"{room.__name__}.{module.name}" for module in pkgutil.iter_modules([path])}
+        for room in (store, triage)
+        for path in room.__path__
+    ]
+    modules = rooms[1] | rooms[0]
+    text = (DOCS / "store.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"`(\w+)\.(\w+)[`(]", text))
+    named = [pair for pair in names if pair[0] in modules and pair[0] != "store"]  # the object
+    assert len(named) > 10
+    missing = [pair for pair in named if not hasattr(import_module(modules[pair[0]]), pair[1])]
+    assert missing == []
 
 
 @pytest.mark.parametrize("route", ROUTES)
