@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from barograph.errors import DataError
 from barograph.series import Verdict
-from barograph.store import Measurement, Store, reading
+from barograph.store import Measurement, Store, life, reading
 from barograph.store.archive import FOLDER, LIST, TABLES, archive, restore
 from barograph.store.schema import VERSION
 from barograph.triage import verdicts
@@ -63,6 +63,21 @@ def test_restore_recovers_every_table(
         assert pq.read_table(tmp_path / "out" / path).equals(
             pq.read_table(tmp_path / "back" / path)
         )
+
+
+def test_decisions_after_a_restore_by_another_process_name_the_model_that_decided(
+    told: Store, new_url: Callable[[], str], tmp_path: Path
+) -> None:
+    archived(told, tmp_path)
+    url = new_url()
+    with Store(url, Rule(version="later")) as running, Store(url, Rule()) as restoring:
+        running.ingest(history("c", 2), "ci")
+        restoring.change(lambda connection: life.delete(connection, 1, "ann"))
+        restore(restoring, tmp_path)
+        running.ingest([Measurement(series("a"), 1.0, 99)], "ci")
+        with running.read() as connection:
+            [newest] = reading.points_of(connection, 1, first=99)
+    assert newest.model == "later"
 
 
 def test_restore_refuses_a_store_with_series(told: Store, tmp_path: Path) -> None:

@@ -78,6 +78,33 @@ def test_import_recognises_a_candidate_that_moved(store: Store, tmp_path: Path) 
         assert [one.order for one in find_candidates(connection, withdrawn=True)] == [15]
 
 
+def test_import_keeps_the_verdict_on_a_change_that_a_refresh_found_before_the_candidates(
+    store: Store, new_url: Callable[[], str], tmp_path: Path
+) -> None:
+    store.ingest(history("ab", 30), "ci")
+    CandidateRefresher(Scripted((13,)), "hunter 1.0").refresh(store)
+    items = [(number, None) for number in (1, 2)]
+    store.write(lambda c: verdicts.record_batch(c, items, Verdict.TRUE_POSITIVE, "ann", at=77_000))
+    exported(store, tmp_path)
+    with Store(new_url(), Rule()) as other:
+        other.ingest(history("ab", 30), "ci")  # the points of the import
+        refreshed = {"a": Scripted((13,)), "b": Scripted((15,))}
+        for detector in refreshed.values():
+            CandidateRefresher(detector, "hunter 1.0").refresh(other, limit=1)
+        for _ in range(2):
+            exchange.import_history(other, History.read(tmp_path), "ann")
+            CandidateRefresher(Scripted((14,)), "hunter 1.0").refresh(other)
+        with other.read() as connection:
+            judged = [
+                (change.series, change.order, change.verdict, change.triaged_on, change.version)
+                for change in find_candidates(connection)
+            ]
+        assert judged == [
+            (1, 14, Verdict.TRUE_POSITIVE, 77_000, 1),
+            (2, 14, Verdict.TRUE_POSITIVE, 77_000, 1),
+        ]
+
+
 def test_export_of_an_empty_store_gives_empty_tables(store: Store, tmp_path: Path) -> None:
     assert exported(store, tmp_path) == {"series": 0, "points": 0, "runs": 0, "candidates": 0}
     assert len(History.read(tmp_path)) == 0

@@ -59,7 +59,7 @@ def restore(store: Store, folder: str | Path) -> dict[str, int]:
     """
     source = Path(folder) / FOLDER
     names = _checked(source)
-    return store.write(lambda connection: _fill(connection, source, names))
+    return store.change(lambda connection: _fill(connection, source, names))
 
 
 def _schema(table: sa.Table) -> pa.Schema:
@@ -124,10 +124,7 @@ def _fill(connection: sa.Connection, source: Path, names: set[str]) -> dict[str,
         raise DataError(
             f"{source / LIST} is damaged: missing or unknown tables: {', '.join(sorted(wrong))}"
         )
-    counts = {table.name: _read(connection, table, source) for table in TABLES}
-    # The next writer, in this process or another, must not rely on what it remembers.
-    connection.execute(sa.update(state).values(writer="restored"))
-    return counts
+    return {table.name: _read(connection, table, source) for table in TABLES}
 
 
 def _read(connection: sa.Connection, table: sa.Table, source: Path) -> int:

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from barograph.history import Candidates, History
 from barograph.repeats import Repeats
 from barograph.series import UNKNOWN_TIME, Ints, Verdict
-from barograph.store import audit
+from barograph.store import audit, stale
 from barograph.store.audit import now
-from barograph.store.database import Insertion, Row
+from barograph.store.database import BulkUpdate, Insertion, Row
 from barograph.store.measurement import Measurement, PointStatus
 from barograph.store.schema import NEARBY, candidates, moves, verdicts
 from barograph.store.store import Store
@@ -26,6 +26,7 @@ CANDIDATE = ("series", "order", "commit", "detector", "nearby", "verdict", "vers
 SEARCH = ("present", "discovery", "q")
 DATES = ("calculated_on", "triaged_on")
 NEW = Insertion(candidates, (*CANDIDATE, *SEARCH, *DATES))
+JUDGED = BulkUpdate(candidates, ("id",), ("verdict", "version", *DATES))
 VERDICT, TRIAGED_ON = CANDIDATE.index("verdict"), -1  # places in a row of NEW
 GIVEN = Insertion(verdicts, ("candidate", "verdict", "who", "given", "note", "reason", "version"))
 
@@ -38,7 +39,7 @@ class ImportResult:
         points: Number of points by status.
         reasons: Number of rejected points by reason.
         rejected: The first rejected points, each with its reason.
-        candidates: Number of candidates that were written.
+        candidates: Number of candidates that were written, or whose verdict was.
         already: Number of candidates that the store had.
     """
 
@@ -119,14 +120,14 @@ def _write_candidates(
 ) -> tuple[int, int]:
     """Write the candidates that the store lacks; return how many, and how many it had.
 
-    A candidate that moved after an earlier import is found under the order that it came with.
+    A candidate that moved after an earlier import is found under the order that it came with. One
+    that a refresh found while the points were imported gets the imported verdict.
     """
-    c, m = candidates.c, moves.c
-    known = {(owner, order) for owner, order in connection.execute(sa.select(c.series, c.order))}
-    moved = sa.select(c.series, m.from_order).join(moves, m.candidate == c.id)
-    known |= {(owner, order) for owner, order in connection.execute(moved)}
+    known = _known_candidates(connection)
     new: list[Row] = []
-    table = history.candidates
+    judged: list[Row] = []
+    decided: list[Row] = []
+    table, at = history.candidates, now()
     dates = (_known(column) for column in (table.calculated_on, table.triaged_on))
     owners = numbers[table.series].tolist()
     columns = table.orders.tolist(), table.commits, table.algorithms, table.verdict.tolist()
@@ -135,26 +136,49 @@ def _write_candidates(
         *(owners, places, zip(*columns, strict=True), _searched(table), *dates), strict=True
     ):
         order, commit, algorithm, verdict = fields
-        if not owner or (owner, order) in known:
+        if not owner:
             continue
-        known.add((owner, order))
-        nearby = json.dumps(history[place[0]].orders_around(place[1], NEARBY))
-        version = int(verdict != Verdict.NOT_TRIAGED.value)
-        found_by = algorithm or None
-        new.append((owner, order, commit, found_by, nearby, verdict, version, *searched, *found))
+        number, version = known.get((owner, order), (None, 0))
+        is_judged = verdict != Verdict.NOT_TRIAGED.value
+        if number is None:
+            nearby = json.dumps(history[place[0]].orders_around(place[1], NEARBY))
+            facts = owner, order, commit, algorithm or None, nearby, verdict, int(is_judged)
+            new.append((*facts, *searched, *found))
+            known[owner, order] = (0, 1)
+        elif is_judged and not version:
+            judged.append((number, verdict, 1, *found))
+            decided.append(_entry(number, verdict, who, found[-1], at))
     NEW.into(connection, new)
-    at = now()
-    judged = {row[:2]: row for row in new if row[VERDICT] != Verdict.NOT_TRIAGED.value}
-    decided: list[Row] = []
-    for number, owner, order in connection.execute(sa.select(c.id, c.series, c.order)):
-        row = judged.pop((owner, order), None)
+    JUDGED.into(connection, judged)
+    with_verdict = {row[:2]: row for row in new if row[VERDICT] != Verdict.NOT_TRIAGED.value}
+    for (owner, order), (number, _) in _known_candidates(connection).items():
+        row = with_verdict.pop((owner, order), None)
         if row is not None:
-            given = at if row[TRIAGED_ON] is None else row[TRIAGED_ON]
-            decided.append((number, row[VERDICT], who, given, "imported", "", 1))
+            decided.append(_entry(number, row[VERDICT], who, row[TRIAGED_ON], at))
     GIVEN.into(connection, decided)
-    if new:
-        audit.note(connection, at, who, "import", "candidates", written=len(new))
-    return len(new), len(table) - len(new)
+    # A refresh that ran meanwhile has not matched its change points with these candidates.
+    stale.mark(connection, {owner for owner in owners if owner} if new else ())
+    written = len(new) + len(judged)
+    if written:
+        audit.note(connection, at, who, "import", "candidates", written=written)
+    return written, len(table) - written
+
+
+def _known_candidates(connection: sa.Connection) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return number and version of each candidate, by its series and each order that it had."""
+    c, m = candidates.c, moves.c
+    former = sa.select(c.series, m.from_order, c.id, c.version).join(moves, m.candidate == c.id)
+    present = sa.select(c.series, c.order, c.id, c.version)
+    return {
+        (owner, order): (number, version)
+        for query in (former, present)
+        for owner, order, number, version in connection.execute(query)
+    }
+
+
+def _entry(number: int, verdict: object, who: str, triaged_on: object, at: int) -> Row:
+    """Return the entry of an imported verdict in the history of its candidate."""
+    return (number, verdict, who, at if triaged_on is None else triaged_on, "imported", "", 1)
 
 
 def _searched(table: Candidates) -> list[tuple[bool, int | None, float | None]]:

@@ -176,7 +176,8 @@ class Store:
         def transaction() -> T:
             try:
                 with writing(self._engine) as connection:
-                    _lock(connection)
+                    if connection.scalar(LAST_WRITER) != self._name:
+                        self._models.clear()  # the other process may have restored an archive
                     renew_revision(connection)
                     return work(connection)
             except BaseException:
@@ -198,8 +199,7 @@ class Store:
                     renew_revision(connection)
                     return work(connection)
             finally:
-                self._ingest.forget()
-                self._models.clear()
+                self._forget()
 
         return self._writer.run(transaction)
 
@@ -331,21 +331,19 @@ class Store:
                 model = self.model(connection, judge.version, judge.threshold)
                 yield connection, judge, model, at
         except BaseException:
-            # The cache has state of a transaction that was rolled back.
-            self._ingest.forget()
-            self._models.clear()
+            self._forget()  # the cache has state of a transaction that was rolled back
             raise
 
     def _claim(self, connection: sa.Connection) -> None:
         """Wait for other writers; empty the cache if another process ingested meanwhile."""
-        if _lock(connection) != self._name:
-            self._ingest.forget()
+        if connection.scalar(LAST_WRITER) != self._name:
+            self._forget()
             connection.execute(sa.update(state).values(writer=self._name))
 
-
-def _lock(connection: sa.Connection) -> str | None:
-    """Wait until no other process writes; return the name of the one that ingested last."""
-    return connection.scalar(LAST_WRITER)
+    def _forget(self) -> None:
+        """Empty all caches."""
+        self._ingest.forget()
+        self._models.clear()
 
 
 def _check_fit(results: Sequence[PointResult]) -> None:
